@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
 import { PROGRAM } from '../json/own-names.ts';
 import { isForbidden, TransportError } from '../kube/api/api-error.ts';
-import { PODS } from '../kube/api/core-resources.ts';
+import { LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import { resourcePath } from '../kube/api/resource.ts';
 import { toError } from '../kube/util/to-error.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
@@ -42,14 +42,17 @@ export class ReplicaPages {
     this.#port = installation?.flagText('metrics-port') ?? METRICS_PORT;
   }
 
-  /** The pods, sorted by name. */
+  /** The pods, sorted by name, but for those that end or have ended. */
   async replicas(): Promise<readonly Replica[]> {
     const { items } = await this.#cluster.client.list(PODS, {
       namespace: this.#namespace,
       labelSelector: `app=${PROGRAM}`,
+      fieldSelector: LIVE_PODS,
     });
     return items
-      .flatMap((item) => (isObject(item) ? [toReplica(item)] : []))
+      .filter(isObject)
+      .filter((pod) => own(own(pod, 'metadata'), 'deletionTimestamp') === undefined)
+      .map(toReplica)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 

@@ -14,6 +14,7 @@ jest.setTimeout(120_000);
 
 /** Planted in an environment variable, a Secret and the template: none of it may be in a report. */
 const PLANTED = 'hunter2hunter2';
+const LABELS = { app: 'envoy-initializer' };
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
@@ -65,24 +66,28 @@ function ownAddress(): string {
   return found.address;
 }
 
+/** As the namespace demands. */
+function restrictedSpec(container: object): object {
+  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  const base = { name: 'envoy-initializer', image: 'envoy-initializer:0.0.1', securityContext: restricted };
+  return {
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [{ ...base, ...container }],
+  };
+}
+
 /** The Deployment, and a pod of it that the process of the operator stands for. */
 async function install(): Promise<void> {
-  const labels = { app: 'envoy-initializer' };
   const args = ['serve', '--policy=off', `--metrics-port=${new URL(fixture.operator.metricsUrl).port}`];
   const env = [{ name: 'OS_TOKEN', value: PLANTED }];
-  // As the namespace demands.
-  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
-  const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
-  const container = { name: 'envoy-initializer', image: 'envoy-initializer:0.0.1', args, env };
-  const spec = { securityContext, containers: [{ ...container, securityContext: restricted }] };
   await fixture.apply({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE, labels },
+    metadata: { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE, labels: LABELS },
     spec: {
       replicas: 1,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec },
+      selector: { matchLabels: LABELS },
+      template: { metadata: { labels: LABELS }, spec: restrictedSpec({ args, env }) },
     },
   });
   const inNamespace = `--namespace=${OPERATOR_NAMESPACE}`;
@@ -149,6 +154,30 @@ describe('with the operator', () => {
       'skipped pods': 'ok: none',
       'waiting pods': 'ok: none',
     });
+  });
+
+  test('a pod that fails is named; one that ends or has ended is no replica', async () => {
+    const inNamespace = `--namespace=${OPERATOR_NAMESPACE}`;
+    for (const [name, phase] of [
+      ['ended', 'Succeeded'],
+      ['other', 'Running'],
+    ]) {
+      await fixture.apply({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, namespace: OPERATOR_NAMESPACE, labels: LABELS },
+        // Bound to a node, so that it stays until a kubelet has ended it.
+        spec: { ...restrictedSpec({}), nodeName: 'none' },
+      });
+      const patch = `--patch=${JSON.stringify({ status: { phase } })}`;
+      await fixture.kubectl(
+        ...['patch', 'pod', `${name}`, inNamespace, '--subresource=status', '--type=merge', patch],
+      );
+    }
+    expect((await rows('status')).replicas).toBe('problem: 1 of 1 ready, but others fail (other: Running)');
+    await fixture.kubectl('delete', 'pod', 'other', inNamespace, '--wait=false');
+    expect((await rows('status')).replicas).toBe('ok: 1 of 1 ready');
+    await fixture.kubectl('delete', 'pod', 'ended', 'other', inNamespace, '--force', '--grace-period=0');
   });
 
   test('version names the client, the operator and the server', async () => {
