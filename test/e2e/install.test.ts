@@ -91,6 +91,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
       `      ready ${ready} s after the start of its process, of which it had a CPU for ${cpu} s\n`,
     );
     expect(age.ms).toBeGreaterThan(0);
+    await operator.kubectl(`wait pod ${pod?.name} --for=delete --timeout=60s`);
   });
 
   testWithNode('shows status and writes a report, though only the pod itself reaches its pages', async () => {
@@ -112,8 +113,9 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
       await run(status, 'status', '-o', 'json'),
       await run(report, 'bug-report', '--file=r.tgz'),
     ];
+    const { code } = await proxied;
     await Promise.all(opening.map((open) => open()));
-    expect((await proxied).code).not.toBe(0);
+    expect(code).not.toBe(0);
 
     const rows: readonly { readonly check: string; readonly state: string }[] = JSON.parse(status.stdout);
     expect(rows.filter(({ state }) => state === 'problem' || state === 'unknown')).toEqual([]);

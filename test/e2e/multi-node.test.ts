@@ -355,10 +355,15 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus, and then 
       );
 
       await run(`delete node ${THIRD}`);
-      await eventually('the Network has no pod on it', async () => {
-        const named = await run('get network wide -o jsonpath={.status.nodes[*].name}');
-        return named === `node ${SECOND}`;
-      });
+      // The garbage collector of pods looks every 20 s for those without a Node, and waits 40 s for it.
+      await eventually(
+        'the Network has no pod on it',
+        async () => {
+          const named = await run('get network wide -o jsonpath={.status.nodes[*].name}');
+          return named === `node ${SECOND}`;
+        },
+        { boundMs: 120_000 },
+      );
       await run('wait network/wide --for=condition=NodesReady --timeout=30s');
       await run(`wait pod/${leader?.name} -n ${OPERATOR} --for=delete --timeout=150s`);
       await operator.scale(2);
