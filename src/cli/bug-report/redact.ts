@@ -24,7 +24,13 @@ export function redactObject(object: JsonObject): JsonObject {
 
 function redact(value: JsonValue): JsonValue {
   if (typeof value === 'string') return redactText(value);
-  if (isArray(value)) return value.map(redact);
+  if (isArray(value)) {
+    return value.map((item, index) =>
+      typeof item === 'string' && isSecretFlag(value[index - 1]) && !item.startsWith('-')
+        ? REDACTED
+        : redact(item),
+    );
+  }
   if (!isObject(value)) return value;
   const entries = Object.entries(value)
     .filter(([key]) => key !== 'managedFields' && key !== LAST_APPLIED)
@@ -34,6 +40,11 @@ function redact(value: JsonValue): JsonValue {
       return [key, redact(item)];
     });
   return Object.fromEntries(entries);
+}
+
+/** Whether the next item of a command line is secret. */
+function isSecretFlag(item: JsonValue | undefined): boolean {
+  return typeof item === 'string' && new RegExp(`^${SECRET_FLAG}$`, 'i').test(item);
 }
 
 /** An environment variable: its name, and where its value is from. */
@@ -51,6 +62,9 @@ const SECRET_KEY = new RegExp(`^${SECRET_NAME}$`, 'i');
 /** A value of YAML or JSON: in quotes, in the escaped quotes of a string of JSON, or plain. */
 const VALUE = String.raw`(?:\\"[^"]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,}\]"'\\{[|>][^,}\]\n]*)`;
 const QUOTE = String.raw`(?:\\?["'])?`;
+/** A word of a command line, in quotes or plain. */
+const WORD = String.raw`(?:\\"[^"]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',\]\\]+)`;
+const SECRET_FLAG = String.raw`--[\w-]{0,40}(?:password|passwd|token|secret|api-?key)`;
 
 /** Each finds a secret in a text; its first group stays. */
 const PATTERNS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
@@ -60,9 +74,20 @@ const PATTERNS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b((?:Bearer|Basic) +)[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
   // A user in a URL.
   [/(:\/\/)[^\s/:@"']+:[^\s/@"']+@/g, `$1${REDACTED}@`],
-  // A flag of a command line.
-  [/(--[\w-]{0,40}(?:password|passwd|token|secret|api-?key)[= ])[^\s"',\]]+/gi, `$1${REDACTED}`],
-  [new RegExp(`(${QUOTE}${SECRET_NAME}${QUOTE}[ \\t]*[:=][ \\t]*)${VALUE}`, 'gi'), `$1${REDACTED}`],
+  // A flag of a command line, or of a list of its words.
+  [
+    new RegExp(`(${SECRET_FLAG}(?:[= ]|${QUOTE}(?:,\\s*|\\s+- +)))(?!["'\\\\]*-)${WORD}`, 'gi'),
+    `$1${REDACTED}`,
+  ],
+  [
+    new RegExp(`(${QUOTE}${SECRET_NAME}${QUOTE}[ \\t]*[:=][ \\t]*)(?!${REDACTED})${VALUE}`, 'gi'),
+    `$1${REDACTED}`,
+  ],
+  // An environment variable or a header in the CEL of an admission policy, as policies/literal.ts writes it.
+  [
+    /(\.(?:env|httpHeaders)\{\s*(?:name: "(?:[^"\\]|\\.)*",\s*)?value: )"(?:[^"\\]|\\.)*"/g,
+    `$1"${REDACTED}"`,
+  ],
 ];
 
 /** A text, such as a log, without the secrets that have a known form. */

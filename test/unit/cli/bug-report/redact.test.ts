@@ -16,6 +16,20 @@ describe('an object', () => {
     ['managedFields', { metadata: { managedFields: [{ a: SECRET }] } }],
     ['a field that is called token', { spec: { bootstrapToken: SECRET } }],
     ['a flag with a password', { args: [`--password=${SECRET}`, `--db-token ${SECRET}`] }],
+    ['a flag whose value is the next item', { args: ['--password', SECRET, '--db-token', SECRET] }],
+    [
+      'an environment variable in CEL',
+      { expression: `env: [Object.spec.containers.env{name: "A", value: "${SECRET}"}]` },
+    ],
+    [
+      'an environment variable in CEL on several lines',
+      { expression: `Object.spec.containers.env{\n  name: "A",\n  value: "a \\"quoted\\" ${SECRET}"\n}` },
+    ],
+    [
+      'an environment variable in CEL whose value is first',
+      { expression: `X.env{value: "${SECRET}", name: "A"}` },
+    ],
+    ['a header in CEL', { expression: `X.httpGet.httpHeaders{name: "X-Key", value: "${SECRET}"}` }],
     ['a private key', { data: { 'tls.key': KEY } }],
     [
       'a kubeconfig',
@@ -37,7 +51,7 @@ describe('an object', () => {
         containers: [
           {
             name: 'a',
-            args: ['serve', '--port=8443'],
+            args: ['serve', '--port=8443', '--token', '--verbose', '--token-file', '/token'],
             env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
           },
         ],
@@ -59,6 +73,8 @@ describe('a text', () => {
     `{"body":"{\\"password\\":\\"${SECRET}\\"}"}`,
     `https://user:${SECRET}@example.com/`,
     `password='${SECRET}'`,
+    `run --password "a ${SECRET}" --port 1`,
+    `{"args":["--password","a ${SECRET}"]}`,
     `OS_PASSWORD=${SECRET}`,
     KEY,
     KEY.slice(0, 60),
@@ -71,6 +87,7 @@ describe('a text', () => {
     '{"level":"info","msg":"pod decided","namespace":"web","name":"web-1","milliseconds":1.5}',
     'secretName: envoy-initializer-tls, imagePullSecrets: [{name: registry}]',
     'https://10.96.0.1:443/api',
+    'JSONPatch{op: "add", path: "/spec/containers/-", value: Object.spec.containers{name: "envoy", image: "envoy:v1"}}',
   ])('stays: %s', (text) => {
     expect(redactText(text)).toBe(text);
   });
@@ -84,6 +101,9 @@ describe('a template', () => {
     `env:\n  - name: A\n    value: first\n      ${SECRET}\n`,
     `env: [{name: A, value: ${SECRET}}, {name: B, value: "${SECRET}"}]`,
     `{"containers":[{"env":[{"name":"A","value":"${SECRET}"}]}]}`,
+    `args: ["--password", "${SECRET}"] # A`,
+    `args:\n- --password\n- ${SECRET}\n- A`,
+    `args:\n  - "--api-key=${SECRET}"\n  - A`,
     `containers: {faulty\nenv:\n- name: A\n  value: "${SECRET}"`,
   ])('loses values of environment variables: %s', (text) => {
     const redacted = redactTemplate(text);
