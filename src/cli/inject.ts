@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { type JsonObject, ownString } from '../json/json.ts';
 import { describeObject, missingSpec, type PodTemplateRule } from '../podspec/workload.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import {
@@ -63,7 +64,11 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
     return (input) => injectManifests(input, settings);
   });
   const results = files.flatMap((file) => file.results);
-  const lines = [...results.flatMap(report), ...files.flatMap(({ left }) => left.map(reportLeft))];
+  const lines = [
+    ...results.flatMap(report),
+    ...files.flatMap(({ left }) => left.map(reportLeft)),
+    ...files.flatMap(({ unknown }) => unknown.map(reportUnknown)),
+  ];
   for (const line of lines) terminal.err(`${line}\n`);
   return results.some(isFinding) ? 1 : 0;
 }
@@ -83,6 +88,13 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
 
 function reportLeft([object, { kind, podMetadata }]: Left): string {
   return `${describeObject(object)}: note: ${kind} has no pod template, so only the webhook can inject its pods: their opt-in belongs into ${podMetadata}`;
+}
+
+function reportUnknown(object: JsonObject): string {
+  const kind = ownString(object, 'kind') ?? '';
+  const [group = ''] = /^[^/]+(?=\/)/.exec(ownString(object, 'apiVersion') ?? '') ?? [];
+  const type = group === '' ? kind : `${kind}.${group}`;
+  return `${describeObject(object)}: note: ${type} is an unknown kind, so its pod template is left as it is: use --pod-template-path ${type}=spec.template`;
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */

@@ -143,6 +143,17 @@ export function* templateless(document: JsonValue): Generator<readonly [JsonObje
   }
 }
 
+/** The objects of unknown kinds that have a pod template where most workloads have it. */
+export function* unknownWorkloads(
+  document: JsonValue,
+  rules: readonly PodTemplateRule[] = [],
+): Generator<JsonObject> {
+  for (const [object] of objectsOf(document)) {
+    if ([...rules, ...KNOWN, ...TEMPLATELESS_KINDS].some((rule) => fits(rule, object))) continue;
+    if (isArray(own(own(own(own(object, 'spec'), 'template'), 'spec'), 'containers'))) yield object;
+  }
+}
+
 /** The path of the spec that the pod or pod template of an object lacks, such as `spec.template.spec`. */
 export function missingSpec({ path, pod }: PodSite): string | undefined {
   if (isObject(own(pod, 'spec'))) return undefined;

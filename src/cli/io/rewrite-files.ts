@@ -1,5 +1,5 @@
 import { quoteText } from '../../json/clip.ts';
-import { isArray, isObject, type JsonValue } from '../../json/json.ts';
+import { isArray, isObject, type JsonValue, ownString } from '../../json/json.ts';
 import { PatchError } from '../../json/patch.ts';
 import { duplicateKeys, ManifestError, readManifests } from '../../json/yaml-edit/manifests.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
@@ -59,8 +59,10 @@ export function readObjects({ file: path, text, isNamed }: Input): readonly Json
     throw new UsageError(`${file}: expected a Kubernetes object, not ${isArray(other) ? 'a list' : 'text'}`);
   }
   // As in kubectl, a file of a directory may have none.
-  if (isNamed && documents.every((document) => objectsOf(document).next().done)) {
-    throw new UsageError(`${file} contains no Kubernetes object`);
+  const objects = documents.flatMap((document) => [...objectsOf(document)]);
+  if (isNamed && objects.every(([object]) => ownString(object, 'kind') === undefined)) {
+    const missing = objects.length > 0 ? ': kind is missing' : '';
+    throw new UsageError(`${file} contains no Kubernetes object${missing}`);
   }
   return documents;
 }

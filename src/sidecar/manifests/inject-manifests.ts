@@ -12,6 +12,7 @@ import {
   type Replacement,
   replaceAt,
   templateless,
+  unknownWorkloads,
 } from '../../podspec/workload.ts';
 import type { DecideOptions } from '../decision-input.ts';
 import { type Injection, inject } from '../inject.ts';
@@ -54,6 +55,8 @@ export function injectManifests(
   readonly results: readonly SiteResult[];
   /** The objects whose pods only the webhook can inject. */
   readonly left: readonly (readonly [JsonObject, TemplatelessKind])[];
+  /** The objects of unknown kinds that seem to have a pod template. */
+  readonly unknown: readonly JsonObject[];
 } {
   const documents = readManifests(text);
   const settingsOf = namespacesIn(documents, options.decide.keys);
@@ -68,7 +71,8 @@ export function injectManifests(
     return replacements.length === 0 ? document : replaceAt(document, replacements);
   });
   const left = documents.flatMap((document) => [...templateless(document)]);
-  return { text: writeManifests(text, injected), results, left };
+  const unknown = documents.flatMap((document) => [...unknownWorkloads(document, options.podTemplates)]);
+  return { text: writeManifests(text, injected), results, left, unknown };
 }
 
 /** Decides about one pod or pod template as if it were created in its namespace. */

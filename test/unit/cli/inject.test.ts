@@ -17,6 +17,10 @@ const FILES = {
   'empty.yaml': '# nothing\n',
   'text.yaml': 'just text\n',
   'binary.yaml': 'a\0b',
+  'values.yaml': 'image: app\n',
+  'gang.yaml': `apiVersion: batch.example.com/v1\nkind: Gang\nmetadata: {name: a}\nspec: {template: ${JSON.stringify(
+    { metadata: { labels: { [OPT_IN]: 'true' } }, spec: { containers: [{ name: 'app', image: 'app' }] } },
+  )}}\n`,
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
   'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
@@ -128,6 +132,12 @@ workflow/a: note: Workflow has no pod template, so only the webhook can inject i
 `);
   });
 
+  test('injects an unknown kind with the flag that the note names', async () => {
+    const path = 'Gang.batch.example.com=spec.template';
+    const args = ['--template', 'template.yaml', '-f', 'gang.yaml', '--pod-template-path', path];
+    expect(await run('inject', ...args)).toMatchObject({ code: 0, stderr: 'gang/a: injected\n' });
+  });
+
   test('prints the place of a syntax error', async () => {
     const { stderr } = await run('inject', '--template', 'template.yaml', '-f', 'broken.yaml');
     expect(stderr).toMatch(/^error: broken\.yaml:2:1: /);
@@ -135,6 +145,12 @@ workflow/a: note: Workflow has no pod template, so only the webhook can inject i
 
   test.each([
     ['empty.yaml', 2, 'error: empty.yaml contains no Kubernetes object\n'],
+    ['values.yaml', 2, 'error: values.yaml contains no Kubernetes object: kind is missing\n'],
+    [
+      'gang.yaml',
+      0,
+      'gang/a: note: Gang.batch.example.com is an unknown kind, so its pod template is left as it is: use --pod-template-path Gang.batch.example.com=spec.template\n',
+    ],
     ['text.yaml', 2, 'error: text.yaml: expected a Kubernetes object, not text\n'],
     ['binary.yaml', 2, 'error: binary.yaml is a binary file: use YAML or JSON\n'],
     ['no-spec.yaml', 1, 'deployment/web: not injected: spec.template.spec is missing\n'],
