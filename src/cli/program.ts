@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { PROGRAM } from '../json/own-names.ts';
+import { suggest } from '../json/suggest.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
 import { COMMANDS } from './commands.ts';
@@ -99,9 +100,13 @@ function usageProblem({ code, message }: CommanderError, name: string, command: 
   const line = message.trim().replaceAll('\n', ' ');
   const isUnknown = code === 'commander.unknownOption' || code === 'commander.unknownCommand';
   const run = command === undefined ? name : `${name} ${command.name()}`;
+  const [, flag = ''] = /^error: unknown option '(--[^=]+)=/.exec(line) ?? [];
+  const meant = suggest(flag, command?.options.flatMap(({ long }) => long ?? []) ?? []);
+  if (meant !== undefined && !line.includes('Did you mean')) return `${line} (Did you mean ${meant}?)`;
   const see = isUnknown && !line.includes('Did you mean') ? `${line}: see ${run} --help` : line;
   if (command === undefined) return see;
   const { registeredArguments: known, options } = command;
+  if (code === 'commander.missingArgument') return `${line}: see ${run} --help`;
   if (code === 'commander.excessArguments') {
     const excess = command.args[known.length] ?? '';
     const takesFile = known.length === 0 && options.some(({ long }) => long === '--filename');
@@ -116,11 +121,33 @@ function usageProblem({ code, message }: CommanderError, name: string, command: 
 /** The arguments with the command before its flags, because kubectl takes any order: `-n web check deploy/web`. */
 function commandFirst(args: readonly string[], commands: readonly Command[]): readonly string[] {
   for (const command of commands) {
-    const takesNext = (arg: string) =>
-      command.options.some(({ required, short, long }) => required && (arg === short || arg === long));
+    const words = spelledOut(args, command);
     let at = 0;
-    for (let arg = args[0]; arg?.startsWith('-'); arg = args[at]) at += takesNext(arg) ? 2 : 1;
-    if (args[at] === command.name()) return [command.name(), ...args.slice(0, at), ...args.slice(at + 1)];
+    for (let word = words[0]; word?.startsWith('-'); word = words[at]) at += takesNext(command, word) ? 2 : 1;
+    if (words[at] === command.name()) return [command.name(), ...words.slice(0, at), ...words.slice(at + 1)];
   }
   return args;
+}
+
+function takesNext({ options }: Command, word: string): boolean {
+  return options.some(({ required, short, long }) => required && (word === short || word === long));
+}
+
+/** Forms of flags that kubectl knows and commander does not: `-n=web` as `-n web`, `-A=true` as `-A`, and nothing for `-A=false`. */
+function spelledOut(args: readonly string[], command: Command): readonly string[] {
+  const words: string[] = [];
+  let isValue = false;
+  for (const arg of args) {
+    const [, flag, value] = /^(--?[A-Za-z][\w-]*)=(.*)$/s.exec(arg) ?? [];
+    const option = isValue
+      ? undefined
+      : command.options.find(({ short, long }) => flag === short || flag === long);
+    if (flag === undefined || value === undefined || option === undefined) words.push(arg);
+    else if (option.required && flag === option.short) words.push(flag, value);
+    else if (option.isBoolean() && /^(true|false)$/.test(value))
+      words.push(...(value === 'true' ? [flag] : []));
+    else words.push(arg);
+    isValue = !isValue && takesNext(command, arg);
+  }
+  return words;
 }

@@ -21,7 +21,7 @@ import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';
 import type { CheckFinding } from './check-report.ts';
-import { isName } from './check-target.ts';
+import { isName, isNameOf } from './check-target.ts';
 
 /** The result of `check` for a route, or for a request of a pod. */
 export interface RouteReport {
@@ -41,12 +41,14 @@ export interface AskedRequest {
 
 /** The ports of other hosts that capture.sh leaves out. */
 const EXCLUDED_PORTS = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
-const KINDS = ['httproute', 'httproutes', 'httproutes.gateway.networking.k8s.io'];
+/** RFC 9110, 5.6.2. */
+const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+const KINDS = ['httproute', 'httproutes'];
 
 /** The name of the HTTPRoute that a target such as `httproute/web` names; undefined for another kind. */
 export function routeTarget(target: string): string | undefined {
   const [kind = '', name = '', ...rest] = target.split('/');
-  return KINDS.includes(kind.toLowerCase()) && isName(name) && rest.length === 0 ? name : undefined;
+  return isNameOf(KINDS, HTTP_ROUTES.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
 }
 
 /** Parses the value of `--to`. */
@@ -58,6 +60,20 @@ export function parseUrl(value: string): URL {
     );
   }
   return url;
+}
+
+/** Parses a value of `--method`. */
+export function parseMethod(value: string): string {
+  if (!HTTP_TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
+  return value;
+}
+
+/** Checks a value of `--header`. */
+export function parseHeader(line: string): string {
+  const [name = '', value] = line.split(/:(.*)/s);
+  if (value === undefined || !HTTP_TOKEN.test(name))
+    throw new InvalidArgumentError('Use a name and a value such as "version: 2".');
+  return line;
 }
 
 /** Says which rule takes a request of a pod, and why the others do not. */

@@ -19,14 +19,23 @@ export function isName(name: string): boolean {
   return !/^\.{0,2}$|%/.test(name);
 }
 
+/** Whether kubectl knows the kind by this text: one of its names, with or without its group, as in `kubectl get -o name`. */
+export function isNameOf(names: readonly string[], group: string, text: string): boolean {
+  const lower = text.toLowerCase();
+  return names.some((name) => lower === name || (group !== '' && lower === `${name}.${group}`));
+}
+
 /** What only `check` takes, and which its own modules parse. */
 export const OTHER_KINDS = ['httproute', 'network'];
 
-/** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. `others`: further kinds to name. */
+/**
+ * Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind, also with its group, as in
+ * `deployment.apps/web`. `others`: further kinds to name.
+ */
 export function parseTarget(target: string, others: readonly string[] = []): Target {
   const [alias = '', name = '', ...rest] = target.split('/');
-  const workload = WORKLOAD_KINDS.find((each) => namesOf(each).includes(alias.toLowerCase()));
-  if (!isName(name) || rest.length > 0) {
+  const workload = WORKLOAD_KINDS.find((each) => isNameOf(namesOf(each), each.group, alias));
+  if (alias === '' || !isName(name) || rest.length > 0) {
     const isFile = /\.(ya?ml|json)$/.test(target);
     throw new UsageError(
       `${JSON.stringify(target)} is not a target: ${isFile ? `use -f ${target}` : 'use a kind and a name such as deploy/web or pod/web-0'}`,

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { JsonObject } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
+import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
@@ -29,6 +30,8 @@ import {
   type AskedRequest,
   checkRequest,
   formatRouteReport,
+  parseHeader,
+  parseMethod,
   parseUrl,
   type RouteReport,
   routeTarget,
@@ -45,7 +48,7 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly requireAnnotation: boolean;
   readonly podTemplatePath?: readonly PodTemplateRule[];
   readonly to?: URL;
-  readonly method: string;
+  readonly method?: string;
   readonly header?: readonly string[];
   readonly all?: boolean;
   readonly allNamespaces?: boolean;
@@ -80,12 +83,14 @@ export function addCheckOptions(command: Command): Command {
         parseUrl,
       ),
     )
-    .addOption(new Option('-X, --method <name>', 'method of the request').argParser(text).default('GET'))
+    .addOption(
+      new Option('-X, --method <name>', 'method of the request (default: GET)').argParser(parseMethod),
+    )
     .addOption(
       new Option(
         '-H, --header <line>',
         'header of the request, such as "version: 2"; can be repeated',
-      ).argParser((line, lines: readonly string[] = []) => [...lines, text(line)]),
+      ).argParser((line, lines: readonly string[] = []) => [...lines, parseHeader(line)]),
     )
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
@@ -106,6 +111,9 @@ export async function checkCommand(
       `expected one target, got ${kind} and ${name}: check one after the other, or use --all`,
     );
   const target = name === undefined ? kind : `${kind}/${name}`;
+  if (options.overlay && !options.pre) throw new UsageError('--overlay works with --pre only: add it');
+  if (options.to === undefined && (options.method ?? options.header))
+    throw new UsageError('--method and --header work with --to only: add --to URL');
   if (options.pre) {
     if (target !== undefined || hasInput(options))
       throw new UsageError('--pre checks the cluster: leave out the target and -f');
@@ -165,6 +173,7 @@ async function checkAll(options: CheckOptions, terminal: Terminal): Promise<Exit
     const sites: PodSite[] = [];
     for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
       sites.push(...podSites(object));
+    if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
     return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, true);
   });
   const wrong = reports.filter(({ findings }) => findings.length > 0);
@@ -172,10 +181,17 @@ async function checkAll(options: CheckOptions, terminal: Terminal): Promise<Exit
   return printReports(terminal, options.output, reports, [...wrong.flatMap(formatReport), summary]);
 }
 
+/** @throws ApiError if there is no such namespace. Users who may not read it get no error. */
+async function mustExist(client: KubeClient, namespace: string): Promise<void> {
+  await client.get(NAMESPACES, { name: namespace }).catch((cause: unknown) => {
+    if (isNotFound(cause)) throw cause;
+  });
+}
+
 /** The question about routes or a Network that the target and `--to` are; undefined if they are none. */
 function routeQuestion(
   target: string | undefined,
-  { to, method, header: headers = [], annotation }: CheckOptions,
+  { to, method = 'GET', header: headers = [], annotation }: CheckOptions,
 ): ((client: KubeClient, namespace: string) => Promise<RouteReport>) | undefined {
   const route = target === undefined ? undefined : routeTarget(target);
   const network = target === undefined ? undefined : networkTarget(target);

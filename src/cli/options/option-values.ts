@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../json/duration.ts';
 import { suggest } from '../../json/suggest.ts';
+import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { formatRange, parseRange, type Range, readRange } from '../../network/ipam/cidr.ts';
 import type { RangePolicy } from '../../network/ipam/range-policy.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
@@ -105,10 +106,11 @@ export function duration(value: string): number {
   return total;
 }
 
-/** kubectl's `--request-timeout`: a duration, or a number of seconds; 0 is none. Returns milliseconds. */
-export function requestTimeout(value: string): number | undefined {
+/** kubectl's `--request-timeout`: a duration, or a number of seconds; 0 is no limit. Returns milliseconds. */
+export function requestTimeout(value: string): number {
   const milliseconds = /^\d{1,6}$/.test(value) ? Number(value) * 1000 : duration(value);
-  return milliseconds > 0 ? milliseconds : undefined;
+  // Not undefined: commander makes an empty text of that.
+  return milliseconds > 0 ? milliseconds : maxTimerMs;
 }
 
 export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {

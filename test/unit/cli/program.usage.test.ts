@@ -102,6 +102,42 @@ test.each([
   [['check', 'httproute/web', '--to=http://web'], /^error: --to works with a pod only/],
   [['check', '-f', 'web.yaml', '--to=http://web'], /^error: --to works with a pod only/],
   [['sevre'], /unknown command 'sevre'/],
+  [
+    ['check', '--namspace=a-long-name'],
+    /^error: unknown option '--namspace=a-long-name' \(Did you mean --namespace\?\)$/m,
+  ],
+  [['check', '/web'], /^error: "\/web" is not a target/],
+  [['check', 'deploy.batch/web'], /^error: unknown kind "deploy\.batch": use one of/],
+  [['check', 'deployment.apps/web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
+  [['check', 'Jobs.batch', 'web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
+  [['check', 'networks.samplecrd.k8s.io/a', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
+  [
+    ['check', 'httproute.gateway.networking.k8s.io/a', '--kubeconfig=/nowhere/config'],
+    /cannot read \/nowhere\/config/,
+  ],
+  [['check', '-n=Web'], /^error: option '-n, --namespace <name>' argument 'Web' is invalid/],
+  [
+    ['-n=web', 'check', '-o=x', 'deploy/web'],
+    /^error: option '-o, --output <format>' argument 'x' is invalid/,
+  ],
+  [['check', 'deploy/web', '-A=true'], /^error: --all and --all-namespaces check all workloads/],
+  [['check', '--all=false', '-A=false'], /^error: nothing to check/],
+  [['check', '--all=maybe'], /^error: unknown option '--all=maybe'/],
+  [
+    ['check', '--annotation', '-A=true', 'deploy/web'],
+    /^error: option '--annotation <key>' argument '-A=true'/,
+  ],
+  [['check', '--overlay=default'], /^error: --overlay works with --pre only: add it/],
+  [['check', 'pod/web', '-X', 'GET'], /^error: --method and --header work with --to only: add --to URL/],
+  [
+    ['check', 'pod/web', '--to=http://a', '-H', 'version'],
+    /argument 'version' is invalid\. Use a name and a value/,
+  ],
+  [
+    ['check', 'pod/web', '--to=http://a', '-X', 'A B'],
+    /argument 'A B' is invalid\. Use a method such as POST/,
+  ],
+  [['completion'], /^error: missing required argument 'shell': see envoy-initializer completion --help/],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(2);
