@@ -40,14 +40,34 @@ export async function withCluster<T>(
     return await run({ client, transport, timeoutMs, namespace: context?.namespace ?? 'default' });
   } catch (cause) {
     if (cause instanceof ApiError)
-      throw new UsageError(`the API server answers: ${cause.message}`, { cause });
+      throw new UsageError(`the API server answers: ${cause.message}${advice(cause)}`, { cause });
     if (cause instanceof TransportError)
       throw new UsageError(
-        `cannot reach the API server: ${cause.message}: check that it runs, and the context of the kubeconfig${instead}`,
-        { cause },
+        `cannot reach the API server: ${cause.message.replace(NODE_ADVICE, '')}: ${remedy(cause.code)}${instead}`,
+        {
+          cause,
+        },
       );
     throw cause;
   } finally {
     await transport.close();
   }
+}
+
+/** Node's advice about a certificate: flags of Node are none of this program. */
+const NODE_ADVICE = '; if the root CA is installed locally, try running Node.js with --use-system-ca';
+
+/** Kubernetes does not say why it refuses credentials. */
+function advice({ status }: ApiError): string {
+  return status === 401
+    ? ': check the user of the kubeconfig, whose token or certificate may have expired'
+    : '';
+}
+
+/** What to do about a request without an answer. The codes of TLS are those of Node and OpenSSL. */
+function remedy(code: string): string {
+  if (code === 'ECREDENTIALS') return 'check the user of the kubeconfig';
+  if (/CERT|SIGNATURE|ERR_SSL|ERR_TLS/.test(code))
+    return 'check server, certificate-authority and tls-server-name of the kubeconfig';
+  return 'check that it runs, and the context of the kubeconfig';
 }

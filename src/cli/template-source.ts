@@ -1,7 +1,7 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
 import { isObject, own } from '../json/json.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
-import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { readTemplateFile } from '../sidecar/manifests/template-file.ts';
@@ -47,7 +47,7 @@ export async function templatesOfCluster(
   instead = '',
 ): Promise<ClusterTemplates> {
   const { operatorNamespace: namespace, configmap: name } = options;
-  const data = await liveData(cluster.client, options, instead);
+  const { data = {} } = await liveConfigMap(cluster.client, options, instead);
   const parsed = parseTemplateSet(data);
   if ('set' in parsed) return { set: parsed.set };
   const last = await lastValidTemplates(cluster, namespace, installation);
@@ -63,14 +63,14 @@ export async function templatesOfCluster(
   };
 }
 
-/** The data of the live ConfigMap. @throws UsageError that says why it cannot be read; `instead` is further advice */
-export async function liveData(
+/** The live ConfigMap. @throws UsageError that says why it cannot be read; `instead` is further advice */
+export async function liveConfigMap(
   client: KubeClient,
   { operatorNamespace: namespace, configmap: name }: ClusterOptions,
-  instead: string,
-): Promise<Readonly<Record<string, string>>> {
+  instead = '',
+): Promise<ConfigMap> {
   try {
-    return (await client.get(CONFIG_MAPS, { namespace, name })).data ?? {};
+    return await client.get(CONFIG_MAPS, { namespace, name });
   } catch (err) {
     if (isForbidden(err))
       throw new UsageError(

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, own, ownString } from '../../json/json.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
+import { ApiError, isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
@@ -12,15 +12,15 @@ import { annotation } from '../../podspec/pod.ts';
 import { CALLED_AS } from '../program-name.ts';
 import type { CheckFinding } from './check-report.ts';
 import type { RouteReport } from './check-routes.ts';
-import { isName } from './check-target.ts';
+import { isName, isNameOf } from './check-target.ts';
 import { waitingAtGates } from './gates.ts';
 
-const KINDS: readonly string[] = ['network', 'networks', 'net'];
+const KINDS = ['network', 'networks', 'net'];
 
 /** The name of a Network that a user names as a target; undefined for another target. */
 export function networkTarget(target: string): string | undefined {
   const [kind = '', name = '', ...rest] = target.split('/');
-  return KINDS.includes(kind.toLowerCase()) && isName(name) && rest.length === 0 ? name : undefined;
+  return isNameOf(KINDS, NETWORKS.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
 }
 
 /** Says what a Network is, what is wrong with it, and which pods wait for it. */
@@ -31,7 +31,14 @@ export async function checkNetwork(
 ): Promise<RouteReport> {
   const network = await client.get(NETWORKS, { namespace, name }).catch((cause: unknown) => {
     if (!isNotFound(cause)) throw cause;
-    throw new UsageError(`network/${name} does not exist in namespace ${namespace}`, { cause });
+    // Without the CustomResourceDefinition, the answer names no kind.
+    const isInstalled = cause instanceof ApiError && cause.kind !== '';
+    throw new UsageError(
+      isInstalled
+        ? `network/${name} does not exist in namespace ${namespace}`
+        : 'the cluster has no Networks: install the operator',
+      { cause },
+    );
   });
   const pods = (await client.list(PODS, {})).items
     .filter(isObject)

@@ -13,7 +13,7 @@ import { type OutputFormat, outputOption } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions, namespaceOption } from '../options/tool-options.ts';
-import { liveData } from '../template-source.ts';
+import { liveConfigMap } from '../template-source.ts';
 import { lintEnvoy } from './lint-envoy.ts';
 import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
 
@@ -86,7 +86,11 @@ async function sourcesIn(files: readonly string[], terminal: Terminal): Promise<
 /** The live ConfigMap. Places are those in the texts of its keys. */
 async function liveSource(options: LintOptions): Promise<NamedSource> {
   const instead = ', or name a FILE';
-  const data = await withCluster(options, ({ client }) => liveData(client, options, instead), instead);
+  const { data = {} } = await withCluster(
+    options,
+    ({ client }) => liveConfigMap(client, options, instead),
+    instead,
+  );
   const locate = ({ line = 1, column = 1 }: Fault) => ({ line, column });
   return [`ConfigMap ${options.operatorNamespace}/${options.configmap}`, { data, locate }];
 }

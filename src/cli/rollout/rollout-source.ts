@@ -16,6 +16,7 @@ import { type Observed, observedPods } from '../../rollout/observe.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
+import { liveConfigMap } from '../template-source.ts';
 import { readFleet } from './read-fleet.ts';
 import { listRevisions } from './read-revisions.ts';
 
@@ -30,11 +31,10 @@ export interface RolloutSource {
 
 /** Reads the cluster at each call. */
 export function readingSource(client: KubeClient, options: ClusterOptions): RolloutSource {
-  const { operatorNamespace: namespace, configmap: name, annotation } = options;
   return {
-    configMap: () => client.get(CONFIG_MAPS, { namespace, name }),
+    configMap: () => liveConfigMap(client, options),
     revisions: () => listRevisions(client, options),
-    pods: () => readFleet(client, keysFor(annotation)),
+    pods: () => readFleet(client, keysFor(options.annotation)),
   };
 }
 
@@ -66,7 +66,7 @@ export async function watchingSource(
   await waitForSync([configMaps, revisions, namespaces, pods], signal);
   return {
     configMap: async () =>
-      configMaps.lister.get(`${namespace}/${name}`) ?? (await client.get(CONFIG_MAPS, { namespace, name })),
+      configMaps.lister.get(`${namespace}/${name}`) ?? (await liveConfigMap(client, options)),
     revisions: async () => revisions.lister.list(),
     pods: async () =>
       pods.lister.list().flatMap(({ metadata, observed }) => {

@@ -23,6 +23,7 @@ import { lastEvent } from '../last-event.ts';
 import { oneOf } from '../options/option-values.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { CALLED_AS } from '../program-name.ts';
+import { liveConfigMap } from '../template-source.ts';
 import { kubeletVersions, servesResize } from './read-fleet.ts';
 import { revisionsIn } from './read-revisions.ts';
 import { type RolloutSource, readingSource, watchingSource } from './rollout-source.ts';
@@ -69,7 +70,7 @@ export async function rolloutCommand(
 
 async function setPaused({ client }: Cluster, options: RolloutOptions, paused: boolean): Promise<void> {
   const ref = { namespace: options.operatorNamespace, name: options.configmap };
-  const configMap = await client.get(CONFIG_MAPS, ref);
+  const configMap = await liveConfigMap(client, options);
   // What was paused before its strategy was removed can be resumed.
   if (paused || configMap.metadata.annotations?.[PAUSED_KEY] === undefined) strategyOf(configMap, options);
   const patch = { metadata: { annotations: { [PAUSED_KEY]: paused ? 'true' : null } } };

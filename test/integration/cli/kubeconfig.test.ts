@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
+import { runCli } from '../../../src/cli/program.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
@@ -10,6 +11,7 @@ import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { ConnectProxy } from '../../support/kube/connect-proxy.ts';
 
 let controlPlane: ControlPlane;
@@ -175,6 +177,63 @@ describe('what kubectl refuses the operator refuses', () => {
     const file = await write(parts());
     expect(await kubectlIs(file)).toBeUndefined();
     expect(() => loadKubeConfig({ kubeconfig: file, master: undefined })).toThrow();
+  });
+});
+
+describe('the command line says what to do', () => {
+  async function run(parts: Parts, ...args: readonly string[]) {
+    const terminal = new MemoryTerminal({});
+    const flags = ['--kubeconfig', await write({ user: admin, ...parts })];
+    const code = await runCli(['node', 'envoy-initializer', ...args, ...flags], terminal);
+    return { code, stderr: terminal.stderr };
+  }
+
+  test.each<[string, Parts, RegExp]>([
+    [
+      'a refused token',
+      { user: { token: 'expired' } },
+      /^error: the API server answers: Unauthorized: check the user of the kubeconfig, /,
+    ],
+    [
+      'a certificate of another name',
+      { cluster: { 'tls-server-name': 'elsewhere' } },
+      /elsewhere.*: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
+    ],
+    [
+      'a certificate of an unknown authority',
+      { cluster: { 'certificate-authority-data': undefined } },
+      /certificate: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
+    ],
+    [
+      'a plugin that fails',
+      {
+        user: {
+          exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' },
+        },
+      },
+      /failed with exit code 1: check the user of the kubeconfig\n$/,
+    ],
+  ])('about %s', async (_, parts, message) => {
+    const { code, stderr } = await run(parts, 'drift');
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
+  });
+
+  test.each<[readonly string[], RegExp]>([
+    [
+      ['rollout'],
+      /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: name the operator's/,
+    ],
+    [['rollout', 'pause', '--request-timeout=0'], /^error: ConfigMap .* does not exist/],
+    [['check', 'network/web'], /^error: the cluster has no Networks: install the operator\n$/],
+    [
+      ['check', '--all', '-n', 'nowhere'],
+      /^error: the API server answers: namespaces "nowhere" not found\n$/,
+    ],
+  ])('without the operator, about %j', async (args, message) => {
+    const { code, stderr } = await run({}, ...args);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
   });
 });
 

@@ -67,8 +67,10 @@ async function run(
     ended,
   ]);
   if (code === 0) return printed;
-  const lastLine = errors.trim().split('\n').at(-1) ?? '';
-  throw new Error(`the credential plugin ${exec.command} failed with exit code ${code}: ${lastLine}`);
+  const lastLine = errors.trim().split('\n').at(-1);
+  throw new Error(
+    `the credential plugin ${exec.command} failed with exit code ${code}${lastLine ? `: ${lastLine}` : ''}`,
+  );
 }
 
 function notRun({ command, installHint }: ExecConfig, cause: Error & { readonly code?: string }): Error {
