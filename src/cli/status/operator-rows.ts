@@ -12,6 +12,7 @@ import {
   problem,
   type StatusRow,
   serverVerdict,
+  unknown,
   type Verdict,
 } from './rows.ts';
 
@@ -111,7 +112,8 @@ function reconciles(facts: StatusFacts): Verdict {
   const beats = pages.flatMap((metrics) =>
     metrics.of('envoy_initializer_controller_heartbeat_timestamp_seconds'),
   );
-  if (beats.length === 0) return noMetrics(facts);
+  if (pages.length === 0) return noMetrics(facts);
+  if (beats.length === 0) return note('no replica reconciles yet: the next leader begins soon');
   const age = facts.now / 1000 - Math.min(...beats.map(({ value }) => value));
   const advice = 'see "Reconciles fail" in docs/troubleshooting.md';
   if (age > HEARTBEAT_SECONDS) return problem(`a controller stands still for ${Math.round(age)} s`, advice);
@@ -128,10 +130,12 @@ const DAY_SECONDS = 86_400;
 const SOON_DAYS = 14;
 
 function certificate(facts: StatusFacts): Verdict {
-  const ends = metricsOf(facts).flatMap((metrics) =>
+  const pages = metricsOf(facts);
+  if (pages.length === 0) return noMetrics(facts);
+  const ends = pages.flatMap((metrics) =>
     metrics.of('envoy_initializer_certificate_expiration_timestamp_seconds').map(({ value }) => value),
   );
-  if (ends.length === 0) return noMetrics(facts);
+  if (ends.length === 0) return unknown('no replica has a certificate yet');
   const end = Math.min(...ends);
   const days = (end - facts.now / 1000) / DAY_SECONDS;
   const text = `ends at ${isoTime(end)}`;

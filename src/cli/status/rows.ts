@@ -18,7 +18,7 @@ export const ok = (detail: string): Verdict => ({ state: 'ok', detail });
 export const none = (detail: string): Verdict => ({ state: 'none', detail });
 export const note = (detail: string): Verdict => ({ state: 'note', detail });
 export const problem = (detail: string, advice: string): Verdict => ({ state: 'problem', detail, advice });
-const unknown = (detail: string): Verdict => ({ state: 'unknown', detail });
+export const unknown = (detail: string): Verdict => ({ state: 'unknown', detail });
 
 /** The verdict about what was read. */
 export function about<T>(read: Read<T>, judge: (value: T) => Verdict): Verdict {

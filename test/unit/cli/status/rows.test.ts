@@ -100,6 +100,20 @@ describe('status', () => {
     ]);
   });
 
+  test('knows replicas without a leader from those without metrics', () => {
+    const metrics = {
+      value: new Samples(METRICS.filter((line) => !/heartbeat|expiration/.test(line)).join('\n')),
+    };
+    expect(exceptions({ replicas: { value: [replica({ metrics })] } })).toEqual({
+      reconciles: 'note: no replica reconciles yet: the next leader begins soon | ',
+      certificate: 'unknown: no replica has a certificate yet | ',
+    });
+    expect(exceptions({ replicas: { value: [replica({ metrics: { unreadable: 'why' } })] } })).toMatchObject({
+      reconciles: 'unknown: no replica shows its metrics: why | ',
+      certificate: 'unknown: no replica shows its metrics: why | ',
+    });
+  });
+
   test('says once that nothing is installed', () => {
     const change = {
       installation: { value: undefined },
