@@ -61,6 +61,7 @@ const NEW = {
   metadata: { name: 'new', namespace: 'default', uid: 'a' },
   spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
 } as const;
+const NEW_SHARED = { ...NEW, metadata: { ...NEW.metadata, name: 'new-shared' } };
 const NEW_OF_NEUTRON = { ...NEW, metadata: { ...NEW.metadata, name: 'new-of-neutron' } };
 const configMap = (name: string, metadata: object = {}) =>
   object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
@@ -629,6 +630,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
       ['adds a setting to the name', '"name":"default.ours"', '"name":"a","args":{"cni":{}},"b":"c"'],
       ['asks for more capabilities', '"ips":true,', '"ips":true,"portMappings":true,'],
       ['has another IPAM plugin', '"envoy-initializer-ipam"', '"dhcp"'],
+      ['adds a setting beside the share', '"ipam":{', '"ipam":{"shared":true,"args":{},'],
       ['adds something behind', '}]}', '}],"disableCheck":true}'],
     ] as const
   ).map(
@@ -732,6 +734,11 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
   ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
+  ['creates a definition for a shared Network', create({ ...attachmentFor(NEW_SHARED, 1430, true) })],
+  [
+    'shares a Network that was not shared',
+    merge('net-attach-def/ours', { spec: { config: cniConfig('default/ours', 1450, true) } }),
+  ],
   [
     'creates a definition for a Network of Neutron',
     create({ ...attachmentWith(NEW_OF_NEUTRON, ovsConfig(NEW_OF_NEUTRON, 1442)) }),
