@@ -1,12 +1,11 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { compilePolicies } from '../policies/compile.ts';
 import { optInPolicy } from '../policies/opt-in-policy.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import { formatManifests, outputOption } from './io/output.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
-import { text } from './options/option-values.ts';
 import { serveOption } from './options/serve-options.ts';
-import { operatorNamespaceOption, requireFilename } from './options/tool-options.ts';
+import { addTemplateFile, operatorNamespaceOption } from './options/tool-options.ts';
 import { templatesOfFile } from './template-source.ts';
 
 export interface PolicyCommandOptions {
@@ -19,13 +18,7 @@ export interface PolicyCommandOptions {
 }
 
 export function addPolicyOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
-        text,
-      ),
-    )
-    .hook('preAction', requireFilename)
+  return addTemplateFile(command)
     .addOption(serveOption('annotation'))
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))

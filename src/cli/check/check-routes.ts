@@ -20,6 +20,7 @@ import { entryName } from '../../routing/route-configuration.ts';
 import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';
+import type { Column } from '../io/output.ts';
 import type { CheckFinding } from './check-report.ts';
 import { isName, isNameOf } from './check-target.ts';
 
@@ -146,6 +147,12 @@ function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding |
 function portOf({ port }: URL): number {
   return port === '' ? 80 : Number(port);
 }
+
+export const ROUTE_REPORT_COLUMNS: readonly Column<RouteReport>[] = [
+  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
+  { name: 'NAME', of: ({ object }) => object },
+  { name: 'FINDINGS', of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none' },
+];
 
 /** The lines of the report for people. */
 export function formatRouteReport({ object, namespace, because, findings }: RouteReport): readonly string[] {

@@ -33,6 +33,7 @@ import {
   parseHeader,
   parseMethod,
   parseUrl,
+  ROUTE_REPORT_COLUMNS,
   type RouteReport,
   routeTarget,
 } from './check-routes.ts';
@@ -144,6 +145,7 @@ export async function checkCommand(
     printOutput(terminal, options.output, {
       value: JSON.parse(JSON.stringify([report])),
       lines: formatRouteReport(report),
+      list: { rows: [report], columns: ROUTE_REPORT_COLUMNS, nameOf: ({ object }) => object },
     });
     return findings.length > 0 ? 1 : 0;
   }

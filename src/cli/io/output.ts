@@ -18,10 +18,9 @@ export function outputOption(...formats: readonly [OutputFormat, ...OutputFormat
 
 /** `-o` of the commands that print manifests. `otherwise` is the format without it. */
 export function manifestOption(otherwise: string): Option {
-  return new Option('-o, --output <format>', `format of the manifests (default: ${otherwise})`).choices([
-    'json',
-    'yaml',
-  ]);
+  return new Option('-o, --output <format>', `format of the manifests (default: ${otherwise})`)
+    .choices(['json', 'yaml'])
+    .argParser(oneOf('json', 'yaml'));
 }
 
 /** Manifests in one format. Several are documents of YAML, or a List of JSON, as kubectl prints them. */

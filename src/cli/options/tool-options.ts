@@ -81,8 +81,23 @@ export function operatorNamespaceOption(): Option {
     .default(ownNamespace());
 }
 
+/** Adds the flag for a file with a template, which the command needs. */
+export function addTemplateFile(command: Command): Command {
+  return command
+    .addOption(
+      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
+        (file, earlier: string | undefined) => {
+          if (earlier !== undefined)
+            throw new InvalidArgumentError('This command reads one file: use -f once.');
+          return text(file);
+        },
+      ),
+    )
+    .hook('preAction', requireFilename);
+}
+
 /** Requires `-f`, but after commander has reported unknown flags. */
-export function requireFilename(command: Command): void {
+function requireFilename(command: Command): void {
   if (command.opts().filename === undefined) {
     command.error(
       "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { type Forecast, type ForecastPod, forecast, outlookLine } from '../../rollout/core/forecast.ts';
 import { podChange } from '../../rollout/pod-change.ts';
 import { keysFor } from '../../sidecar/keys.ts';
@@ -8,13 +8,12 @@ import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation, installationOf } from '../installation.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
-import { text } from '../options/option-values.ts';
 import { serveOption } from '../options/serve-options.ts';
 import {
   addClusterOptions,
   addScopeOptions,
+  addTemplateFile,
   type ClusterOptions,
-  requireFilename,
   type ScopeOptions,
 } from '../options/tool-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
@@ -33,13 +32,7 @@ const WITHOUT_STRATEGY: Pick<Strategy, 'mode' | 'singleReplica'> = {
 };
 
 export function addPlanOptions(command: Command): Command {
-  addScopeOptions(command, 'pods', 'all namespaces')
-    .addOption(
-      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
-        text,
-      ),
-    )
-    .hook('preAction', requireFilename)
+  addTemplateFile(addScopeOptions(command, 'pods', 'all namespaces'))
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
   return addClusterOptions(command);

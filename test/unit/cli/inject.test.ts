@@ -79,7 +79,7 @@ describe('inject', () => {
   });
 
   test.each(['json', 'yaml'] as const)('prints files of any format as %s with -o', async (output) => {
-    const args = ['-f', 'good.yaml', '-f', 'out.json'];
+    const args = ['-f', 'good.yaml,out.json'];
     const { stdout } = await run('inject', '--template', 'template.yaml', '-o', output, ...args);
     const [first, second] =
       output === 'json' ? JSON.parse(stdout).items : (loadAll(stdout) as readonly object[]);

@@ -137,6 +137,10 @@ test.each([
     ['check', 'pod/web', '--to=http://a', '-X', 'A B'],
     /argument 'A B' is invalid\. Use a method such as POST/,
   ],
+  [['plan', '-f', 'a', '-f', 'b'], /argument 'b' is invalid\. This command reads one file: use -f once\.$/m],
+  [['policy', '-f=a', '--filename=b'], /argument 'b' is invalid\. This command reads one file/],
+  [['inject', '-f', 'a,,b'], /argument 'a,,b' is invalid\. The value must not be empty/],
+  [['inject', '-f', 'a', '-o', 'jsno'], /Use json or yaml\. Did you mean json\?$/m],
   [['completion'], /^error: missing required argument 'shell': see envoy-initializer completion --help/],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);

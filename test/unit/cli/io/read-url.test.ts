@@ -60,6 +60,19 @@ test('a server that is not there is an error that names it', async () => {
   await expect(readUrl(`http://127.0.0.1:${port}/`)).rejects.toThrow(`ECONNREFUSED 127.0.0.1:${port}`);
 });
 
+test('a server on this machine is asked without a proxy, as by kubectl', async () => {
+  process.env.HTTP_PROXY = 'http://127.0.0.1:9';
+  try {
+    expect(String(await readUrl(`${origin}/web.yaml`))).toBe('kind: Pod\n');
+    await expect(readUrl('http://example.test/web.yaml')).rejects.toThrow('ECONNREFUSED 127.0.0.1:9');
+    process.env.NO_PROXY = 'example.test';
+    await expect(readUrl('http://example.test/web.yaml')).rejects.toThrow('example.test');
+  } finally {
+    delete process.env.HTTP_PROXY;
+    delete process.env.NO_PROXY;
+  }
+});
+
 // The bundle of the image has no HTTP/2.
 test('a proxy with TLS is not offered HTTP/2', async () => {
   let offered: readonly string[] = [];
