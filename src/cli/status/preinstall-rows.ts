@@ -82,12 +82,31 @@ function rights({ missingRights }: PreinstallFacts): Verdict {
   );
 }
 
-function installed({ installed, namespace }: PreinstallFacts): Verdict {
-  return about(installed, (image) =>
-    image === undefined
+function installed({ installed, namespace, webhooks }: PreinstallFacts): Verdict {
+  return about(installed, (image) => {
+    if (image !== undefined)
+      return note(`${image} is in namespace ${namespace}: applying the manifests upgrades it`);
+    const other = 'value' in webhooks ? namespaceOfWebhooks(webhooks.value) : undefined;
+    return other === undefined || other === namespace
       ? ok(`not in namespace ${namespace}`)
-      : note(`${image} is in namespace ${namespace}: applying the manifests upgrades it`),
-  );
+      : problem(
+          `in namespace ${other}: an operator in ${namespace} would take its roles and webhooks`,
+          `use --operator-namespace=${other}, or uninstall that operator first`,
+        );
+  });
+}
+
+/** The namespace that the operator's webhooks call. */
+function namespaceOfWebhooks(configurations: readonly JsonObject[]): string | undefined {
+  return configurations
+    .filter(isOurs)
+    .flatMap((configuration) => ownObjects(configuration, 'webhooks'))
+    .map((webhook) => ownString(own(own(webhook, 'clientConfig'), 'service'), 'namespace'))
+    .find((namespace) => namespace !== undefined);
+}
+
+function isOurs(configuration: JsonObject): boolean {
+  return ownString(own(configuration, 'metadata'), 'name') === PROGRAM;
 }
 
 function policies({ server, overlays }: PreinstallFacts): Verdict {
@@ -140,7 +159,7 @@ function podSecurity({ agentsLevel, overlays }: PreinstallFacts): Verdict {
 function otherInjectors({ webhooks, key }: PreinstallFacts): Verdict {
   return about(webhooks, (configurations) => {
     const names = configurations
-      .filter((configuration) => ownString(own(configuration, 'metadata'), 'name') !== PROGRAM)
+      .filter((configuration) => !isOurs(configuration))
       .flatMap((configuration) => ownObjects(configuration, 'webhooks'))
       .filter((webhook) => takesPods(webhook, key))
       .map((webhook) => ownString(webhook, 'name') ?? '');

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { PROGRAM } from '../../json/own-names.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { keysFor } from '../../sidecar/keys.ts';
@@ -16,7 +17,7 @@ import {
 } from '../options/tool-options.ts';
 import { liftGates, removeCopies, sayWhatStays } from './leftovers.ts';
 import { allNetworks, deleteNetworks, isLed, named } from './networks.ts';
-import { isOwn, metadataOf, NAMESPACE, OURS, objectOf } from './objects.ts';
+import { isOwn, metadataOf, NAMESPACE, OURS, objectOf, objectsOf } from './objects.ts';
 import { Remover } from './remover.ts';
 
 export interface UninstallOptions extends ConnectionOptions {
@@ -100,7 +101,8 @@ export function addUninstallOptions(command: Command): Command {
 /**
  * Removes the operator and all its objects in a safe order: first what could block pods, last what gives the operator
  * its rights. It ignores what does not exist, so it can run again after a failure.
- * @throws UsageError without changes if Networks exist and `force` is false; and if a deletion does not end in time
+ * @throws UsageError without changes if the operator is in another namespace, or if Networks exist and `force` is false;
+ * and if a deletion does not end in time
  */
 export async function uninstallCommand(options: UninstallOptions, terminal: Terminal): Promise<ExitCode> {
   const { force, timeout: timeoutMs, operatorNamespace: namespace } = options;
@@ -111,6 +113,7 @@ export async function uninstallCommand(options: UninstallOptions, terminal: Term
       terminal.out(`${line}\n`);
     };
     const remover = new Remover({ client, clock: systemClock, timeoutMs, say });
+    await requireNamespace(client, namespace);
     await removeNetworks(remover, { force, namespace });
     // With its pods, which then write nothing more.
     await remover.removeAll(DEPLOYMENT, { ...OURS, namespace }, 'Foreground');
@@ -125,6 +128,20 @@ export async function uninstallCommand(options: UninstallOptions, terminal: Term
     await sayWhatStays(remover, namespace, keysFor(options.annotation).status);
     return 0;
   });
+}
+
+/** @throws UsageError if the operator is in another namespace: without its roles and webhooks it would go on there */
+async function requireNamespace(client: KubeClient, namespace: string): Promise<void> {
+  const deployments = await objectsOf(client, DEPLOYMENT, {
+    ...OURS,
+    fieldSelector: `metadata.name=${PROGRAM}`,
+  });
+  const namespaces = deployments.map(({ metadata }) => metadata.namespace ?? '');
+  const [other] = namespaces;
+  if (other === undefined || namespaces.includes(namespace)) return;
+  throw new UsageError(
+    `the operator is in namespace ${other}, not in ${namespace}, so nothing was removed: use --operator-namespace=${other}`,
+  );
 }
 
 /** Removes what could block pods, then Networks. */

@@ -188,6 +188,14 @@ describe('uninstall', () => {
     const manifests = await render((await findBinaries(process.env)).kubectl, [], 'shared');
     await must(controlPlane, ['apply', '-f', '-'], [...manifests.values()].join('---\n'));
     await run('create configmap envoy --namespace=shared');
+    const installed = await objectNames(controlPlane);
+    expect(await uninstall(controlPlane.kubeconfigPath)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: the operator is in namespace shared, not in envoy-initializer, so nothing was removed: use --operator-namespace=shared\n',
+    });
+    expect(await objectNames(controlPlane)).toEqual(installed);
     const said = await uninstalled(controlPlane.kubeconfigPath, '--operator-namespace=shared');
     expect(said).toContain(
       'the namespace shared stays, because it does not have the label app=envoy-initializer\n',

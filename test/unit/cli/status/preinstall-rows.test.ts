@@ -41,6 +41,9 @@ const webhook = (change: JsonObject, name = 'other'): JsonObject => ({
   ],
 });
 
+const ofNamespace = (namespace: string) =>
+  webhook({ clientConfig: { service: { namespace } } }, 'envoy-initializer');
+
 test('the overlays are those of deploy/overlays that users install', () => {
   const folders = readdirSync(join(projectDirectory(), 'deploy/overlays'));
   // `dev` is for an operator outside the cluster, and `node-agent` a part of `networks`. `monitoring` is only a component.
@@ -66,6 +69,12 @@ describe('check --pre', () => {
       { installed: { value: 'envoy-initializer:0.0.1' } },
       /^note: envoy-initializer:0.0.1 is in/,
     ],
+    [
+      'installed',
+      { webhooks: { value: [ofNamespace('mesh-system')] } },
+      /^problem: in namespace mesh-system: .* \| use --operator-namespace=mesh-system, or uninstall/,
+    ],
+    ['installed', { webhooks: { value: [ofNamespace('envoy-initializer')] } }, /^ok: not in namespace/],
     ['policies', { server: 'v1.35.0' }, /^note: Kubernetes 1.36 has them/],
     ['policies', { overlays: ['without-policies'] }, /^none: /],
     [
