@@ -20,6 +20,20 @@ export function suggest(written: string, known: readonly string[]): string | und
   return best;
 }
 
+/** Whether one of the two parts of a key of labels or annotations is right, and the other nearly. */
+export function resembles(written: string, key: string): boolean {
+  const [prefix, name] = parts(written);
+  const [rightPrefix, rightName] = parts(key);
+  if (prefix === rightPrefix) return suggest(name, [rightName]) !== undefined;
+  return name === rightName && suggest(prefix, [rightPrefix]) !== undefined;
+}
+
+/** The prefix of a key, which may be empty, and its name. */
+function parts(key: string): readonly [string, string] {
+  const slash = key.lastIndexOf('/');
+  return [key.slice(0, slash + 1), key.slice(slash + 1)];
+}
+
 /** How many letters to add, drop or change, or to swap with their neighbour (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, i) => i)];

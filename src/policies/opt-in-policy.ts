@@ -44,13 +44,19 @@ const MAX_VALUE = 32;
 /**
  * A ValidatingAdmissionPolicy and its binding that warn users of opt-ins without effect: on a workload instead of its
  * pods, in the annotations of a Namespace, or with a value other than `true` and `false`. `warnsPods`: whether it also
- * warns of such pods in namespaces that opt in, where the webhook does so.
+ * warns of such pods in namespaces that opt in, where the webhook does so. `networkKey`: the annotation with which pods
+ * ask for Networks, of which it warns on a workload or in labels.
  */
 export function optInPolicy(
   name: string,
-  { key, warnsPods }: { readonly key: string; readonly warnsPods: boolean },
+  {
+    key,
+    warnsPods,
+    networkKey,
+  }: { readonly key: string; readonly warnsPods: boolean; readonly networkKey?: string },
 ): readonly PolicyObject[] {
   const quoted = celString(key);
+  const networks = networkKey === undefined ? undefined : networkChecks(networkKey);
   const spec = {
     failurePolicy: 'Ignore',
     matchConstraints: { resourceRules: resourceRules() },
@@ -70,6 +76,7 @@ export function optInPolicy(
         expression: `variables.pods.exists(pod, ${podHas('labels', quoted)} || ${podHas('annotations', quoted)})`,
       },
       { name: 'wrong', expression: wrongValues(quoted) },
+      ...(networks?.variables ?? []),
     ],
     validations: [
       {
@@ -84,6 +91,7 @@ export function optInPolicy(
         expression: 'request.kind.kind != "Namespace" || variables.place != "annotations"',
         messageExpression: celString(annotatedNamespace(key)),
       },
+      ...(networks?.validations ?? []),
     ],
   };
   const labels = OWN_LABELS;
@@ -97,6 +105,31 @@ export function optInPolicy(
       spec: { policyName: name, validationActions: ['Warn'] },
     },
   ];
+}
+
+/** The same words as those of networkMistakes, for `check`. */
+function networkChecks(key: string) {
+  const quoted = celString(key);
+  return {
+    variables: [
+      { name: 'networkPlace', expression: place(quoted) },
+      { name: 'attaches', expression: `variables.pods.exists(pod, ${podHas('annotations', quoted)})` },
+      { name: 'networkLabel', expression: `variables.pods.exists(pod, ${podHas('labels', quoted)})` },
+    ],
+    validations: [
+      {
+        expression:
+          'request.kind.kind in ["Pod", "Namespace"] || variables.networkPlace == "" || variables.attaches || variables.networkLabel',
+        messageExpression: `${celString(`${key} is in the `)} + variables.networkPlace + " of the " + request.kind.kind + " itself, which its pods never see: move it to the annotations of its pod template"`,
+      },
+      {
+        expression: 'request.kind.kind == "Namespace" || !variables.networkLabel || variables.attaches',
+        messageExpression: celString(
+          `${key} is in the labels of the pod, where it has no effect: write it into its annotations`,
+        ),
+      },
+    ],
+  };
 }
 
 function resourceRules(): JsonObject[] {

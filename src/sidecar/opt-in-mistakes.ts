@@ -1,5 +1,5 @@
 import { isObject, type JsonValue, own, ownString } from '../json/json.ts';
-import { suggest } from '../json/suggest.ts';
+import { resembles } from '../json/suggest.ts';
 import type { PodSite } from '../podspec/workload.ts';
 import { type Keys, knownAnnotations } from './keys.ts';
 
@@ -47,18 +47,4 @@ function* misspelled(where: string, values: JsonValue | undefined, keys: Keys): 
     if (!resembles(written, keys.optIn)) continue;
     yield `${written} in the ${where} has no effect: did you mean ${keys.optIn}?`;
   }
-}
-
-/** Whether one of the two parts of a key is right, and the other nearly. */
-function resembles(written: string, key: string): boolean {
-  const [prefix, name] = parts(written);
-  const [rightPrefix, rightName] = parts(key);
-  if (prefix === rightPrefix) return suggest(name, [rightName]) !== undefined;
-  return name === rightName && suggest(prefix, [rightPrefix]) !== undefined;
-}
-
-/** The prefix of a key, which may be empty, and its name. */
-function parts(key: string): readonly [string, string] {
-  const slash = key.lastIndexOf('/');
-  return [key.slice(0, slash + 1), key.slice(slash + 1)];
 }

@@ -4,6 +4,7 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
+import { networkMistakes } from '../../network/api/network-mistakes.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
 import { createdPod, describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
@@ -89,7 +90,10 @@ function decided(
   const injection = inject({ request: podCreation(namespace), pod, ...settings, options, state });
   const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
   const mistakes = [...optInMistakes(site, options.keys, settings.namespaceLabels)];
-  const findings: CheckFinding[] = mistakes.map((message) => ({ reason: 'opt-in-mistake', message }));
+  const findings: CheckFinding[] = [
+    ...mistakes.map((message) => ({ reason: 'opt-in-mistake', message })),
+    ...[...networkMistakes(site)].map((message) => ({ reason: 'network-mistake', message })),
+  ];
   const askedBy = describeOptIn(optIn, options.keys.optIn);
   const common = { object: describeObject(site.object), namespace, askedBy };
   if (injection.outcome === 'injected') {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
+import { NETWORK_ANNOTATION } from '../../../src/network/api/names.ts';
+import { networkMistakes } from '../../../src/network/api/network-mistakes.ts';
 import { CUSTOM_KINDS } from '../../../src/podspec/custom-kinds.ts';
 import { podSites } from '../../../src/podspec/workload.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
@@ -13,6 +15,8 @@ import { must } from '../../env/operator.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const ON = { [KEY]: 'true' };
+const BY_POLICY =
+  "Validation failed for ValidatingAdmissionPolicy 'envoy-initializer-opt-in' with binding 'envoy-initializer-opt-in'";
 
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
@@ -116,9 +120,7 @@ describe('the key on a workload itself', () => {
     const object = workload(apiVersion, kind, ON);
     const [site] = podSites(object);
     const [mistake] = site ? optInMistakes(site, keysFor()) : [];
-    expect(await warnings(object)).toBe(
-      `Warning: Validation failed for ValidatingAdmissionPolicy 'envoy-initializer-opt-in' with binding 'envoy-initializer-opt-in': ${mistake}\n`,
-    );
+    expect(await warnings(object)).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
   });
 
   test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
@@ -142,6 +144,37 @@ describe('the key on a workload itself', () => {
     expect(await warnings(workload('apps/v1', 'Deployment', ON, ON))).toBe('');
     expect(await warnings(workload('apps/v1', 'Deployment', {}, ON))).toBe('');
     expect(await warnings(workload('batch/v1', 'CronJob', ON, { [KEY]: 'false' }))).toBe('');
+  });
+});
+
+describe('the annotation for Networks', () => {
+  const NETWORK = { [NETWORK_ANNOTATION]: 'example-network' };
+
+  test.each(KINDS)('is warned of in the words of check on a %s %s itself', async (apiVersion, kind) => {
+    const object = workload(apiVersion, kind, NETWORK);
+    const [mistake] = [...podSites(object)].flatMap((site) => [...networkMistakes(site)]);
+    expect(mistake).toContain(`of the ${kind} itself`);
+    expect(await warnings(object)).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
+    expect(await warnings(workload(apiVersion, kind, NETWORK, NETWORK))).toBe('');
+    expect(await warnings(workload(apiVersion, kind, {}, NETWORK))).toBe('');
+  });
+
+  test('is warned of in the labels of a pod, but not beside the annotation', async () => {
+    const pod = (annotations: JsonObject) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web', namespace: 'default', labels: NETWORK, annotations },
+      spec: { containers: [{ name: 'a', image: 'a' }] },
+    });
+    const [mistake] = [...podSites(pod({}))].flatMap((site) => [...networkMistakes(site)]);
+    expect(mistake).toContain('is in the labels of the pod');
+    expect(await warnings(pod({}))).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
+    expect(await warnings(pod(NETWORK))).toBe('');
+  });
+
+  test('is no matter of a Namespace', async () => {
+    const metadata = { name: 'n', labels: NETWORK, annotations: NETWORK };
+    expect(await warnings({ apiVersion: 'v1', kind: 'Namespace', metadata })).toBe('');
   });
 });
 
