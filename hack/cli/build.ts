@@ -49,6 +49,8 @@ async function main(args: readonly string[]): Promise<void> {
       url: { type: 'string', default: 'https://example.com' },
     },
   }).values;
+  if (URL.parse(url)?.protocol !== 'https:')
+    throw new Refusal(`URL=${url} is not where krew can load the archive: write URL=https://…`);
   const { version } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
   const { platform, arch } = process;
   const archive = `${NAME}-${version}-${platform}-${goArch(arch)}.tar.gz`;

@@ -109,11 +109,17 @@ function usageProblem({ code, message }: CommanderError, name: string, command: 
   if (code === 'commander.missingArgument') return `${line}: see ${run} --help`;
   if (code === 'commander.excessArguments') {
     const excess = command.args[known.length] ?? '';
+    const choices = known[0]?.argChoices;
+    const [word = ''] = command.args;
+    if (choices && !choices.includes(word))
+      return `error: unexpected argument '${word}': use ${choices.join(', ')}, or see ${run} --help`;
+    if (options.some(({ long }) => long === '--file'))
+      return `error: unexpected argument '${excess}': use ${run} --file ${excess}`;
     const takesFile = known.length === 0 && options.some(({ long }) => long === '--filename');
     return `error: unexpected argument '${excess}': ${takesFile ? `use ${run} -f ${excess}` : `see ${run} --help`}`;
   }
-  const isFileFlag = code === 'commander.unknownOption' && /option '(-f|--filename)/.test(line);
-  if (isFileFlag && known[0]?.name() === 'file') return `${line}: use ${run} FILE, without -f`;
+  const isFileFlag = code === 'commander.unknownOption' && /option '(-f|--filename|--template)/.test(line);
+  if (isFileFlag && known[0]?.name() === 'file') return `${line}: use ${run} FILE, without a flag`;
   if (isFileFlag && options.some(({ long }) => long === '--file')) return `${line}: use ${run} --file PATH`;
   return see;
 }

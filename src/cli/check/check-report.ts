@@ -64,9 +64,34 @@ export function formatReport(report: CheckReport): readonly string[] {
   return [
     `${report.object} in namespace ${report.namespace}`,
     ...rows.filter(([, text]) => text !== '').map(([name, text]) => `  ${name.padEnd(10)}${text}`),
-    ...report.findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
+    ...report.findings.map(lineOf),
     ...(report.findings.length === 0 ? ['  no problems found'] : []),
   ];
+}
+
+/** The reports with findings, and the numbers. What is wrong with each, such as that no replica is ready, is printed once. */
+export function formatReports(reports: readonly CheckReport[]): readonly string[] {
+  const wrong = reports.filter(({ findings }) => findings.length > 0);
+  const [first, ...others] = reports;
+  const common = (others.length > 0 ? (first?.findings ?? []) : []).filter((finding) =>
+    others.every(({ findings }) => has(findings, finding)),
+  );
+  const own = wrong
+    .map((report) => ({ ...report, findings: report.findings.filter((finding) => !has(common, finding)) }))
+    .filter(({ findings }) => findings.length > 0);
+  return [
+    ...own.flatMap(formatReport),
+    ...(common.length > 0 ? [`all ${reports.length}`, ...common.map(lineOf)] : []),
+    `${reports.length} checked, ${wrong.length} with findings`,
+  ];
+}
+
+function has(findings: readonly CheckFinding[], { reason, message }: CheckFinding): boolean {
+  return findings.some((each) => each.reason === reason && each.message === message);
+}
+
+function lineOf({ reason, message }: CheckFinding): string {
+  return `  ! ${reason}: ${message}`;
 }
 
 /** The first pods by name, and the number of the others by state. */

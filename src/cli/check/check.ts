@@ -24,7 +24,7 @@ import { preinstallCommand } from '../status/preinstall.ts';
 import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, networkTarget } from './check-network.ts';
-import { type CheckReport, formatReport, REPORT_COLUMNS } from './check-report.ts';
+import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS } from './check-report.ts';
 import { checkRoute } from './check-route.ts';
 import {
   type AskedRequest,
@@ -178,9 +178,7 @@ async function checkAll(options: CheckOptions, terminal: Terminal): Promise<Exit
     if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
     return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, true);
   });
-  const wrong = reports.filter(({ findings }) => findings.length > 0);
-  const summary = `${reports.length} checked, ${wrong.length} with findings`;
-  return printReports(terminal, options.output, reports, [...wrong.flatMap(formatReport), summary]);
+  return printReports(terminal, options.output, reports, formatReports(reports));
 }
 
 /** @throws ApiError if there is no such namespace. Users who may not read it get no error. */

@@ -57,6 +57,18 @@ async function type(line: string, input = '') {
   return await runCommand('sh', ['-c', line], { PATH, KUBECONFIG: controlPlane.kubeconfigPath }, input);
 }
 
+test('is not built for a URL that krew cannot load', async () => {
+  const script = join(projectDirectory(), 'hack/cli/build.ts');
+  const flags = ['--output', output, '--url', 'example.com/files'];
+  expect(
+    await runCommand(process.execPath, [script, ...flags], { PATH: process.env.PATH ?? '' }, ''),
+  ).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'URL=example.com/files is not where krew can load the archive: write URL=https://…\n',
+  });
+});
+
 test('runs by itself', async () => {
   expect(await type(`${NAME} --version`)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   const linted = await type(`${NAME} lint -`, 'containers: [{name: envoy, imag: x}]');
