@@ -16,7 +16,7 @@ import type { Installation } from '../installation.ts';
 import { kindOf } from '../kind-of.ts';
 import { ReplicaPages } from '../replica-pages.ts';
 import { tried } from '../status/read-facts.ts';
-import { redactObject, redactTemplate, redactText } from './redact.ts';
+import { redactObject, redactTemplates, redactText } from './redact.ts';
 import type { ReportParts } from './report-parts.ts';
 
 export interface CollectOptions {
@@ -97,7 +97,9 @@ async function collectObjects(
     if (!page) return parts.note(`${what}: this cluster does not have this kind`);
     const { items, continue: next } = page;
     if (next !== undefined) parts.note(`${what}: only the first ${MAX_OBJECTS}`);
-    const objects = items.filter(isObject).map((item) => redactObject(named(item, resource)));
+    // Those of the operator hold templates.
+    const redacted = resource === CONTROLLER_REVISIONS ? redactTemplates : redactObject;
+    const objects = items.filter(isObject).map((item) => redacted(named(item, resource)));
     if (objects.length > 0)
       parts.add(`${what}.yaml`, objects.map((object) => `${printBlock(object, false)}\n`).join('---\n'));
   });
@@ -114,17 +116,7 @@ async function collectTemplate(
 ): Promise<void> {
   const found: unknown = await client.get(CONFIG_MAPS, { namespace, name });
   if (isObject(found))
-    parts.add('template.yaml', `${printBlock(withTexts(named(found, CONFIG_MAPS)), false)}\n`);
-}
-
-/** The object without secrets in the templates of its field `data`. */
-function withTexts(object: JsonObject): JsonObject {
-  const data = own(object, 'data');
-  const texts = Object.entries(isObject(data) ? data : {}).map(([key, text]) => [
-    key,
-    redactTemplate(String(text)),
-  ]);
-  return { ...redactObject(object), data: Object.fromEntries(texts) };
+    parts.add('template.yaml', `${printBlock(redactTemplates(named(found, CONFIG_MAPS)), false)}\n`);
 }
 
 async function collectPages(parts: ReportParts, pages: ReplicaPages, pod: string): Promise<void> {
@@ -143,7 +135,7 @@ async function collectPages(parts: ReportParts, pages: ReplicaPages, pod: string
 
 function templatePage(text: string): string {
   const page: JsonValue = JSON.parse(text);
-  return isObject(page) ? `${JSON.stringify(withTexts(page), null, 2)}\n` : '';
+  return isObject(page) ? `${JSON.stringify(redactTemplates(page), null, 2)}\n` : '';
 }
 
 async function collectLogs(parts: ReportParts, client: KubeClient, namespace: string): Promise<void> {

@@ -112,3 +112,14 @@ export function redactTemplate(text: string): string {
   }
   return redactText(lines.join('\n').replace(FLOW_VALUE, `$1${REDACTED}`));
 }
+
+/** An object without secrets, also in the templates that are the texts of its field `data`. */
+export function redactTemplates(object: JsonObject): JsonObject {
+  const { data, ...rest } = object;
+  if (!isObject(data)) return redactObject(object);
+  const texts = Object.entries(data).map(([key, item]): [string, JsonValue] => [
+    key,
+    typeof item === 'string' ? redactTemplate(item) : redact(item),
+  ]);
+  return { ...redactObject(rest), data: Object.fromEntries(texts) };
+}

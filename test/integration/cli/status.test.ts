@@ -12,7 +12,7 @@ import { type OperatorFixture, startOperatorFixture } from '../../support/operat
 
 jest.setTimeout(120_000);
 
-/** Planted in an environment variable, a Secret and the template: none of it may be in a report. */
+/** Planted in an environment variable, a Secret, the template and an earlier one: none of it may be in a report. */
 const PLANTED = 'hunter2hunter2';
 const LABELS = { app: 'envoy-initializer' };
 
@@ -29,6 +29,13 @@ beforeAll(async () => {
       kind: 'Secret',
       metadata: { name: 'planted', namespace: OPERATOR_NAMESPACE },
       stringData: { password: PLANTED },
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: { name: 'planted', namespace: OPERATOR_NAMESPACE },
+      revision: 1,
+      data: { config: `${DEMO_TEMPLATE}\nenv: [{name: A, value: ${PLANTED}}]\n` },
     },
   );
 });
@@ -330,7 +337,11 @@ describe('with the operator', () => {
       const names = execFileSync('tar', ['-t'], { input: archive }).toString();
       for (const name of [
         ...['status.json', 'template.yaml', 'missing.txt', 'envoy-initializer/pods.yaml'],
-        ...['envoy-initializer/deployments.yaml', 'envoy-initializer/leases.yaml'],
+        ...[
+          'envoy-initializer/deployments.yaml',
+          'envoy-initializer/leases.yaml',
+          'envoy-initializer/controllerrevisions.yaml',
+        ],
         'cluster/mutatingwebhookconfigurations.yaml',
       ])
         expect(names).toMatch(new RegExp(`^envoy-initializer-\\d+/${name}$`, 'm'));

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { redactObject, redactTemplate, redactText } from '../../../../src/cli/bug-report/redact.ts';
+import {
+  redactObject,
+  redactTemplate,
+  redactTemplates,
+  redactText,
+} from '../../../../src/cli/bug-report/redact.ts';
 
 const SECRET = 'hunter2hunter2';
 const JWT = `eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.${SECRET}`;
@@ -63,6 +68,24 @@ describe('an object', () => {
       kind: 'Secret',
       data: { a: '<redacted>' },
     });
+  });
+});
+
+test('a revision loses values of environment variables, in a template and in fields', () => {
+  const env = [{ name: 'A', value: SECRET }];
+  const revision = { kind: 'ControllerRevision', revision: 1 };
+  const ofOperator = {
+    ...revision,
+    data: { config: `containers:\n- env:\n  - {name: A, value: ${SECRET}}\n` },
+  };
+  expect(redactTemplates(ofOperator)).toEqual({
+    ...revision,
+    data: { config: 'containers:\n- env:\n  - {name: A, value: <redacted>}\n' },
+  });
+  const ofDaemonSet = { ...revision, data: { spec: { template: { spec: { containers: [{ env }] } } } } };
+  expect(redactTemplates(ofDaemonSet)).toEqual({
+    ...revision,
+    data: { spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: '<redacted>' }] }] } } } },
   });
 });
 
