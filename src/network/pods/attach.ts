@@ -15,13 +15,17 @@ import {
 import { mergeNetworks } from './merge.ts';
 import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import type { NetworkState } from './network-state.ts';
-import { parseRequest } from './request.ts';
+import { hintsFor, misreadKey, parseRequest } from './request.ts';
 import { keyOfSelected, parseSelection, type Selection } from './selection.ts';
 
 /** The decision about a new pod. */
 export type Attachment =
   | { readonly outcome: 'untouched'; readonly warning?: string }
-  | { readonly outcome: 'attached'; readonly operations: readonly PatchOperation[] }
+  | {
+      readonly outcome: 'attached';
+      readonly operations: readonly PatchOperation[];
+      readonly warnings: readonly string[];
+    }
   | { readonly outcome: 'refused'; readonly message: string };
 
 export interface AttachOptions {
@@ -57,14 +61,15 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   const present = annotation(pod, MULTUS_NETWORKS);
   const merged = mergeNetworks(request, present, namespace);
   if ('problem' in merged) return refused(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
-  const wrong = addressProblem(merged.text, namespace, options);
+  const wrong = optionProblem(merged.text, namespace, options);
   // Without an annotation of Multus, its text comes from ours.
   const written = present === undefined ? NETWORK_ANNOTATION : MULTUS_NETWORKS;
   if (wrong !== undefined) return refused(`annotation ${written} ${wrong}`);
   const draft = new PodDraft(pod);
   if (merged.text !== present) draft.set(['metadata', 'annotations'], MULTUS_NETWORKS, merged.text);
   if (!isBound(pod) && !isGated(pod)) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
-  return { outcome: 'attached', operations: draft.operations };
+  const warnings = hintsFor(request).map((hint) => `annotation ${NETWORK_ANNOTATION} ${hint}`);
+  return { outcome: 'attached', operations: draft.operations, warnings };
 }
 
 /** Keys of the Networks that the annotation names and the pod may use; none if the annotation is invalid. */
@@ -94,8 +99,8 @@ function obstacleOf(pod: Pod, { networks }: Selection, { stateOf }: AttachOption
   return undefined;
 }
 
-/** Why a pod cannot have an address that it asks for, whatever others have. The annotation is Multus'. */
-function addressProblem(
+/** Why a pod cannot have an option that it asks for, whatever others have. The annotation is Multus'. */
+function optionProblem(
   text: string,
   namespace: string,
   { access, stateOf }: AttachOptions,
@@ -103,6 +108,8 @@ function addressProblem(
   const selection = parseSelection(text, namespace);
   if ('problem' in selection) return selection.problem;
   for (const selected of selection.networks) {
+    const misread = misreadKey(selected.element);
+    if (misread !== undefined) return misread;
     const key = keyOfSelected(selected);
     const state = access.allows(namespace, key) ? stateOf(key) : undefined;
     if (state?.kind !== 'ready' || !state.subnet) continue;

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { quote } from '../../json/clip.ts';
 import { isArray, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { suggest } from '../../json/suggest.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
 import { CLAIM_KEY, claimOf, ipsOf } from '../addresses/request.ts';
 import { PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
@@ -38,6 +39,38 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
     `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`,
   ],
 };
+
+/** The keys of Multus (network-attachment-definition-client, NetworkSelectionElement), and those of the operator. */
+const KEYS: readonly string[] = [
+  'name',
+  ...Object.keys(RULES),
+  ...['infiniband-guid', 'portMappings', 'bandwidth', 'cni-args', 'default-route'],
+];
+/** Multus is in Go, whose JSON folds the case of keys, so that also the long s is an s. */
+const folded = (key: string) => key.toLowerCase().toUpperCase();
+const BY_FOLDED_KEY: ReadonlyMap<string, string> = new Map(KEYS.map((key) => [folded(key), key]));
+
+/** A key that Multus takes for another one, so that the pod would get something else than the operator sees. */
+export function misreadKey(element: JsonObject): string | undefined {
+  for (const key of Object.keys(element)) {
+    const known = BY_FOLDED_KEY.get(folded(key));
+    if (known !== undefined && known !== key)
+      return `has the key ${quote(key)}, which Multus reads as ${known}: write ${known}`;
+  }
+  return undefined;
+}
+
+/** What to tell the author of a valid annotation: keys without effect that resemble one, as ends of sentences. */
+export function hintsFor({ networks }: Selection): readonly string[] {
+  return networks.flatMap(({ name, element }) =>
+    Object.keys(element).flatMap((key) => {
+      const meant = KEYS.includes(key) ? undefined : suggest(key, KEYS);
+      return meant === undefined
+        ? []
+        : [`has the key ${quote(key)} for ${quote(name)}, which has no effect: did you mean ${meant}?`];
+    }),
+  );
+}
 
 /**
  * Parses and checks the annotation with which a pod asks for Networks. It may name Networks of other namespaces if

@@ -9,7 +9,11 @@ import type { Pod } from '../../podspec/pod.ts';
 /** The decision about a pod that asks for Networks. */
 export type AttachResult =
   | { readonly outcome: 'untouched'; readonly warning?: string }
-  | { readonly outcome: 'attached'; readonly operations: readonly PatchOperation[] }
+  | {
+      readonly outcome: 'attached';
+      readonly operations: readonly PatchOperation[];
+      readonly warnings: readonly string[];
+    }
   /** For a mistake of the user. */
   | { readonly outcome: 'refused'; readonly message: string };
 
@@ -40,6 +44,9 @@ export function createAttachHandler({ attach, log }: { attach: Attach; log: Logg
 
 function toAdmissionAnswer(result: AttachResult): AdmissionAnswer {
   if (result.outcome === 'refused') return { allowed: false, code: 403, message: result.message };
-  if (result.outcome === 'attached') return { allowed: true, operations: result.operations };
+  if (result.outcome === 'attached') {
+    const { operations, warnings } = result;
+    return { allowed: true, operations, warnings };
+  }
   return { allowed: true, warnings: result.warning === undefined ? [] : [result.warning] };
 }

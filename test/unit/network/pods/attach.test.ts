@@ -63,7 +63,7 @@ describe('a pod that asks for Networks', () => {
 
   test('does not change when it is attached twice', () => {
     const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
-    expect(attached(seen)).toEqual({ outcome: 'attached', operations: [] });
+    expect(attached(seen)).toEqual({ outcome: 'attached', operations: [], warnings: [] });
   });
 
   test('may name a Network of a shared namespace', () => {
@@ -83,6 +83,25 @@ test.each([
   ['with foreign annotations', pod({ [MULTUS]: 'blue' })],
 ])('a pod %s does not change', (_, before) => {
   expect(attached(before)).toEqual({ outcome: 'untouched' });
+});
+
+test.each([
+  ['ip', 'ips'],
+  ['portMapping', 'portMappings'],
+])('a pod with the key %s is attached, with a warning', (key, meant) => {
+  const before = pod({ [ASKED]: JSON.stringify([{ name: 'blue', [key]: [] }]) });
+  expect(attached(before)).toMatchObject({
+    outcome: 'attached',
+    warnings: [
+      `annotation ${ASKED} has the key "${key}" for "blue", which has no effect: did you mean ${meant}?`,
+    ],
+  });
+});
+
+test('a pod with other keys of Multus is attached without a warning', () => {
+  const options = { bandwidth: {}, 'cni-args': {}, 'default-route': ['10.0.0.1'], portMappings: [] };
+  const before = pod({ [ASKED]: JSON.stringify([{ name: 'blue', ...options, 'of-next-year': 1 }]) });
+  expect(attached(before)).toMatchObject({ outcome: 'attached', warnings: [] });
 });
 
 test('a static pod does not change, with a warning', () => {
@@ -145,6 +164,24 @@ describe('attach refuses', () => {
   ])('%s', (_, asked, multus, message) => {
     const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
     expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining(message) });
+  });
+
+  // The operator would look at another Network, address or MAC than Multus.
+  test.each([
+    ['Name', 'name'],
+    ['NAMESPACE', 'namespace'],
+    ['Mac', 'mac'],
+    ['ip\u017f', 'ips'],
+    ['portmappings', 'portMappings'],
+  ])('the key %s, which Multus takes for %s, in either annotation', (key, meant) => {
+    const text = JSON.stringify([{ name: 'blue', [key]: 'x' }]);
+    const told = `has the key "${key}", which Multus reads as ${meant}: write ${meant}`;
+    const by = (annotations: Readonly<Record<string, string>>) => attached(pod(annotations));
+    expect(by({ [ASKED]: text })).toEqual({ outcome: 'refused', message: `annotation ${ASKED} ${told}` });
+    expect(by({ [ASKED]: 'green', [MULTUS]: text })).toEqual({
+      outcome: 'refused',
+      message: `annotation ${MULTUS} ${told}`,
+    });
   });
 
   test('a pod with hostNetwork', () => {

@@ -18,7 +18,11 @@ const review = (operation: string) =>
   });
 
 const refused = { outcome: 'refused', message: 'no' } as const;
-const attached = { outcome: 'attached', operations: [{ op: 'remove', path: '/x' }] } as const;
+const attached = {
+  outcome: 'attached',
+  operations: [{ op: 'remove', path: '/x' }],
+  warnings: ['hm'],
+} as const;
 
 function handled(operation: string, cached: AttachResult, fresh?: AttachResult) {
   const asked: boolean[] = [];
@@ -35,7 +39,7 @@ function handled(operation: string, cached: AttachResult, fresh?: AttachResult) 
 
 test('the webhook attaches a pod with the cached Networks', async () => {
   const { answer, asked } = await handled('CREATE', attached);
-  expect(answer).toEqual({ allowed: true, operations: attached.operations });
+  expect(answer).toEqual({ allowed: true, operations: attached.operations, warnings: ['hm'] });
   expect(asked).toEqual([false]);
 });
 
