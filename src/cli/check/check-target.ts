@@ -22,7 +22,9 @@ export function isName(name: string): boolean {
 /** Whether kubectl knows the kind by this text: one of its names, with or without its group, as in `kubectl get -o name`. */
 export function isNameOf(names: readonly string[], group: string, text: string): boolean {
   const lower = text.toLowerCase();
-  return names.some((name) => lower === name || (group !== '' && lower === `${name}.${group}`));
+  return names.some((name) =>
+    [name, ...(group === '' ? [] : [`${name}.${group}`, `${name}.v1.${group}`])].includes(lower),
+  );
 }
 
 /** What only `check` takes, and which its own modules parse. */

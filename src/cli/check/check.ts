@@ -68,9 +68,9 @@ export function addCheckOptions(command: Command): Command {
     .option('--all', 'all workloads and standalone pods of the namespace')
     .option('--pre', 'whether the operator can be installed in the cluster')
     .addOption(
-      new Option('--overlay <name>', 'with --pre: an overlay to install; can be repeated').argParser(
-        (name, names: readonly Overlay[] = []) => [...names, oneOf(...OVERLAYS)(name)],
-      ),
+      new Option('--overlay <name>', 'with --pre: an overlay to install; can be repeated')
+        .choices(OVERLAYS)
+        .argParser((name, names: readonly Overlay[] = []) => [...names, oneOf(...OVERLAYS)(name)]),
     )
     .addOption(
       new Option(

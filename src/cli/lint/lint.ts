@@ -43,6 +43,10 @@ export async function lintCommand(
   options: LintOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  if (options.envoy && options.server)
+    throw new UsageError(
+      '--server checks templates, not the configuration of Envoy: leave it out, or --envoy',
+    );
   if (options.envoy) return lintEnvoy(files, options.output, terminal);
   const findings: LintFinding[] = [];
   const good: (readonly [string, TextSource, TemplateSet])[] = [];

@@ -114,6 +114,11 @@ test.each([
   ],
   [['check', '/web'], /^error: "\/web" is not a target/],
   [['check', 'deploy.batch/web'], /^error: unknown kind "deploy\.batch": use one of/],
+  [
+    ['lint', '--envoy', '--server', 'a.json'],
+    /^error: --server checks templates, not the configuration of Envoy/,
+  ],
+  [['check', 'deployments.v1.apps/web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
   [['check', 'deployment.apps/web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
   [['check', 'Jobs.batch', 'web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
   [['check', 'networks.samplecrd.k8s.io/a', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],

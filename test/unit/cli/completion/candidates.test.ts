@@ -25,6 +25,10 @@ test.each<[readonly string[], readonly string[]]>([
   ],
   [['drift', '--output', 'j'], ['json']],
   [['drift', '--output=j'], ['--output=json']],
+  [
+    ['check', '--pre', '--overlay', 'ne'],
+    ['networks', 'neutron-pods'],
+  ],
   [['drift', '--sel'], ['--selector']],
   [['--ver'], ['--version']],
 ])('%j', async (words, expected) => {
