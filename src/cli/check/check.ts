@@ -68,9 +68,15 @@ export function addCheckOptions(command: Command): Command {
     .option('--all', 'all workloads and standalone pods of the namespace')
     .option('--pre', 'whether the operator can be installed in the cluster')
     .addOption(
-      new Option('--overlay <name>', 'with --pre: an overlay to install; can be repeated')
+      new Option(
+        '--overlay <names>',
+        'with --pre: overlays to install, such as "networks rollout"; can be repeated',
+      )
         .choices(OVERLAYS)
-        .argParser((name, names: readonly Overlay[] = []) => [...names, oneOf(...OVERLAYS)(name)]),
+        .argParser((list, names: readonly Overlay[] = []) => [
+          ...names,
+          ...list.split(/[\s,]+/).map(oneOf(...OVERLAYS)),
+        ]),
     )
     .addOption(
       new Option(

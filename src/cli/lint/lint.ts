@@ -63,6 +63,8 @@ export async function lintCommand(
   if (options.server && good.length > 0) {
     findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
   }
+  if (findings.some(({ path }) => path === 'static_resources'))
+    terminal.err("this looks like Envoy's own configuration: use --envoy\n");
   return reportFindings(terminal, options.output, findings, () =>
     [`no problems: ${templatesOf(good)}`, ...good.flatMap(([, , set]) => policyCoverage(set, options))].join(
       '\n',

@@ -86,15 +86,19 @@ export function serviceReconcile(options: ServiceEndpointsOptions): Reconcile {
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<void> {
     const service = services.get(key);
     const present = slices.byIndex('service', key);
-    const wanted = service ? wantedOf(service, present, options) : { slices: [] };
-    if (service && 'problem' in wanted) {
+    const wanted: Wanted = service ? wantedOf(service, present, options) : { slices: [] };
+    const note = 'problem' in wanted ? wanted.problem : wanted.waits;
+    if (service && note !== undefined) {
       const regarding = {
         apiVersion: apiVersionOf(SERVICES),
         kind: SERVICES.kind,
         metadata: service.metadata,
       };
-      const details = { type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Name' } as const;
-      events.event(regarding, { ...details, note: wanted.problem });
+      const details =
+        'problem' in wanted
+          ? ({ type: 'Warning', reason: 'InvalidNetworkAnnotation' } as const)
+          : ({ type: 'Normal', reason: 'WaitsForNetwork' } as const);
+      events.event(regarding, { ...details, action: 'Name', note });
     }
     const all = 'slices' in wanted ? wanted.slices : [];
     for (const slice of all) {
@@ -123,11 +127,14 @@ export function serviceReconcile(options: ServiceEndpointsOptions): Reconcile {
   };
 }
 
+/** What a Service should have. `waits`: why it has no slices yet. `problem`: why it cannot have any. */
+type Wanted = { readonly slices: readonly Slice[]; readonly waits?: string } | { readonly problem: string };
+
 function wantedOf(
   service: NamedService,
   present: readonly NetworkSlice[],
   { pods, networks, access }: ServiceEndpointsOptions,
-): { readonly slices: readonly Slice[] } | { readonly problem: string } {
+): Wanted {
   const network = networkOf(service);
   const { name, namespace = '' } = service.metadata;
   if (network === undefined) return { slices: [] };
@@ -143,7 +150,9 @@ function wantedOf(
   const selector = parseSelector(service.selector ?? '');
   if (!selector)
     return { problem: `has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front` };
-  const plainOf = plainAddresses(networks.get(network));
+  const found = networks.get(network);
+  if (!found) return { slices: [], waits: `waits for its Network: Network ${network} does not exist` };
+  const plainOf = plainAddresses(found);
   const endpoints = pods
     .byIndex('user', network)
     .filter(({ metadata }) => metadata.namespace === namespace)
@@ -164,8 +173,8 @@ function wantedOf(
  * Returns the form of an address that the API server accepts; undefined if it cannot be that of a pod on the Network. Users
  * can write any address into annotations of pods, and a Service must not send to nodes and to pods of others.
  */
-function plainAddresses(network: Network | undefined): (address: string) => string | undefined {
-  const subnet = network && recordedSubnet(network);
+function plainAddresses(network: Network): (address: string) => string | undefined {
+  const subnet = recordedSubnet(network);
   if (!subnet) return () => undefined;
   const book = new AddressBook(poolsOf(subnet, network.spec.exclude));
   return (address) => book.plainOf(address);

@@ -373,6 +373,11 @@ describe('a headless Service without a selector', () => {
     await untilNames('bounded', [`10.${n}.0.9 undefined false`]);
   });
 
+  test('says that its Network does not exist', async () => {
+    await fixture.apply(service('early', { [ASKED]: 'nowhere', 'samplecrd.k8s.io/selector': 'app=web' }));
+    await untilEvent('service/early', 'WaitsForNetwork', 'Network default/nowhere does not exist');
+  });
+
   test('loses its slices with its annotation, and gets back what another client takes', async () => {
     await fixture.apply(service('kept', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=kept' }));
     await fixture.apply(

@@ -138,6 +138,11 @@ test.each([
     ['check', '--annotation', '-A=true', 'deploy/web'],
     /^error: option '--annotation <key>' argument '-A=true'/,
   ],
+  [
+    ['check', '--pre', '--overlay=networks nope'],
+    /^error: option '--overlay <names>' argument 'networks nope'/,
+  ],
+  [['check', '--pre', 'pod/web', '--overlay=networks,rollout repair'], /^error: --pre checks the cluster/],
   [['check', '--overlay=default'], /^error: --overlay works with --pre only: add it/],
   [['check', 'pod/web', '-X', 'GET'], /^error: --method and --header work with --to only: add --to URL/],
   [

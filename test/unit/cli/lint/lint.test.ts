@@ -115,3 +115,11 @@ test('prints what a policy leaves to the webhook', async () => {
     '',
   ]);
 });
+
+test('a configuration of Envoy needs --envoy, and lint says so', async () => {
+  const { code, stderr } = await lint({ 'envoy.json': '{"static_resources": {}}' });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: "this looks like Envoy's own configuration: use --envoy\n1 problem\n",
+  });
+});
