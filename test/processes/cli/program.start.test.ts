@@ -46,6 +46,7 @@ test.each(['--version', '--help'])(
     expect(ours.filter((file) => /^(?!cli|main)/.test(file)).sort()).toEqual([
       'json/json.js',
       'json/own-names.js',
+      'json/suggest.js',
       'kube/client/skip-api-types.js',
       'kube/util/file-problem.js',
       'kube/util/to-error.js',
