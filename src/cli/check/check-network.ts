@@ -75,7 +75,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   NodeFailed: 'read the logs of the node agents on these nodes',
   PortsRefused: "raise OpenStack's quota, or give the credential the role",
   ProviderCannotAttach: 'use another provider for pods',
-  ProviderUnavailable: 'install Multus, or see whether OpenStack answers',
   ReconcileFailed: 'read the log of the operator: it retries',
   Terminating: 'see the finalizers of the earlier definition',
 };

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { judgeNetwork, networkTarget } from '../../../../src/cli/check/check-network.ts';
 import type { Condition, Network } from '../../../../src/network/api/types.ts';
+import { unavailable } from '../../../../src/network/providers/multus/multus-findings.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,
@@ -53,6 +54,12 @@ test('each condition that is wrong is a finding with what to do, once', () => {
     },
     { reason: 'Unheard', message: 'says Unheard' },
   ]);
+});
+
+test('a message that says what to do gets no second advice', () => {
+  const { message } = unavailable();
+  const ready = { ...condition('Ready', 'False', 'ProviderUnavailable'), message };
+  expect(judgeNetwork(network([ready])).findings).toEqual([{ reason: 'ProviderUnavailable', message }]);
 });
 
 test.each([
