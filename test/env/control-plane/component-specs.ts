@@ -91,10 +91,15 @@ export function apiServerSpec(settings: ComponentSettings): ComponentSpec {
   };
 }
 
-/** kube-controller-manager with all controllers that are on by default. Ready when pods can be created in `default`. */
-export function controllerManagerSpec(settings: ComponentSettings, command: string): ComponentSpec {
+/** kube-controller-manager, with all controllers that are on by default. Ready when pods can be created in `default`. */
+export function controllerManagerSpec(
+  settings: ComponentSettings,
+  command: string,
+  controllers = '*',
+): ComponentSpec {
   const { files, server } = settings;
   const args = [
+    `--controllers=${controllers}`,
     `--kubeconfig=${files.controllerManagerKubeconfig}`,
     '--use-service-account-credentials',
     `--service-account-private-key-file=${files.serviceAccountKey}`,

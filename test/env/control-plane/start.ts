@@ -31,6 +31,8 @@ export interface ControlPlaneOptions {
 }
 
 const PORT_ATTEMPTS = 5;
+/** There is no kubelet: this controller would take each Node for a failed one after a minute. */
+const CONTROLLERS = '*,-node-lifecycle-controller';
 
 /**
  * Starts etcd, kube-apiserver and kube-controller-manager on loopback, and waits until they serve. Rejects, leaving
@@ -106,7 +108,7 @@ function createComponents(
       etcd: create(etcdSpec(settings)),
       apiServer: create(apiServerSpec(settings)),
       ...(controllerManager && {
-        controllerManager: create(controllerManagerSpec(settings, controllerManager)),
+        controllerManager: create(controllerManagerSpec(settings, controllerManager, CONTROLLERS)),
       }),
     },
     failure,
