@@ -83,18 +83,24 @@ async function applyOrphans(): Promise<void> {
   });
 }
 
+/** Expects that it says why it removes nothing, and that it removes nothing. */
+async function refused(why: string): Promise<void> {
+  const installed = await objectNames(controlPlane);
+  expect(await uninstall(controlPlane.kubeconfigPath)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: ${why}\n`,
+  });
+  expect(await objectNames(controlPlane)).toEqual(installed);
+}
+
 describe('uninstall', () => {
   test('refuses in one line while Networks exist, and changes nothing', async () => {
     await apply(network('example-network'));
     await run('wait --for=condition=Ready network/example-network --timeout=60s');
-    const installed = await objectNames(controlPlane);
-    expect(await uninstall(controlPlane.kubeconfigPath)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'error: Networks exist, so nothing was removed (default/example-network): delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks\n',
-    });
-    expect(await objectNames(controlPlane)).toEqual(installed);
+    await refused(
+      'Networks exist, so nothing was removed (default/example-network): delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks',
+    );
   });
 
   testWithControllerManager('says what a Network waits for if its deletion does not end', async () => {
@@ -188,14 +194,9 @@ describe('uninstall', () => {
     const manifests = await render((await findBinaries(process.env)).kubectl, [], 'shared');
     await must(controlPlane, ['apply', '-f', '-'], [...manifests.values()].join('---\n'));
     await run('create configmap envoy --namespace=shared');
-    const installed = await objectNames(controlPlane);
-    expect(await uninstall(controlPlane.kubeconfigPath)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'error: the operator is in namespace shared, not in envoy-initializer, so nothing was removed: use --operator-namespace=shared\n',
-    });
-    expect(await objectNames(controlPlane)).toEqual(installed);
+    await refused(
+      'the operator is in namespace shared, not in envoy-initializer, so nothing was removed: use --operator-namespace=shared',
+    );
     const said = await uninstalled(controlPlane.kubeconfigPath, '--operator-namespace=shared');
     expect(said).toContain(
       'the namespace shared stays, because it does not have the label app=envoy-initializer\n',
