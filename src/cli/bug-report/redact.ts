@@ -44,7 +44,7 @@ function redact(value: JsonValue): JsonValue {
 
 /** Whether the next item of a command line is secret. */
 function isSecretFlag(item: JsonValue | undefined): boolean {
-  return typeof item === 'string' && new RegExp(`^${SECRET_FLAG}$`, 'i').test(item);
+  return typeof item === 'string' && WHOLE_SECRET_FLAG.test(item);
 }
 
 /** An environment variable: its name, and where its value is from. */
@@ -65,6 +65,7 @@ const QUOTE = String.raw`(?:\\?["'])?`;
 /** A word of a command line, in quotes or plain. */
 const WORD = String.raw`(?:\\"[^"]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',\]\\]+)`;
 const SECRET_FLAG = String.raw`--[\w-]{0,40}(?:password|passwd|token|secret|api-?key)`;
+const WHOLE_SECRET_FLAG = new RegExp(`^${SECRET_FLAG}$`, 'i');
 
 /** Each finds a secret in a text; its first group stays. */
 const PATTERNS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
