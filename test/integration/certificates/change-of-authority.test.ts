@@ -80,6 +80,8 @@ async function deployment(stage: CertificateStage, generation: Generation) {
       replica,
       async scaleDown() {
         ports.splice(ports.indexOf(replica.port), 1);
+        // An operator waits for its shutdown delay: a port that closes resets connections it has not accepted yet.
+        await traffic.answered();
         await replica.stop();
         await stage.kubectl(['delete', 'pod', name, '-n', stage.name]);
       },

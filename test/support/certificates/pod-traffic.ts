@@ -53,6 +53,7 @@ export class PodTraffic {
   readonly #client: KubeClient;
   readonly #stage: string;
   readonly #stop = new AbortController();
+  readonly #calls = new Set<Promise<unknown>>();
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(client: KubeClient, stage: string) {
@@ -85,9 +86,17 @@ export class PodTraffic {
     await this.#running;
   }
 
+  /** Resolves when the pods that are on their way now have been admitted or refused. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#calls);
+  }
+
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const refusal = await this.createOne();
+      const call = this.createOne();
+      this.#calls.add(call);
+      const refusal = await call;
+      this.#calls.delete(call);
       if (refusal === undefined) this.admitted += 1;
       else this.refusals.push(`${new Date().toISOString()} ${refusal}`);
       await delay(PAUSE_MS);
