@@ -66,7 +66,13 @@ export async function runCli(
 
   if (args[0] === COMPLETE) {
     const { candidates, printCandidates } = await import('./completion/candidates.ts');
-    terminal.out(printCandidates(candidates(program, args.slice(1))));
+    const found = candidates(program, args.slice(1));
+    if (found.length > 0) terminal.out(printCandidates(found));
+    else {
+      const { liveCandidates } = await import('./completion/live-candidates.ts');
+      const names = await liveCandidates(program, args.slice(1));
+      terminal.out(printCandidates(names.map((word) => ({ word, help: '' }))));
+    }
     return 0;
   }
   const words = helpAsFlag(commandFirst(args, named));
