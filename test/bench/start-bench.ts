@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { memoryOf } from '../support/operator/process-memory.ts';
 import type { Measurement } from './measurement.ts';
 import type { BenchSettings } from './settings.ts';
 import { ALONE, setStage } from './stage.ts';
@@ -18,6 +19,7 @@ export async function startBench({ runs }: BenchSettings): Promise<readonly Meas
     }
     // What was needed for a moment is given back within some seconds.
     await pause(20_000);
+    const { own } = await memoryOf(stage.operator.process.pid);
     return [
       { name: 'cold start to ready', unit: 's', ours: summarise(seconds) },
       {
@@ -26,6 +28,7 @@ export async function startBench({ runs }: BenchSettings): Promise<readonly Meas
         ours: summarise([await stage.residentMb()]),
         bound: { most: 80 },
       },
+      { name: 'of it, without the pages of files', unit: 'MB', ours: summarise([own]) },
     ];
   } finally {
     await stage.stop();

@@ -7,7 +7,7 @@ import { cpuSeconds } from '../../bench/cpu-time.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { NODE_FLAGS } from '../../env/operator.ts';
-import { memoryOf } from '../operator/process-memory.ts';
+import { memoryOf, type ProcessMemory } from '../operator/process-memory.ts';
 import { askInside, insideFlags } from './ask-inside.ts';
 import { callsIn, type Runs, sumOf } from './run-counter.ts';
 
@@ -148,8 +148,8 @@ export class FleetOperator {
     return sumOf(all);
   }
 
-  /** What it holds of the machine's memory after a garbage collection, and the most that it ever held, in MiB. */
-  async memory(): Promise<{ readonly now: number; readonly most: number }> {
+  /** What it holds of the machine's memory after a garbage collection. */
+  async memory(): Promise<ProcessMemory> {
     this.#child.kill('SIGUSR2');
     await this.untilIdle();
     return await memoryOf(this.pid);
