@@ -17,10 +17,13 @@ const TIMEOUT_MS = 2_000;
 const LIMIT = 500;
 /** What flags choose from the kubeconfig. */
 const ENTRIES = ['context', 'cluster', 'user'] as const;
+/** Bash puts a candidate into the line without quotes: in another name it would read a command, a space or a line break. */
+const PLAIN = /^[\w.:@/][\w.:@/+-]*$/;
 
 /**
  * Names of the kubeconfig or of the cluster that may stand for the last of these words, as kubectl completes them:
- * contexts, namespaces, and targets such as `deploy/web`. None if they cannot be read in time.
+ * contexts, namespaces, and targets such as `deploy/web`. Names that a shell would read are left out. None if they cannot
+ * be read in time.
  */
 export async function liveCandidates(program: Command, typed: readonly string[]): Promise<readonly string[]> {
   const words = typed.filter((word) => word !== '=');
@@ -30,7 +33,7 @@ export async function liveCandidates(program: Command, typed: readonly string[])
   if (command === undefined) return [];
   try {
     const names = await namesFor(command, before, word);
-    return names.filter((name) => name.startsWith(word));
+    return names.filter((name) => name.startsWith(word) && PLAIN.test(name));
   } catch {
     // Without a usable kubeconfig or an API server, there is nothing to offer.
     return [];
