@@ -9,12 +9,12 @@ import { withValues } from './helm/values.ts';
 
 /**
  * Writes the manifests of the Helm chart: deploy/overlays/default, and in an `if` what each of deploy/components changes; and
- * a copy of the CRD of routes, because a chart has only files below it.
+ * a copy of the CRDs of the Gateway API, because a chart has only files below it.
  * `node hack/generate-helm.ts` writes them. `--check` only compares, and exits 1 if they differ.
  */
 const DEPLOY = join(projectDirectory(), 'deploy');
 const FILE = join(DEPLOY, 'helm/templates/manifests.yaml');
-const ROUTES_CRD = join(projectDirectory(), 'crd/gateway-api/httproutes.yaml');
+const GATEWAY_API = join(projectDirectory(), 'crd/gateway-api');
 const HEADER =
   '{{- /* Rendered from deploy/overlays/default and deploy/components by `make manifests`: do not edit. */ -}}\n';
 /** Stands for the namespace of the release. */
@@ -31,7 +31,9 @@ const template = helmTemplate(await of(), changes);
 const rendered = `${HEADER}${withValues(template, NAMESPACE)}`;
 if (!process.argv.includes('--check')) {
   await writeFile(FILE, rendered);
-  await copyFile(ROUTES_CRD, join(DEPLOY, 'helm/files/httproutes.yaml'));
+  for (const crd of ['httproutes.yaml', 'referencegrants.yaml']) {
+    await copyFile(join(GATEWAY_API, crd), join(DEPLOY, 'helm/files', crd));
+  }
 } else if ((await readFile(FILE, 'utf8')) !== rendered) {
   process.stderr.write('deploy/helm/templates/manifests.yaml does not match deploy: run `make manifests`\n');
   process.exitCode = 1;

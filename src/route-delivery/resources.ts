@@ -2,6 +2,7 @@ import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { identityOf } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import type { ReferenceGrant } from '../routing/grants.ts';
 import type { HTTPRoute } from '../routing/http-route.ts';
 import type { Service } from '../routing/objects.ts';
 
@@ -32,6 +33,23 @@ export const SERVICES: Resource<LiveService> = {
   namespaced: true,
   // The API server has validated the spec.
   decode: decodeObject,
+};
+
+/** A ReferenceGrant of the API server. */
+export type LiveGrant = ReferenceGrant & KubeObject;
+
+/** In the version that each release of the Gateway API since 0.6 serves. */
+export const REFERENCE_GRANTS: Resource<LiveGrant> = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1beta1',
+  kind: 'ReferenceGrant',
+  plural: 'referencegrants',
+  namespaced: true,
+  decode(value) {
+    const object = decodeObject(value);
+    if (!isGrant(object)) throw new TypeError('expected a ReferenceGrant with spec.from and spec.to');
+    return object;
+  },
 };
 
 /** The ConfigMap with the file of routes, in each namespace with pods that mount it. */
@@ -73,6 +91,23 @@ export function serviceSummary({ metadata, spec = {} }: LiveService): LiveServic
       }),
     },
   };
+}
+
+/** Keeps what routing reads of a ReferenceGrant. */
+export function grantSummary({ metadata, spec: { from, to } }: LiveGrant): LiveGrant {
+  return { metadata: identityOf({ metadata }), spec: { from, to } };
+}
+
+function isGrant(object: KubeObject): object is LiveGrant {
+  const spec: unknown = 'spec' in object ? object.spec : undefined;
+  return (
+    typeof spec === 'object' &&
+    spec !== null &&
+    'from' in spec &&
+    Array.isArray(spec.from) &&
+    'to' in spec &&
+    Array.isArray(spec.to)
+  );
 }
 
 function isRoute(object: KubeObject): object is LiveRoute {

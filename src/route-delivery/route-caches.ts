@@ -2,15 +2,19 @@ import { COPIED_CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
+import type { Served } from '../kube/client/discovery.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { type ConfigurationAge, cachedAge, ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import { parseStatus } from '../sidecar/status.ts';
 import {
+  grantSummary,
   HTTP_ROUTES,
+  type LiveGrant,
   type LiveRoute,
   type LiveService,
   ONLY_ROUTES_MAPS,
+  REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
   ROUTES_MAPS,
   SERVICES,
@@ -25,11 +29,14 @@ const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 export class RouteCaches {
   readonly routes: Informer<LiveRoute>;
   readonly services: Informer<LiveService>;
+  /** Empty where the cluster has no such CRD. */
+  readonly grants: Informer<LiveGrant>;
   /** The metadata of the ConfigMaps with routes. */
   readonly maps: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
   readonly #envoyMaps: Informer<KubeObject>;
   readonly #statusKey: string;
+  readonly #grantsServed: Served;
 
   /** `startWhen` resolves once the API server serves HTTPRoutes. */
   constructor(
@@ -41,6 +48,11 @@ export class RouteCaches {
     this.#statusKey = keys.status;
     this.routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
     this.services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
+    this.#grantsServed = manager.served(REFERENCE_GRANTS);
+    this.grants = manager.informer(REFERENCE_GRANTS, {
+      startWhen: this.#grantsServed.until,
+      transform: grantSummary,
+    });
     this.maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
     // The same as for the copies of it.
     const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
@@ -52,12 +64,13 @@ export class RouteCaches {
   }
 
   /** Resolves with true when all are known. */
-  waitForSync(signal: AbortSignal): Promise<boolean> {
+  async waitForSync(signal: AbortSignal): Promise<boolean> {
+    await this.#grantsServed.known(signal);
     return waitForSync(this.#all(), signal);
   }
 
   hasSynced(): boolean {
-    return this.#all().every((informer) => informer.hasSynced());
+    return this.#grantsServed.isServed !== undefined && this.#all().every((informer) => informer.hasSynced());
   }
 
   /** Whether the sidecar of a pod mounts the file of routes. */
@@ -95,7 +108,8 @@ export class RouteCaches {
   }
 
   #all() {
-    return [this.routes, this.services, this.maps, this.pods];
+    const grants = this.#grantsServed.isServed ? [this.grants] : [];
+    return [this.routes, this.services, this.maps, this.pods, ...grants];
   }
 }
 

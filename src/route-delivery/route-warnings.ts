@@ -8,12 +8,13 @@ import type { AttachedPort } from '../routing/attach.ts';
 import { compileRoutes } from '../routing/compile.ts';
 import { keyOf } from '../routing/objects.ts';
 import { NO_SIDECAR, type RouteProblem, routeProblems } from '../routing/problems.ts';
-import { HTTP_ROUTES, type LiveRoute, type LiveService } from './resources.ts';
+import { HTTP_ROUTES, type LiveGrant, type LiveRoute, type LiveService } from './resources.ts';
 
 export interface RouteWarningsOptions {
   /** With the index PARENT. */
   readonly routes: Pick<Lister<LiveRoute>, 'byIndex'>;
   readonly services: Pick<Lister<LiveService>, 'get'>;
+  readonly grants: Pick<Lister<LiveGrant>, 'list'>;
   hasSynced(): boolean;
   /** Whether sidecars follow routes in a namespace, or anywhere if it is undefined. */
   hasSidecars(namespace: string | undefined): boolean;
@@ -27,7 +28,7 @@ export const PARENT = 'parent';
 const MAX_ITEMS = 64;
 /** More routes of one Service are not compared with a new one. */
 const MAX_OTHERS = 500;
-/** A Service that was applied just before its route may not be in the cache yet. */
+/** A Service or grant that was applied just before its route may not be in the cache yet. */
 const LOOKS = 4;
 const LOOK_MS = 100;
 
@@ -48,7 +49,7 @@ export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler
     let problems: readonly RouteProblem[] = [];
     for (let look = 0; look < LOOKS; look += 1) {
       problems = problemsOf(route, options);
-      if (!problems.some(isAboutAService)) break;
+      if (!problems.some(mayComeSoon)) break;
       if (look < LOOKS - 1) await sleep(options.clock, LOOK_MS, signal());
     }
     return { allowed: true, warnings: problems.map(({ reason, message }) => `${reason}: ${message}`) };
@@ -84,7 +85,7 @@ const NEWEST = '9999';
 
 function problemsOf(
   route: LiveRoute,
-  { routes, services, hasSidecars }: RouteWarningsOptions,
+  { routes, services, grants, hasSidecars }: RouteWarningsOptions,
 ): readonly RouteProblem[] {
   const key = keyOf(route);
   const others = new Map(
@@ -94,7 +95,7 @@ function problemsOf(
   );
   others.delete(key);
   const compared = others.size > MAX_OTHERS ? [] : others.values();
-  const compilation = compileRoutes({ routes: [route, ...compared], services });
+  const compilation = compileRoutes({ routes: [route, ...compared], services, grants: grants.list() });
   const attachments = compilation.routes.get(key)?.attachments ?? [];
   const ports = attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
   return [...routeProblems(compilation, key), ...withoutSidecars(route, ports, hasSidecars)];
@@ -111,6 +112,6 @@ function withoutSidecars(
 }
 
 /** Whether waiting may help. */
-function isAboutAService({ reason }: RouteProblem): boolean {
-  return reason === 'NoMatchingParent' || reason === 'BackendNotFound';
+function mayComeSoon({ reason }: RouteProblem): boolean {
+  return reason === 'NoMatchingParent' || reason === 'BackendNotFound' || reason === 'RefNotPermitted';
 }

@@ -67,6 +67,7 @@ function setUpWarnings(manager: Manager, caches: RouteCaches): void {
   const warnings = createRouteHandler({
     routes: caches.routes.lister,
     services: caches.services.lister,
+    grants: caches.grants.lister,
     hasSynced: () => caches.hasSynced(),
     hasSidecars: (namespace) => caches.hasSidecars(namespace),
     clock: manager.clock,
@@ -97,7 +98,12 @@ function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteC
     statuses: manager.controller('route-status', STATUS_WORKERS),
   };
   const progress = new Progress();
-  const compilation = new LiveCompilation(caches.routes.lister, caches.services.lister, progress);
+  const compilation = new LiveCompilation(
+    caches.routes.lister,
+    caches.services.lister,
+    caches.grants.lister,
+    progress,
+  );
   const sidecars = new Sidecars({
     client,
     pods: caches.pods.lister,
@@ -173,6 +179,7 @@ function routeFiles(
 function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
   const mark = () => changes.mark();
   caches.services.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
+  caches.grants.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
   caches.routes.addEventHandler({
     onAdd: mark,
     onUpdate(before, route) {

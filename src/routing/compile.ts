@@ -1,5 +1,6 @@
 import { type Attachment, attach, locate } from './attach.ts';
 import type { RouteFault } from './findings.ts';
+import { grantsOf, type ReferenceGrant, withoutUngranted } from './grants.ts';
 import type { HTTPRoute } from './http-route.ts';
 import type { Entry, Match, Target } from './model.ts';
 import type { ObjectKey, Services } from './objects.ts';
@@ -12,6 +13,8 @@ import type { RouteFile } from './route-configuration.ts';
 export interface RoutingInput {
   readonly routes: readonly HTTPRoute[];
   readonly services: Services;
+  /** Those of all namespaces; none if they are left out. */
+  readonly grants?: readonly ReferenceGrant[];
 }
 
 /** A route with all that is known about it. */
@@ -45,7 +48,7 @@ function parse(object: HTTPRoute): ParsedRoute {
  * Compiles all routes at once. A route in the namespace of its Service holds for clients everywhere (a producer route);
  * one in another namespace holds for the clients there, in place of all producer routes of that port.
  */
-export function compileRoutes({ routes, services }: RoutingInput): Compilation {
+export function compileRoutes({ routes, services, grants = [] }: RoutingInput): Compilation {
   const places = new Map<string, ReturnType<typeof locate>>();
   const place = (target: Target) => {
     const key = `${target.service}:${target.port}`;
@@ -53,11 +56,14 @@ export function compileRoutes({ routes, services }: RoutingInput): Compilation {
     places.set(key, found);
     return found;
   };
+  const isGranted = grantsOf(grants);
   const compiled = new Map<ObjectKey, CompiledRoute>();
   const drafts = new Map<string, Draft>();
   for (const object of routes) {
-    const route = parse(object);
     const attachments = attach(object, services);
+    const route = isProducer(object, attachments)
+      ? withoutUngranted(parse(object), isGranted)
+      : parse(object);
     const entries = entriesOf(route);
     compiled.set(route.key, {
       object,
@@ -77,6 +83,13 @@ export function compileRoutes({ routes, services }: RoutingInput): Compilation {
     ports: (clientNamespace) => ports.of(clientNamespace),
     reach: (route) => ports.reach(route),
   };
+}
+
+/** Whether a route holds for clients of other namespaces. */
+function isProducer({ metadata }: HTTPRoute, attachments: readonly Attachment[]): boolean {
+  return attachments.some(
+    (each) => 'ports' in each && each.ports.some(({ namespace }) => namespace === metadata.namespace),
+  );
 }
 
 function addEntries(

@@ -7,6 +7,7 @@ export const FAULT_REASONS = {
   IncompatibleFilters: 'Accepted',
   BackendNotFound: 'ResolvedRefs',
   InvalidKind: 'ResolvedRefs',
+  RefNotPermitted: 'ResolvedRefs',
   UnsupportedProtocol: 'ResolvedRefs',
 } as const;
 

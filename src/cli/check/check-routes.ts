@@ -8,6 +8,7 @@ import { UsageError } from '../../kube/util/usage-error.ts';
 import {
   HTTP_ROUTES,
   type LiveService,
+  REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
   SERVICES,
 } from '../../route-delivery/resources.ts';
@@ -226,8 +227,13 @@ export async function compileLive(
     );
   });
   const services = await all(client, SERVICES);
+  const grants = await all(client, REFERENCE_GRANTS).catch((cause: unknown) => {
+    if (isNotFound(cause)) return [];
+    throw cause;
+  });
   const compilation = compileRoutes({
     routes,
+    grants,
     services: new Map(services.map((service) => [keyOf(service), service])),
   });
   return { compilation, services };

@@ -100,6 +100,7 @@ export const validatingRoutes = () =>
     services: {
       get: () => ({ metadata: { name: 'web' }, spec: { clusterIPs: ['10.96.0.7'], ports: [{ port: 80 }] } }),
     },
+    grants: { list: () => [] },
     hasSynced: () => true,
     hasSidecars: () => true,
     clock: systemClock,

@@ -31,6 +31,7 @@ async function warningsFor(
         (routes as readonly LiveRoute[]).filter((each) => parentsIn(each).includes(parent)),
     },
     services,
+    grants: { list: () => [] },
     hasSynced: () => hasSynced,
     hasSidecars: (namespace) =>
       namespace === undefined ? sidecarsIn.length > 0 : sidecarsIn.includes(namespace),

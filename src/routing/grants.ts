@@ -1,0 +1,75 @@
+import type { RouteFault } from './findings.ts';
+import type { Action, Target } from './model.ts';
+import type { ObjectKey, ObjectMeta } from './objects.ts';
+import type { ParsedRoute } from './parse.ts';
+
+/** The part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
+export interface ReferenceGrant {
+  readonly metadata: ObjectMeta;
+  readonly spec: {
+    readonly from: readonly { readonly group: string; readonly kind: string; readonly namespace: string }[];
+    readonly to: readonly { readonly group: string; readonly kind: string; readonly name?: string }[];
+  };
+}
+
+/** Whether HTTPRoutes of a namespace may name a Service of another one. */
+export type IsGranted = (from: string, service: ObjectKey) => boolean;
+
+/** Reads grants. What the routes of one namespace may name in another one is looked up once. */
+export function grantsOf(grants: readonly ReferenceGrant[]): IsGranted {
+  const byNamespace = new Map<string, ReferenceGrant[]>();
+  for (const grant of grants) {
+    const { namespace = '' } = grant.metadata;
+    const others = byNamespace.get(namespace) ?? [];
+    byNamespace.set(namespace, others);
+    others.push(grant);
+  }
+  const known = new Map<string, ReadonlySet<string | undefined>>();
+  return (from, service) => {
+    const [namespace = '', name = ''] = service.split('/');
+    const pair = `${from}/${namespace}`;
+    const names = known.get(pair) ?? namesFor(from, byNamespace.get(namespace) ?? []);
+    known.set(pair, names);
+    return names.has(undefined) || names.has(name);
+  };
+}
+
+/** The names of the Services that routes of a namespace may use; undefined among them stands for all. */
+function namesFor(from: string, grants: readonly ReferenceGrant[]): ReadonlySet<string | undefined> {
+  const names = grants
+    .filter(({ spec }) => spec.from.some((each) => isRoute(each) && each.namespace === from))
+    .flatMap(({ spec }) => spec.to.filter(isService).map(({ name }) => name || undefined));
+  return new Set(names);
+}
+
+const isRoute = ({ group, kind }: { readonly group: string; readonly kind: string }) =>
+  group === 'gateway.networking.k8s.io' && kind === 'HTTPRoute';
+const isService = ({ group, kind }: { readonly group: string; readonly kind: string }) =>
+  group === '' && kind === 'Service';
+
+/**
+ * A producer route, with errors in place of the backends that no ReferenceGrant lets it name, and without such mirrors.
+ * It decides for clients of all namespaces: they may reach Services that its author may not (ADR 27).
+ */
+export function withoutUngranted(route: ParsedRoute, isGranted: IsGranted): ParsedRoute {
+  const { namespace = '' } = route.object.metadata;
+  const isRefused = ({ service }: Target) =>
+    !service.startsWith(`${namespace}/`) && !isGranted(namespace, service);
+  const faults: RouteFault[] = [];
+  const refuse = ({ service }: Target, path: string) => {
+    const message = `no ReferenceGrant lets HTTPRoutes of namespace ${namespace} use Service ${service}: create one in its namespace`;
+    faults.push({ reason: 'RefNotPermitted', path, message });
+  };
+  const permitted = (action: Action, rule: number): Action => {
+    if (action.kind !== 'forward') return action;
+    const backends = action.backends.map((backend, index) => {
+      if ('broken' in backend || !isRefused(backend)) return backend;
+      refuse(backend, `rules[${rule}].backendRefs[${index}]`);
+      return { weight: backend.weight, broken: true as const };
+    });
+    for (const mirror of action.mirrors.filter(isRefused)) refuse(mirror, `rules[${rule}].filters`);
+    return { ...action, backends, mirrors: action.mirrors.filter((mirror) => !isRefused(mirror)) };
+  };
+  const rules = route.rules.map((rule, index) => ({ ...rule, action: permitted(rule.action, index) }));
+  return faults.length === 0 ? route : { ...route, rules, faults: [...route.faults, ...faults] };
+}
