@@ -79,6 +79,7 @@ interface Parent {
   readonly conditions: readonly {
     readonly type: string;
     readonly status: string;
+    readonly reason: string;
     readonly message: string;
   }[];
 }
@@ -130,6 +131,34 @@ test('a backend that is missing is said, and is found when it comes', async () =
     'it is resolved',
     async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'True',
   );
+});
+
+test('a backend in another namespace has its share while a ReferenceGrant there allows it', async () => {
+  await kubectl('create namespace bank');
+  await fixture.apply(service('safe', 'bank'));
+  const clusterIP = await kubectl('get service safe --namespace=bank -o jsonpath={.spec.clusterIP}');
+  const abroad = route('abroad', 'default', 'safe');
+  const backendRefs = [{ name: 'safe', namespace: 'bank', port: 80 }];
+  await fixture.apply({ ...abroad, spec: { ...abroad.spec, rules: [{ backendRefs }] } });
+  const reason = async () => (await condition('ResolvedRefs', 'abroad', 'default'))?.reason;
+  await eventually('it is not permitted', async () => (await reason()) === 'RefNotPermitted');
+  expect(await file('clients')).not.toContain(clusterIP);
+  await fixture.apply({
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'ReferenceGrant',
+    metadata: { name: 'default', namespace: 'bank' },
+    spec: {
+      from: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', namespace: 'default' }],
+      to: [{ group: '', kind: 'Service' }],
+    },
+  });
+  await eventually('it is permitted', async () => (await reason()) === 'ResolvedRefs');
+  await eventually('it is in the file', async () => (await file('clients')).includes(clusterIP));
+  expect((await cli('check', 'httproute/abroad')).text).not.toContain('RefNotPermitted');
+  await kubectl('delete namespace bank --wait=false');
+  await kubectl('delete referencegrant default --namespace=bank --ignore-not-found');
+  await eventually('it has lost it', async () => !(await file('clients')).includes(clusterIP));
+  await kubectl('delete httproute abroad --namespace=default');
 });
 
 test('entries of other controllers stay', async () => {
