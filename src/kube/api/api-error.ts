@@ -107,22 +107,53 @@ export function isForbidden(error: unknown): boolean {
 
 /** The object, or the resource type itself (a CRD that is not installed), does not exist. */
 export function isNotFound(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
+  return answered(error, 404);
 }
 
 /** The object to create exists already. */
 export function isAlreadyExists(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
+  return answered(error, 409) && error.reason === 'AlreadyExists';
 }
 
 /** A precondition failed: another client has written the object meanwhile. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists';
+  return answered(error, 409) && error.reason !== 'AlreadyExists';
 }
 
-/** Validation refused the object: a retry cannot help. */
+/** The request or its object is wrong, or an admission policy or webhook denied it. A failed JSON patch is one, too. */
 export function isInvalid(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 422 || error.status === 400);
+}
+
+/**
+ * Another writer was faster: the object exists already, has changed, or a `test` of a JSON patch failed. The watch
+ * delivers its write. The API server answers 422 to a failed `test` and to what a ValidatingAdmissionPolicy denies or
+ * validation refuses, but only these two name the kind.
+ */
+export function isOvertaken(error: unknown): boolean {
+  return answered(error, 409) || (answered(error, 422) && error.kind === '');
+}
+
+/** The API server, an admission policy or a webhook does not want this: nobody was faster, and nothing is gone. */
+export function isRefused(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  if (isDenial(error) || UNREACHABLE_WEBHOOK.test(error.message)) return true;
+  if (isOvertaken(error) || isNamespaceTerminating(error)) return false;
+  return error.status >= 400 && error.status < 500 && !PASSING.has(error.status);
+}
+
+/** What is gone, took too long, or was asked for too often is not refused. */
+const PASSING: ReadonlySet<number> = new Set([404, 408, 410, 429]);
+const UNREACHABLE_WEBHOOK = /failed calling webhook/;
+
+/** The server itself answered with this status: a webhook chooses the status of its denial freely. */
+function answered(error: unknown, status: number): error is ApiError {
+  return error instanceof ApiError && error.status === status && !isDenial(error);
+}
+
+/** The API server begins the message of each denial of a webhook like this, and leaves the rest to the webhook. */
+function isDenial({ message }: ApiError): boolean {
+  return message.startsWith('admission webhook "');
 }
 
 /** The server no longer has the resourceVersion: only a new list helps. */

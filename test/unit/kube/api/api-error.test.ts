@@ -8,6 +8,8 @@ import {
   isInvalid,
   isNamespaceTerminating,
   isNotFound,
+  isOvertaken,
+  isRefused,
   isTooLargeResourceVersion,
   TransportError,
 } from '../../../../src/kube/api/api-error.ts';
@@ -115,6 +117,38 @@ describe('the predicates of errors', () => {
       { status: 404 },
     ];
     for (const test of Object.values(is)) expect(others.some(test)).toBe(false);
+  });
+});
+
+describe('what became of a write', () => {
+  const denied = 'admission webhook "a.b.c" denied the request: no';
+  const policy =
+    "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: no";
+  // As kube-apiserver 1.36 answers.
+  test.each([
+    ['overtaken', 409, { reason: 'AlreadyExists', details: { kind: 'configmaps' } }],
+    ['overtaken', 409, { reason: 'Conflict', details: { kind: 'configmaps' } }],
+    ['overtaken', 422, { reason: 'Invalid', details: {} }],
+    ['refused', 422, { reason: 'Invalid', message: policy, details: { kind: 'configmaps' } }],
+    ['refused', 403, { reason: 'Forbidden', message: policy, details: { kind: 'configmaps' } }],
+    ['refused', 401, { reason: 'Unauthorized', message: policy, details: { kind: 'configmaps' } }],
+    ['refused', 413, { reason: 'RequestEntityTooLarge', message: policy, details: { kind: 'configmaps' } }],
+    ['refused', 422, { reason: 'Invalid', details: { kind: 'Pod', causes: [{ field: 'spec' }] } }],
+    ...[400, 403, 404, 409, 410, 422, 429, 500].map(
+      (code) => ['refused', code, { message: denied }] as const,
+    ),
+    ['refused', 400, { reason: 'BadRequest' }],
+    ['refused', 500, { message: 'Internal error occurred: failed calling webhook "a.b.c": no endpoints' }],
+    ['neither', 403, { reason: 'Forbidden', details: { causes: [{ reason: 'NamespaceTerminating' }] } }],
+    ['neither', 404, { reason: 'NotFound', details: { kind: 'namespaces' } }],
+    ['neither', 429, { reason: 'TooManyRequests' }],
+    ['neither', 500, { reason: 'InternalError' }],
+    ['neither', 504, { reason: 'Timeout' }],
+  ] as const)('%s: %i %j', (expected, code, status) => {
+    const error = apiErrorFrom(code, failure(code, status));
+    const is = isOvertaken(error) ? 'overtaken' : isRefused(error) ? 'refused' : 'neither';
+    expect(is).toBe(expected);
+    if (expected === 'refused') expect([isNotFound(error), isConflict(error)]).toEqual([false, false]);
   });
 });
 
