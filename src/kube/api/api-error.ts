@@ -137,14 +137,15 @@ export function isOvertaken(error: unknown): boolean {
 /** The API server, an admission policy or a webhook does not want this: nobody was faster, and nothing is gone. */
 export function isRefused(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
-  if (isDenial(error) || UNREACHABLE_WEBHOOK.test(error.message)) return true;
+  if (isDenial(error) || REFUSED_WITH_500.test(error.message)) return true;
   if (isOvertaken(error) || isNamespaceTerminating(error)) return false;
   return error.status >= 400 && error.status < 500 && !PASSING.has(error.status);
 }
 
 /** What is gone, took too long, or was asked for too often is not refused. */
 const PASSING: ReadonlySet<number> = new Set([404, 408, 410, 429]);
-const UNREACHABLE_WEBHOOK = /failed calling webhook/;
+/** What the API server refuses with a 500: a webhook does not answer, or an eviction has two budgets. */
+const REFUSED_WITH_500 = /failed calling webhook|more than one PodDisruptionBudget/;
 
 /** The server itself answered with this status: a webhook chooses the status of its denial freely. */
 function answered(error: unknown, status: number): error is ApiError {

@@ -35,6 +35,7 @@ export interface ApiAccessOptions {
 export function apiAccess(options: ApiAccessOptions): ApiAccess {
   const { config, clock, log, metrics: counted, cacheMetrics } = options;
   const metrics: ClientMetrics = {
+    writeRefused: (...refusal) => counted?.writeRefused?.(...refusal),
     requestFinished(method, code, seconds, path) {
       counted?.requestFinished(method, code, seconds, path);
       log.debug({ method, path, code, ms: Math.round(seconds * 1000) }, 'request to the API server');

@@ -1,8 +1,11 @@
-import { isAlreadyExists } from '../api/api-error.ts';
+import { isAlreadyExists, isRefused } from '../api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../api/core-resources.ts';
 import { keyOf } from '../api/object.ts';
 import type { Lister } from '../cache/store.ts';
+import { tellRefusal } from '../controller/refusals.ts';
+import type { EventRecorder } from '../events/events.ts';
 import type { Logger } from '../util/log.ts';
+import { toError } from '../util/to-error.ts';
 import type { KubeClient } from './client.ts';
 
 export interface CreateOptions {
@@ -10,14 +13,15 @@ export interface CreateOptions {
   /** The cache must have synced. */
   readonly lister: Pick<Lister<ConfigMap>, 'get'>;
   readonly log: Logger;
+  readonly events: EventRecorder;
 }
 
 /**
  * Creates a default ConfigMap if it does not exist. It uses POST, since the ConfigMap belongs to the users afterwards.
- * A failure is logged, and does not stop the caller.
+ * Rejects with a failure: try again.
  */
 export async function createIfMissing(
-  { client, lister, log }: CreateOptions,
+  { client, lister, log, events }: CreateOptions,
   configMap: ConfigMap,
   signal: AbortSignal,
 ): Promise<void> {
@@ -28,6 +32,7 @@ export async function createIfMissing(
     log.info({ configMap: key }, 'created default ConfigMap');
   } catch (err) {
     if (signal.aborted || isAlreadyExists(err)) return;
-    log.error({ configMap: key, err }, 'cannot create default ConfigMap');
+    if (isRefused(err)) tellRefusal(events, { apiVersion: 'v1', kind: 'ConfigMap', ...configMap }, err);
+    throw new Error(`cannot create default ConfigMap ${key}: ${toError(err).message}`, { cause: err });
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError, isNotFound } from '../api/api-error.ts';
+import { ApiError, isConflict, isNotFound } from '../api/api-error.ts';
 import { PODS } from '../api/core-resources.ts';
 import type { KubeObject } from '../api/object.ts';
 import { resourcePath } from '../api/resource.ts';
@@ -28,9 +28,9 @@ export async function evict(
     });
     return 'evicted';
   } catch (err) {
-    if (err instanceof ApiError && err.status === 429) return 'refused';
+    if (err instanceof ApiError && err.causes.includes('DisruptionBudget')) return 'refused';
     // 409: another pod has the name now.
-    if (isNotFound(err) || (err instanceof ApiError && err.status === 409)) return 'gone';
+    if (isNotFound(err) || isConflict(err)) return 'gone';
     throw err;
   }
 }

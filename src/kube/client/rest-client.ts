@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { asTransportError } from '../api/api-error.ts';
+import { asTransportError, isRefused } from '../api/api-error.ts';
 import { bodyOf, errorOf } from '../api/response.ts';
 import type { CacheMetrics } from '../cache/cache-metrics.ts';
 import { sleep } from '../util/sleep.ts';
@@ -35,6 +35,8 @@ export interface ClientMetrics {
    * path, with its query, is for logs: as a label it would have too many values.
    */
   requestFinished(method: Method, code: string, seconds: number, path: string): void;
+  /** A write was refused, and not because another writer was faster. Dry runs do not count. */
+  writeRefused?(resource: string, code: string): void;
 }
 
 export interface ClientOptions {
@@ -108,7 +110,12 @@ export class RestClient {
         return await within(this.#clock, timeoutMs, signal, attempt, what);
       } catch (error) {
         const delay = retryDelay(method, error, attempts);
-        if (delay === undefined) throw error;
+        if (delay === undefined) {
+          if (method !== 'GET' && query?.dryRun === undefined && isRefused(error)) {
+            this.#metrics?.writeRefused?.(resourceIn(path), String(error.status));
+          }
+          throw error;
+        }
         await sleep(this.#clock, delay, signal);
       }
     }
@@ -166,4 +173,12 @@ function withQuery(path: string, query: Query = {}): string {
     if (value !== undefined) search.set(name, String(value));
   }
   return search.size === 0 ? path : `${path}?${search}`;
+}
+
+/** The resource in the path of an object or of a list, with its subresource: `pods/eviction`. */
+function resourceIn(path: string): string {
+  const [first = '', , ...rest] = path.replace(/^\/(api|apis\/[^/]+)\/[^/]+\//, '').split('/');
+  const [resource = first, subresource] =
+    first === 'namespaces' && rest.length > 0 ? [rest[0], rest[2]] : [first, rest[0]];
+  return subresource === undefined ? resource : `${resource}/${subresource}`;
 }

@@ -6,6 +6,8 @@ import { waitForSync } from '../cache/wait-for-sync.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Reconcile, Result } from '../controller/controller.ts';
 import type { LeaderController } from '../controller/leader-controller.ts';
+import { tellingRefusals } from '../controller/refusals.ts';
+import type { EventRecorder } from '../events/events.ts';
 import type { Task } from '../util/together.ts';
 
 /** The start and the end of a controller's term. */
@@ -16,6 +18,8 @@ export interface TermOptions {
   readonly after?: Task;
   /** Called when the last reconcile of a term has ended. */
   readonly ended?: () => void;
+  /** The object that gets an Event when the API server refuses a request of the reconcile of a key. */
+  readonly waiting?: (key: ObjectKey) => KubeObject | undefined;
 }
 
 /** The arguments of a reconcile. */
@@ -33,6 +37,7 @@ export interface ManagedControllerOptions {
   readonly informers: Informers;
   /** The leader's client. */
   readonly client: KubeClient;
+  readonly events: EventRecorder;
 }
 
 /** A controller of a manager. It reconciles while this process leads, with a new queue for each term. */
@@ -68,12 +73,14 @@ export class ManagedController {
   }
 
   /** Sets the reconcile. A controller without one does nothing. */
-  reconcile(reconcile: Reconcile, { keys, after, ended }: TermOptions): void {
+  reconcile(reconcile: Reconcile, { keys, after, ended, waiting = () => undefined }: TermOptions): void {
+    const { controller, events } = this.#options;
+    const told = tellingRefusals(reconcile, { events, waiting });
     this.#term = async (signal) => {
       await after?.(signal);
       if (signal.aborted) return;
       try {
-        await this.#options.controller.run(reconcile, keys, signal);
+        await controller.run(told, keys, signal);
       } finally {
         ended?.();
       }
@@ -133,14 +140,23 @@ class ObjectController<T extends KubeObject> {
 
   /** Sets the reconcile, which runs once the caches have synced. */
   reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void {
-    const { controller, client, objects } = this.#options;
+    const { controller, client, objects, resource } = this.#options;
     controller.reconcile(
       async (key, signal) =>
         (await reconcile({ key, object: objects.lister.get(key), client, signal })) ?? {},
       {
         keys: () => objects.lister.list().map(keyOf),
         after: (signal) => waitForSync(this.#caches, signal),
+        waiting: (key) => asWaiting(resource, objects.lister.get(key)),
       },
     );
   }
+}
+
+/** An object of a cache, which may lack its apiVersion and kind, as the object of an Event. */
+export function asWaiting(
+  resource: Resource<KubeObject>,
+  object: KubeObject | undefined,
+): KubeObject | undefined {
+  return object && { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: object.metadata };
 }

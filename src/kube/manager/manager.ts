@@ -147,6 +147,7 @@ export class Manager implements Informers {
       controller: this.#makeController(name, workers),
       informers: this,
       client: this.leaderClient,
+      events: this.events,
     });
     this.#controllers.push(controller);
     this.#leading.push(controller.run);

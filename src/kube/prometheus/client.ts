@@ -18,7 +18,14 @@ export function clientMetrics(registry: Registry): ClientMetrics {
     registers,
     buckets: SECONDS_BUCKETS,
   });
+  const refused = new Counter({
+    name: 'envoy_initializer_writes_refused_total',
+    help: 'Writes that the API server, a policy or a webhook refused, by resource and status code',
+    labelNames: ['resource', 'code'],
+    registers,
+  });
   return {
+    writeRefused: (resource, code) => refused.inc({ resource, code }),
     requestFinished(method, code, seconds) {
       total.inc({ method, code });
       time.observe({ verb: method }, seconds);

@@ -16,7 +16,10 @@ const cartPath = '/api/v1/namespaces/shop/configmaps/cart';
 beforeEach(async () => {
   metrics = [];
   api = await startScripted({
-    metrics: { requestFinished: (method, code) => metrics.push(`${method} ${code}`) },
+    metrics: {
+      requestFinished: (method, code) => metrics.push(`${method} ${code}`),
+      writeRefused: (resource, code) => metrics.push(`refused ${resource} ${code}`),
+    },
   });
 });
 afterEach(() => api.close());
@@ -211,6 +214,25 @@ describe('the answer', () => {
     expect(await got).toBeInstanceOf(ApiError);
     expect(await got).toMatchObject({ status: 404, reason: 'NotFound', message: 'no cart' });
     expect(metrics).toEqual(['GET 404']);
+  });
+
+  test('counts as refused if it is one to a write', async () => {
+    const denied = { reason: 'Forbidden', message: 'no' };
+    for (const dryRun of [true, false]) {
+      const got = api.client.create(configMaps, configMap('cart', 1), { dryRun }).catch(() => undefined);
+      (await api.server.next()).fail(403, denied);
+      await got;
+    }
+    const status = api.client
+      .mergePatch(configMaps, cart, {}, { subresource: 'status' })
+      .catch(() => undefined);
+    (await api.server.next()).fail(403, denied);
+    await status;
+    const overtaken = api.client.mergePatch(configMaps, cart, {}).catch(() => undefined);
+    (await api.server.next()).fail(409, { reason: 'Conflict' });
+    await overtaken;
+    const refused = metrics.filter((each) => each.startsWith('refused'));
+    expect(refused).toEqual(['refused configmaps 403', 'refused configmaps/status 403']);
   });
 
   test.each([

@@ -68,6 +68,29 @@ describe('a controller', () => {
     expect(seen).toEqual(['shop/a=1', 'shop/a=11', 'shop/a=gone']);
   });
 
+  test('tells on the object that a write for it is refused, and tries again', async () => {
+    manager
+      .controller('write')
+      .for(configMaps)
+      .reconcile(async ({ client, signal }) => {
+        const name = { metadata: { namespace: 'shop' } };
+        const errors = [await client.create(SECRETS, name, { signal }).catch((error: unknown) => error)];
+        throw new AggregateError(errors, 'all failed');
+      });
+    run();
+    (await api.server.next()).stream(added(configMap('a', 1)), initialEventsEnd(10));
+    (await api.server.next()).fail(403, { reason: 'Forbidden', message: 'exceeded quota' });
+    const event = await api.server.next();
+    expect(JSON.parse(event.body)).toMatchObject({
+      reason: 'RequestRefused',
+      regarding: { kind: 'ConfigMap', namespace: 'shop', name: 'a' },
+      note: expect.stringContaining('tries it again: exceeded quota'),
+    });
+    event.answer({ metadata: {} });
+    await api.clock.pass(5);
+    expect((await api.server.next()).path).toContain('/secrets');
+  });
+
   test('reconciles the owner of a changed object, when both caches have synced', async () => {
     const seen: string[] = [];
     manager
