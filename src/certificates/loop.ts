@@ -39,6 +39,11 @@ export class Loop {
     });
   }
 
+  /** Why the last reconcile failed; undefined if it did not. */
+  get problem(): string | undefined {
+    return this.#controller.history()[0]?.error;
+  }
+
   /** Requests a reconcile. */
   wake(): void {
     this.#queue.add(this.#key);

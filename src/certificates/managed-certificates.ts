@@ -117,7 +117,9 @@ export class ManagedCertificates {
    */
   failure(): string | undefined {
     if (this.#wasTrusted) return undefined;
-    if (!this.#source.isServing) return 'the Secret has no certificate yet';
+    const why = this.#following.problem;
+    if (!this.#source.isServing)
+      return `the Secret has no certificate yet${why === undefined ? '' : `: ${why}`}`;
     const trusted = this.#isTrusted();
     if (trusted === undefined) return 'webhook configurations not synced';
     if (!trusted) return 'a webhook configuration does not have our caBundle yet';

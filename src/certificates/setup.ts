@@ -3,6 +3,7 @@ import { FileWatcher } from '../kube/admission/file-watcher.ts';
 import { loadKeyPair } from '../kube/admission/key-pair.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { readText } from '../kube/util/file-problem.ts';
+import { toError } from '../kube/util/to-error.ts';
 import { ManagedCertificates } from './managed-certificates.ts';
 import { certificateMetrics } from './metrics.ts';
 import { ProvidedCertificates } from './provided-certificates.ts';
@@ -23,23 +24,25 @@ export interface CertificateOptions {
 /** Sets up the webhook's certificates: managed by the operator, or provided in files. */
 export function setUpCertificates(manager: Manager, options: CertificateOptions): void {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, clientCaFile } = options;
-  if (clientCaFile !== undefined) verifyClients(manager, clientCaFile);
+  if (clientCaFile !== undefined)
+    manager.addReadyz('client-authorities', verifyClients(manager, clientCaFile));
   const certificates =
     certFile !== undefined && keyFile !== undefined
       ? provided(manager, options, { certFile, keyFile })
       : managed(manager, options);
-  manager.addReadyz('certificates', () => certificates.failure());
   manager.everyReplica('certificates', (signal) => certificates.run(signal));
   manager.singleton('certificates', (signal) => certificates.lead(signal));
 }
 
 function managed(manager: Manager, { namespace, webhookUrl }: CertificateOptions): ManagedCertificates {
-  return new ManagedCertificates({
+  const certificates = new ManagedCertificates({
     ...partsOf(manager),
     namespace,
     names: serverNames({ service: 'envoy-initializer', namespace, webhookUrl }),
     onKeyPair: (pair) => manager.webhooks.setKeyPair(pair),
   });
+  manager.addReadyz('certificates', () => certificates.failure());
+  return certificates;
 }
 
 function provided(
@@ -48,7 +51,7 @@ function provided(
   files: { readonly certFile: string; readonly keyFile: string },
 ): ProvidedCertificates {
   const certificates = new ProvidedCertificates({ ...partsOf(manager), namespace });
-  follow(manager, {
+  const problem = follow(manager, {
     files: [files.certFile, files.keyFile, ...(caFile === undefined ? [] : [caFile])],
     async load() {
       const pair = await loadKeyPair(files);
@@ -65,6 +68,7 @@ function provided(
     failed: (err) =>
       manager.log.error({ files, err }, 'cannot use the new certificate, still serving the last valid one'),
   });
+  manager.addReadyz('certificates', () => problem() ?? certificates.failure());
   return certificates;
 }
 
@@ -78,8 +82,8 @@ async function loadAuthorities(file: string, cert: string): Promise<string> {
   return pem;
 }
 
-function verifyClients(manager: Manager, file: string): void {
-  follow(manager, {
+function verifyClients(manager: Manager, file: string): () => string | undefined {
+  return follow(manager, {
     files: [file],
     load: () => loadClientAuthorities(file),
     use: (authorities) => manager.webhooks.setClientAuthorities(authorities),
@@ -103,23 +107,31 @@ interface Followed<T> {
   readonly failed: (error: unknown) => void;
 }
 
-/** Uses the files at the start, which fails if they are invalid, and after each change. */
-function follow<T>(manager: Manager, { files, load, use, changed, failed }: Followed<T>): void {
-  let current: T | undefined;
-  manager.prepare(async () => {
-    current = await load();
-    use(current);
-  });
+/**
+ * Uses the files as soon as they are valid, and after each change. Returns why they are not used yet; undefined from
+ * then on, because the last valid ones stay in use.
+ */
+function follow<T>(
+  manager: Manager,
+  { files, load, use, changed, failed }: Followed<T>,
+): () => string | undefined {
+  let problem: string | undefined = `${files.join(', ')}: not read yet`;
   manager.everyReplica(`files ${files.join()}`, (signal) =>
     new FileWatcher({
       files,
       load,
-      current,
-      failed,
+      current: undefined,
+      failed(err) {
+        if (problem === undefined) return failed(err);
+        problem = toError(err).message;
+        manager.log.error({ files, err }, 'cannot use these files, trying again: not ready before');
+      },
       changed(content: T) {
         use(content);
-        changed();
+        if (problem === undefined) changed();
+        problem = undefined;
       },
     }).run(signal),
   );
+  return () => problem;
 }
