@@ -2,6 +2,7 @@ import { isObject, type JsonObject, own, ownString } from '../json/json.ts';
 import { isForbidden } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { EVENTS } from '../kube/events/event-object.ts';
+import { CALLED_AS } from './program-name.ts';
 
 /** What an Event says. */
 export interface EventWords {
@@ -30,4 +31,17 @@ export async function lastEvent(
     ownString(own(event, 'series'), 'lastObservedTime') ?? ownString(event, 'eventTime') ?? '';
   const [last] = items.filter(isWanted).toSorted((a, b) => (at(a) < at(b) ? 1 : -1));
   return last && { reason: ownString(last, 'reason') ?? '', note: ownString(last, 'note') ?? '' };
+}
+
+/** What the latest Event of an object says; otherwise where to look, because there is none, or the user may not read it. */
+export async function lastWords(
+  client: KubeClient,
+  namespace: string | undefined,
+  object: string,
+): Promise<string> {
+  const [kind, name] = object.split('/');
+  const last = await lastEvent(client, namespace, `regarding.kind=${kind},regarding.name=${name}`);
+  return last
+    ? `${last.reason}: ${last.note}`
+    : `no Event that you may read says why: see ${CALLED_AS} status`;
 }

@@ -54,7 +54,7 @@ export async function tryDryRun(
     return { text, findings: [] };
   }
   const message =
-    'the webhook uses another version of the template than the ConfigMap has: read the Events of the ConfigMap';
+    'the webhook uses another version of the template than the ConfigMap has: read the log of the operator';
   return {
     text: 'accepted with a stale sidecar',
     findings: wanted ? [{ reason: 'webhook-behind', message }] : [],

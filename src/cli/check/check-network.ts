@@ -1,7 +1,9 @@
 import { isObject, type JsonObject, own, ownString } from '../../json/json.ts';
 import { ApiError, isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
+import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { REQUEST_REFUSED } from '../../kube/controller/refusals.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { conditionOf } from '../../network/api/conditions.ts';
 import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
@@ -9,12 +11,14 @@ import { NETWORKS } from '../../network/api/resources.ts';
 import type { Condition, Network } from '../../network/api/types.ts';
 import { keyOfSelected, parseSelection } from '../../network/pods/selection.ts';
 import { annotation } from '../../podspec/pod.ts';
+import { lastEvent } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
 import type { CheckFinding } from './check-report.ts';
 import type { RouteReport } from './check-routes.ts';
 import { isName, isNameOf } from './check-target.ts';
 import { waitingAtGates } from './gates.ts';
 
+const NOT_RECONCILED = 'not-reconciled';
 const KINDS = ['network', 'networks', 'net'];
 
 /** The name of a Network that a user names as a target; undefined for another target. */
@@ -44,13 +48,28 @@ export async function checkNetwork(
     .filter(isObject)
     .filter((pod) => isUser(pod, namespace, name));
   const waiting = await waitingAtGates(client, pods);
-  const { because, findings } = judgeNetwork(network);
+  const { because, findings } = await judged(client, network);
   return {
     object: `network/${name}`,
     namespace,
     because: [...because, `${pods.length === 1 ? '1 pod names' : `${pods.length} pods name`} it`],
     findings: [...findings, ...waiting],
   };
+}
+
+/** What its status says, and what the API server refuses if that does not get further. */
+export async function judged(
+  client: KubeClient,
+  network: Network,
+): Promise<Pick<RouteReport, 'because' | 'findings'>> {
+  const judgement = judgeNetwork(network);
+  if (!judgement.findings.some(({ reason }) => reason === NOT_RECONCILED)) return judgement;
+  const { namespace, name } = network.metadata;
+  const of = `regarding.kind=Network,regarding.name=${name},reason=${REQUEST_REFUSED}`;
+  const refused = await lastEvent(client, namespace, of);
+  if (!refused) return judgement;
+  const finding = { reason: refused.reason, message: refused.note };
+  return { ...judgement, findings: [...judgement.findings, finding] };
 }
 
 function isUser(pod: JsonObject, namespace: string, name: string): boolean {
@@ -107,6 +126,7 @@ export function judgeNetwork({
     ],
     findings: [
       ...behind(ready, observedGeneration, metadata.generation),
+      ...(moving.length === 0 ? going(metadata) : []),
       // Ready repeats the reason of another condition.
       ...findings.filter(({ message }, i) => findings.findIndex((other) => other.message === message) === i),
     ],
@@ -128,5 +148,12 @@ function behind(
     return [];
   const what =
     ready === undefined ? 'no operator has reconciled it' : 'the operator has not seen its last change';
-  return [{ reason: 'not-reconciled', message: `${what}: see ${CALLED_AS} status` }];
+  return [{ reason: NOT_RECONCILED, message: `${what}: see ${CALLED_AS} status` }];
+}
+
+/** Nothing is said about what its deletion waits for. */
+function going({ deletionTimestamp, finalizers = [] }: ObjectMeta): readonly CheckFinding[] {
+  if (deletionTimestamp === undefined) return [];
+  const message = `it is being deleted, and still has the finalizers ${finalizers.join(', ')}`;
+  return [{ reason: NOT_RECONCILED, message }];
 }

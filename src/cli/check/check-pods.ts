@@ -3,6 +3,7 @@ import type { PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { type SidecarState, sidecarState } from '../../sidecar/sidecar-state.ts';
+import { lastWords } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
 import { missingAttachments } from './attachments.ts';
 import type { LiveBasis } from './check-basis.ts';
@@ -64,6 +65,13 @@ export async function existingPods(
   const configurations = new EnvoyConfigurations(client, keys);
   const old = await Promise.all(found.map((pod) => configurations.isOlderIn(pod, namespace)));
   const names = list.flatMap(({ name }, index) => (old[index] ? [name] : []));
+  const missing = await Promise.all(found.map((pod) => configurations.isMissingFor(pod, namespace)));
+  const waiting = list.flatMap(({ name }, index) => (missing[index] ? [name] : []));
+  if (waiting.length > 0) {
+    const why = await lastWords(client, namespace, `ConfigMap/${ENVOY_CONFIG_MAP}`);
+    const message = `${podsCalled(waiting)} no ConfigMap ${ENVOY_CONFIG_MAP} to mount in namespace ${namespace}: ${why}`;
+    findings.push({ reason: 'missing-configuration', message });
+  }
   if (names.length > 0) {
     const message = `${podsCalled(names)} an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`;
     findings.push({ reason: 'old-configuration', message });

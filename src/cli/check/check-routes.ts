@@ -22,6 +22,7 @@ import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';
 import type { Column } from '../io/output.ts';
+import { lastWords } from '../last-event.ts';
 import type { CheckFinding } from './check-report.ts';
 import { isName, isNameOf } from './check-target.ts';
 
@@ -111,7 +112,8 @@ export async function checkRequest(
     const message = `the routes for namespace ${namespace} take ${bytes} bytes, more than ${MAX_BYTES}: sidecars may have those from before. Remove routes`;
     findings.push({ reason: 'RoutesTooLarge', message });
   } else if ((await liveFile(client, namespace)) !== text) {
-    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: see the Events of that ConfigMap`;
+    const why = await lastWords(client, namespace, `ConfigMap/${ROUTES_CONFIG_MAP}`);
+    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: ${why}`;
     findings.push({ reason: 'routes-behind', message });
   }
   const routed = compilation

@@ -1,7 +1,7 @@
 import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { NETWORK_GATE } from '../../network/api/names.ts';
-import { lastEvent } from '../last-event.ts';
+import { lastWords } from '../last-event.ts';
 import type { CheckFinding } from './check-report.ts';
 
 /** Of gates that are not the operator's. */
@@ -23,18 +23,7 @@ async function gateFinding(client: KubeClient, pod: JsonObject): Promise<CheckFi
   const metadata = own(pod, 'metadata');
   const [namespace, name = ''] = [ownString(metadata, 'namespace'), ownString(metadata, 'name')];
   const gates = ownObjects(own(pod, 'spec'), 'schedulingGates').map((gate) => String(own(gate, 'name')));
-  const why = gates.includes(NETWORK_GATE) ? await lastWords(client, namespace, name) : FOREIGN;
-  const advice = why ?? 'see its Events, and those of its Networks';
-  const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${advice}`;
+  const why = gates.includes(NETWORK_GATE) ? await lastWords(client, namespace, `Pod/${name}`) : FOREIGN;
+  const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${why}`;
   return { reason: 'scheduling-gated', message };
-}
-
-/** The reason and the note of the latest Event of a pod. */
-async function lastWords(
-  client: KubeClient,
-  namespace: string | undefined,
-  name: string,
-): Promise<string | undefined> {
-  const last = await lastEvent(client, namespace, `regarding.kind=Pod,regarding.name=${name}`);
-  return last && `${last.reason}: ${last.note}`;
 }

@@ -6,7 +6,7 @@ import { NETWORKS } from '../../network/api/resources.ts';
 import { keyOfSelected, parseSelection, type Selected } from '../../network/pods/selection.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
 import { annotation } from '../../podspec/pod.ts';
-import { judgeNetwork } from './check-network.ts';
+import { judged } from './check-network.ts';
 import type { CheckFinding } from './check-report.ts';
 
 /** What is wrong with the Networks of pods that have a node, but do not start. What holds the others is at their gate. */
@@ -41,7 +41,7 @@ async function findingsOf(
 ): Promise<readonly CheckFinding[]> {
   if (!isDnsLabel(namespace) || !isDnsSubdomain(name)) return [];
   try {
-    const { findings } = judgeNetwork(await client.get(NETWORKS, { namespace, name }));
+    const { findings } = await judged(client, await client.get(NETWORKS, { namespace, name }));
     return findings.map(({ reason, message }) => ({
       reason,
       message: `Network ${namespace}/${name}: ${message}`,

@@ -52,7 +52,7 @@ function template(facts: StatusFacts): Verdict {
     );
     if (isRefused) return problem(`the API server refuses pods with it: pods get ${staying}`, advice);
     const other = used.filter((hash) => hash !== live.hash);
-    if (other.length > 0) return problem(`new pods still get ${staying}`, 'see the Events of the ConfigMap');
+    if (other.length > 0) return problem(`new pods still get ${staying}`, 'read the log of the replicas');
     // `check` shows the hash of each.
     return ok(`${shortHash(live.hash)} of all templates`);
   });

@@ -1,27 +1,34 @@
+import type { Operation } from 'fast-json-patch';
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../drift/copy-plan.ts';
 import { isObject, own, ownObjects } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
 import { NETWORK_GATE } from '../../network/api/names.ts';
 import { ROUTES_LABEL } from '../../route-delivery/resources.ts';
 import { listed, metadataOf, NAMESPACE, objectOf, objectsOf } from './objects.ts';
 import type { Remover } from './remover.ts';
 
 /** Removes the gate of pods that wait for a Network, because no operator will. Other gates stay. */
-export async function liftGates({ client, say }: Remover): Promise<void> {
+export async function liftGates(remover: Remover): Promise<void> {
+  const { client, say } = remover;
   for (const pod of await objectsOf(client, PODS, { fieldSelector: 'status.phase=Pending' })) {
-    const spec = isObject(pod) ? own(pod, 'spec') : undefined;
-    const gates = ownObjects(spec, 'schedulingGates').map((gate) => own(gate, 'name'));
-    const path = `/spec/schedulingGates/${gates.indexOf(NETWORK_GATE)}`;
-    if (!gates.includes(NETWORK_GATE)) continue;
+    if (liftingPatch(pod).length === 0) continue;
     const { namespace, name } = pod.metadata;
-    const operations = [
-      { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
-      { op: 'remove', path },
-    ] as const;
-    await client.jsonPatch(PODS, { namespace, name }, operations).catch(unlessGone);
+    await remover.patch(PODS, pod, liftingPatch);
     say(`pod ${namespace}/${name} no longer waits for its Network`);
   }
+}
+
+function liftingPatch(pod: KubeObject): readonly Operation[] {
+  const spec = isObject(pod) ? own(pod, 'spec') : undefined;
+  const gates = ownObjects(spec, 'schedulingGates').map((gate) => own(gate, 'name'));
+  const path = `/spec/schedulingGates/${gates.indexOf(NETWORK_GATE)}`;
+  if (!gates.includes(NETWORK_GATE)) return [];
+  return [
+    { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
+    { op: 'remove', path },
+  ];
 }
 
 /** Deletes the copies of Envoy's ConfigMap. From copies that users changed it removes only the label. */

@@ -1,5 +1,4 @@
 import { PROGRAM } from '../../json/own-names.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -78,11 +77,7 @@ async function release(remover: Remover, { metadata }: Network): Promise<void> {
   const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
   for (const resource of [NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS] as readonly Resource<KubeObject>[]) {
     const object = await objectOf(client, resource, ref);
-    const patch = object ? withoutFinalizer(object, NETWORK_FINALIZER) : [];
-    if (patch.length > 0)
-      await client.jsonPatch(resource, ref, patch).catch((err: unknown) => {
-        if (!isNotFound(err)) throw err;
-      });
+    if (object) await remover.patch(resource, object, (live) => withoutFinalizer(live, NETWORK_FINALIZER));
     const owners = object?.metadata.ownerReferences ?? [];
     if (object && owners.length > 0 && owners.every(({ uid }) => uid === metadata.uid))
       await remover.delete(resource, object);

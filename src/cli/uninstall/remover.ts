@@ -1,11 +1,12 @@
-import { isNotFound } from '../../kube/api/api-error.ts';
+import type { Operation } from 'fast-json-patch';
+import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import { listed, nameOf, objectsOf } from './objects.ts';
+import { listed, nameOf, objectOf, objectsOf } from './objects.ts';
 
 const POLL_MS = 1_000;
 
@@ -65,6 +66,29 @@ export class Remover {
       throw err;
     }
     this.say(`deleted ${nameOf(resource, object)}`);
+  }
+
+  /**
+   * Patches an object, and again as it is then where another client was faster. It may be gone already, or need no
+   * patch any more.
+   */
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    operationsFor: (live: T) => readonly Operation[],
+  ): Promise<void> {
+    const { namespace, name } = object.metadata;
+    const ref = { name, ...(namespace !== undefined && { namespace }) };
+    for (let live: T | undefined = object; live; live = await objectOf(this.client, resource, ref)) {
+      const operations = operationsFor(live);
+      if (operations.length === 0 || live.metadata.uid !== object.metadata.uid) return;
+      try {
+        await this.client.jsonPatch(resource, ref, operations);
+        return;
+      } catch (err) {
+        if (!isOvertaken(err) && !isNotFound(err)) throw err;
+      }
+    }
   }
 
   /**

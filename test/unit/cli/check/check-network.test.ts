@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { judgeNetwork, networkTarget } from '../../../../src/cli/check/check-network.ts';
+import { judged, judgeNetwork, networkTarget } from '../../../../src/cli/check/check-network.ts';
+import { lastWords } from '../../../../src/cli/last-event.ts';
 import type { Condition, Network } from '../../../../src/network/api/types.ts';
 import { unavailable } from '../../../../src/network/providers/multus/multus-findings.ts';
 
@@ -79,4 +80,30 @@ test.each([
   ['net/', undefined],
 ])('%s is the Network %s', (target, name) => {
   expect(networkTarget(target)).toBe(name);
+});
+
+test('a Network that cannot be let go says what the API server refuses, where there is an Event, and nothing of Events where there is none', async () => {
+  const found = network(READY);
+  const going = { ...found, metadata: { ...found.metadata, deletionTimestamp: 'now', finalizers: ['a/b'] } };
+  const message = 'it is being deleted, and still has the finalizers a/b';
+  const event = { metadata: { name: 'e' }, reason: 'RequestRefused', note: 'needs a team', eventTime: 'now' };
+  const asked: unknown[] = [];
+  const withEvents = (...items: readonly object[]) =>
+    ({
+      async list(_: unknown, options: unknown) {
+        asked.push(options);
+        return { items };
+      },
+    }) as never;
+  expect((await judged(withEvents(event), going)).findings).toEqual([
+    { reason: 'not-reconciled', message },
+    { reason: 'RequestRefused', message: 'needs a team' },
+  ]);
+  expect(asked).toMatchObject([{ fieldSelector: expect.stringContaining('reason=RequestRefused') }]);
+  expect((await judged(withEvents(), going)).findings).toEqual([{ reason: 'not-reconciled', message }]);
+  expect((await judged(withEvents(event), found)).findings).toEqual([]);
+  expect(await lastWords(withEvents(event), 'shop', 'Pod/a')).toBe('RequestRefused: needs a team');
+  expect(await lastWords(withEvents(), 'shop', 'Pod/a')).toBe(
+    'no Event that you may read says why: see envoy-initializer status',
+  );
 });
