@@ -1,10 +1,4 @@
-import {
-  isAlreadyExists,
-  isConflict,
-  isInvalid,
-  isNamespaceTerminating,
-  isNotFound,
-} from '../kube/api/api-error.ts';
+import { isNamespaceTerminating, isNotFound, isOvertaken } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
@@ -79,8 +73,7 @@ export function setUpCopies(options: CopiesOptions): Copies {
       } else if (found) await update(found, wanted, signal);
     } catch (err) {
       // Another client was faster, or the namespace is being deleted. The watch delivers the new state.
-      const isOvertaken = isAlreadyExists(err) || isConflict(err) || isInvalid(err) || isNotFound(err);
-      if (!isOvertaken && !isNamespaceTerminating(err)) throw err;
+      if (!isOvertaken(err) && !isNotFound(err) && !isNamespaceTerminating(err)) throw err;
     }
     return {};
   }

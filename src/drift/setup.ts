@@ -4,6 +4,7 @@ import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import { createIfMissing } from '../kube/client/create-if-missing.ts';
+import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { ENVOY_FILES } from '../sidecar/envoy/configurations.ts';
@@ -53,6 +54,7 @@ export interface Fleet {
 /** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
 const ENVOY = 'envoy';
 const WORKERS = 2;
+const RETRY_MS = 30_000;
 const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
@@ -73,8 +75,8 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
 
   const source = { metadata: { namespace, name: ENVOY }, data: ENVOY_FILES };
   const create = (signal: AbortSignal) =>
-    createIfMissing({ client, lister: configMaps.lister, log }, source, signal);
-  manager.singleton('envoy-config-source', create, { after });
+    createIfMissing({ client, lister: configMaps.lister, log, events }, source, signal);
+  manager.singleton('envoy-config-source', create, { after, retryMs: RETRY_MS });
   const copyWork = manager.controller('envoy-config', WORKERS);
   const earlier: ((namespace: string, signal: AbortSignal) => Promise<void>)[] = [];
   const copies = setUpCopies({
@@ -93,7 +95,11 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
       }
     },
   });
-  copyWork.reconcile(copies.reconcile, { keys: copies.namespaces, after });
+  copyWork.reconcile(copies.reconcile, {
+    keys: copies.namespaces,
+    after,
+    waiting: (of) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: of, name: ENVOY } }),
+  });
 
   const [driftWork, repairWork] = [manager.controller('drift', WORKERS), manager.controller('repair')];
   const drift = setUpDriftController({
@@ -116,7 +122,12 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   // Both call it, because either may end last.
   const ended = () => drift.forget();
   if (repair !== 'off') driftWork.reconcile(drift.reconcile, { keys: drift.keys, after, ended });
-  repairWork.reconcile(drift.repair, { keys: () => [], after, ended });
+  repairWork.reconcile(drift.repair, {
+    keys: () => [],
+    after,
+    ended,
+    waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
+  });
 
   return {
     pods,

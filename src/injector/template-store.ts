@@ -37,6 +37,9 @@ export interface LiveTemplate {
   hasSynced(): boolean;
 }
 
+/** How long to wait before the default ConfigMap is created again. */
+const RETRY_MS = 30_000;
+
 /**
  * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server, and creates it with the
  * default template if it does not exist.
@@ -117,10 +120,11 @@ export function setUpTemplate(
   /** Only at the start: afterwards the ConfigMap belongs to the users. */
   async function createDefault(signal: AbortSignal): Promise<void> {
     const configMap = { ...ref, data: { config: DEFAULT_TEMPLATE } };
-    await createIfMissing({ client, lister: informer.lister, log }, configMap, signal);
+    await createIfMissing({ client, lister: informer.lister, log, events }, configMap, signal);
   }
   manager.everyReplica('default-template', createDefault, {
     after: (signal) => waitForSync([informer], signal),
+    retryMs: RETRY_MS,
   });
 
   return {

@@ -2,6 +2,7 @@ import { LIVE_PODS } from '../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/api/object.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
+import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Task } from '../kube/util/together.ts';
@@ -104,7 +105,11 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const context = providerContext(shared, pods, nodes, () => controller.keys());
   const providers: readonly Setup[] = PROVIDERS.map(({ setUp }) => setUp(manager, context));
   const controller: NetworkController = networkController(shared, providers);
-  controllers.reconcile(controller.reconcile, { keys: controller.keys, after });
+  controllers.reconcile(controller.reconcile, {
+    keys: controller.keys,
+    after,
+    waiting: (key) => asWaiting(NETWORKS, caches.networks.lister.get(key)),
+  });
   setUpNetworkServices(manager, { access, events, ...caches, after });
   const { client, clock } = manager;
   const attach = attachWith({

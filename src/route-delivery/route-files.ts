@@ -1,11 +1,5 @@
 import { isRecord } from '../json/json.ts';
-import {
-  isAlreadyExists,
-  isConflict,
-  isInvalid,
-  isNamespaceTerminating,
-  isNotFound,
-} from '../kube/api/api-error.ts';
+import { isNamespaceTerminating, isNotFound, isOvertaken, isRefused } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { resourcePath } from '../kube/api/resource.ts';
@@ -13,6 +7,7 @@ import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { JsonParts } from '../kube/client/json-chunks.ts';
 import type { Result } from '../kube/controller/controller.ts';
+import { REQUEST_REFUSED } from '../kube/controller/refusals.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import { leftOutText, MAX_BYTES } from '../routing/left-out.ts';
 import type { RouteFile } from '../routing/route-configuration.ts';
@@ -79,15 +74,16 @@ export class RouteFiles {
       return {};
     }
     if (step === 'foreign' || step === 'immutable' || step === 'too-large') {
-      this.#refuse(step, namespace, file);
+      this.#block(REFUSALS[step](file.bytes, namespace), namespace, file);
       return {};
     }
-    this.#obstacles.delete(namespace);
     for (const [from, bytes] of file.leftOut) {
       this.#warn(namespace, { reason: 'RoutesTooLarge', message: leftOutText(from, bytes, namespace) });
     }
-    if (step === 'in-place') delivered(namespace, file, false);
-    else if (await this.#write(namespace, found, file, signal)) delivered(namespace, file, true);
+    const isNew = step !== 'in-place';
+    const isDelivered = !isNew || (await this.#write(namespace, found, file, signal));
+    this.#obstacles.delete(namespace);
+    if (isDelivered) delivered(namespace, file, isNew);
     return {};
   }
 
@@ -129,10 +125,11 @@ export class RouteFiles {
   async #write(
     namespace: string,
     found: (FoundFile & Content) | undefined,
-    { json, bytes, version }: RouteFile,
+    file: RouteFile,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, configMaps, namespace: home } = this.#options;
+    const { json, bytes, version } = file;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
     // A request that is repeated writes it again.
     const data = { [ROUTES_FILE]: new JsonParts({ [Symbol.iterator]: json }) };
@@ -170,9 +167,12 @@ export class RouteFiles {
       });
       return true;
     } catch (err) {
-      const isOvertaken = isAlreadyExists(err) || isConflict(err) || isInvalid(err) || isNotFound(err);
-      if (!isOvertaken && !isNamespaceTerminating(err)) throw err;
-      return false;
+      if (isOvertaken(err) || isNotFound(err) || isNamespaceTerminating(err)) return false;
+      if (isRefused(err)) {
+        const message = `the API server refuses the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace}, and the operator tries again: ${err.message}`;
+        this.#block({ reason: REQUEST_REFUSED, message }, namespace, file);
+      }
+      throw err;
     }
   }
 
@@ -182,8 +182,7 @@ export class RouteFiles {
     this.#options.forget(namespace);
   }
 
-  #refuse(why: keyof typeof REFUSALS, namespace: string, file: RouteFile): void {
-    const obstacle = REFUSALS[why](file.bytes, namespace);
+  #block(obstacle: Obstacle, namespace: string, file: RouteFile): void {
     this.#obstacles.set(namespace, obstacle);
     this.#options.refused(namespace, file);
     this.#warn(namespace, obstacle);

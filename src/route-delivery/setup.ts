@@ -1,5 +1,7 @@
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
+import { tellRefusal } from '../kube/controller/refusals.ts';
+import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { configurationRead } from '../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../sidecar/keys.ts';
@@ -112,6 +114,10 @@ function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteC
     now: () => clock.now(),
     wallClock: () => new Date(),
     taken: metrics.taken,
+    refused(pod, err) {
+      manager.log.warn({ key: keyOf(pod), err }, 'cannot touch a pod: its sidecar gets routes later');
+      tellRefusal(events, { apiVersion: 'v1', kind: 'Pod', ...pod }, err);
+    },
     read: (pod) => configurationRead(pod, keys),
     configuration: (namespace) => caches.configuration(namespace),
     recount: (namespace) => progress.recount(namespace),
@@ -258,5 +264,6 @@ function runControllers({ caches, compilation, metrics, sidecars, files, status,
   work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
     keys: () => caches.routes.lister.list().map(keyOf),
     after,
+    waiting: (key) => asWaiting(HTTP_ROUTES, caches.routes.lister.get(key)),
   });
 }

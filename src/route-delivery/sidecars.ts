@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, own, ownString } from '../json/json.ts';
-import { isConflict, isNotFound } from '../kube/api/api-error.ts';
+import { type ApiError, isConflict, isNotFound, isRefused } from '../kube/api/api-error.ts';
 import { PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { resourcePath } from '../kube/api/resource.ts';
@@ -28,6 +28,8 @@ export interface SidecarsOptions {
   configuration(namespace: string): ConfigurationAge | undefined;
   /** A sidecar has confirmed the current routes, this long after they were written. */
   taken(seconds: number): void;
+  /** The API server refuses to let the pod be touched. */
+  refused(pod: KubeObject, refusal: ApiError): void;
   /** The versions in a namespace have changed. */
   recount(namespace: string): void;
 }
@@ -318,8 +320,10 @@ export class Sidecars {
       await client.request('PATCH', resourcePath(PODS, { namespace, name }), options);
     } catch (err) {
       // The pod is gone, or another one has its name.
-      if (!isNotFound(err) && !isConflict(err)) throw err;
+      if (isRefused(err)) this.#options.refused({ metadata }, err);
+      else if (!isNotFound(err) && !isConflict(err)) throw err;
     }
+    // Also without a touch the kubelet mounts the file, only later.
     sidecar.touches += 1;
     sidecar.touchedAt = now();
   }

@@ -30,7 +30,7 @@ export interface Programmed {
 
 /** What keeps the routes of a namespace from its sidecars: the reason of a condition and an Event. */
 export interface Obstacle {
-  readonly reason: 'RoutesTooLarge' | 'RoutesNotOurs';
+  readonly reason: 'RoutesTooLarge' | 'RoutesNotOurs' | 'RequestRefused';
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-import { isConflict, isInvalid, isNotFound } from '../../kube/api/api-error.ts';
+import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
@@ -36,13 +36,13 @@ export class NetworkWriter {
     // A merge patch replaces the whole list, so the resourceVersion protects finalizers of other controllers.
     const patch = { metadata: { resourceVersion, finalizers: [...finalizers, NETWORK_FINALIZER] } };
     const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#written(this.#client.mergePatch(NETWORKS, refOf(network), patch, options), isConflict);
+    return this.#written(this.#client.mergePatch(NETWORKS, refOf(network), patch, options));
   }
 
   removeFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
     const operations = withoutFinalizer(network, NETWORK_FINALIZER);
     const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#written(this.#client.jsonPatch(NETWORKS, refOf(network), operations, options), isInvalid);
+    return this.#written(this.#client.jsonPatch(NETWORKS, refOf(network), operations, options));
   }
 
   writeStatus(network: Network, status: NetworkStatus, signal: AbortSignal): Promise<Network> {
@@ -54,14 +54,14 @@ export class NetworkWriter {
       status,
     };
     const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status', signal };
-    return this.#written(this.#client.apply(NETWORKS, refOf(network), body, options), isConflict);
+    return this.#written(this.#client.apply(NETWORKS, refOf(network), body, options));
   }
 
-  async #written(write: Promise<Network>, isStale: (error: unknown) => boolean): Promise<Network> {
+  async #written(write: Promise<Network>): Promise<Network> {
     try {
       return this.#copies.add(await write);
     } catch (cause) {
-      if (!isStale(cause) && !isNotFound(cause)) throw cause;
+      if (!isOvertaken(cause) && !isNotFound(cause)) throw cause;
       throw new StaleCopyError('the Network was changed or deleted since it was read: read it again', {
         cause,
       });

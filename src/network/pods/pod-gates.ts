@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { isInvalid, isNotFound } from '../../kube/api/api-error.ts';
+import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
@@ -160,7 +160,7 @@ export class PodGates {
     } catch (error) {
       if (isNotFound(error)) return {};
       // The gates or an annotation changed: the cache will get the new pod.
-      if (isInvalid(error)) return { requeueAfterMs: 0 };
+      if (isOvertaken(error)) return { requeueAfterMs: 0 };
       throw error;
     }
   }

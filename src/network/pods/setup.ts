@@ -1,7 +1,9 @@
+import { PODS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
+import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/together.ts';
 import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
@@ -93,6 +95,7 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
   });
   manager.singleton('address-books', async () => books.sweep(), { everyMs: resyncMs / 2 });
   controller.reconcile(pod.reconcile, {
+    waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
     keys: pod.keys,
     after: async (signal) => {
       await options.after(signal);

@@ -3,6 +3,7 @@ import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
+import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/together.ts';
 import type { Network } from '../api/types.ts';
@@ -87,6 +88,7 @@ export function setUpNetworkServices(
     events,
   });
   controller.reconcile(reconcile, {
+    waiting: (key) => asWaiting(SERVICES, services.lister.get(key)),
     keys: () => new Set([...services.lister.list().map(keyOf), ...slices.lister.list().map(serviceOf)]),
     after: async (signal) => {
       await after(signal);

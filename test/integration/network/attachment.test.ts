@@ -1,8 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { isOvertaken, isRefused } from '../../../src/kube/api/api-error.ts';
+import { CONFIG_MAPS } from '../../../src/kube/api/core-resources.ts';
+import type { WriteOptions } from '../../../src/kube/client/client.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
+import { OPT_IN } from '../../support/injection/demo.ts';
+import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
+import { serviceAccount } from '../../support/operator/default-account.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 jest.setTimeout(90_000);
@@ -306,3 +313,87 @@ describe('a Network', () => {
     await untilCounted('kept', 2);
   });
 });
+
+describe('while an admission policy denies the writes of the operator', () => {
+  const DENIAL = 'needs a label team';
+  const asked = { metadata: { name: 'asked', namespace: 'strict' } };
+  let api: ApiAccess;
+
+  beforeAll(async () => {
+    api = connect(fixture.controlPlane.kubeconfigPath);
+    await kubectl('create namespace strict');
+    await serviceAccount(fixture.controlPlane, 'strict');
+    const inStrict = (name: string) => ({ ...network(name), metadata: { name, namespace: 'strict' } });
+    await fixture.apply(inStrict('held'), inStrict('wanted'));
+    await kubectl('wait network --all -n strict --for=condition=Ready --timeout=20s');
+    await fixture.apply(...denying('strict', DENIAL));
+    await eventually('the policy to deny', async () => isRefused(await outcome({ dryRun: true })));
+  });
+  afterAll(() => api?.close());
+
+  const outcome = (options: WriteOptions) =>
+    api.client.create(CONFIG_MAPS, asked, options).catch((error: unknown) => error);
+
+  test('the API server answers otherwise than to a JSON patch that comes too late', async () => {
+    const late = [{ op: 'test', path: '/metadata/uid', value: 'other' }] as const;
+    const ref = { namespace: OPERATOR_NAMESPACE, name: 'envoy' };
+    const error: unknown = await api.client.jsonPatch(CONFIG_MAPS, ref, late).catch((err: unknown) => err);
+    expect([error, isOvertaken(error), isRefused(error)]).toEqual([expect.anything(), true, false]);
+    expect(await outcome({})).toMatchObject({ status: 422, kind: 'configmaps' });
+  });
+
+  test('each object that waits says so, the writes are counted, and made when the policy has gone', async () => {
+    const { metadata, ...rest } = pod('p', 'held', {}, { [OPT_IN]: 'true' }) as { metadata: object };
+    await fixture.apply({ ...rest, metadata: { ...metadata, namespace: 'strict' } });
+    await kubectl('delete network wanted -n strict --wait=false');
+    for (const of of ['pod/p', 'configmap/envoy', 'network/wanted'])
+      await untilEvent(`${of} -n strict`, 'RequestRefused', DENIAL);
+    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    for (const of of ['pods', 'configmaps', 'networks'])
+      expect(metrics).toContain(`envoy_initializer_writes_refused_total{resource="${of}",code="422"}`);
+    await kubectl('delete validatingadmissionpolicybinding,validatingadmissionpolicy strict');
+    await kubectl('wait -n strict configmap/envoy --for=create --timeout=30s');
+    await kubectl('wait -n strict network/wanted --for=delete --timeout=30s');
+    await eventually(
+      'the gate to go',
+      async () => !(await kubectl('get pod p -n strict -o yaml')).includes('schedulingGates'),
+    );
+  });
+});
+
+/** Denies what the operator writes to pods, ConfigMaps and Networks of a namespace. */
+function denying(name: string, message: string): readonly object[] {
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const rule = (group: string, operations: readonly string[], ...resources: readonly string[]) => ({
+    apiGroups: [group],
+    apiVersions: ['*'],
+    operations,
+    resources,
+  });
+  return [
+    {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            rule('', ['UPDATE'], 'pods'),
+            rule('', ['CREATE', 'UPDATE'], 'configmaps'),
+            rule('samplecrd.k8s.io', ['UPDATE'], 'networks'),
+          ],
+        },
+        matchConditions: [{ name, expression: `object.metadata.namespace == '${name}'` }],
+        validations: [
+          { expression: "has(object.metadata.labels) && 'team' in object.metadata.labels", message },
+        ],
+      },
+    },
+    {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: name, validationActions: ['Deny'] },
+    },
+  ];
+}

@@ -33,6 +33,7 @@ class World {
     wallClock: () => new Date(0),
     recount: () => undefined,
     taken: () => undefined,
+    refused: () => undefined,
     read: () => ({}),
     configuration: () => undefined,
   });

@@ -140,13 +140,16 @@ describe('repairReconcile', () => {
   );
 
   test.each([
-    ['a budget refuses it', 429],
-    ['the pod is gone', 404],
-    ['another pod has its name', 409],
-    ['it fails', 500],
-  ])('waits for no replacement if %s', async (_, status) => {
-    const failed = repair(() => Promise.reject(new ApiError({ status, reason: '', message: 'no' })));
-    await failed.catch((err: unknown) => expect(err).toMatchObject({ status: 500 }));
+    ['a budget refuses it', 429, { causes: ['DisruptionBudget'] }, { requeueAfterMs: 5000 }],
+    ['the API server is busy', 429, {}, 'rejected'],
+    ['a webhook denies it', 409, { message: 'admission webhook "a" denied the request: no' }, 'rejected'],
+    ['the pod is gone', 404, {}, {}],
+    ['another pod has its name', 409, {}, {}],
+    ['it fails', 500, {}, 'rejected'],
+  ])('waits for no replacement if %s', async (_, status, more, expected) => {
+    const error = new ApiError({ status, reason: '', message: 'no', ...more });
+    const result = await repair(() => Promise.reject(error)).catch(() => 'rejected');
+    expect(result).toEqual(expected);
     expect(breaker.busy.size).toBe(0);
   });
 });

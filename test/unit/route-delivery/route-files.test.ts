@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { apiErrorFrom } from '../../../src/kube/api/api-error.ts';
 import { jsonChunks } from '../../../src/kube/client/json-chunks.ts';
 import type { RequestOptions } from '../../../src/kube/client/rest-client.ts';
 import type { Method } from '../../../src/kube/client/transport.ts';
@@ -200,6 +201,16 @@ test('is tried again by the queue where the API server fails', async () => {
   const { files, done } = setUp({ found: OURS, fails: refusal(500, 'InternalError') });
   await expect(files.reconcile('shop', signal)).rejects.toThrow('InternalError');
   expect(done).toEqual([READ, PATCH]);
+});
+
+test('that a policy denies is tried again, and an Event and an obstacle say why', async () => {
+  const fails = apiErrorFrom(422, { message: 'needs a team', details: { kind: 'configmaps' } });
+  const { files, done } = setUp({ found: OURS, fails });
+  await expect(files.reconcile('shop', signal)).rejects.toBe(fails);
+  const note = expect.stringMatching(/refuses the ConfigMap envoy-routes of namespace shop.*: needs a team/);
+  const event = ['event', 'shop/envoy-routes', 'Warning', 'RequestRefused', note];
+  expect(done).toEqual([READ, PATCH, ['refused', 'shop'], event]);
+  expect(files.obstacles.get('shop')).toEqual({ reason: 'RequestRefused', message: note });
 });
 
 test('is a user’s without the label: nothing is written, and an Event says so', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { apiErrorFrom } from '../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import { Sidecars } from '../../../src/route-delivery/sidecars.ts';
@@ -20,6 +21,7 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
   const failures: Error[] = [];
   let asked = 0;
   const seconds: number[] = [];
+  const refusals: string[] = [];
   const sidecars = new Sidecars({
     client: {
       get: async <T extends KubeObject>(resource: Resource<T>) =>
@@ -40,6 +42,7 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     recount: () => undefined,
     wallClock: () => new Date(clock.now()),
     taken: (value) => seconds.push(value),
+    refused: (_, { message }) => refusals.push(message),
     read: () => ({ at: pod.startedAt }),
     configuration: (namespace) => (namespace === 'shop' ? { hash: '', changedAt: 100 } : undefined),
   });
@@ -53,7 +56,7 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     }
     return 'busy';
   };
-  return { clock, pod, touches, failures, asked: () => asked, seconds, sidecars, settle };
+  return { clock, pod, touches, failures, asked: () => asked, seconds, refusals, sidecars, settle };
 }
 
 test('a sidecar that runs the file is left alone', async () => {
@@ -236,6 +239,7 @@ test('sidecars that never answer do not take all workers from those that do', as
     recount: () => undefined,
     wallClock: () => new Date(0),
     taken: () => undefined,
+    refused: () => undefined,
     read: () => ({}),
     configuration: () => undefined,
   });
@@ -264,4 +268,19 @@ test('a sidecar whose file is gone is not waited for', () => {
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   sidecars.forgetFile('shop');
   expect(sidecars.isSurveyed(() => [])).toBe(true);
+});
+
+test('a sidecar whose pod may not be touched is asked on, and the refusal is told', async () => {
+  const { pod, failures, asked, refusals, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await settle(1000);
+  failures.push(
+    ...Array.from({ length: 20 }, () => apiErrorFrom(422, { details: { kind: 'pods' }, message: 'no' })),
+  );
+  sidecars.delivered('shop', 'new', true);
+  const before = asked();
+  await settle(20_000);
+  expect([asked() > before, refusals[0]]).toEqual([true, 'no']);
+  pod.version = 'new';
+  expect(await settle(60_000)).toBe('settled');
 });

@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../../kube/api/api-error.ts';
+import { isNotFound, isOvertaken } from '../../../kube/api/api-error.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { Informer } from '../../../kube/cache/informer.ts';
 import { MutationCache } from '../../../kube/cache/mutation-cache.ts';
@@ -104,6 +104,5 @@ export function undefinedIfNotFound(error: unknown): undefined {
 
 /** Whether the write was based on an outdated object. A 404 on creation means a missing CRD. */
 function isStale(error: unknown, found: NetworkAttachmentDefinition | undefined): boolean {
-  if (isAlreadyExists(error) || isConflict(error)) return true;
-  return found !== undefined && (isNotFound(error) || isInvalid(error));
+  return isOvertaken(error) || (found !== undefined && isNotFound(error));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
-import { ApiError } from '../../../../src/kube/api/api-error.ts';
+import { ApiError, apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
 import { AddressBook } from '../../../../src/network/addresses/book.ts';
@@ -101,8 +101,11 @@ describe('a pod whose Networks are Ready', () => {
     expect(notices).toEqual([]);
   });
 
-  test('is retried after a failure', async () => {
-    const { did, reconcile } = stage({ error: refusal(500) });
+  test.each([
+    ['a failure', refusal(500)],
+    ['a refusal', apiErrorFrom(422, { message: 'no', details: { kind: 'pods' } })],
+  ])('is retried after %s', async (_, error) => {
+    const { did, reconcile } = stage({ error });
     await expect(reconcile()).rejects.toThrow('no');
     expect(did).toEqual(['reserve', 'patch', 'settle']);
   });
