@@ -59,15 +59,29 @@ export interface PodSite {
   readonly pod: JsonObject;
 }
 
-/** Every object of a document. Yields the items of a List instead of the List. */
+/**
+ * Every object of a document. Yields the items of a List instead of the List. As in kubectl, each object with `items` is
+ * a list, and those of a typed list, such as a PodList, may lack their kind, which the API server leaves out.
+ */
 export function* objectsOf(document: JsonValue, path: Path = []): Generator<readonly [JsonObject, Path]> {
   if (!isObject(document)) return;
   const items = own(document, 'items');
-  if (!ownString(document, 'kind')?.endsWith('List') || !isArray(items)) {
+  const kind = ownString(document, 'kind')?.replace(/List$/, '');
+  if (kind === undefined || !isArray(items)) {
     yield [document, path];
     return;
   }
-  for (const [index, item] of items.entries()) yield* objectsOf(item, [...path, 'items', index]);
+  const { apiVersion = null } = document;
+  for (const [index, item] of items.entries()) {
+    const isBare =
+      kind !== '' && isObject(item) && !(ownString(item, 'kind') && ownString(item, 'apiVersion'));
+    yield* objectsOf(isBare ? { ...item, apiVersion, kind } : item, [...path, 'items', index]);
+  }
+}
+
+/** Whether the object is the pod itself, and not a workload. */
+export function isPod({ object }: PodSite): boolean {
+  return ownString(object, 'kind') === 'Pod' && groupOf(object) === '';
 }
 
 /**
@@ -78,11 +92,16 @@ export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[]
   for (const [object, path] of objectsOf(document)) {
     const given = rules.filter((rule) => fits(rule, object));
     const all = given.length > 0 ? given : KNOWN.filter((rule) => fits(rule, object));
-    const sites = all.flatMap((rule) => [...sitesAt(object, path, object, rule.path)]);
+    const written = path.reduce<JsonValue | undefined>(child, document);
+    const sites = all.flatMap((rule) => [...sitesAt(object, path, written, rule.path)]);
     yield* sites;
     const keys = all.find(({ isOptional }) => !isOptional)?.path.filter((step) => typeof step === 'string');
     if (sites.length === 0 && keys) yield { object, path: [...path, ...keys], pod: {} };
   }
+}
+
+function child(value: JsonValue | undefined, segment: string | number): JsonValue | undefined {
+  return isArray(value) ? value[Number(segment)] : own(value, String(segment));
 }
 
 function* sitesAt(

@@ -1,5 +1,5 @@
 import { type JsonObject, own, ownString } from '../../json/json.ts';
-import type { PodSite } from '../../podspec/workload.ts';
+import { isPod, type PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { type SidecarState, sidecarState } from '../../sidecar/sidecar-state.ts';
@@ -22,15 +22,15 @@ export async function existingPods(
   wanted: boolean,
   settings: NamespaceSettings,
 ) {
-  const isPod = site.pod === site.object;
-  const found = isPod
+  const isAlone = isPod(site);
+  const found = isAlone
     ? [site.object]
     : (await podsOf(client, namespace, site.object)).filter((pod) => !isGoing(pod));
   const list = found.map((pod) => ({
     name: ownString(own(pod, 'metadata'), 'name') ?? '',
     sidecar: sidecarState(pod, settings, keys, state),
   }));
-  const again = isPod ? 'recreate it' : 'run kubectl rollout restart, or delete it';
+  const again = isAlone ? 'recreate it' : 'run kubectl rollout restart, or delete it';
   const named = (state: SidecarState) =>
     list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
   // A restart would give these pods the same template.

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../network/api/network-mistakes.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
-import { createdPod, describeObject, type PodSite } from '../../podspec/workload.ts';
+import { createdPod, describeObject, isPod, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
@@ -39,7 +39,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const settings = namespaceSettings({ ...known, labels }, basis.decide.keys, minor);
   const { optIn: key } = basis.decide.keys;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
-  const pod = createdPod(site.object, exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod);
+  const pod = createdPod(site.object, exists && isPod(site) ? fresh(site.pod, basis) : site.pod);
   const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);

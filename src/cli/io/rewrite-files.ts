@@ -60,7 +60,7 @@ export function readObjects({ file: path, text, isNamed }: Input): readonly Json
   }
   // As in kubectl, a file of a directory may have none.
   const objects = documents.flatMap((document) => [...objectsOf(document)]);
-  if (isNamed && objects.every(([object]) => ownString(object, 'kind') === undefined)) {
+  if (isNamed && objects.every(([object]) => !ownString(object, 'kind'))) {
     const missing = objects.length > 0 ? ': kind is missing' : '';
     throw new UsageError(`${file} contains no Kubernetes object${missing}`);
   }

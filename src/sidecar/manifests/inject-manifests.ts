@@ -5,6 +5,7 @@ import type { TemplatelessKind } from '../../podspec/custom-kinds.ts';
 import {
   asTemplate,
   createdPod,
+  isPod,
   objectsOf,
   type PodSite,
   type PodTemplateRule,
@@ -90,7 +91,7 @@ export function injectSite(
     ...settings,
     options: decide,
     state,
-    workload: site.object === site.pod ? undefined : ownString(own(site.object, 'metadata'), 'name'),
+    workload: isPod(site) ? undefined : ownString(own(site.object, 'metadata'), 'name'),
   });
   const isInjected = injection.outcome === 'injected';
   return {

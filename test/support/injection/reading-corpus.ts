@@ -9,6 +9,8 @@ spec:
   - name: app # the application
     image: app
 `;
+/** The same as the API server writes it into a list, whose items it begins with two columns. */
+const BARE_POD = `${POD.slice(POD.indexOf('metadata')).trimEnd().replaceAll('\n', '\n  ')}\n`;
 /** The same as the start of a JSON object. */
 const JSON_POD =
   '"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app", "labels": {"initializer.kubernetes.io/envoy": "true"}}, "spec": {"containers": [{"name": "app", "image": "app"}]}';
@@ -175,6 +177,7 @@ const FILES: readonly OddText[] = [
   ['a document in flow style', `{${JSON_POD}}\n`],
   ['a document in flow style, not closed where it began', `---\n{${JSON_POD.replaceAll(', "', ',\n"')}\n}\n`],
   ['braces in a comment of a document in flow style', `{ # }{\n${JSON_POD}}\n`],
+  ['a PodList whose items lack their kind', `apiVersion: v1\nkind: PodList\nitems:\n- ${BARE_POD}`],
   ['a List', `apiVersion: v1\nkind: List\nitems:\n- ${POD.trimEnd().replaceAll('\n', '\n  ')}\n`],
 ];
 
@@ -215,4 +218,9 @@ export const ODD_JSON: readonly OddText[] = [
   ['a long key', `{${JSON_POD}, "${'k'.repeat(2_000)}": 1}`],
   ['a delete character', `{${JSON_POD}, "x": "\u007f"}`],
   ['a List', `{"apiVersion": "v1", "kind": "List", "items": [{${JSON_POD}}, {${JSON_POD}}]}`],
+  [
+    'a PodList whose items lack their kind',
+    `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [{${JSON_POD.slice(JSON_POD.indexOf('"metadata"'))}}]}`,
+  ],
+  ['a list of another name', `{"apiVersion": "v1", "kind": "Pods", "items": [{${JSON_POD}}]}`],
 ];

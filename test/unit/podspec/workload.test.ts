@@ -6,6 +6,7 @@ import {
   createdPod,
   describeObject,
   missingSpec,
+  objectsOf,
   type PodTemplateRule,
   parseTemplatePath,
   podSites,
@@ -156,6 +157,18 @@ test.each([null, 5, [], { kind: 'Deployment' }, { kind: 'List' }])(
     expect([...podSites(document)]).toEqual([]);
   },
 );
+
+test('the items of a typed list get its kind if they lack theirs, but not those of a List', () => {
+  const item = { metadata: { name: 'web' }, spec: { template: POD } };
+  const list = (kind: string, ...items: JsonObject[]) => ({ apiVersion: 'apps/v1', kind, items });
+  const typed = { ...item, apiVersion: 'apps/v1', kind: 'Deployment' };
+  const read = (document: JsonObject) => Array.from(objectsOf(document), ([object]) => object);
+  expect(read(list('DeploymentList', item, { ...item, kind: 'Other' }))).toEqual([typed, typed]);
+  expect(read(list('List', item, list('DeploymentList', item)))).toEqual([item, typed]);
+  expect([...podSites(list('DeploymentList', item))]).toEqual([
+    { object: typed, path: ['items', 0, 'spec', 'template'], pod: POD },
+  ]);
+});
 
 test('missingSpec names the missing spec, also of a workload in a List', () => {
   const web = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } };
