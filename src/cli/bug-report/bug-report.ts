@@ -12,7 +12,7 @@ import { addClusterOptions, type ClusterOptions } from '../options/tool-options.
 import { readStatus } from '../status/read-facts.ts';
 import { statusRows } from '../status/status.ts';
 import { collect } from './collect.ts';
-import { redactText } from './redact.ts';
+import { Redactor } from './redact.ts';
 import { ReportParts } from './report-parts.ts';
 
 export interface BugReportOptions extends ClusterOptions {
@@ -37,13 +37,16 @@ export async function bugReportCommand(options: BugReportOptions, terminal: Term
   const directory = `envoy-initializer-${now.toISOString().replace(/\..*$/, '').replace(/\D/g, '')}`;
   const { file = `${directory}.tar.gz`, operatorNamespace: namespace, configmap } = options;
   const parts = new ReportParts(directory);
+  const redactor = new Redactor();
   await withCluster(options, async (cluster) => {
     const rows = statusRows(await readStatus(cluster, options));
-    parts.add('status.json', redactText(`${JSON.stringify(rows, null, 2)}\n`));
+    parts.add('status.json', `${redactor.text(JSON.stringify(rows, null, 2))}\n`);
     const installation = await installationOf(cluster.client, namespace);
-    await collect(parts, { cluster, namespace, configmap, installation });
+    await collect(parts, { cluster, namespace, configmap, installation, redactor });
   });
-  const archive = await promisify(gzip)(parts.archive(Math.floor(now.getTime() / 1000)));
+  const archive = await promisify(gzip)(
+    parts.archive(Math.floor(now.getTime() / 1000), (text) => redactor.everywhere(text)),
+  );
   await terminal.write(file, archive).catch((cause: unknown) => {
     throw new UsageError(`cannot write ${file}: ${writeProblem(cause)}`, { cause });
   });

@@ -16,10 +16,11 @@ import type { Installation } from '../installation.ts';
 import { kindOf } from '../kind-of.ts';
 import { ReplicaPages } from '../replica-pages.ts';
 import { tried } from '../status/read-facts.ts';
-import { redactObject, redactTemplates, redactText } from './redact.ts';
+import type { Redactor } from './redact.ts';
 import type { ReportParts } from './report-parts.ts';
 
 export interface CollectOptions {
+  readonly redactor: Redactor;
   readonly cluster: Cluster;
   readonly namespace: string;
   readonly configmap: string;
@@ -59,19 +60,19 @@ const IN_CLUSTER: readonly Resource<KubeObject>[] = [
 
 /** Adds objects, logs and pages of the operator, as far as the user may read them. */
 export async function collect(parts: ReportParts, options: CollectOptions): Promise<void> {
-  const { cluster, namespace, installation } = options;
-  const { client } = cluster;
+  const { cluster, namespace, installation, redactor } = options;
+  const from = { client: cluster.client, redactor };
   const agents = installation?.flagText('node-agent-namespace');
   const pages = new ReplicaPages(cluster, namespace, installation);
   const replicas = await noted(parts, 'pages', async () => (await pages.replicas()).map(({ name }) => name));
   await noted(parts, 'template', () => collectTemplate(parts, options));
-  for (const pod of (replicas ?? []).slice(0, MAX_PODS)) await collectPages(parts, pages, pod);
+  for (const pod of (replicas ?? []).slice(0, MAX_PODS)) await collectPages(parts, pages, pod, redactor);
   for (const each of new Set([namespace, ...(agents === undefined ? [] : [agents])])) {
-    for (const resource of IN_NAMESPACE) await collectObjects(parts, client, resource, { namespace: each });
-    await noted(parts, `logs of namespace ${each}`, () => collectLogs(parts, client, each));
+    for (const resource of IN_NAMESPACE) await collectObjects(parts, from, resource, { namespace: each });
+    await noted(parts, `logs of namespace ${each}`, () => collectLogs(parts, from, each));
   }
-  for (const resource of IN_CLUSTER) await collectObjects(parts, client, resource, {});
-  await collectObjects(parts, client, EVENTS, { fieldSelector: `reportingController=${PROGRAM}` });
+  for (const resource of IN_CLUSTER) await collectObjects(parts, from, resource, {});
+  await collectObjects(parts, from, EVENTS, { fieldSelector: `reportingController=${PROGRAM}` });
 }
 
 /** Returns undefined if the user may not read it, which the archive notes. */
@@ -82,9 +83,14 @@ async function noted<T>(parts: ReportParts, what: string, read: () => Promise<T>
   return undefined;
 }
 
+interface Source {
+  readonly client: KubeClient;
+  readonly redactor: Redactor;
+}
+
 async function collectObjects(
   parts: ReportParts,
-  client: KubeClient,
+  { client, redactor }: Source,
   resource: Resource<KubeObject>,
   scope: { readonly namespace?: string; readonly fieldSelector?: string },
 ): Promise<void> {
@@ -98,8 +104,10 @@ async function collectObjects(
     const { items, continue: next } = page;
     if (next !== undefined) parts.note(`${what}: only the first ${MAX_OBJECTS}`);
     // Those of the operator hold templates.
-    const redacted = resource === CONTROLLER_REVISIONS ? redactTemplates : redactObject;
-    const objects = items.filter(isObject).map((item) => redacted(named(item, resource)));
+    const objects = items.filter(isObject).map((item) => {
+      const object = named(item, resource);
+      return resource === CONTROLLER_REVISIONS ? redactor.templates(object) : redactor.object(object);
+    });
     if (objects.length > 0)
       parts.add(`${what}.yaml`, objects.map((object) => `${printBlock(object, false)}\n`).join('---\n'));
   });
@@ -112,20 +120,25 @@ function named(item: JsonObject, resource: Resource<KubeObject>): JsonObject {
 
 async function collectTemplate(
   parts: ReportParts,
-  { cluster: { client }, namespace, configmap: name }: CollectOptions,
+  { cluster: { client }, namespace, configmap: name, redactor }: CollectOptions,
 ): Promise<void> {
   const found: unknown = await client.get(CONFIG_MAPS, { namespace, name });
   if (isObject(found))
-    parts.add('template.yaml', `${printBlock(redactTemplates(named(found, CONFIG_MAPS)), false)}\n`);
+    parts.add('template.yaml', `${printBlock(redactor.templates(named(found, CONFIG_MAPS)), false)}\n`);
 }
 
-async function collectPages(parts: ReportParts, pages: ReplicaPages, pod: string): Promise<void> {
+async function collectPages(
+  parts: ReportParts,
+  pages: ReplicaPages,
+  pod: string,
+  redactor: Redactor,
+): Promise<void> {
   for (const page of ['metrics', 'readyz?verbose', 'debug/controllers', 'debug/template']) {
     const name = page.replace(/\W+/g, '-');
     const found = await noted(parts, `pages/${pod}/${name}`, async () => {
       const text = await pages.text(pod, page);
       const isTemplate = page === 'debug/template';
-      parts.add(`pages/${pod}/${name}.txt`, isTemplate ? templatePage(text) : redactText(text));
+      parts.add(`pages/${pod}/${name}.txt`, isTemplate ? templatePage(text, redactor) : redactor.text(text));
       return true;
     });
     // A pod that does not even show this one does not answer.
@@ -133,12 +146,16 @@ async function collectPages(parts: ReportParts, pages: ReplicaPages, pod: string
   }
 }
 
-function templatePage(text: string): string {
+function templatePage(text: string, redactor: Redactor): string {
   const page: JsonValue = JSON.parse(text);
-  return isObject(page) ? `${JSON.stringify(redactTemplates(page), null, 2)}\n` : '';
+  return isObject(page) ? `${JSON.stringify(redactor.templates(page), null, 2)}\n` : '';
 }
 
-async function collectLogs(parts: ReportParts, client: KubeClient, namespace: string): Promise<void> {
+async function collectLogs(
+  parts: ReportParts,
+  { client, redactor }: Source,
+  namespace: string,
+): Promise<void> {
   const { items } = await client.list(PODS, { namespace });
   const pods = items.filter(isObject);
   if (pods.length > MAX_PODS) parts.note(`logs of namespace ${namespace}: only the first ${MAX_PODS} pods`);
@@ -148,7 +165,7 @@ async function collectLogs(parts: ReportParts, client: KubeClient, namespace: st
     for (const { file, ...query } of logsOf(pod)) {
       const place = `logs/${namespace}/${name}${file}.log`;
       await noted(parts, place, async () => {
-        parts.add(place, redactText(await client.text(path, { query: { ...LOG, ...query } })));
+        parts.add(place, redactor.text(await client.text(path, { query: { ...LOG, ...query } })));
       });
     }
   }

@@ -1,126 +1,153 @@
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { isCredential, isFlagOfSecret, REDACTED, redactText, redactValues } from './redact-text.ts';
 
-const REDACTED = '<redacted>';
-
-/** Annotations that repeat whole objects. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** Annotations that may be read: those of Kubernetes, and ours. Others may repeat whole objects, also packed. */
+const READABLE = /(?:^|\.)(?:k8s|kubernetes|cncf)\.io\/(?!last-applied)/;
+/** Maps and lists of headers and the like, whose every value may be secret. */
+const SECRET_VALUES = /^(?:env|query|(?:query)?params|\w*headers?|cookies)$/i;
+/** Fields that name the `value` beside them. */
+const NAMES = ['name', 'key', 'header'] as const;
+/** Shorter values of credentials occur by chance. */
+const LEAST = 6;
+/** Messages may cut a value: so many characters tell it. */
+const PREFIX = 32;
 
 /**
- * An object of the API without what may be secret: data of Secrets, values of environment variables, and secrets in
- * texts, such as tokens. Also without managedFields, which tell nothing.
+ * Hides what may be secret in the objects and texts of one report: data of Secrets, each value with a name beside it, as
+ * of headers and environment variables, each value whose name looks like that of a credential, most annotations, and in
+ * texts what has the form of a secret.
  */
-export function redactObject(object: JsonObject): JsonObject {
-  const redacted = redact(object);
-  if (!isObject(redacted)) return {};
-  if (ownString(object, 'kind') !== 'Secret') return redacted;
-  const hidden = (['data', 'stringData'] as const).flatMap((field) => {
-    const data = own(object, field);
-    return isObject(data)
-      ? [[field, Object.fromEntries(Object.keys(data).map((key) => [key, REDACTED]))]]
-      : [];
-  });
-  return { ...redacted, ...Object.fromEntries(hidden) };
-}
+export class Redactor {
+  /** What was hidden in objects, by its first characters: messages and logs may repeat it. */
+  readonly #known = new Map<string, string>();
+  readonly #starts = new Set<string>();
 
-function redact(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return redactText(value);
-  if (isArray(value)) {
-    return value.map((item, index) =>
-      typeof item === 'string' && isSecretFlag(value[index - 1]) && !item.startsWith('-')
-        ? REDACTED
-        : redact(item),
+  /** An object of the API without its secrets, and without managedFields, which tell nothing. */
+  object(object: JsonObject): JsonObject {
+    const redacted = this.#fields(object);
+    if (ownString(object, 'kind') !== 'Secret') return redacted;
+    const hidden = (['data', 'stringData'] as const).flatMap((field) => {
+      const data = own(object, field);
+      return isObject(data) ? [[field, this.#map(data, () => true)]] : [];
+    });
+    return { ...redacted, ...Object.fromEntries(hidden) };
+  }
+
+  /** Also without those of the templates that are the texts of its field `data`. */
+  templates(object: JsonObject): JsonObject {
+    const { data, ...rest } = object;
+    if (!isObject(data)) return this.object(object);
+    const texts = Object.entries(data).map(([key, item]): [string, JsonValue] => [
+      key,
+      typeof item === 'string' ? redactValues(item) : this.#value(item),
+    ]);
+    return { ...this.object(rest), data: Object.fromEntries(texts) };
+  }
+
+  /** A text, such as a log, whose lines may be JSON. */
+  text(text: string): string {
+    if (!/^\s*[[{]/m.test(text)) return redactText(text);
+    const whole = this.#json(text);
+    if (whole !== undefined) return whole;
+    return redactText(
+      text
+        .split('\n')
+        .map((line) => this.#json(line) ?? line)
+        .join('\n'),
     );
   }
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value)
-    .filter(([key]) => key !== 'managedFields' && key !== LAST_APPLIED)
-    .map(([key, item]): [string, JsonValue] => {
-      if (typeof item === 'string' && SECRET_KEY.test(key)) return [key, REDACTED];
-      if (key === 'env' && isArray(item)) return [key, item.map(withoutValue)];
-      return [key, redact(item)];
-    });
-  return Object.fromEntries(entries);
-}
 
-/** Whether the next item of a command line is secret. */
-function isSecretFlag(item: JsonValue | undefined): boolean {
-  return typeof item === 'string' && WHOLE_SECRET_FLAG.test(item);
-}
-
-/** An environment variable: its name, and where its value is from. */
-function withoutValue(variable: JsonValue): JsonValue {
-  const redacted = redact(variable);
-  return isObject(redacted) && own(redacted, 'value') !== undefined
-    ? { ...redacted, value: REDACTED }
-    : redacted;
-}
-
-/** Names of keys whose values are secret; not `secretName` and other references. */
-const SECRET_NAME =
-  '[\\w.-]{0,40}(?:password|passwd|token|secret|api[-_]?key|private[-_]?key|client-key-data|authorization|credentials?)(?![\\w-]{0,40}(?:name|ref|mount))[\\w.]{0,40}';
-const SECRET_KEY = new RegExp(`^${SECRET_NAME}$`, 'i');
-/** A value of YAML or JSON: in quotes, in the escaped quotes of a string of JSON, or plain. */
-const VALUE = String.raw`(?:\\"[^"]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,}\]"'\\{[|>][^,}\]\n]*)`;
-const QUOTE = String.raw`(?:\\?["'])?`;
-/** A word of a command line, in quotes or plain. */
-const WORD = String.raw`(?:\\"[^"]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',\]\\]+)`;
-const SECRET_FLAG = String.raw`--[\w-]{0,40}(?:password|passwd|token|secret|api-?key)`;
-const WHOLE_SECRET_FLAG = new RegExp(`^${SECRET_FLAG}$`, 'i');
-
-/** Each finds a secret in a text; its first group stays. */
-const PATTERNS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, REDACTED],
-  // A JSON web token.
-  [/eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, REDACTED],
-  [/\b((?:Bearer|Basic) +)[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
-  // A user in a URL.
-  [/(:\/\/)[^\s/:@"']+:[^\s/@"']+@/g, `$1${REDACTED}@`],
-  // A flag of a command line, or of a list of its words.
-  [
-    new RegExp(`(${SECRET_FLAG}(?:[= ]|${QUOTE}(?:,\\s*|\\s+- +)))(?!["'\\\\]*-)${WORD}`, 'gi'),
-    `$1${REDACTED}`,
-  ],
-  [
-    new RegExp(`(${QUOTE}${SECRET_NAME}${QUOTE}[ \\t]*[:=][ \\t]*)(?!${REDACTED})${VALUE}`, 'gi'),
-    `$1${REDACTED}`,
-  ],
-  // An environment variable or a header in the CEL of an admission policy, as policies/literal.ts writes it.
-  [
-    /(\.(?:env|httpHeaders)\{\s*(?:name: "(?:[^"\\]|\\.)*",\s*)?value: )"(?:[^"\\]|\\.)*"/g,
-    `$1"${REDACTED}"`,
-  ],
-];
-
-/** A text, such as a log, without the secrets that have a known form. */
-export function redactText(text: string): string {
-  return PATTERNS.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text);
-}
-
-const BLOCK_VALUE = /^(\s*(?:- +)*)["']?value["']?\s*:/;
-const FLOW_VALUE = new RegExp(`([{,]\\s*${QUOTE}value${QUOTE}[ \\t]*:[ \\t]*)${VALUE}`, 'g');
-
-/** The text of a template, which may be faulty, without the values of environment variables. */
-export function redactTemplate(text: string): string {
-  const lines: string[] = [];
-  let hiddenColumn: number | undefined;
-  for (const line of text.split('\n')) {
-    const margin = line.search(/\S/);
-    // The rest of a value on several lines.
-    if (hiddenColumn !== undefined && (margin < 0 || margin > hiddenColumn)) continue;
-    const start = BLOCK_VALUE.exec(line);
-    hiddenColumn = start?.[1]?.length;
-    lines.push(start ? `${start[0]} ${REDACTED}` : line);
+  /** The text without any value that was hidden in one of the objects, also if it is cut. */
+  everywhere(text: string): string {
+    if (this.#known.size === 0) return text;
+    let [result, from] = ['', 0];
+    for (let at = 0; at < text.length; at += 1) {
+      const found = this.#starts.has(text.slice(at, at + LEAST)) ? this.#knownAt(text, at) : undefined;
+      if (found === undefined) continue;
+      let end = at;
+      while (end < text.length && text[end] === found[end - at]) end += 1;
+      // Another value may begin with the same characters.
+      while (/[\w.~+/=-]/.test(text[end] ?? '')) end += 1;
+      result += text.slice(from, at) + REDACTED;
+      from = end;
+      at = end - 1;
+    }
+    return result + text.slice(from);
   }
-  return redactText(lines.join('\n').replace(FLOW_VALUE, `$1${REDACTED}`));
-}
 
-/** An object without secrets, also in the templates that are the texts of its field `data`. */
-export function redactTemplates(object: JsonObject): JsonObject {
-  const { data, ...rest } = object;
-  if (!isObject(data)) return redactObject(object);
-  const texts = Object.entries(data).map(([key, item]): [string, JsonValue] => [
-    key,
-    typeof item === 'string' ? redactTemplate(item) : redact(item),
-  ]);
-  return { ...redactObject(rest), data: Object.fromEntries(texts) };
+  #knownAt(text: string, at: number): string | undefined {
+    for (let length = PREFIX; length >= LEAST; length -= 1) {
+      const found = this.#known.get(text.slice(at, at + length));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #json(text: string): string | undefined {
+    if (!/^\s*[[{]/.test(text)) return undefined;
+    try {
+      const value: JsonValue = JSON.parse(text);
+      return JSON.stringify(this.#value(value), null, text.includes('\n') ? 2 : 0);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #value(value: JsonValue, isEnv = false): JsonValue {
+    if (typeof value === 'string')
+      return this.#json(value) ?? (value.includes('\n') ? redactValues(value) : redactText(value));
+    if (isArray(value))
+      return value.map((item, index) =>
+        isFlagOfSecret(value[index - 1]) && typeof item === 'string' && !item.startsWith('-')
+          ? this.#hide(item)
+          : this.#value(item, isEnv),
+      );
+    return isObject(value) ? this.#fields(value, isEnv) : value;
+  }
+
+  #fields(object: JsonObject, isEnv = false): JsonObject {
+    const { managedFields: _, ...fields } = object;
+    const name = NAMES.map((key) => ownString(object, key)).find((found) => found !== undefined);
+    if (name === undefined) return this.#map(fields, isCredential);
+    const named = isCredential(name);
+    const isSecret = (key: string) => isCredential(key) || key === 'value' || (named && key === 'values');
+    // Environment variables hold what is everywhere, such as the name of the namespace.
+    return this.#map(fields, isSecret, named || !isEnv);
+  }
+
+  /** The fields of an object, those with secret values hidden. */
+  #map(fields: JsonObject, isSecret: (key: string) => boolean, isTold = true): JsonObject {
+    const entries = Object.entries(fields).map(([key, item]): [string, JsonValue] => {
+      if (isSecret(key)) return [key, this.#hide(item, isTold)];
+      if (key === 'annotations' && isObject(item))
+        return [key, this.#map(item, (each) => !READABLE.test(each) || isCredential(each))];
+      if (!SECRET_VALUES.test(key)) return [key, this.#value(item)];
+      const isEnv = key.toLowerCase() === 'env';
+      return [key, isObject(item) ? this.#map(item, () => true, !isEnv) : this.#pairs(item, isEnv)];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  /** Headers, each in a text such as `name: value`. */
+  #pairs(item: JsonValue, isEnv: boolean): JsonValue {
+    if (!isArray(item)) return this.#value(item);
+    return item.map((each) => {
+      const [, name, value] = (typeof each === 'string' && /^([\w-]+\s*[:=]\s*)(.+)$/s.exec(each)) || [];
+      return value === undefined ? this.#value(each, isEnv) : `${name}${this.#hide(value, !isEnv)}`;
+    });
+  }
+
+  /**
+   * Texts and numbers disappear; what only refers to a secret, such as a secretKeyRef, stays. `isTold`: messages may
+   * repeat it.
+   */
+  #hide(value: JsonValue, isTold = true): JsonValue {
+    if (isArray(value)) return value.map((item) => this.#hide(item, isTold));
+    if (isObject(value)) return this.#fields(value);
+    if (isTold && typeof value === 'string' && value.length >= LEAST) {
+      this.#starts.add(value.slice(0, LEAST));
+      this.#known.set(value.slice(0, PREFIX), value);
+    }
+    return value === null || typeof value === 'boolean' ? value : REDACTED;
+  }
 }

@@ -36,13 +36,14 @@ export class ReportParts {
     return this.#notes;
   }
 
-  /** The archive, with the notes in `missing.txt`. `mtime` is in seconds since 1970. */
-  archive(mtime: number): Buffer {
+  /** The archive, with the notes in `missing.txt`. `mtime` is in seconds since 1970; `finish` may change each file. */
+  archive(mtime: number, finish = (text: string) => text): Buffer {
     const missing = {
       path: `${this.#directory}/missing.txt`,
       content: this.#notes.map((line) => `${line}\n`).join(''),
     };
-    return tarOf([...this.#files, missing], mtime);
+    const files = [...this.#files, missing].map(({ path, content }) => ({ path, content: finish(content) }));
+    return tarOf(files, mtime);
   }
 }
 

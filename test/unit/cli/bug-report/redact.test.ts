@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  redactObject,
-  redactTemplate,
-  redactTemplates,
-  redactText,
-} from '../../../../src/cli/bug-report/redact.ts';
+import fc from 'fast-check';
+import { Redactor } from '../../../../src/cli/bug-report/redact.ts';
+import { redactText, redactValues } from '../../../../src/cli/bug-report/redact-text.ts';
+import { ReportParts } from '../../../../src/cli/bug-report/report-parts.ts';
+import type { JsonObject } from '../../../../src/json/json.ts';
+import { printBlock } from '../../../../src/json/yaml-edit/print.ts';
+
+const redactObject = (object: JsonObject) => new Redactor().object(object);
+const redactTemplates = (object: JsonObject) => new Redactor().templates(object);
 
 const SECRET = 'hunter2hunter2';
 const JWT = `eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.${SECRET}`;
@@ -129,7 +132,7 @@ describe('a template', () => {
     `args:\n  - "--api-key=${SECRET}"\n  - A`,
     `containers: {faulty\nenv:\n- name: A\n  value: "${SECRET}"`,
   ])('loses values of environment variables: %s', (text) => {
-    const redacted = redactTemplate(text);
+    const redacted = redactValues(text);
     expect(redacted).not.toContain(SECRET);
     expect(redacted).toContain('A');
     expect(redacted).toContain('<redacted>');
@@ -137,6 +140,131 @@ describe('a template', () => {
 
   test('keeps everything else', () => {
     const text = 'containers:\n  - name: envoy\n    image: envoy:v1\n    args: ["--concurrency 4"]\n';
-    expect(redactTemplate(text)).toBe(text);
+    expect(redactValues(text)).toBe(text);
   });
+});
+
+/** Names of credentials, as HTTP, programs and Kubernetes write them. */
+const CREDENTIALS = [
+  'Authorization',
+  'Proxy-Authorization',
+  'X-Vault-Token',
+  'PRIVATE-TOKEN',
+  'X-Amz-Security-Token',
+  'Cookie',
+  'Set-Cookie',
+  'X-Api-Key',
+  'apikey',
+  'api_key',
+  'X-Auth-Key',
+  'X-Access-Key',
+  'Ocp-Apim-Subscription-Key',
+  'x-functions-key',
+  'X-Shared-Secret',
+  'client_secret',
+  'DB_PASSWORD',
+  'PGPASSWD',
+  'passphrase',
+  'db-pass',
+  'sessionToken',
+  'sig',
+  'auth',
+  'JSESSIONID',
+  'id_jwt',
+];
+type Shape = (name: string, secret: string) => JsonObject;
+const inSpec = (spec: JsonObject): JsonObject => ({ kind: 'HTTPRoute', metadata: { name: 'a' }, spec });
+const log = (text: string): JsonObject => ({ log: text });
+/** Shapes in which the value of any name is secret. */
+const ANY_NAME: readonly Shape[] = [
+  (name, value) => inSpec({ rules: [{ matches: [{ headers: [{ type: 'Exact', name, value }] }] }] }),
+  (name, value) => inSpec({ rules: [{ matches: [{ queryParams: [{ value, name }] }] }] }),
+  (name, value) =>
+    inSpec({ filters: [{ requestHeaderModifier: { set: [{ name, value }], add: [{ name, value }] } }] }),
+  (key, value) => inSpec({ match: { header: { key, value } }, append: [{ header: key, value }] }),
+  (name, value) => inSpec({ env: [{ name, value }], httpHeaders: [{ name, value }] }),
+  (name, value) => inSpec({ env: { [name]: value }, headers: { [name]: value }, params: { [name]: value } }),
+  (name, value) =>
+    inSpec({ env: [`${name}=${value}`], headers: [`${name}: ${value}`], args: ['-H', `${name}: ${value}`] }),
+  (name, value) =>
+    inSpec({ redirect: `https://a.example/b?x=1&${name}=${value}#c`, path: `/b?${name}=${value}` }),
+  (name, value) => ({
+    metadata: { annotations: { [`example.com/${name}`]: value, applied: JSON.stringify([{ name, value }]) } },
+  }),
+  (name, value) => ({
+    metadata: {
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': `{"${name}":"${value}"}` },
+    },
+  }),
+  (name, value) => ({ kind: 'Secret', data: { [name]: value }, stringData: { [name]: value } }),
+  (name, value) =>
+    inSpec({
+      config: JSON.stringify({ headers: [{ name, value }] }),
+      more: `a:\n- name: ${name}\n  value: ${value}\n`,
+    }),
+  (name, value) => ({
+    ...inSpec({ headers: [{ name, value }] }),
+    status: { conditions: [{ message: `the expression "${value}" is wrong` }] },
+  }),
+  (name, value) =>
+    log(JSON.stringify({ msg: 'x', error: { headers: { [name]: value }, pairs: [{ name, value }] } })),
+  (name, value) =>
+    log(
+      `failed: env {name: "${name}", value: "${value}"}, GET https://a/b?${name}=${value} Invalid value: "${value}"`,
+    ),
+  (_, value) =>
+    log(
+      `https://${value.replaceAll('/', '_')}@a.example/ redis://:${value}@b https://u:${value}@c curl -u ${value} --user=a:${value}`,
+    ),
+];
+/** Shapes in which it is if the name is that of a credential. */
+const CREDENTIAL: readonly Shape[] = [
+  (name, value) => inSpec({ [name]: value, list: { [name]: [value, { a: 1, name, values: [value] }] } }),
+  (name, value) => ({
+    metadata: { labels: { [name]: value }, annotations: { [`a.kubernetes.io/${name}`]: value } },
+  }),
+  (name, value) =>
+    inSpec({
+      args: [`--${name}=${value}`, `--${name}`, value],
+      command: ['sh', '-c', `run --${name} ${value}; ${name}='${value}'`],
+    }),
+  (name, value) =>
+    log(`refused ${name}: ${value}\n${name}=${value} "${name}":"${value}" {\\"${name}\\": \\"${value}\\"}`),
+];
+
+test('whatever is planted under the name of a credential, or in a pair, is nowhere in the archive', () => {
+  const secret = fc
+    .stringMatching(/^[A-Za-z0-9][A-Za-z0-9+/_.~-]{6,30}[A-Za-z0-9]$/)
+    .filter((text) => /\d/.test(text));
+  const anyName = fc.constantFrom(...CREDENTIALS, 'version', 'x-user', 'Accept');
+  const planted = fc.oneof(
+    fc.tuple(fc.constantFrom(...ANY_NAME), anyName, secret),
+    fc.tuple(fc.constantFrom(...CREDENTIAL), fc.constantFrom(...CREDENTIALS), secret),
+  );
+  fc.assert(
+    fc.property(fc.array(planted, { minLength: 1, maxLength: 6 }), (all) => {
+      const [redactor, parts] = [new Redactor(), new ReportParts('a')];
+      for (const [i, [shape, name, value]] of all.entries()) {
+        const { log: text, ...object } = shape(name, value);
+        parts.add(
+          `${i}.log`,
+          typeof text === 'string' ? redactor.text(text) : printBlock(redactor.object(object), false),
+        );
+      }
+      const archive = parts.archive(0, (text) => redactor.everywhere(text)).toString();
+      for (const [, , value] of all) expect(archive).not.toContain(value);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('what a header had is in no Event and no log, not even a part', () => {
+  const redactor = new Redactor();
+  const value = `${SECRET} ${'x'.repeat(80)}`;
+  redactor.object(
+    inSpec({ headers: [{ name: 'version', value }], env: [{ name: 'NAMESPACE', value: 'default' }] }),
+  );
+  expect(redactor.everywhere(`a "${value.slice(0, 64)}…" in default, ${value}`)).toBe(
+    'a "<redacted>…" in default, <redacted>',
+  );
 });

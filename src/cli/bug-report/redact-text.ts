@@ -1,0 +1,83 @@
+import type { JsonValue } from '../../json/json.ts';
+
+export const REDACTED = '<redacted>';
+
+/** Names whose values are secret: these words anywhere in them, or one of the short ones at their end. */
+const NAME = String.raw`(?:[\w./-]{0,200}(?:passw(?:or)?d|passphrase|token|secret|credential|authorization|cookie|api[-_]?key|private[-_]?key|client-key-data|jwt)[\w./-]{0,40}|(?:[\w.-]{0,80}[-_./])?(?:auth|pass|pwd|sig|signature|session|sid|jsessionid)|[\w.-]{0,80}[-_.]key)`;
+const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
+/** Names of what only refers to a secret. */
+const REFERENCE = /(?:name|ref|mount|file|path|url|policy|seconds?|count)[\w]{0,2}$/i;
+
+/** Whether the value of this name is secret; not `secretName` and other references. */
+export function isCredential(name: string): boolean {
+  return WHOLE_NAME.test(name) && !REFERENCE.test(name);
+}
+
+/** A value of YAML or JSON: in quotes, in the escaped quotes of a string of JSON, or plain. */
+const QUOTED = String.raw`\\"[^"]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'`;
+const VALUE = String.raw`(?:${QUOTED}|[^\s,}\]"'\\{[|>][^,}\]\n]*)`;
+const QUOTE = String.raw`(?:\\?["'])?`;
+/** A word of a command line, in quotes or plain. */
+const WORD = String.raw`(?:${QUOTED}|[^\s"',\]\\]+)`;
+const FLAG = String.raw`(?:-u|-H|--user|--?[\w-]{0,40}header|--?(${NAME}))`;
+const WHOLE_FLAG = new RegExp(`^${FLAG}$`, 'i');
+
+/** Whether the next word of a command line is secret. */
+export function isFlagOfSecret(word: JsonValue | undefined): boolean {
+  return typeof word === 'string' && WHOLE_FLAG.test(word) && !REFERENCE.test(word);
+}
+
+/** What Kubernetes itself asks for, which is no secret. */
+const QUERY_OF_API = String.raw`limit|watch|timeout|\w*Seconds|resourceVersion\w*|\w+Selector|dryRun|fieldManager|force|\w+Bookmarks|sendInitialEvents|verbose|container|previous|tailLines|limitBytes|timestamps|ports`;
+
+/** Each finds a secret in a text. Its first group stays; the second is the name of the value. */
+const PATTERNS: readonly RegExp[] = [
+  /()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  // A JSON web token, and those of some services.
+  /()(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
+  /()\b(?:A[KS]IA[A-Z0-9]{16}|gh[pousr]_\w{20,}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}|hvs\.[\w-]{20,})/g,
+  /\b((?:Bearer|Basic) +)[\w.~+/=-]{6,}/gi,
+  // A user in a URL, and the values of its query.
+  /(:\/\/)(?:[^\s/@"'?#:]{0,200}:[^\s@"']{1,200}|[^\s/@"'?#]{1,200})(?=@)/g,
+  new RegExp(String.raw`([?&](?!(?:${QUERY_OF_API})=)[\w.~%[\]-]+=)[^&\s"'#\\]+`, 'g'),
+  // A flag of a command line, or of a list of its words.
+  new RegExp(
+    String.raw`((?<![\w-])${FLAG}(?:[= ]|${QUOTE}(?:,\s*|\s+- +)))(?!["'\\]*(?:-|${REDACTED}))${WORD}`,
+    'gi',
+  ),
+  new RegExp(
+    String.raw`(?<![\w./-])(${QUOTE}(${NAME})${QUOTE}[ \t]*[:=][ \t]*)(?!${REDACTED}|(?:true|false|null)\b)${VALUE}`,
+    'gi',
+  ),
+  // The value of a pair, such as a header of JSON or an environment variable in CEL (policies/literal.ts).
+  new RegExp(String.raw`(\bvalue${QUOTE}\s*[:=]\s*)(?:${QUOTED})`, 'gi'),
+  new RegExp(
+    String.raw`(\b(?:name|key)${QUOTE}\s*[:=]\s*(?:${QUOTED}|[\w.-]+)[,;]?\s+value[:=]\s*)(?!Object\b)${VALUE}`,
+    'gi',
+  ),
+];
+
+/** A text, such as a log, without the secrets that have a known form. */
+export function redactText(text: string): string {
+  const hide = (all: string, start: string, name: unknown) =>
+    typeof name === 'string' && REFERENCE.test(name) ? all : `${start}${REDACTED}`;
+  return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, hide), text);
+}
+
+const BLOCK_VALUE = /^(\s*(?:- +)*)["']?value["']?\s*:/;
+const FLOW_VALUE = new RegExp(`([{,]\\s*${QUOTE}value${QUOTE}[ \\t]*:[ \\t]*)${VALUE}`, 'g');
+
+/** A text of YAML, such as a template, which may be faulty, without the values of environment variables, too. */
+export function redactValues(text: string): string {
+  const lines: string[] = [];
+  let hiddenColumn: number | undefined;
+  for (const line of text.split('\n')) {
+    const margin = line.search(/\S/);
+    // The rest of a value on several lines.
+    if (hiddenColumn !== undefined && (margin < 0 || margin > hiddenColumn)) continue;
+    const start = BLOCK_VALUE.exec(line);
+    hiddenColumn = start?.[1]?.length;
+    lines.push(start ? `${start[0]} ${REDACTED}` : line);
+  }
+  return redactText(lines.join('\n').replace(FLOW_VALUE, `$1${REDACTED}`));
+}
