@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
-import { type JsonObject, ownString } from '../json/json.ts';
-import { describeObject, missingSpec, type PodTemplateRule } from '../podspec/workload.ts';
+import type { JsonObject } from '../json/json.ts';
+import { NETWORK_ANNOTATION } from '../network/api/names.ts';
+import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../podspec/workload.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import {
   type InjectManifestsOptions,
@@ -60,17 +61,20 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
       state: { set: await templatesOf(terminal, options) },
       namespace: options.namespace ?? 'default',
       podTemplates: options.podTemplatePath ?? [],
+      otherKeys: [NETWORK_ANNOTATION],
     };
     return (input) => injectManifests(input, settings);
   });
   const results = files.flatMap((file) => file.results);
+  const strays = files.flatMap((file) => file.strays);
   const lines = [
     ...results.flatMap(report),
     ...files.flatMap(({ left }) => left.map(reportLeft)),
     ...files.flatMap(({ unknown }) => unknown.map(reportUnknown)),
+    ...strays.map(([object, message]) => `${describeObject(object)}: note: ${message}`),
   ];
   for (const line of lines) terminal.err(`${line}\n`);
-  return results.some(isFinding) ? 1 : 0;
+  return strays.length > 0 || results.some(isFinding) ? 1 : 0;
 }
 
 function report({ site, injection, notes, mistakes }: SiteResult): string[] {
@@ -91,9 +95,7 @@ function reportLeft([object, { kind, podMetadata }]: Left): string {
 }
 
 function reportUnknown(object: JsonObject): string {
-  const kind = ownString(object, 'kind') ?? '';
-  const [group = ''] = /^[^/]+(?=\/)/.exec(ownString(object, 'apiVersion') ?? '') ?? [];
-  const type = group === '' ? kind : `${kind}.${group}`;
+  const type = typeOf(object);
   return `${describeObject(object)}: note: ${type} is an unknown kind, so its pod template is left as it is: use --pod-template-path ${type}=spec.template`;
 }
 

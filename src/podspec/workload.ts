@@ -39,6 +39,14 @@ export function parseTemplatePath(text: string): readonly PathStep[] | undefined
   return steps.includes(undefined) ? undefined : steps.flatMap((step) => step ?? []);
 }
 
+/** The text of the path of a template, whose indices become `[]`. */
+export function formatTemplatePath(path: Path): string {
+  return path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[]` : text === '' ? step : `${text}.${step}`),
+    '',
+  );
+}
+
 const KNOWN: readonly PodTemplateRule[] = [
   ...WORKLOAD_KINDS.flatMap(({ kind, group, formerGroup, path }) => [
     { kind, group, path },
@@ -162,13 +170,18 @@ export function* templateless(document: JsonValue): Generator<readonly [JsonObje
   }
 }
 
+/** Whether the kind holds pod templates in known places. */
+export function isWorkload(object: JsonObject, rules: readonly PodTemplateRule[]): boolean {
+  return [...rules, ...KNOWN].some((rule) => fits(rule, object));
+}
+
 /** The objects of unknown kinds that have a pod template where most workloads have it. */
 export function* unknownWorkloads(
   document: JsonValue,
   rules: readonly PodTemplateRule[] = [],
 ): Generator<JsonObject> {
   for (const [object] of objectsOf(document)) {
-    if ([...rules, ...KNOWN, ...TEMPLATELESS_KINDS].some((rule) => fits(rule, object))) continue;
+    if (isWorkload(object, rules) || TEMPLATELESS_KINDS.some((rule) => fits(rule, object))) continue;
     if (isArray(own(own(own(own(object, 'spec'), 'template'), 'spec'), 'containers'))) yield object;
   }
 }
@@ -185,6 +198,12 @@ function fits(rule: Pick<PodTemplateRule, 'kind' | 'group' | 'version'>, object:
   const { kind, group, version } = rule;
   if (ownString(object, 'kind') !== kind || (group !== undefined && groupOf(object) !== group)) return false;
   return version === undefined || (ownString(object, 'apiVersion') ?? '').split('/').at(-1) === version;
+}
+
+/** The kind with its group, such as `Rollout.argoproj.io`. */
+export function typeOf(object: JsonObject): string {
+  const [kind, group] = [ownString(object, 'kind') ?? '', groupOf(object)];
+  return group === '' ? kind : `${kind}.${group}`;
 }
 
 function groupOf(object: JsonObject): string {

@@ -2,7 +2,10 @@ import type { JsonObject } from '../json/json.ts';
 import { OWN_LABELS } from '../json/own-names.ts';
 import { celString, celStrings } from '../podspec/cel.ts';
 import { CUSTOM_KINDS } from '../podspec/custom-kinds.ts';
+import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
+import { ISTIO_CONTAINER, notPorts, PORT_LIST } from '../sidecar/effect-mistakes.ts';
+import { excludedPorts } from '../sidecar/keys.ts';
 import { annotatedNamespace } from '../sidecar/opt-in-mistakes.ts';
 import type { PolicyObject } from './compile.ts';
 
@@ -76,6 +79,8 @@ export function optInPolicy(
         expression: `variables.pods.exists(pod, ${podHas('labels', quoted)} || ${podHas('annotations', quoted)})`,
       },
       { name: 'wrong', expression: wrongValues(quoted) },
+      { name: 'unseen', expression: unseenExpression() },
+      { name: 'auto', expression: autoExpression() },
       ...(networks?.variables ?? []),
     ],
     validations: [
@@ -91,6 +96,18 @@ export function optInPolicy(
         expression: 'request.kind.kind != "Namespace" || variables.place != "annotations"',
         messageExpression: celString(annotatedNamespace(key)),
       },
+      {
+        expression: `variables.podSaysSo || !variables.unseen.exists(pod, ${podHas('labels', quoted)} || ${podHas('annotations', quoted)})`,
+        messageExpression: `${celString(`${key} is in the metadata of a template inside the `)} + request.kind.kind + ", which its pods never see: move it to the metadata of its pod template"`,
+      },
+      {
+        expression: `size(variables.auto) == 0 || ${saysTrue(quoted)}`,
+        messageExpression: `"container " + variables.auto[0] + ${celString(` has the image ${AUTO_IMAGE}, but neither its pod nor the namespace has ${key}: "true": without a sidecar it cannot start`)}`,
+      },
+      ...excludedPorts({ optIn: key }).map((name) => ({
+        expression: `variables.pods.all(pod, !(${podHas('annotations', celString(name))}) || pod.metadata.annotations[${celString(name)}].matches(${celString(PORT_LIST)}))`,
+        messageExpression: celString(`annotation ${name} has a value that is no port: ${notPorts}`),
+      })),
       ...(networks?.validations ?? []),
     ],
   };
@@ -163,6 +180,36 @@ function podsExpression(): string {
 
 function isKind(group: string, kind: string): string {
   return `request.kind.group == ${celString(group)} && request.kind.kind == ${celString(kind)}`;
+}
+
+/** The templates inside an object that hold no pod: those around its pod templates, and those of claims. */
+function unseenExpression(): string {
+  const cases = KINDS.flatMap(({ kind, group, paths }) => {
+    const around = paths.flatMap((path) => /^.+?(?=\.spec\.template$)/.exec(path) ?? []);
+    const claims = WORKLOAD_KINDS.find((each) => each.kind === kind && each.group === group)?.claims;
+    const all = [
+      ...around.map(podsAt),
+      ...(claims ? [`object${optional(claims.join('.'))}.orValue([])`] : []),
+    ];
+    return all.length === 0 ? [] : [`${isKind(group, kind)} ?\n${all.join(' + ')}`];
+  });
+  return [...cases, '[]'].join(' :\n');
+}
+
+/** The names of containers with the image `auto`, but for Istio's. */
+function autoExpression(): string {
+  const isAuto = `has(container.image) && container.image == ${celString(AUTO_IMAGE)} && container.name != ${celString(ISTIO_CONTAINER)}`;
+  const of = (list: string) => `pod.?spec.?${list}.orValue([])`;
+  const names = `(${of('containers')} + ${of('initContainers')}).filter(container, ${isAuto}).map(container, container.name)`;
+  return `request.kind.kind == "Namespace" ? [] :\nvariables.pods.map(pod, ${names}).filter(names, size(names) > 0).map(names, names[0])`;
+}
+
+/** Whether a pod or the namespace opts in. */
+function saysTrue(key: string): string {
+  const pod = (map: 'labels' | 'annotations') =>
+    `(${podHas(map, key)} && pod.metadata.${map}[${key}] == "true")`;
+  const namespace = `(has(namespaceObject.metadata.labels) && ${key} in namespaceObject.metadata.labels && namespaceObject.metadata.labels[${key}] == "true")`;
+  return `variables.pods.exists(pod, ${pod('labels')} || ${pod('annotations')}) ||\n${namespace}`;
 }
 
 /** A list of the pod templates at a path, without those that are missing. */

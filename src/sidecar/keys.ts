@@ -24,7 +24,13 @@ export interface Keys {
 }
 
 /** The other annotations of pods with the prefix of the overrides. */
-const OTHERS = ['status', 'templates', 'routes', 'exclude-inbound-ports', 'exclude-outbound-ports'];
+const EXCLUDED = ['exclude-inbound-ports', 'exclude-outbound-ports'];
+const OTHERS = ['status', 'templates', 'routes', ...EXCLUDED];
+
+/** The annotations with ports that bypass Envoy. */
+export function excludedPorts({ optIn }: Pick<Keys, 'optIn'>): readonly string[] {
+  return EXCLUDED.map((name) => `${optIn}-${name}`);
+}
 
 /** The annotations of pods that begin with the prefix of the overrides and have a meaning. */
 export function knownAnnotations({ optIn, overrides }: Keys): readonly string[] {

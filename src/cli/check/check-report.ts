@@ -1,3 +1,5 @@
+import { type JsonObject, own, ownString } from '../../json/json.ts';
+import { describeObject } from '../../podspec/workload.ts';
 import type { SidecarState } from '../../sidecar/sidecar-state.ts';
 import type { Column } from '../io/output.ts';
 
@@ -35,6 +37,18 @@ export interface CheckReport {
   /** The pods that exist. */
   readonly pods?: readonly { readonly name: string; readonly sidecar: SidecarState }[];
   readonly findings: readonly CheckFinding[];
+}
+
+/** The report of an object without a pod template of a known place. */
+export function reportOf(object: JsonObject, byDefault: string, finding: CheckFinding): CheckReport {
+  const namespace = ownString(own(object, 'metadata'), 'namespace') ?? byDefault;
+  const common = {
+    object: describeObject(object),
+    namespace,
+    decision: 'skip',
+    reason: finding.reason,
+  } as const;
+  return { ...common, askedBy: 'no label or annotation', because: [], templates: [], findings: [finding] };
 }
 
 /** A report as a line of a table. */

@@ -7,6 +7,7 @@ import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../network/api/network-mistakes.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../podspec/workload.ts';
+import { effectMistakes } from '../../sidecar/effect-mistakes.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
@@ -90,6 +91,7 @@ function decided(
   const injection = inject({ request: podCreation(namespace), pod, ...settings, options, state });
   const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
   const mistakes = [...optInMistakes(site, options.keys, settings.namespaceLabels)];
+  mistakes.push(...effectMistakes(site, injection, options.keys));
   const findings: CheckFinding[] = [
     ...mistakes.map((message) => ({ reason: 'opt-in-mistake', message })),
     ...[...networkMistakes(site)].map((message) => ({ reason: 'network-mistake', message })),

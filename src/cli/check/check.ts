@@ -4,9 +4,11 @@ import { isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
+import { strayKeys } from '../../sidecar/stray-keys.ts';
 import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/input-files.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
@@ -24,7 +26,7 @@ import { preinstallCommand } from '../status/preinstall.ts';
 import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, networkTarget } from './check-network.ts';
-import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS } from './check-report.ts';
+import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS, reportOf } from './check-report.ts';
 import { checkRoute } from './check-route.ts';
 import {
   type AskedRequest,
@@ -223,7 +225,8 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
         throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
       throw cause;
     });
-    return await reportLive(cluster, options, [...podSites(object)], namespace, true);
+    const sites = [...podSites(object)];
+    return withStrays(await reportLive(cluster, options, sites, namespace, true), sites, [object], options);
   });
 }
 
@@ -235,16 +238,23 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
-  if (sites.length === 0)
+  if (sites.length === 0 && withStrays([], [], documents, options).length === 0)
     throw new UsageError('the files contain no pod and no workload: use a file that has one');
   if (options.template === undefined) {
-    return await withCluster(options, (cluster) =>
-      reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false),
-    );
+    return await withCluster(options, async (cluster) => {
+      const reports = await reportLive(
+        cluster,
+        options,
+        sites,
+        options.namespace ?? cluster.namespace,
+        false,
+      );
+      return withStrays(reports, sites, documents, options);
+    });
   }
   const state = { set: await templatesOfFile(terminal, options.template) };
   const settingsOf = namespacesIn(documents, keysFor(options.annotation));
-  return sites.map((site) => {
+  const reports = sites.map((site) => {
     const namespace = namespaceOf(site, options.namespace ?? 'default');
     return checkOffline(site, {
       decide: decideOptions(options),
@@ -253,4 +263,25 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
       settings: settingsOf(namespace),
     });
   });
+  return withStrays(reports, sites, documents, options);
+}
+
+/** The reports of the sites, with what their documents ask for without effect. */
+function withStrays(
+  reports: readonly CheckReport[],
+  sites: readonly PodSite[],
+  documents: readonly JsonObject[],
+  { annotation, podTemplatePath = [], namespace = 'default' }: CheckOptions,
+): readonly CheckReport[] {
+  const all = [...reports];
+  for (const [object, message] of strayKeys(documents, podTemplatePath, keysFor(annotation), [
+    NETWORK_ANNOTATION,
+  ])) {
+    const finding = { reason: 'opt-in-mistake', message };
+    const index = sites.findIndex((site) => site.object === object);
+    const found = all[index];
+    if (found) all[index] = { ...found, findings: [...found.findings, finding] };
+    else all.push(reportOf(object, namespace, finding));
+  }
+  return all;
 }

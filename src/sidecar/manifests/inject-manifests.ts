@@ -16,11 +16,13 @@ import {
   unknownWorkloads,
 } from '../../podspec/workload.ts';
 import type { DecideOptions } from '../decision-input.ts';
+import { effectMistakes } from '../effect-mistakes.ts';
 import { type Injection, inject } from '../inject.ts';
 import type { Keys } from '../keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
 import { optInMistakes } from '../opt-in-mistakes.ts';
 import type { Status } from '../status.ts';
+import { strayKeys } from '../stray-keys.ts';
 import type { TemplateState } from '../template/template-set.ts';
 
 export interface InjectManifestsOptions {
@@ -29,6 +31,8 @@ export interface InjectManifestsOptions {
   /** The namespace of objects that name none. */
   readonly namespace: string;
   readonly podTemplates: readonly PodTemplateRule[];
+  /** Annotations of pods that are not those of injection. */
+  readonly otherKeys?: readonly string[];
 }
 
 /** The result for one pod or pod template. */
@@ -56,8 +60,10 @@ export function injectManifests(
   readonly results: readonly SiteResult[];
   /** The objects whose pods only the webhook can inject. */
   readonly left: readonly (readonly [JsonObject, TemplatelessKind])[];
-  /** The objects of unknown kinds that seem to have a pod template. */
+  /** The objects of unknown kinds that seem to have a pod template, but no wish of ours. */
   readonly unknown: readonly JsonObject[];
+  /** What is asked for without effect, and in which object. */
+  readonly strays: readonly (readonly [JsonObject, string])[];
 } {
   const documents = readManifests(text);
   const settingsOf = namespacesIn(documents, options.decide.keys);
@@ -72,8 +78,12 @@ export function injectManifests(
     return replacements.length === 0 ? document : replaceAt(document, replacements);
   });
   const left = documents.flatMap((document) => [...templateless(document)]);
-  const unknown = documents.flatMap((document) => [...unknownWorkloads(document, options.podTemplates)]);
-  return { text: writeManifests(text, injected), results, left, unknown };
+  const rules = options.podTemplates;
+  const strays = [...strayKeys(documents, rules, options.decide.keys, options.otherKeys)];
+  const unknown = documents
+    .flatMap((document) => [...unknownWorkloads(document, rules)])
+    .filter((object) => !strays.some(([stray]) => stray === object));
+  return { text: writeManifests(text, injected), results, left, unknown, strays };
 }
 
 /** Decides about one pod or pod template as if it were created in its namespace. */
@@ -99,7 +109,10 @@ export function injectSite(
     injection,
     injected: isInjected ? asTemplate(site.pod, created, injection.pod) : undefined,
     notes: isInjected ? pullSecretNotes(site.pod, injection.status) : [],
-    mistakes: [...optInMistakes(site, decide.keys, settings.namespaceLabels)],
+    mistakes: [
+      ...optInMistakes(site, decide.keys, settings.namespaceLabels),
+      ...effectMistakes(site, injection, decide.keys),
+    ],
   };
 }
 

@@ -178,6 +178,66 @@ describe('the annotation for Networks', () => {
   });
 });
 
+describe('what has no effect', () => {
+  const labels = ON;
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'a', image: 'a' }] },
+  };
+  const inside = (apiVersion: string, kind: string, spec: JsonObject): JsonObject => ({
+    ...workload(apiVersion, kind, {}),
+    spec: { ...(workload(apiVersion, kind, {}).spec as JsonObject), ...spec },
+  });
+
+  test.each([
+    inside('batch/v1', 'CronJob', {
+      jobTemplate: {
+        metadata: { labels },
+        spec: { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
+      },
+    }),
+    inside('apps/v1', 'StatefulSet', {
+      volumeClaimTemplates: [
+        {
+          metadata: { name: 'v', labels },
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+        },
+      ],
+    }),
+    inside('jobset.x-k8s.io/v1', 'JobSet', {
+      replicatedJobs: [{ name: 'a', template: { metadata: { labels }, spec: { template } } }],
+    }),
+  ])('is an opt-in of another template: $kind', async (object) => {
+    expect(await warnings(object)).toContain(
+      `: ${KEY} is in the metadata of a template inside the ${object.kind}, which its pods never see: move it`,
+    );
+  });
+
+  test('is the image auto without an opt-in', async () => {
+    const pod = (name: string, annotations: JsonObject = {}, namespace = 'default') => ({
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace, annotations } },
+      spec: { containers: [{ name, image: 'auto' }] },
+    });
+    expect(await warnings(pod('envoy'))).toContain(': container envoy has the image auto, but neither');
+    expect(await warnings(pod('envoy', ON))).toBe('');
+    expect(await warnings(pod('istio-proxy'))).toBe('');
+    const deployment = inside('apps/v1', 'Deployment', {
+      template: { ...template, spec: { containers: [{ name: 'envoy', image: 'auto' }] } },
+    });
+    expect(await warnings(deployment)).toContain(': container envoy has the image auto, but neither');
+  });
+
+  test.each(['inbound', 'outbound'])('is what is no port among %s ones', async (side) => {
+    const name = `${KEY}-exclude-${side}-ports`;
+    const ports = (value: string) => workload('apps/v1', 'Deployment', {}, { [name]: value });
+    for (const wrong of ['http, 9100', '70000', '0'])
+      expect(await warnings(ports(wrong))).toContain(
+        `: annotation ${name} has a value that is no port: write`,
+      );
+    for (const right of ['', '22', '22,9100', '1, 65535,']) expect(await warnings(ports(right))).toBe('');
+  });
+});
+
 describe('a value that is neither true nor false', () => {
   const VALUE = 'is "yes": write "true" or "false"';
 

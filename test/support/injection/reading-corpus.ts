@@ -222,5 +222,5 @@ export const ODD_JSON: readonly OddText[] = [
     'a PodList whose items lack their kind',
     `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [{${JSON_POD.slice(JSON_POD.indexOf('"metadata"'))}}]}`,
   ],
-  ['a list of another name', `{"apiVersion": "v1", "kind": "Pods", "items": [{${JSON_POD}}]}`],
+  ['a list of another name', `{"apiVersion": "v1", "kind": "Secret", "items": [{${JSON_POD}}]}`],
 ];

@@ -21,6 +21,8 @@ const FILES = {
   'gang.yaml': `apiVersion: batch.example.com/v1\nkind: Gang\nmetadata: {name: a}\nspec: {template: ${JSON.stringify(
     { metadata: { labels: { [OPT_IN]: 'true' } }, spec: { containers: [{ name: 'app', image: 'app' }] } },
   )}}\n`,
+  'band.yaml':
+    'apiVersion: batch.example.com/v1\nkind: Gang\nmetadata: {name: a}\nspec: {template: {spec: {containers: []}}}\n',
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
   'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
@@ -148,6 +150,11 @@ workflow/a: note: Workflow has no pod template, so only the webhook can inject i
     ['values.yaml', 2, 'error: values.yaml contains no Kubernetes object: kind is missing\n'],
     [
       'gang.yaml',
+      1,
+      `gang/a: note: ${OPT_IN} in spec.template.metadata.labels has no effect here, because Gang.batch.example.com is an unknown kind: use --pod-template-path Gang.batch.example.com=spec.template\n`,
+    ],
+    [
+      'band.yaml',
       0,
       'gang/a: note: Gang.batch.example.com is an unknown kind, so its pod template is left as it is: use --pod-template-path Gang.batch.example.com=spec.template\n',
     ],
