@@ -29,10 +29,20 @@ export function addVersionOptions(command: Command): Command {
 
 /** Prints the versions of this program, the operator, the API server and the sidecars. */
 export async function versionCommand(options: VersionOptions, terminal: Terminal): Promise<ExitCode> {
-  const value: JsonObject = {
-    client: VERSION,
-    ...(options.client ? {} : await withCluster(options, (cluster) => readVersions(cluster, options))),
-  };
+  const known = { client: VERSION };
+  const print = (value: JsonObject) => printVersions(terminal, options.output, value);
+  if (options.client) return print(known);
+  try {
+    const found = await withCluster(options, (cluster) => readVersions(cluster, options));
+    return print({ ...known, ...found });
+  } catch (error) {
+    // As kubectl does without a cluster.
+    print(known);
+    throw error;
+  }
+}
+
+function printVersions(terminal: Terminal, format: OutputFormat, value: JsonObject): ExitCode {
   const lines = Object.entries(value).flatMap(([name, version]) =>
     typeof version === 'object' && version !== null
       ? Object.entries(version).map(
@@ -40,7 +50,7 @@ export async function versionCommand(options: VersionOptions, terminal: Terminal
         )
       : [`${name}: ${version}`],
   );
-  printOutput(terminal, options.output, { value, lines });
+  printOutput(terminal, format, { value, lines });
   return 0;
 }
 

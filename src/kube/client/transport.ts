@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import { ClientRequest, type IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { buildConnector as Build, Dispatcher, Pool as UndiciPool } from 'undici';
@@ -79,6 +80,8 @@ export class Transport {
   #connections: Connections | undefined;
   /** Includes those of previous credentials, until their last request has ended. */
   readonly #open = new Set<Connections>();
+  /** Connections that are being made. Pool.destroy() waits for them, and a silent handshake would keep a process alive. */
+  readonly #connecting = new Set<Connecting>();
   #closed = false;
 
   /** `userAgent` names the client in the API server's audit log, and by default as field manager. */
@@ -127,6 +130,7 @@ export class Transport {
   async close(): Promise<void> {
     this.#closed = true;
     this.#credentials.close();
+    for (const each of this.#connecting) each.destroy(new Error('the client is closed'));
     await Promise.all(
       [...this.#open].flatMap(({ requests, streams }) => [requests.destroy(), streams.destroy()]),
     );
@@ -204,11 +208,29 @@ export class Transport {
   #connector(tls: TlsOptions): Build.connector {
     const proxy = this.#config.getCurrentCluster()?.proxyUrl;
     const timeout = CONNECT_TIMEOUT_MS;
-    if (proxy) return tunnelConnector(proxy, tls, timeout);
+    const track = (connect: Build.connector) => this.#tracked(connect);
+    if (proxy) return track(tunnelConnector(proxy, tls, timeout, track));
     // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.
     const keepAlive = { keepAlive: true, keepAliveInitialDelay: 30_000 };
-    return buildConnector({ ...tls, ...keepAlive, timeout, allowH2: false });
+    return track(buildConnector({ ...tls, ...keepAlive, timeout, allowH2: false }));
   }
+
+  #tracked(connect: (...given: Parameters<Build.connector>) => unknown): Build.connector {
+    return (options, callback) => {
+      const made = connect(options, (...result) => {
+        if (isConnecting(made)) this.#connecting.delete(made);
+        callback(...result);
+      });
+      if (isConnecting(made)) this.#connecting.add(made);
+    };
+  }
+}
+
+/** What undici's connectors return, though their type does not say so: a socket; and ours for a proxy: a request. */
+type Connecting = Pick<Readable, 'destroy'>;
+
+function isConnecting(value: unknown): value is Connecting {
+  return value instanceof Socket || value instanceof ClientRequest;
 }
 
 /** Reads an unneeded body to its end, so that its connection can be reused. */

@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { type ClientRequest, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { getCACertificates } from 'node:tls';
@@ -15,11 +15,17 @@ class ProxyError extends Error {
 
 /**
  * Opens TLS connections through a tunnel of the proxy (HTTP CONNECT). Not undici's ProxyAgent: a ProxyAgent that is
- * closing cannot be destroyed. `timeoutMs` bounds each of the two steps, the tunnel and the handshake.
+ * closing cannot be destroyed. `timeoutMs` bounds each of the two steps, the tunnel and the handshake. `track` knows of
+ * the second; the connector returns the first.
  */
-export function tunnelConnector(proxyUrl: string, tls: TlsOptions, timeoutMs: number): Build.connector {
+export function tunnelConnector(
+  proxyUrl: string,
+  tls: TlsOptions,
+  timeoutMs: number,
+  track = (connect: Build.connector) => connect,
+): (...given: Parameters<Build.connector>) => ClientRequest {
   const proxy = new URL(proxyUrl);
-  const connectTls = buildConnector({ ...tls, allowH2: false, timeout: timeoutMs });
+  const connectTls = track(buildConnector({ ...tls, allowH2: false, timeout: timeoutMs }));
   return (options, callback) => {
     const { hostname, port } = options;
     const target = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port || 443}`;
@@ -48,7 +54,7 @@ export function tunnelConnector(proxyUrl: string, tls: TlsOptions, timeoutMs: nu
     });
     request.once('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
     request.once('error', (error) => fail(error.message));
-    request.end();
+    return request.end();
   };
 }
 

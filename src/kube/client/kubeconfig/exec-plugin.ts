@@ -58,6 +58,12 @@ async function run(
   const stdin = interactive ? 'inherit' : 'ignore';
   const stderr = interactive ? 'inherit' : 'pipe';
   const plugin = spawn(exec.command, args, { env, signal, stdio: [stdin, 'pipe', stderr] });
+  // One that ignores the signal, or whose own children hold its output, must not keep this process alive.
+  const leave = () => {
+    plugin.unref();
+    for (const stream of [plugin.stdout, plugin.stderr]) stream?.destroy();
+  };
+  signal.addEventListener('abort', leave);
   const ended = new Promise<number | null>((resolve, reject) => {
     plugin.once('error', (cause) => reject(notRun(exec, cause))).once('close', resolve);
   });
@@ -65,7 +71,7 @@ async function run(
     plugin.stdout ? text(plugin.stdout) : '',
     plugin.stderr ? text(plugin.stderr) : '',
     ended,
-  ]);
+  ]).finally(() => signal.removeEventListener('abort', leave));
   if (code === 0) return printed;
   const lastLine = errors.trim().split('\n').at(-1);
   throw new Error(

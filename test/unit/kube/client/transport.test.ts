@@ -169,6 +169,7 @@ describe('a request without an answer', () => {
       await expect(sent).rejects.toThrow('the term is over');
       expect(silent.openConnections).toBe(1);
       await transport.close();
+      await until(() => silent.openConnections === 0);
       await silent.close();
     },
   );
