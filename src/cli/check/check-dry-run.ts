@@ -41,7 +41,7 @@ export async function tryDryRun(
   const wanted = injection.outcome === 'injected';
   if (!status) {
     const message =
-      'the API server admits the pod without its sidecar, because it got no answer from the webhook or did not call it: read the log of the operator';
+      "pod admitted without a sidecar: the webhook was not called or timed out. See the operator's log";
     return {
       text: 'accepted without the sidecar',
       findings: wanted ? [{ reason: 'webhook-silent', message }] : [],

@@ -8,7 +8,7 @@ export async function gather(stream: AsyncIterable<Uint8Array>, maxBytes = MAX_B
   for await (const chunk of stream) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes: use a part`);
+    if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes: split the input`);
   }
   return Buffer.concat(chunks);
 }

@@ -219,7 +219,7 @@ describe('status', () => {
       'a controller that stands still',
       { now: NOW + 300_000 },
       'reconciles',
-      /^problem: a controller stands still for 305 s/,
+      /^problem: controller stalled: no heartbeat for 305 s/,
     ],
     [
       'reconciles that fail',
