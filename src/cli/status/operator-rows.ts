@@ -116,7 +116,8 @@ function reconciles(facts: StatusFacts): Verdict {
   if (beats.length === 0) return note('no replica reconciles yet: the next leader begins soon');
   const age = facts.now / 1000 - Math.min(...beats.map(({ value }) => value));
   const advice = 'see "Reconciles fail" in docs/troubleshooting.md';
-  if (age > HEARTBEAT_SECONDS) return problem(`controller stalled: no heartbeat for ${Math.round(age)} s`, advice);
+  if (age > HEARTBEAT_SECONDS)
+    return problem(`controller stalled: no heartbeat for ${Math.round(age)} s`, advice);
   const failing = 'value' in facts.replicas ? facts.replicas.value.flatMap((replica) => replica.failing) : [];
   if (failing.length > 0) return problem(`reconciles fail: ${firstOf(failing)}`, advice);
   const last = pages.flatMap((metrics) =>
