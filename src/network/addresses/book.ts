@@ -93,22 +93,35 @@ export class AddressBook {
 
   /** Why no pod may have the address on this Network, as the end of a sentence; undefined if one may. */
   problemOf(address: string): string | undefined {
-    const found = this.#find(address);
-    return found ? this.pools[found.index]?.problemOf(found.place) : 'is not in its range';
+    return this.#problemOf(address) ?? this.#pool(address)?.spellingProblem(address);
+  }
+
+  /** Whether the address is in a range of the Network. */
+  contains(address: string): boolean {
+    return this.#find(address) !== undefined;
   }
 
   /** The address in canonical form, without a prefix length; undefined if no pod may have it on this Network. */
   plainOf(address: string): string | undefined {
     const found = this.#find(address);
-    if (!found || this.problemOf(address) !== undefined) return undefined;
+    if (!found || this.#problemOf(address) !== undefined) return undefined;
     const { place } = found;
     return typeof place === 'string' ? place : this.pools[found.index]?.textOf(place).replace(/\/.*/, '');
   }
 
   /** The address with a prefix length. */
   withPrefix(address: string): string {
+    return this.#pool(address)?.withPrefix(address) ?? address;
+  }
+
+  #problemOf(address: string): string | undefined {
     const found = this.#find(address);
-    return (found && this.pools[found.index]?.withPrefix(address)) ?? address;
+    return found ? this.pools[found.index]?.problemOf(found.place) : 'is not in its range';
+  }
+
+  #pool(address: string): Pool | undefined {
+    const found = this.#find(address);
+    return found && this.pools[found.index];
   }
 
   #find(address: string): { readonly index: number; readonly place: Place } | undefined {

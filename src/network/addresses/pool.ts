@@ -100,6 +100,15 @@ export class Pool {
     return isLast ? 'is its broadcast address' : undefined;
   }
 
+  /** What is wrong with the text of an address of the range, as the end of a sentence. */
+  spellingProblem(text: string): string | undefined {
+    const { address, prefixLength } = this.#range;
+    const [plain = '', prefix] = text.split('/');
+    if (plain.includes(':') && address.kind() === 'ipv4') return 'is not in the form of IPv4';
+    if (prefix === undefined || Number(prefix) === prefixLength) return undefined;
+    return `has another prefix length than its range, /${prefixLength}`;
+  }
+
   #holds(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
     return overlaps(this.#range, { address, prefixLength: bitsOf(address) });
   }

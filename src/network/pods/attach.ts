@@ -1,22 +1,12 @@
 import { own, ownObjects, ownString } from '../../json/json.ts';
 import { type PatchOperation, PodDraft } from '../../json/patch.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../podspec/pod.ts';
-import { AddressBook } from '../addresses/book.ts';
-import { poolsOf } from '../addresses/pool.ts';
-import { ipsOf } from '../addresses/request.ts';
-import {
-  GATEWAY_MAC,
-  MULTUS_NETWORKS,
-  NETWORK_ANNOTATION,
-  NETWORK_GATE,
-  PORT_KEY,
-  SECURITY_GROUPS_KEY,
-} from '../api/names.ts';
+import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { mergeNetworks } from './merge.ts';
 import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
-import type { NetworkState } from './network-state.ts';
-import { hintsFor, misreadKey, parseRequest } from './request.ts';
-import { keyOfSelected, parseSelection, type Selection } from './selection.ts';
+import { type AttachOptions, optionProblem } from './option-problem.ts';
+import { hintsFor, parseRequest } from './request.ts';
+import { keyOfSelected, type Selection } from './selection.ts';
 
 /** The decision about a new pod. */
 export type Attachment =
@@ -27,12 +17,6 @@ export type Attachment =
       readonly warnings: readonly string[];
     }
   | { readonly outcome: 'refused'; readonly message: string };
-
-export interface AttachOptions {
-  readonly access: NetworkAccess;
-  /** The current state of the Network with this key, `namespace/name`. */
-  readonly stateOf: (key: string) => NetworkState;
-}
 
 /** The most Networks of a pod. Multus has no limit, but more interfaces are a mistake. */
 export const MAX_NETWORKS = 32;
@@ -94,38 +78,6 @@ function obstacleOf(pod: Pod, { networks }: Selection, { stateOf }: AttachOption
     if (state.kind === 'unattachable') return state.why;
     if (state.kind === 'waiting' && isBound(pod)) {
       return `a pod with spec.nodeName cannot wait, and ${state.why}: create it when the Network is Ready, or remove spec.nodeName`;
-    }
-  }
-  return undefined;
-}
-
-/** Why a pod cannot have an option that it asks for, whatever others have. The annotation is Multus'. */
-function optionProblem(
-  text: string,
-  namespace: string,
-  { access, stateOf }: AttachOptions,
-): string | undefined {
-  const selection = parseSelection(text, namespace);
-  if ('problem' in selection) return selection.problem;
-  for (const selected of selection.networks) {
-    const misread = misreadKey(selected.element);
-    if (misread !== undefined) return misread;
-    const key = keyOfSelected(selected);
-    const state = access.allows(namespace, key) ? stateOf(key) : undefined;
-    if (state?.kind !== 'ready' || !state.subnet) continue;
-    const ofPorts = [PORT_KEY, SECURITY_GROUPS_KEY].find((each) => own(selected.element, each) !== undefined);
-    if (ofPorts !== undefined && !state.hasPorts) {
-      return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
-    }
-    const mac = ownString(selected.element, 'mac')?.toLowerCase();
-    if (mac?.startsWith(GATEWAY_MAC)) {
-      return `asks for ${mac} on Network ${key}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
-    }
-    const book = new AddressBook(poolsOf(state.subnet));
-    for (const ip of ipsOf(selected.element)) {
-      const problem = book.problemOf(ip);
-      if (problem !== undefined)
-        return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
     }
   }
   return undefined;

@@ -1,7 +1,7 @@
 import type { Refusal } from '../addresses/request.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION } from '../api/names.ts';
-import type { AttachOptions } from './attach.ts';
 import { mergeNetworks } from './merge.ts';
+import { type AttachOptions, optionProblem } from './option-problem.ts';
 import { parseRequest } from './request.ts';
 import { keyOfSelected, type Overlong, overlongProblem } from './selection.ts';
 
@@ -42,6 +42,12 @@ export function decideGate({ asked, multus, namespace }: Annotated, options: Att
   const merged =
     typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
   if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
-  if (merged.text === multus) return { kind: 'lift', networks };
-  return invalid(`annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`);
+  if (merged.text !== multus)
+    return invalid(
+      `annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`,
+    );
+  // What the webhook could not know before the Network was Ready.
+  const wrong = optionProblem(merged.text, namespace, options);
+  if (wrong === undefined) return { kind: 'lift', networks };
+  return invalid(`annotation ${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
 }

@@ -111,7 +111,8 @@ export class PodAddresses {
     if (claim.ips.length === 0 || claim.ownerPod !== pod.metadata.name) {
       books.claimed(await this.#write(claim, ips, pod, signal));
     }
-    return { ips, sharedWith };
+    // The prefix length of the range may have changed since.
+    return { ips: ips.map((ip) => ip.replace(/\/.*/, '')), sharedWith };
   }
 
   /** With the version, the patch fails if the claim has changed since. */

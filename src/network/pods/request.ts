@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { quote } from '../../json/clip.ts';
-import { isArray, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
 import { suggest } from '../../json/suggest.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
 import { CLAIM_KEY, claimOf, ipsOf } from '../addresses/request.ts';
@@ -10,17 +10,19 @@ import { MAX_ADDRESS, MAX_ADDRESSES } from './network-status.ts';
 import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
 
 /** Interfaces that each pod has. */
-const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
+export const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
 /** Linux gives an interface no multicast address, and not zero. */
 const MAC = /^(?!00(:00){5})[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i;
 
 /** The most security groups of a pod on one Network. */
 const MAX_GROUPS = 16;
 
-/** Rules for options, and their text in messages. Multus checks all other options. */
+/** Rules for options, and their text in messages. Multus cannot read an annotation with another type of value. */
 const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
   namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
   interface: [isInterfaceName, 'a name for an interface, such as net1'],
+  // Of Multus before version 4.
+  interfaceRequest: [() => false, 'the key interface instead'],
   mac: [
     (value) => typeof value === 'string' && MAC.test(value),
     'a MAC address of one interface, such as 02:00:00:00:00:07',
@@ -38,14 +40,18 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
     (value) => isArray(value) && value.length <= MAX_ADDRESSES && value.every(isAddress),
     `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`,
   ],
+  'default-route': [
+    (value) => isArray(value) && value.every((each) => isAddress(each) && !String(each).includes('/')),
+    'a list of addresses without a prefix length, such as ["192.168.0.1"]',
+  ],
+  portMappings: [(value) => isArray(value) && value.every(isObject), 'a list of objects'],
+  bandwidth: [isObject, 'an object'],
+  'cni-args': [isObject, 'an object'],
+  'infiniband-guid': [(value) => typeof value === 'string', 'a GUID'],
 };
 
 /** The keys of Multus (network-attachment-definition-client, NetworkSelectionElement), and those of the operator. */
-const KEYS: readonly string[] = [
-  'name',
-  ...Object.keys(RULES),
-  ...['infiniband-guid', 'portMappings', 'bandwidth', 'cni-args', 'default-route'],
-];
+const KEYS: readonly string[] = ['name', ...Object.keys(RULES)];
 /** Multus is in Go, whose JSON folds the case of keys, so that also the long s is an s. */
 const folded = (key: string) => key.toLowerCase().toUpperCase();
 const BY_FOLDED_KEY: ReadonlyMap<string, string> = new Map(KEYS.map((key) => [folded(key), key]));
@@ -98,7 +104,8 @@ export function parseRequest(
   return selection;
 }
 
-function elementProblem(element: JsonObject): string | undefined {
+/** What is wrong with a network of an annotation, whatever Networks there are. */
+export function elementProblem(element: JsonObject): string | undefined {
   const name = own(element, 'name') ?? null;
   if (!isName(name)) {
     return `has ${quote(name)}, which is not a valid name of a Network: write at most 63 of a-z, 0-9 and "-"`;
@@ -132,9 +139,14 @@ function isName(value: JsonValue): boolean {
   return typeof value === 'string' && isDnsLabel(value);
 }
 
-/** Checks only the possible format, because ipaddr.js throws and catches for each other one. */
+/** Whether Multus, which is in Go, reads it as an address: ipaddr.js reads also 10.7, 0x0a000007 and zones. */
 function isAddress(value: JsonValue): boolean {
   if (typeof value !== 'string' || value.length > MAX_ADDRESS) return false;
-  const family = value.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
-  return value.includes('/') ? family.isValidCIDR(value) : family.isValid(value);
+  const [, plain = '', prefix = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
+  if (plain.includes(':')) return Number(prefix) <= 128 && ipaddr.IPv6.isValid(plain);
+  return (
+    Number(prefix) <= 32 &&
+    /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(plain) &&
+    ipaddr.IPv4.isValid(plain)
+  );
 }

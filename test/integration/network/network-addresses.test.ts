@@ -143,6 +143,11 @@ describe('a pod gets its address with the patch that lifts its gate', () => {
 describe('a pod that asks for an address', () => {
   test.each([
     ['of no pod', () => asJson('fixed', { ips: [`10.${subnets}.0.0/24`] }), 'which is its network address'],
+    [
+      'with another prefix',
+      () => asJson('fixed', { ips: [`10.${subnets}.0.9/32`] }),
+      'another prefix length',
+    ],
     ['of the gateway', () => asJson('fixed', { ips: [`10.${subnets}.0.1`] }), 'which is its gateway'],
     ['of another range', () => asJson('fixed', { ips: ['10.250.0.9/24'] }), 'which is not in its range'],
     [

@@ -77,7 +77,7 @@ describe('an address that a pod asks for', () => {
 
   test.each([
     ['10.0.0.8', ['10.0.0.8/24']],
-    ['10.0.0.8/16', ['10.0.0.8/16']],
+    ['10.0.0.8/24', ['10.0.0.8/24']],
   ])('is given: %s', (ip, given) => {
     expect(ask(ip)).toEqual(given);
   });

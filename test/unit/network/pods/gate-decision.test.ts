@@ -6,6 +6,7 @@ import type { NetworkState } from '../../../../src/network/pods/network-state.ts
 const states: Readonly<Record<string, NetworkState>> = {
   'red/late': { kind: 'waiting', why: 'Network red/late does not exist' },
   'red/later': { kind: 'waiting', why: 'Network red/later is not Ready yet' },
+  'red/made': { kind: 'ready', subnet: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } },
   'red/never': { kind: 'unattachable', why: 'ProviderCannotAttach: Network red/never' },
 };
 
@@ -44,6 +45,13 @@ test.each([
     'late',
     'InvalidNetworkAnnotation',
     'changed after the creation',
+  ],
+  [
+    'asks for what its Network does not have, as was known after its creation',
+    '[{"name":"made","ips":["10.0.0.7/32"]}]',
+    undefined,
+    'InvalidNetworkAnnotation',
+    'has another prefix length than its range, /24: write another address, or none, and recreate the pod',
   ],
   ['has an invalid annotation of Multus', 'blue', '[', 'InvalidNetworkAnnotation', 'is not a JSON list'],
 ])('decideGate keeps the gate of a pod that %s', (_, asked, multus, reason, why) => {
