@@ -17,7 +17,7 @@ export interface AttachOptions {
 }
 
 /** GATEWAY_MAC in the forms that Go reads as hardware addresses. */
-const GATEWAY_MACS = /02[:-]6e[:-]77|026e\.77/i;
+const GATEWAY_MACS = /"(02[:-]6e[:-]77|026e\.77)/i;
 /** What Linux refuses in the name of an interface. */
 const NO_INTERFACE = /^\.{0,2}$|[\s/:]|.{16}/;
 

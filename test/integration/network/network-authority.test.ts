@@ -242,6 +242,22 @@ describe('the port of a pod in Neutron', () => {
     );
   });
 
+  test.each([
+    '"mac": "02:6E:77:00:00:01"',
+    '"mac": "026e.7700.0001"',
+    '"cni-args": {"MAC": "02-6e-77-00-00-01"}',
+    '"mac": "\\u00302:6e:77:00:00:01"',
+  ])('nor is a gateway, by %s', async (option) => {
+    const text = `[{"name": "blue", ${option}}]`;
+    expect(await call('namesake', 'create -f -', pod('thief', { [MULTUS]: text }))).toContain(ONLY_PORTS);
+    expect(await annotate('namesake', text)).toContain(ONLY_PORTS);
+  });
+
+  test('but another address that has the same digits is', async () => {
+    const text = '[{"name": "blue", "ips": ["fd00:1002:6e:77::1/64"]}]';
+    expect(await call('namesake', 'create -f - --dry-run=server', pod('honest', { [MULTUS]: text }))).toBe('');
+  });
+
   test('is not named by a change of the pod, of its status, or by its binding', async () => {
     expect(await annotate('namesake', named('OvnPort'))).toContain(ONLY_PORTS);
     expect(await annotate('namesake', named('OvnPort'), '--subresource=status')).toContain(ONLY_PORTS);
