@@ -20,7 +20,7 @@ import { attachWith } from './pods/attach-pod.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { GATHER_MS } from './pods/pod-controller.ts';
-import { type NetworkPods, setUpNetworkPods } from './pods/setup.ts';
+import { type NetworkPods, type NetworkPodsOptions, setUpNetworkPods } from './pods/setup.ts';
 import { createAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
@@ -96,8 +96,9 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     isRemote: (key) => controller.isRemote(key),
   });
   const shared: Shared = { manager, options, access, events, caches, cluster, controllers, after };
-  const nodes = nodesOf(shared);
+  const nodes = nodesOf(shared, () => pods.wake());
   const pods = podsOf(shared, {
+    withoutMultus: (names) => nodes.networkNodes.withoutMultus(names),
     isRemote: (key) => controller.isRemote(key),
     judge: (key, network) => controller.judge(key, network),
     providerOf: (network) => providers.find(({ provider }) => provider.name === network?.status?.provider),
@@ -122,7 +123,10 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
 
 type Setup = ProviderSetup<ProviderReason>;
 
-function nodesOf({ manager, options, events, caches, cluster, controllers }: Shared): Nodes {
+function nodesOf(
+  { manager, options, events, caches, cluster, controllers }: Shared,
+  wake: () => void,
+): Nodes {
   const { networks, pods, nodes } = caches;
   return setUpNodes(manager, {
     nodeAgentNamespace: options.nodeAgentNamespace,
@@ -137,6 +141,10 @@ function nodesOf({ manager, options, events, caches, cluster, controllers }: Sha
     onMtu: () => {
       for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
+    onMultus: (isAll) => {
+      wake();
+      if (isAll) for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
+    },
   });
 }
 
@@ -146,14 +154,16 @@ function podsOf(
     isRemote,
     judge,
     providerOf,
+    withoutMultus,
   }: Pick<NetworkController, 'isRemote' | 'judge'> & {
     providerOf(network: Network | undefined): Setup | undefined;
+    withoutMultus: NetworkPodsOptions['withoutMultus'];
   },
 ): NetworkPods {
   const { workers, resync: resyncMs } = options;
   const networkOf = (key: ObjectKey) => caches.networks.lister.get(key);
   return setUpNetworkPods(manager, {
-    ...{ workers, resyncMs, access, events, ...caches, isRemote, after },
+    ...{ workers, resyncMs, access, events, ...caches, isRemote, after, withoutMultus },
     networkQueue: controllers.queue,
     gives: (network) => providerOf(network)?.takesAddresses?.(keyOf(network)) ?? false,
     portsOf(key) {
@@ -188,9 +198,11 @@ function providerContext(
     },
     usageOf(network) {
       const { nodeNames, ...usage } = users.usageOf(keyOf(network));
-      return { ...usage, nodes: networkNodes.inUse(network, nodeNames) };
+      const unattached = users.unattachedOn(keyOf(network));
+      return { ...usage, nodes: networkNodes.inUse(network, nodeNames, unattached) };
     },
     defaultMtu: () => networkNodes.mtu(),
+    withoutMultus: () => networkNodes.withoutMultus(),
     isShared: (key: ObjectKey) => access.isShared(key),
   };
 }

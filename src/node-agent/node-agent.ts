@@ -10,6 +10,7 @@ import { NODE_AGENT_FIELD_MANAGER } from '../network/api/names.ts';
 import { NETWORKS } from '../network/api/resources.ts';
 import type { Network } from '../network/api/types.ts';
 import { installPlugins } from './cni/cni-plugins.ts';
+import { withoutMultus } from './cni/first-configuration.ts';
 import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
@@ -19,7 +20,7 @@ import { lines, run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
 import { ReportWriter } from './report-writer.ts';
 
-/** How soon to try again after a failure. */
+/** How soon to try again after a failure, and to look whether Multus is on the node. */
 const RETRY_MS = 5_000;
 
 export interface NodeAgentOptions {
@@ -30,6 +31,7 @@ export interface NodeAgentOptions {
   readonly logFormat: 'json' | 'pretty';
   readonly hostRoot: string;
   readonly cniBinDir: string;
+  readonly cniConfDir: string;
   readonly cniPlugins: string;
   /** In milliseconds. */
   readonly lookInterval: number;
@@ -117,13 +119,19 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.round();
       const unable = await ovnNode.problems(networks.lister.list());
-      const report = { ...joins, problems: { ...joins.problems, ...unable }, ...(pod && { pod }) };
+      const multus = await withoutMultus(join(hostRoot, options.cniConfDir));
+      const report = {
+        ...joins,
+        problems: { ...joins.problems, ...unable },
+        ...(multus !== undefined && { withoutMultus: multus }),
+        ...(pod && { pod }),
+      };
       failure = problem;
       metrics.joined(joined, problem !== undefined);
       await writer.write(report, signal).catch((err: unknown) => {
         if (!signal.aborted) log.error({ err }, 'cannot write the report of this node');
       });
-      await trigger.next(problem === undefined ? lookInterval : Math.min(RETRY_MS, lookInterval), signal);
+      await trigger.next(Math.min(RETRY_MS, lookInterval), signal);
     }
   }
 

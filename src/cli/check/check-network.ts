@@ -91,6 +91,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   InUse: 'delete what uses it',
   Invalid: 'correct the spec, and update the CustomResourceDefinition',
   NoAgent: `see ${CALLED_AS} status`,
+  NoMultus: 'install Multus on these nodes, as their first CNI configuration, and recreate the pods',
   NodeFailed: 'read the logs of the node agents on these nodes',
   PortsRefused: "raise OpenStack's quota, or give the credential the role",
   ProviderCannotAttach: 'use another provider for pods',

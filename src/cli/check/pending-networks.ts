@@ -1,15 +1,23 @@
 import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { splitKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
 import { NETWORKS } from '../../network/api/resources.ts';
+import { OPEN_ACCESS } from '../../network/pods/network-access.ts';
+import { networkPods } from '../../network/pods/network-pods.ts';
 import { keyOfSelected, parseSelection, type Selected } from '../../network/pods/selection.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
 import { annotation } from '../../podspec/pod.ts';
 import { judged } from './check-network.ts';
 import type { CheckFinding } from './check-report.ts';
 
-/** What is wrong with the Networks of pods that have a node, but do not start. What holds the others is at their gate. */
+const ANY_PODS = networkPods(OPEN_ACCESS);
+
+/**
+ * What is wrong with the Networks of pods that have a node, but do not start, or run without their interface. What holds
+ * the others is at their gate.
+ */
 export async function pendingNetworks(
   client: KubeClient,
   pods: readonly JsonObject[],
@@ -21,8 +29,33 @@ export async function pendingNetworks(
     if ('networks' in selection)
       for (const each of selection.networks) networks.set(keyOfSelected(each), each);
   }
-  const found = await Promise.all(Array.from(networks.values(), (each) => findingsOf(client, each)));
+  const without = pods.flatMap((pod) => withoutInterface(pod));
+  for (const { selected } of without) networks.set(keyOfSelected(selected), selected);
+  const found = await Promise.all(
+    Array.from(networks, async ([key, each]) => {
+      const findings = await findingsOf(client, each);
+      if (findings === undefined) return [];
+      const names = without.flatMap(({ name, selected }) => (keyOfSelected(selected) === key ? [name] : []));
+      return [...names.map((name) => missingInterface(name, key)), ...findings];
+    }),
+  );
   return found.flat();
+}
+
+/** The Networks that a running pod asks for, and Multus did not attach it to. */
+function withoutInterface(
+  pod: JsonObject,
+): readonly { readonly name: string; readonly selected: Selected }[] {
+  const { metadata, unattached = [] } = ANY_PODS.decode(pod);
+  return unattached.map((key) => {
+    const { namespace = '', name } = splitKey(key);
+    return { name: metadata.name, selected: { namespace, name, element: { name } } };
+  });
+}
+
+function missingInterface(pod: string, network: string): CheckFinding {
+  const message = `pod ${pod} runs without its interface on Network ${network}, because Multus did not attach it: recreate it when Multus is on its node`;
+  return { reason: 'interface-missing', message };
 }
 
 function isStuck(pod: JsonObject): boolean {
@@ -35,11 +68,12 @@ function isStuck(pod: JsonObject): boolean {
   );
 }
 
+/** Undefined if it does not exist. */
 async function findingsOf(
   client: KubeClient,
   { namespace, name }: Selected,
-): Promise<readonly CheckFinding[]> {
-  if (!isDnsLabel(namespace) || !isDnsSubdomain(name)) return [];
+): Promise<readonly CheckFinding[] | undefined> {
+  if (!isDnsLabel(namespace) || !isDnsSubdomain(name)) return undefined;
   try {
     const { findings } = await judged(client, await client.get(NETWORKS, { namespace, name }));
     return findings.map(({ reason, message }) => ({
@@ -47,7 +81,8 @@ async function findingsOf(
       message: `Network ${namespace}/${name}: ${message}`,
     }));
   } catch (err) {
-    if (isNotFound(err) || isForbidden(err)) return [];
+    if (isForbidden(err)) return [];
+    if (isNotFound(err)) return undefined;
     throw err;
   }
 }

@@ -10,6 +10,10 @@ export function addNodeAgentOptions(command: Command): Command {
   const root = new Option('--host-root <directory>', 'where directories of the node are mounted');
   const plugins = new Option('--cni-plugins <directory>', 'CNI plugins to install on a node that lacks them');
   const directory = new Option('--cni-bin-dir <directory>', "the node's CNI plugins, as a path on the node");
+  const configurations = new Option(
+    '--cni-conf-dir <directory>',
+    "the node's CNI configurations, as a path on the node",
+  );
   const interval = new Option('--look-interval <duration>', 'how often to check the whole node');
   const linger = new Option('--linger <duration>', 'how long a Network stays on the node after its last pod');
   const vxlan = new Option('--vxlan-port <port>', 'UDP port between the nodes, the same on all');
@@ -22,6 +26,7 @@ export function addNodeAgentOptions(command: Command): Command {
   return command
     .addOption(root.argParser(text).default('/host'))
     .addOption(directory.argParser(text).default('/opt/cni/bin'))
+    .addOption(configurations.argParser(text).default('/etc/cni/net.d'))
     .addOption(plugins.argParser(text).default('/opt/cni/bin'))
     .addOption(interval.argParser(duration).default(duration('30s'), '30s'))
     .addOption(linger.argParser(duration).default(duration('120s'), '120s'))

@@ -13,6 +13,8 @@ export interface ClusterNode extends RangeHolder {
   readonly addresses: readonly string[];
   /** Whether its kubelet does not respond: what the node ran may still run. */
   readonly isAway: boolean;
+  /** Whether new pods may not be scheduled there. */
+  readonly isCordoned: boolean;
 }
 
 export const CLUSTER_NODES: Resource<ClusterNode> = { ...NODES, decode: clusterNode };
@@ -41,7 +43,8 @@ export const ENDPOINT_ADDRESSES: Resource<RangeHolder> = {
 };
 
 function clusterNode(value: unknown): ClusterNode {
-  const { status } = value as {
+  const { spec, status } = value as {
+    readonly spec?: { readonly unschedulable?: unknown };
     readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
   };
   const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
@@ -49,6 +52,7 @@ function clusterNode(value: unknown): ClusterNode {
     ...holder(value, 'podCIDRs'),
     addresses: internal.map(({ address }) => String(address)),
     isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
+    isCordoned: spec?.unschedulable === true,
   };
 }
 

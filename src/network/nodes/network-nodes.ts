@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { clip } from '../../json/clip.ts';
 import { NODES } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
@@ -14,7 +15,7 @@ import type { NodesInUse } from '../providers/provider.ts';
 import { AgentPods, type PodOfAgents } from './agent-pods.ts';
 import { DefaultMtu } from './default-mtu.ts';
 import type { ReportObject } from './node-objects.ts';
-import { type KnownNode, nodesInUse } from './nodes-in-use.ts';
+import { type KnownNode, MAX_WORDS, nodesInUse } from './nodes-in-use.ts';
 import { ReportedRanges } from './reported-ranges.ts';
 
 type Source<T extends KubeObject> = Pick<Informer<T>, 'lister' | 'addEventHandler'>;
@@ -37,6 +38,8 @@ export interface NetworkNodesOptions {
   readonly onNetwork: (key: ObjectKey) => void;
   /** Called when the default MTU has changed. */
   readonly onMtu: () => void;
+  /** Called when Multus may have come to a node, or left it; `isAll` if that is new for all nodes together. */
+  readonly onMultus: (isAll: boolean) => void;
   readonly events: EventRecorder;
 }
 
@@ -48,6 +51,10 @@ export class NetworkNodes {
   readonly #agents: AgentPods | undefined;
   /** By node, ranges beyond its share that no Event has named yet. */
   readonly #wide = new Map<string, readonly string[]>();
+
+  /** Why pods start without their Networks, by the node whose agent says so. */
+  readonly #withoutMultus = new Map<string, string>();
+  #isWithoutMultus = false;
 
   /** Adds a handler to each informer. */
   constructor(options: NetworkNodesOptions) {
@@ -72,8 +79,30 @@ export class NetworkNodes {
   }
 
   /** The nodes with these names, on which pods of the Network run. */
-  inUse(network: Network, names: readonly string[]): NodesInUse {
-    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)));
+  inUse(
+    network: Network,
+    names: readonly string[],
+    unattached?: ReadonlyMap<string, readonly string[]>,
+  ): NodesInUse {
+    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), unattached);
+  }
+
+  /**
+   * Why no pod gets an interface on these nodes, or on all that take new pods: Multus is on none of those whose agents
+   * report. Undefined if it is on one, or no agent reports.
+   */
+  withoutMultus(names?: readonly string[]): string | undefined {
+    if (this.#withoutMultus.size === 0) return undefined;
+    const { nodes } = this.#options;
+    const open = () => nodes.lister.list().filter((each) => !each.isAway && !each.isCordoned);
+    const candidates = names ?? open().map(({ metadata }) => metadata.name);
+    const reported = candidates.filter(
+      (name) => this.#reportOf(name)?.current && this.#agents?.missing(name) === undefined,
+    );
+    const [first] = reported;
+    if (first === undefined || !reported.every((name) => this.#withoutMultus.has(name))) return undefined;
+    const where = names ? 'the nodes of the pod' : 'all nodes';
+    return `Multus attaches no pods on ${where}, for example on ${first}: ${clip(this.#withoutMultus.get(first) ?? '', MAX_WORDS)}`;
   }
 
   /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
@@ -121,6 +150,8 @@ export class NetworkNodes {
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
     const isAway = current?.isAway ?? false;
     if (hasMoved || (previous?.isAway ?? false) !== isAway) this.#onUsers(name);
+    const takesPods = (node: ClusterNode | undefined) => node && !node.isAway && !node.isCordoned;
+    if (this.#withoutMultus.size > 0 && takesPods(previous) !== takesPods(current)) this.#tellOfMultus();
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
@@ -130,7 +161,13 @@ export class NetworkNodes {
     // Whether there is a report that counts, of which release, and the address: this concerns each Network on the node.
     const relevant = (report: ReportObject | undefined) =>
       report && [report.current?.version, report.current?.underlay?.address, report.problem];
-    if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
+    const { withoutMultus } = current?.current ?? {};
+    const isNews = this.#withoutMultus.get(name) !== withoutMultus;
+    if (isNews || !isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
+    if (withoutMultus === undefined) this.#withoutMultus.delete(name);
+    else this.#withoutMultus.set(name, withoutMultus);
+    // Also the first report of a node counts.
+    if (isNews || (!previous?.current && this.#withoutMultus.size > 0)) this.#tellOfMultus();
     const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[key] !== after[key]) this.#options.onNetwork(key);
@@ -153,6 +190,13 @@ export class NetworkNodes {
 
   #lookForAgent(node: string): void {
     if (this.#agents?.look(node, this.#reportOf(node)?.current?.pod)) this.#onUsers(node);
+  }
+
+  #tellOfMultus(): void {
+    const isWithout = this.withoutMultus() !== undefined;
+    const isAll = isWithout !== this.#isWithoutMultus;
+    this.#isWithoutMultus = isWithout;
+    this.#options.onMultus(isAll);
   }
 
   #onUsers(name: string): void {

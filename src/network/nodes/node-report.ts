@@ -10,6 +10,8 @@ export interface NodeReport {
   readonly underlay?: Underlay;
   /** Why a Network does not work on the node, each in one sentence without a full stop. */
   readonly problems: Readonly<Record<ObjectKey, string>>;
+  /** Why pods start on the node without their Networks; absent if Multus attaches them, or that is not known. */
+  readonly withoutMultus?: string;
   /** Where the agent runs; absent outside of a pod, and in reports of earlier releases. */
   readonly pod?: AgentPod;
 }
@@ -74,12 +76,13 @@ function isReport(value: unknown): value is NodeReport {
 
 function problemOf(value: unknown): string | undefined {
   if (!isRecord(value)) return 'the report of its node agent is not a JSON object: restart the agent';
-  const { version, ranges, underlay, problems, pod } = value;
+  const { version, ranges, underlay, problems, pod, withoutMultus } = value;
   if (version === undefined) return 'its node agent is of an earlier release';
   const valid = {
     version: Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION,
     ranges: Array.isArray(ranges) && ranges.length <= MAX_REPORTED_RANGES && ranges.every(isRange),
     problems: isRecord(problems) && Object.values(problems).every(isString),
+    withoutMultus: withoutMultus === undefined || isString(withoutMultus),
     pod: pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)),
   };
   const invalid = Object.entries(valid).find(([, isValid]) => !isValid);

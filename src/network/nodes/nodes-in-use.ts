@@ -20,17 +20,20 @@ export interface KnownNode {
   readonly missingPod?: MissingPod | undefined;
 }
 
+/** Reasons of NodesReady. The message tells all, and the reason is the first of them. */
+const REASONS = ['NodeFailed', 'NoMultus', 'InterfaceMissing', 'NoAgent'] as const;
+
 /** Why a Network does not work on a node. */
 interface Trouble {
   readonly name: string;
-  readonly reason: 'NodeFailed' | 'NoAgent';
+  readonly reason: (typeof REASONS)[number];
   readonly why: string;
 }
 
 /** A message names at most this many nodes, and counts the others. */
 const NAMED_NODES = 3;
 /** The longest words of an agent in a message, in UTF-16 units. */
-const MAX_WORDS = 300;
+export const MAX_WORDS = 300;
 
 const NO_AGENTS: ConditionUpdate = {
   status: 'False',
@@ -40,13 +43,14 @@ const NO_AGENTS: ConditionUpdate = {
 };
 
 /**
- * The nodes with these names, on which pods of the Network run, and whether they work. `nodeOf` is undefined if the
- * cluster has no node agents. An address that was known stays until the pods of the node are gone.
+ * The nodes with these names, on which pods of the Network run, and whether they work. `unattached` are the keys of pods
+ * that run without their interface, by node. `nodeOf` is undefined if the cluster has no node agents. An address that was known stays until the pods of the node are gone.
  */
 export function nodesInUse(
   network: Network,
   names: readonly string[],
   nodeOf: ((name: string) => KnownNode) | undefined,
+  unattached: ReadonlyMap<string, readonly string[]> = new Map(),
 ): NodesInUse {
   const before = new Map(network.status?.nodes?.map(({ name, address }) => [name, address]));
   const nodes: NetworkNode[] = [];
@@ -59,8 +63,11 @@ export function nodesInUse(
     areCurrent &&= known?.report !== undefined;
     const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);
+    const pods = unattached.get(name);
+    if (pods) troubles.push(missingInterfaces(name, pods));
   }
-  return { nodes, condition: nodeOf ? conditionOf(names.length, troubles) : NO_AGENTS, areCurrent };
+  const isNone = nodeOf === undefined && unattached.size === 0;
+  return { nodes, condition: isNone ? NO_AGENTS : conditionOf(names.length, troubles), areCurrent };
 }
 
 function troubleOf(
@@ -81,10 +88,22 @@ function troubleOf(
       why: `the pod of its node agent is gone: ${clip(missingPod.name, MAX_WORDS)}`,
     };
   }
+  if (report.withoutMultus !== undefined)
+    return { name, reason: 'NoMultus', why: clip(report.withoutMultus, MAX_WORDS) };
   if (address === undefined) return { name, reason: 'NodeFailed', why: 'it has no InternalIP' };
   const key = keyOf(network);
   const problem = Object.hasOwn(report.problems, key) ? report.problems[key] : undefined;
   return problem === undefined ? undefined : { name, reason: 'NodeFailed', why: clip(problem, MAX_WORDS) };
+}
+
+function missingInterfaces(name: string, pods: readonly string[]): Trouble {
+  const named = pods.toSorted().slice(0, NAMED_NODES).join(', ');
+  const more = pods.length > NAMED_NODES ? ` and ${pods.length - NAMED_NODES} more` : '';
+  return {
+    name,
+    reason: 'InterfaceMissing',
+    why: `recreate the pods without their interface: ${named}${more}`,
+  };
 }
 
 /** Whether the Network is known to lack an agent. An operator that has just started has not waited for the pod yet. */
@@ -101,7 +120,7 @@ function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpda
   }
   const named = troubles.slice(0, NAMED_NODES).map(({ name, why }) => `${name} (${why})`);
   const more = troubles.length > NAMED_NODES ? ` and ${troubles.length - NAMED_NODES} more` : '';
-  const reason = troubles.some((trouble) => trouble.reason === 'NodeFailed') ? 'NodeFailed' : 'NoAgent';
+  const reason = REASONS.find((each) => troubles.some((trouble) => trouble.reason === each)) ?? 'NoAgent';
   const message = `pods on these nodes may not reach the others: ${named.join(', ')}${more}`;
   return { status: 'False', reason, message };
 }

@@ -1,9 +1,10 @@
-import { own } from '../../json/json.ts';
+import { isObject, own } from '../../json/json.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { networksAskedFor } from './attach.ts';
+import { namedNodes } from './named-nodes.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { type AttachedTo, isNetworkKey, keptIps, parseNetworkStatus } from './network-status.ts';
 import { keptSelection, keyOfSelected, type Overlong, parseSelection } from './selection.ts';
@@ -29,6 +30,10 @@ export interface NetworkPod extends KubeObject {
   readonly labels: Readonly<Record<string, string>>;
   readonly isReady: boolean;
   readonly hostname?: string;
+  /** Networks that it asks for and runs without: Multus did not attach it when its first interface was made. */
+  readonly unattached?: readonly ObjectKey[];
+  /** For a gated pod: the nodes on which alone it may run, as its spec names them. */
+  readonly namedNodes?: readonly string[];
   /** For a pod without a gate: Networks in Multus' annotation that it has no address on. */
   readonly lacks: readonly ObjectKey[];
 }
@@ -58,8 +63,9 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const { metadata } = decodeObject(value);
   const { namespace = '', annotations } = metadata;
   const gate = gateOf(value);
-  const nodeName = field(field(value, 'spec'), 'nodeName');
-  const hostname = field(field(value, 'spec'), 'hostname');
+  const spec = field(value, 'spec');
+  const nodeName = field(spec, 'nodeName');
+  const hostname = field(spec, 'hostname');
   const isAllowed = ({ network }: AttachedTo) => access.allows(namespace, network);
   const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, access);
   const multus = selectedOf(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
@@ -70,11 +76,18 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   // Most pods of a cluster: a long list of them is held for a moment.
   if (gate < 0 && asked.length + multus.length + attachedTo.length === 0)
     return { ...WITHOUT_NETWORKS, metadata: identity(metadata) };
+  const asksFor = [...new Set([...asked, ...multus.map(({ network }) => network)])];
+  const unattached = hasFirstInterface(value)
+    ? asksFor.filter((key) => !attachedTo.some(({ network }) => network === key))
+    : [];
+  const only = gate < 0 ? undefined : namedNodes(isObject(spec) ? spec : undefined);
   return {
     metadata: identity(metadata),
+    ...(only && { namedNodes: only }),
     ...(gate >= 0 && { gate, selections: selectionsOf(annotations) }),
     ...(typeof nodeName === 'string' && { nodeName }),
-    asksFor: [...new Set([...asked, ...multus.map(({ network }) => network)])],
+    asksFor,
+    ...(unattached.length > 0 && { unattached }),
     attachedTo,
     labels: keptLabels(metadata.labels),
     isReady: isReady(value),
@@ -104,6 +117,11 @@ function identity({
 /** Users can write any number of labels. A Service of a Network finds no pod with more than these. */
 function keptLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return Object.keys(labels).length > MAX_LABELS ? {} : labels;
+}
+
+/** Multus reports all interfaces of a pod before the kubelet does the first. */
+function hasFirstInterface(pod: unknown): boolean {
+  return typeof field(field(pod, 'status'), 'podIP') === 'string';
 }
 
 function isReady(pod: unknown): boolean {
@@ -152,12 +170,13 @@ export function networksOf({ asksFor, attachedTo }: NetworkPod): readonly Object
 
 /**
  * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `lacking` those without an
- * address on it, `node` those on a node.
+ * address on it, `unattached` those that run without their interface on it, `node` those on a node.
  */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),
   gated: (pod: NetworkPod) => (isGated(pod) ? networksOf(pod) : []),
   lacking: ({ lacks }: NetworkPod) => lacks,
+  unattached: ({ unattached = [] }: NetworkPod) => unattached,
   node: ({ nodeName }: NetworkPod) => (nodeName === undefined ? [] : [nodeName]),
 };
 

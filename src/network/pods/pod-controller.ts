@@ -26,6 +26,8 @@ export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'us
 
 export interface PodController {
   readonly reconcile: Reconcile;
+  /** Requeues the pods with a gate. */
+  wake(): void;
   /** The pods in the cache, which a new leader reconciles first. */
   keys(): readonly ObjectKey[];
 }
@@ -42,7 +44,13 @@ export function setUpPodController(options: PodControllerOptions): PodController
   pods.addEventHandler(podHandler(options), { resyncMs });
   networks.addEventHandler(networkHandler(options));
   const gates = new PodGates({ ...options, pods: pods.lister });
-  return { reconcile: gates.reconcile, keys: () => pods.lister.list().map(keyOf) };
+  return {
+    reconcile: gates.reconcile,
+    wake() {
+      for (const pod of pods.lister.list()) if (isGated(pod)) options.queue.add(keyOf(pod));
+    },
+    keys: () => pods.lister.list().map(keyOf),
+  };
 }
 
 function podHandler({ queue, users, books, networks, networkQueue }: PodControllerOptions) {
@@ -73,8 +81,17 @@ function podHandler({ queue, users, books, networks, networkQueue }: PodControll
 }
 
 /** The part of a pod that Networks depend on. */
-function uses({ gate, selections, asksFor, attachedTo, selected, lacks, nodeName }: NetworkPod): unknown {
-  return [gate, selections, asksFor, attachedTo, selected, lacks, nodeName];
+function uses({
+  gate,
+  selections,
+  asksFor,
+  attachedTo,
+  selected,
+  lacks,
+  unattached,
+  nodeName,
+}: NetworkPod): unknown {
+  return [gate, selections, asksFor, attachedTo, selected, lacks, unattached, nodeName];
 }
 
 /** The pods that wait for the Network, or for an address of it. */

@@ -27,6 +27,8 @@ export interface PodGatesOptions {
   readonly addresses: Pick<PodAddresses, 'fill'>;
   readonly ports: Pick<PortFiller, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
+  /** Why pods start without their Networks on these nodes, or on all; undefined if on one they do not. */
+  readonly withoutMultus: (nodes: readonly string[] | undefined) => string | undefined;
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
@@ -41,6 +43,8 @@ export class PodGates {
   readonly #options: PodGatesOptions;
   /** The last Event of each waiting pod, so that a resync does not repeat it. */
   readonly #reported = new Map<ObjectKey, string>();
+  /** The same for pods that run without an interface. */
+  readonly #unattached = new Map<ObjectKey, string>();
   /** The same for pods whose address another pod has, too. */
   readonly #rivals = new Map<ObjectKey, string>();
   /** The version of each pod that was patched last: the cache may not show the result yet. */
@@ -55,6 +59,7 @@ export class PodGates {
     if (!pod || pod.metadata.deletionTimestamp) {
       this.#reported.delete(key);
       this.#rivals.delete(key);
+      this.#unattached.delete(key);
       this.#patched.delete(key);
       return {};
     }
@@ -68,10 +73,13 @@ export class PodGates {
   };
 
   #decide(pod: NetworkPod): GateDecision {
-    const { access, stateOf } = this.#options;
+    const { access, stateOf, withoutMultus } = this.#options;
     const { asked, multus } = pod.selections ?? {};
     const { namespace = '' } = pod.metadata;
-    return decideGate({ asked, multus, namespace }, { access, stateOf });
+    const decision = decideGate({ asked, multus, namespace }, { access, stateOf });
+    if (decision.kind === 'wait' || decision.networks.length === 0) return decision;
+    const why = withoutMultus(pod.namedNodes);
+    return why === undefined ? decision : { kind: 'wait', reason: 'WaitsForNetwork', why };
   }
 
   async #lift(
@@ -113,6 +121,7 @@ export class PodGates {
   async #serve(pod: NetworkPod, signal: AbortSignal): Promise<Result> {
     const { client, books, ports } = this.#options;
     this.#reportRivals(pod);
+    this.#reportUnattached(pod);
     if (!pod.lacks.some((network) => books.of(network) || ports.serves(network))) {
       this.#reported.delete(keyOf(pod));
       return {};
@@ -177,6 +186,18 @@ export class PodGates {
       metrics.addressTaken();
       this.#report(younger, { type: 'Warning', reason: 'AddressTaken', action: 'Attach', note });
     }
+  }
+
+  /** Tells a pod that started before Multus was on its node, or without it. It stays as it is. */
+  #reportUnattached(pod: NetworkPod): void {
+    const { books, ports } = this.#options;
+    const networks = (pod.unattached ?? []).filter((key) => books.of(key) || ports.serves(key)).join(', ');
+    if (networks === '') return;
+    const known = `${pod.metadata.uid} ${networks}`;
+    if (this.#unattached.get(keyOf(pod)) === known) return;
+    this.#unattached.set(keyOf(pod), known);
+    const note = `runs without its interface on Network ${networks}, because Multus did not attach it: see NodesReady of the Network, and recreate the pod`;
+    this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });
   }
 
   #reportOnce(

@@ -19,6 +19,7 @@ import type { NetworkState } from './network-state.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { GATHER_MS, setUpPodController, waitingFor } from './pod-controller.ts';
+import type { PodGatesOptions } from './pod-gates.ts';
 import { PortFiller, type PortFillerOptions } from './pod-ports.ts';
 
 export interface NetworkPodsOptions {
@@ -37,12 +38,15 @@ export interface NetworkPodsOptions {
   /** Whether the provider of the Network is outside of the cluster. */
   readonly isRemote: (network: ObjectKey) => boolean;
   readonly stateOf: (key: ObjectKey) => NetworkState;
+  readonly withoutMultus: PodGatesOptions['withoutMultus'];
   /** Resolves when the leader knows all that pods on Networks depend on. */
   readonly after: Task;
 }
 
 export interface NetworkPods {
   readonly users: NetworkUsers;
+  /** Requeues the pods with a gate. */
+  wake(): void;
   /** Resolves when the IPAMClaims are known, or their CRD is not installed, or the signal aborts. */
   known(signal: AbortSignal): Promise<unknown>;
 }
@@ -91,7 +95,7 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
     addresses,
     ports: new PortFiller({ portsOf: options.portsOf, access }),
     queue: controller.queue,
-    metrics: addressMetrics(manager.registry),
+    metrics: addressMetrics(manager.registry, pods.lister, networks.lister),
   });
   manager.singleton('address-books', async () => books.sweep(), { everyMs: resyncMs / 2 });
   controller.reconcile(pod.reconcile, {
@@ -102,7 +106,7 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
       addresses.startTerm();
     },
   });
-  return { users, known: claims.known };
+  return { users, wake: pod.wake, known: claims.known };
 }
 
 function followClaims(manager: Manager, access: NetworkAccess) {

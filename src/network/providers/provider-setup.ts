@@ -32,6 +32,8 @@ export interface ProviderContext {
   readonly usageOf?: ((network: Network) => Usage) | undefined;
   /** The MTU of networks that node agents connect, if the spec sets none, in bytes. */
   readonly defaultMtu: () => number;
+  /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */
+  readonly withoutMultus?: (() => string | undefined) | undefined;
   /** Whether pods of all namespaces may use the Network. Without it, they may not. */
   readonly isShared?: ((key: ObjectKey) => boolean) | undefined;
   /** Resolves when the leader knows all Networks and the pods on them. */

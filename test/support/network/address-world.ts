@@ -276,6 +276,7 @@ export class Replica {
       pods: this.pods,
       users: new NetworkUsers(this.pods, this.books),
       stateOf: () => ({ kind: 'ready' }),
+      withoutMultus: () => undefined,
       access: OPEN_ACCESS,
       events: { event: (_, { reason, note }) => world.notices.push(`${reason}: ${note}`) },
       metrics: { addressTaken: () => undefined },

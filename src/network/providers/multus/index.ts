@@ -10,7 +10,10 @@ import { MultusProvider } from './multus.ts';
 import { VNI_INDEXERS } from './multus-vnis.ts';
 import { MULTUS_REASONS, type MultusReason } from './reasons.ts';
 
-type Context = Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared'>;
+type Context = Pick<
+  ProviderContext,
+  'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared' | 'withoutMultus'
+>;
 
 export const multus = {
   name: 'multus',
@@ -31,6 +34,7 @@ export const multus = {
       usageOf,
       defaultMtu,
       isShared,
+      obstacle: context.withoutMultus,
     });
     const isLeftBehind = (attachment: NetworkAttachmentDefinition) =>
       hasFinalizer(attachment, NETWORK_FINALIZER);

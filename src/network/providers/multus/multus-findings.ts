@@ -40,6 +40,12 @@ export function unavailable(): NotReady {
   };
 }
 
+/** The definition is there, but pods would start without their interface. */
+export function nowhere(obstacle: string): NotReady {
+  const message = `${obstacle}: install Multus on the nodes, as their first CNI configuration`;
+  return { kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true };
+}
+
 export function heldByOthers(found: KubeObject, finalizers: readonly string[]): Removal {
   return {
     kind: 'blocked',

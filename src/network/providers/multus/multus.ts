@@ -9,6 +9,7 @@ import type { AttachmentStoreOptions } from './attachment-store.ts';
 import { Attachments } from './attachments.ts';
 import { hasRange, vniIn } from './cni-config.ts';
 import { attachmentFor, isMadeFor } from './multus-attachment.ts';
+import { nowhere } from './multus-findings.ts';
 import { Vnis } from './multus-vnis.ts';
 import type { MultusReason } from './reasons.ts';
 
@@ -19,6 +20,8 @@ export interface MultusOptions extends AttachmentStoreOptions {
   readonly usageOf?: ((network: Network) => Usage) | undefined;
   /** The MTU of networks whose spec sets none, in bytes. */
   readonly defaultMtu: () => number;
+  /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */
+  readonly obstacle?: (() => string | undefined) | undefined;
   /** Whether pods of all namespaces may use the Network. Without it, they may not. */
   readonly isShared?: ((key: ObjectKey) => boolean) | undefined;
 }
@@ -34,6 +37,7 @@ export class MultusProvider implements Provider<MultusReason> {
   readonly defaultMtu: () => number;
   readonly #usageOf: MultusOptions['usageOf'];
   readonly #isShared: (key: ObjectKey) => boolean;
+  readonly #obstacle: MultusOptions['obstacle'];
   readonly #vnis: Vnis;
   readonly #attachments: Attachments;
 
@@ -41,6 +45,7 @@ export class MultusProvider implements Provider<MultusReason> {
     this.#usageOf = options.usageOf;
     this.defaultMtu = options.defaultMtu;
     this.#isShared = options.isShared ?? (() => false);
+    this.#obstacle = options.obstacle;
     this.#vnis = new Vnis(options.networks, options.attachments.lister);
     this.#attachments = new Attachments(options);
   }
@@ -91,6 +96,8 @@ export class MultusProvider implements Provider<MultusReason> {
     };
     const ensured = await this.#attachments.ensure(network, wantedFor, signal);
     if (ensured.kind === 'notReady') return ensured;
+    const obstacle = this.#obstacle?.();
+    if (obstacle !== undefined) return nowhere(obstacle);
     const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
     return { kind: 'ready', change: ensured.change, capacity, ...(vni !== undefined && { vni }) };
   }

@@ -79,6 +79,7 @@ describe('nodes', () => {
       cidrs: ['10.244.1.0/24'],
       addresses: [],
       isAway: false,
+      isCordoned: false,
     });
     expect(node('n1').cidrs).toEqual([]);
   });

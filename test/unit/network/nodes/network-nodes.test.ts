@@ -35,6 +35,7 @@ function stage() {
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
     onMtu: () => told.push('mtu'),
+    onMultus: (isAll) => told.push(`multus${isAll ? ' everywhere' : ''}`),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
@@ -123,6 +124,65 @@ describe('ranges', () => {
     expect(met('192.168.0.0/16')).toBeUndefined();
     report('n1', { ranges: ['192.168.44.0/26'] });
     expect(met('192.168.0.0/16')).toBe('a network of node n1');
+  });
+});
+
+describe('Multus', () => {
+  const bare = { withoutMultus: 'its first CNI configuration is 10-a.conf' };
+
+  test('is nowhere if no node whose agent reports has it, and takes pods', () => {
+    const { networkNodes, nodes, node, report, told } = stage();
+    node('n1', '192.0.2.1');
+    node('silent', '192.0.2.9');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    told.length = 0;
+    report('n1', bare);
+    expect(networkNodes.withoutMultus()).toMatch(/on all nodes, for example on n1: its first CNI conf/);
+    node('n2', '192.0.2.2');
+    report('n2');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    node('n2', '192.0.2.2', [], 'Unknown');
+    expect(networkNodes.withoutMultus()).toBeDefined();
+    node('n2', '192.0.2.2');
+    nodes.delete('n2');
+    expect(networkNodes.withoutMultus()).toBeDefined();
+    report('n1');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    const changes = told.filter((each) => each === 'multus everywhere');
+    expect(changes).toHaveLength(6);
+  });
+
+  test('is not on the nodes that a pod names', () => {
+    const { networkNodes, node, report } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    report('n2');
+    const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
+    expect([on('n1'), on('n1', 'unknown')]).toEqual(
+      Array(2).fill(
+        expect.stringMatching(/^Multus attaches no pods on the nodes of the pod, for example on n1/),
+      ),
+    );
+    expect([on('n2'), on('n1', 'n2'), on('unknown'), on()]).toEqual(Array(4).fill(undefined));
+  });
+
+  test('is asked about nodes that are not cordoned', () => {
+    const { networkNodes, nodes, node, report } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    report('n2');
+    nodes.set(CLUSTER_NODES.decode({ metadata: { name: 'n2' }, spec: { unschedulable: true } }));
+    expect(networkNodes.withoutMultus()).toBeDefined();
+  });
+
+  test('is told to the Networks with pods on the node', () => {
+    const { node, report, pod, told, reasonOn } = stage();
+    node('n1', '192.0.2.1');
+    report('n1');
+    pod('one', 'n1');
+    told.length = 0;
+    report('n1', bare);
+    expect([reasonOn('n1'), told]).toEqual(['NoMultus', ['default/blue', 'multus everywhere']]);
   });
 });
 

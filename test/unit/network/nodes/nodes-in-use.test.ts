@@ -81,6 +81,18 @@ describe('the condition', () => {
     expect(condition.message.length).toBeLessThan(400);
   });
 
+  test('names nodes without Multus, and pods without their interface', () => {
+    const bare = known('192.0.2.1', { withoutMultus: 'its first CNI configuration is 10-a.conf' });
+    const { condition } = inUse({ a: bare, b: known('192.0.2.2') });
+    expect(condition).toMatchObject({ status: 'False', reason: 'NoMultus' });
+    expect(condition.message).toMatch(/: a \(its first CNI configuration is 10-a.conf\)$/);
+    const pods = new Map([['b', ['default/r', 'default/q', 'default/p', 'default/s']]]);
+    const missing = nodesInUse(network, ['b'], () => known('192.0.2.2'), pods).condition;
+    expect(missing).toMatchObject({ status: 'False', reason: 'InterfaceMissing' });
+    expect(missing.message).toMatch(/: b \(.* interface: default\/p, default\/q, default\/r and 1 more\)$/);
+    expect(nodesInUse(network, ['b'], undefined, pods).condition.reason).toBe('InterfaceMissing');
+  });
+
   test('names three nodes and counts the others', () => {
     const all = Object.fromEntries(
       ['a', 'b', 'c', 'd', 'e'].map((name) => [name, known('192.0.2.1', { problems: { [key]: 'no' } })]),

@@ -72,6 +72,45 @@ describe('the cached part of a pod is small for any annotations', () => {
   });
 });
 
+describe('a pod lacks the interfaces', () => {
+  const lacking = (status: object, annotations: Readonly<Record<string, string>>) =>
+    networkPods(OPEN_ACCESS).decode({ metadata: { name: 'p', namespace: 'red', annotations }, status });
+  const both = { [ASKED]: 'blue', [MULTUS]: 'blue,green' };
+  const attached = JSON.stringify([{ name: 'cbr0', default: true }, { name: 'red/blue' }]);
+
+  test.each([
+    ['none, before its first one', {}, both, undefined],
+    ['all that Multus does not report', { podIP: '10.244.0.7' }, both, ['red/blue', 'red/green']],
+    ['one of two', { podIP: '10.244.0.7' }, { ...both, [STATUS]: attached }, ['red/green']],
+    ['none that it has', { podIP: '10.244.0.7' }, { [ASKED]: 'blue', [STATUS]: attached }, undefined],
+    ['none if it asks for none', { podIP: '10.244.0.7' }, {}, undefined],
+  ])('%s', (_, status, annotations, expected) => {
+    expect(lacking(status, annotations).unattached).toEqual(expected);
+  });
+});
+
+describe('a gated pod names its nodes', () => {
+  const terms = (...nodeSelectorTerms: readonly object[]) => ({
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+  });
+  const field = { key: 'metadata.name', operator: 'In', values: ['a'] };
+  const label = { key: 'kubernetes.io/hostname', operator: 'In', values: ['b', 'c'] };
+
+  test.each([
+    ['by a label', { nodeSelector: { 'kubernetes.io/hostname': 'a' } }, ['a']],
+    ['as a DaemonSet does', terms({ matchFields: [field] }), ['a']],
+    ['by alternatives', terms({ matchFields: [field] }, { matchExpressions: [label] }), ['a', 'b', 'c']],
+    ['not in one alternative', terms({ matchFields: [field] }, { matchExpressions: [] }), undefined],
+    ['not by exclusion', terms({ matchFields: [{ ...field, operator: 'NotIn' }] }), undefined],
+    ['not by another label', { nodeSelector: { zone: 'a' } }, undefined],
+    ['nowhere', {}, undefined],
+  ])('%s', (_, spec, expected) => {
+    const gates = { schedulingGates: [{ name: ASKED }] };
+    const pod = networkPods(OPEN_ACCESS).decode({ metadata: { name: 'p' }, spec: { ...spec, ...gates } });
+    expect(pod.namedNodes).toEqual(expected);
+  });
+});
+
 describe('a pod uses the Networks', () => {
   test("in Multus' annotation, up to the limit", () => {
     expect(decoded({ [MULTUS]: names(100).join() }).asksFor).toHaveLength(100);

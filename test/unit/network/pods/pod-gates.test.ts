@@ -20,10 +20,11 @@ const { signal } = new AbortController();
 function gatedPod(
   gates: readonly string[] = ['example.org/theirs', GATE],
   annotations: Readonly<Record<string, string>> = { [GATE]: 'blue', [MULTUS]: 'blue' },
+  more: object = {},
 ): NetworkPod {
   return networkPods(access).decode({
     metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
-    spec: { schedulingGates: gates.map((name) => ({ name })) },
+    spec: { schedulingGates: gates.map((name) => ({ name })), ...more },
   });
 }
 
@@ -58,6 +59,7 @@ function stage({
     pods: { get: () => world.pod },
     users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
     stateOf: () => world.state,
+    withoutMultus: (nodes) => (nodes?.join() === 'bare' ? 'Multus attaches no pods there' : undefined),
     access,
     events: { event: (_, notice) => notices.push(notice) },
   });
@@ -123,6 +125,32 @@ test('a waiting pod gets one Event for each reason', async () => {
     'waits for its Network: Network red/blue does not exist',
     'waits for its Network: Network red/blue is not Ready yet',
   ]);
+});
+
+test('a pod waits that may run only on nodes without Multus', async () => {
+  const on = (name: string) =>
+    gatedPod([GATE], undefined, { nodeSelector: { 'kubernetes.io/hostname': name } });
+  const { world, did, notices, reconcile } = stage({ pod: on('bare') });
+  await reconcile();
+  const note = 'waits for its Network: Multus attaches no pods there';
+  expect([did, notices.map((each) => each.note)]).toEqual([[], [note]]);
+  world.pod = on('other');
+  await reconcile();
+  expect(did).toEqual(['reserve', 'patch']);
+});
+
+test('a pod that runs without its interface is told once', async () => {
+  const pod = { ...gatedPod([]), unattached: ['red/blue'] };
+  const { world, did, notices, reconcile } = stage({ pod });
+  await reconcile();
+  await reconcile();
+  const note = expect.stringMatching(
+    /^runs without its interface on Network red\/blue, .* recreate the pod$/,
+  );
+  expect(notices).toEqual([{ type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note }]);
+  world.pod = { ...pod, metadata: { ...pod.metadata, uid: 'another' } };
+  await reconcile();
+  expect([notices.length, did]).toEqual([2, []]);
 });
 
 describe('the addresses of a pod', () => {

@@ -24,6 +24,19 @@ function newProvider() {
 /** A definition of the same name without an owner. */
 const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default', name: 'example-network' } };
 
+test('a Network without Multus on any node has its definition, and is not Ready', async () => {
+  const fake = new FakeAttachments();
+  let obstacle: string | undefined = 'Multus attaches no pods on all nodes';
+  const provider = new MultusProvider(Object.assign(fake, { obstacle: () => obstacle }));
+  const message = expect.stringContaining('on all nodes: install Multus on the nodes');
+  expect(await provider.ensure(network, shape, signal)).toMatchObject({
+    ...{ kind: 'notReady', reason: 'ProviderUnavailable', keepsKnown: true, message },
+  });
+  expect(fake.requests).toEqual(['create']);
+  obstacle = undefined;
+  expect(await provider.ensure(network, shape, signal)).toMatchObject({ kind: 'ready' });
+});
+
 describe('ensure', () => {
   test('creates a missing definition in one request', async () => {
     const { fake, ensure } = newProvider();
