@@ -21,7 +21,7 @@ import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { GATHER_MS } from './pods/pod-controller.ts';
 import { type NetworkPods, type NetworkPodsOptions, setUpNetworkPods } from './pods/setup.ts';
-import { createAttachHandler } from './pods/webhook.ts';
+import { createAttachHandler, createWorkloadAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
 import { setUpNetworkServices } from './services/setup.ts';
@@ -119,6 +119,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     judge: controller.judge,
   });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
+  manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
 }
 
 type Setup = ProviderSetup<ProviderReason>;

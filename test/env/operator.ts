@@ -24,6 +24,7 @@ const WEBHOOKS = {
     '/validate-route',
     '/validate-workload',
     '/validate-workload',
+    '/validate-attach',
   ],
 };
 

@@ -5,6 +5,8 @@ import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../network/api/network-mistakes.ts';
+import { attach } from '../../network/pods/attach.ts';
+import { OPEN_ACCESS } from '../../network/pods/network-access.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../podspec/workload.ts';
 import { effectMistakes } from '../../sidecar/effect-mistakes.ts';
@@ -27,7 +29,13 @@ export interface OfflineBasis extends Basis {
 
 /** Decides about a pod or pod template without a cluster. */
 export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
-  return decided(site, createdPod(site.object, site.pod), basis).report;
+  const { report } = decided(site, createdPod(site.object, site.pod), basis);
+  const refusal = attach(site.pod, basis.namespace, {
+    access: OPEN_ACCESS,
+    stateOf: () => ({ kind: 'ready' }),
+  });
+  if (refusal.outcome !== 'refused') return report;
+  return { ...report, findings: [...report.findings, { reason: 'refused', message: refusal.message }] };
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */

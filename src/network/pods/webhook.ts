@@ -5,6 +5,7 @@ import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/respon
 import type { Logger } from '../../kube/util/log.ts';
 import { isPodCreation } from '../../podspec/admission-target.ts';
 import type { Pod } from '../../podspec/pod.ts';
+import { podSites } from '../../podspec/workload.ts';
 
 /** The decision about a pod that asks for Networks. */
 export type AttachResult =
@@ -39,6 +40,18 @@ export function createAttachHandler({ attach, log }: { attach: Attach; log: Logg
     const name = request.name || ownString(pod.metadata, 'name') || ownString(pod.metadata, 'generateName');
     log.info({ uid, namespace, name, outcome: result.outcome, dryRun }, 'decided Networks of a pod');
     return toAdmissionAnswer(result);
+  };
+}
+
+/** The webhook that warns the author of a workload whose pods would be refused. It refuses nothing. */
+export function createWorkloadAttachHandler(attach: Attach): ReviewHandler {
+  return async ({ object, namespace, subResource }, signal) => {
+    if (object === undefined || subResource !== '') return { allowed: true };
+    const answers = [...podSites(object)].map(({ pod }) => attach(pod, namespace, { fresh: false, signal }));
+    const warnings = (await Promise.all(answers)).flatMap((answer) =>
+      answer.outcome === 'refused' ? [`pods of this workload are refused: ${answer.message}`] : [],
+    );
+    return { allowed: true, warnings };
   };
 }
 

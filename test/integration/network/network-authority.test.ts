@@ -255,7 +255,9 @@ describe('the port of a pod in Neutron', () => {
 
   test('but another address that has the same digits is', async () => {
     const text = '[{"name": "blue", "ips": ["fd00:1002:6e:77::1/64"]}]';
-    expect(await call('namesake', 'create -f - --dry-run=server', pod('honest', { [MULTUS]: text }))).toBe('');
+    expect(await call('namesake', 'create -f - --dry-run=server', pod('honest', { [MULTUS]: text }))).toBe(
+      '',
+    );
   });
 
   test('is not named by a change of the pod, of its status, or by its binding', async () => {

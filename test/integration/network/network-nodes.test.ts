@@ -352,6 +352,62 @@ test('a node whose agent is gone is named, although its report is there, until t
   await until('lone', 'NodesReady', 'NodesReady');
 });
 
+describe('Multus', () => {
+  const bare = { ...fine, withoutMultus: 'its first CNI configuration is 10-kindnet.conflist (ptp)' };
+  const isGated = async (name: string) =>
+    (await run(`get pod ${name} -o jsonpath={.spec}`)).includes('Gates');
+  const events = (name: string) => run(`events --for pod/${name} --no-headers`);
+  const asking = (name: string, spec: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'cni' } },
+    spec: { containers: [{ name: 'app', image: 'app' }], ...spec },
+  });
+
+  test('is waited for by a pod that may run only on a node without it', async () => {
+    await addNode('bare', '192.0.2.77');
+    await report('bare', bare);
+    await addNetwork('cni', '10.60.0.0/24', '10.60.0.1');
+    await until('cni', 'Ready', 'Ready');
+    const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
+    await fixture.apply(asking('tied', { nodeSelector }), asking('free'));
+    await eventually('the free one loses its gate', async () => !(await isGated('free')));
+    await eventually('the Event of the tied one', async () =>
+      /WaitsForNetwork .* on bare: its first CNI/.test(await events('tied')),
+    );
+    expect(await isGated('tied')).toBe(true);
+    await report('bare', fine);
+    await eventually('the tied one loses its gate', async () => !(await isGated('tied')));
+  });
+
+  test('is on no node: a Network is not Ready until it is on one', async () => {
+    const reports = await run(`get configmaps -n ${AGENTS} -l samplecrd.k8s.io/node-report -o name`);
+    for (const name of reports.trim().split('\n')) await report(name.replace('configmap/', ''), bare);
+    await until('cni', 'Ready', 'ProviderUnavailable');
+    await fixture.apply(asking('held'));
+    expect(await isGated('held')).toBe(true);
+    await report('a', fine);
+    await until('cni', 'Ready', 'Ready');
+    await eventually('the pod loses its gate', async () => !(await isGated('held')));
+  });
+
+  test('was not there when a pod started: the pod, its Network and a metric say so', async () => {
+    await addPod('lacking', 'cni', 'a');
+    const status = { phase: 'Running', podIP: '10.244.0.9', podIPs: [{ ip: '10.244.0.9' }] };
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    await fixture.kubectl('patch', 'pod', 'lacking', ...patch);
+    await until('cni', 'NodesReady', 'InterfaceMissing');
+    expect(await condition('cni', 'NodesReady', 'message')).toContain('a (recreate the pods');
+    await eventually('the Event', async () =>
+      /InterfaceMissing .*default\/cni, because Multus/.test(await events('lacking')),
+    );
+    const metrics = await (await fetch(fixture.operator.metricsUrl)).text();
+    expect(metrics).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
+    await removePod('lacking');
+    await until('cni', 'NodesReady', 'NodesReady');
+  });
+});
+
 test('all of it is within the rights that the overlay gives', async () => {
   const calls = await forbiddenCalls(fixture.controlPlane.auditLogPath);
   expect(calls.filter((call) => !refused.includes(call))).toEqual([]);

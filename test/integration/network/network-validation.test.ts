@@ -166,6 +166,11 @@ describe('the API server refuses, and says what to write instead', () => {
       { ...both, exclude: ['10.0.0.7'] },
       'spec.exclude: Invalid value: must be',
     ],
+    ...['11.0.0.0/24', '8.0.0.0/6', 'fd00:1::/120'].map((range): [string, Given, string] => [
+      `an exclusion outside, ${range}`,
+      { ...both, exclude: ['10.1.0.0/16', range] },
+      'spec.exclude: Invalid value: must be inside spec.cidr or spec.secondary.cidr',
+    ]),
   ])('%s', async (_, given, message) => {
     expect(await refusal(given)).toContain(message);
   });

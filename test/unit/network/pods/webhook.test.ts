@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { parseReview } from '../../../../src/kube/admission/review.ts';
-import { type AttachResult, createAttachHandler } from '../../../../src/network/pods/webhook.ts';
+import {
+  type AttachResult,
+  createAttachHandler,
+  createWorkloadAttachHandler,
+} from '../../../../src/network/pods/webhook.ts';
 
 const review = (operation: string) =>
   parseReview({
@@ -51,6 +55,20 @@ test('the webhook reads from the API server before it refuses a pod', async () =
 
 test('the webhook allows everything other than the creation of a pod', async () => {
   expect(await handled('UPDATE', refused)).toEqual({ answer: { allowed: true }, asked: [] });
+});
+
+test('the author of a workload is warned that its pods would be refused', async () => {
+  const object = {
+    kind: 'Deployment',
+    apiVersion: 'apps/v1',
+    spec: { template: { metadata: { name: 't' } } },
+  };
+  const signal = () => new AbortController().signal;
+  const asked = { ...review('UPDATE'), object };
+  const warned = (result: AttachResult) => createWorkloadAttachHandler(async () => result)(asked, signal);
+  const warnings = ['pods of this workload are refused: no'];
+  expect(await warned(refused)).toEqual({ allowed: true, warnings });
+  expect(await warned(attached)).toEqual({ allowed: true, warnings: [] });
 });
 
 test('the webhook returns a warning', async () => {
