@@ -1,3 +1,4 @@
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
@@ -99,6 +100,33 @@ describeUnless(await multusObstacle(), 'on a real node with Multus', () => {
     await eventually('nothing of it is left', async () => {
       return Object.values(await tracesOf('default', 'ping')).every((found) => found.length === 0);
     });
+  });
+
+  test('another CNI configuration before that of Multus: pods wait, and one that does not is told', async () => {
+    await apply(cluster, {
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name: 'late' },
+      spec: { cidr: '10.21.0.0/24', gateway: '10.21.0.1' },
+    });
+    await run('wait network/late --for=condition=Ready --timeout=30s');
+    const first = cluster.machine.outside('/etc/cni/net.d/00-first.conflist');
+    await copyFile(cluster.machine.outside('/etc/cni/net.d/10-bridge.conflist'), first);
+    await run('wait network/late --for=condition=Ready=False --timeout=30s');
+    const asking = (name: string, key: string) => podOf(name, {}, {}, { annotations: { [key]: 'late' } });
+    await apply(cluster, asking('waits', 'samplecrd.k8s.io/network'));
+    await apply(cluster, asking('without', 'k8s.v1.cni.cncf.io/networks'));
+    await run('wait pod/without --for=condition=Ready --timeout=60s');
+    expect(await shell(cluster, 'without', 'ls /sys/class/net')).toBe('eth0\nlo\n');
+    await eventually('its Event', async () =>
+      (await run('events --for pod/without')).includes('InterfaceMissing'),
+    );
+    expect(await run('get pod waits -o jsonpath={.spec.schedulingGates}')).not.toBe('');
+    await rm(first);
+    await run('wait pod/waits --for=condition=Ready --timeout=60s');
+    expect(await shell(cluster, 'waits', 'ls /sys/class/net')).toBe('eth0\nlo\nnet1\n');
+    await run('delete pod waits without --now');
+    await run('delete network late --timeout=60s');
   });
 
   test('sidecar and Network go together', async () => {
