@@ -96,7 +96,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     isRemote: (key) => controller.isRemote(key),
   });
   const shared: Shared = { manager, options, access, events, caches, cluster, controllers, after };
-  const nodes = nodesOf(shared, () => pods.wake());
+  const nodes = nodesOf(shared, (node) => pods.wake(node));
   const pods = podsOf(shared, {
     withoutMultus: (names) => nodes.networkNodes.withoutMultus(names),
     isRemote: (key) => controller.isRemote(key),
@@ -126,7 +126,7 @@ type Setup = ProviderSetup<ProviderReason>;
 
 function nodesOf(
   { manager, options, events, caches, cluster, controllers }: Shared,
-  wake: () => void,
+  wake: NetworkPods['wake'],
 ): Nodes {
   const { networks, pods, nodes } = caches;
   return setUpNodes(manager, {
@@ -142,8 +142,8 @@ function nodesOf(
     onMtu: () => {
       for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
-    onMultus: (isAll) => {
-      wake();
+    onMultus: (node, isAll) => {
+      wake(isAll ? undefined : node);
       if (isAll) for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
   });

@@ -38,8 +38,8 @@ export interface NetworkNodesOptions {
   readonly onNetwork: (key: ObjectKey) => void;
   /** Called when the default MTU has changed. */
   readonly onMtu: () => void;
-  /** Called when Multus may have come to a node, or left it; `isAll` if that is new for all nodes together. */
-  readonly onMultus: (isAll: boolean) => void;
+  /** Called when Multus may have come to the node, or left it. `isAll`: it has come to the first of all nodes, or left the last. */
+  readonly onMultus: (node: string, isAll: boolean) => void;
   readonly events: EventRecorder;
 }
 
@@ -54,6 +54,8 @@ export class NetworkNodes {
 
   /** Why pods start without their Networks, by the node whose agent says so. */
   readonly #withoutMultus = new Map<string, string>();
+  /** The other nodes whose agents report. */
+  readonly #withMultus = new Set<string>();
   #isWithoutMultus = false;
 
   /** Adds a handler to each informer. */
@@ -92,17 +94,18 @@ export class NetworkNodes {
    * report. Undefined if it is on one, or no agent reports.
    */
   withoutMultus(names?: readonly string[]): string | undefined {
-    if (this.#withoutMultus.size === 0) return undefined;
-    const { nodes } = this.#options;
-    const open = () => nodes.lister.list().filter((each) => !each.isAway && !each.isCordoned);
-    const candidates = names ?? open().map(({ metadata }) => metadata.name);
-    const reported = candidates.filter(
-      (name) => this.#reportOf(name)?.current && this.#agents?.missing(name) === undefined,
-    );
-    const [first] = reported;
-    if (first === undefined || !reported.every((name) => this.#withoutMultus.has(name))) return undefined;
-    const where = names ? 'the nodes of the pod' : 'all nodes';
-    return `Multus attaches no pods on ${where}, for example on ${first}: ${clip(this.#withoutMultus.get(first) ?? '', MAX_WORDS)}`;
+    const firstOf = (all: Pick<ReadonlySet<string>, 'keys' | 'has'>) => {
+      for (const name of names ?? all.keys()) {
+        const isCandidate = names ? all.has(name) : takesPods(this.#options.nodes.lister.get(name));
+        if (isCandidate && this.#agents?.missing(name) === undefined) return name;
+      }
+      return undefined;
+    };
+    if (firstOf(this.#withMultus) !== undefined) return undefined;
+    const name = firstOf(this.#withoutMultus);
+    if (name === undefined) return undefined;
+    const why = clip(this.#withoutMultus.get(name) ?? '', MAX_WORDS);
+    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'all nodes'}, for example on ${name}: ${why}`;
   }
 
   /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
@@ -150,8 +153,7 @@ export class NetworkNodes {
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
     const isAway = current?.isAway ?? false;
     if (hasMoved || (previous?.isAway ?? false) !== isAway) this.#onUsers(name);
-    const takesPods = (node: ClusterNode | undefined) => node && !node.isAway && !node.isCordoned;
-    if (this.#withoutMultus.size > 0 && takesPods(previous) !== takesPods(current)) this.#tellOfMultus();
+    if (this.#withoutMultus.size > 0 && takesPods(previous) !== takesPods(current)) this.#tellOfMultus(name);
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
@@ -164,10 +166,14 @@ export class NetworkNodes {
     const { withoutMultus } = current?.current ?? {};
     const isNews = this.#withoutMultus.get(name) !== withoutMultus;
     if (isNews || !isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
-    if (withoutMultus === undefined) this.#withoutMultus.delete(name);
-    else this.#withoutMultus.set(name, withoutMultus);
+    this.#withMultus.delete(name);
+    if (withoutMultus !== undefined) this.#withoutMultus.set(name, withoutMultus);
+    else {
+      this.#withoutMultus.delete(name);
+      if (current?.current) this.#withMultus.add(name);
+    }
     // Also the first report of a node counts.
-    if (isNews || (!previous?.current && this.#withoutMultus.size > 0)) this.#tellOfMultus();
+    if (isNews || (!previous?.current && this.#withoutMultus.size > 0)) this.#tellOfMultus(name);
     const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[key] !== after[key]) this.#options.onNetwork(key);
@@ -192,15 +198,19 @@ export class NetworkNodes {
     if (this.#agents?.look(node, this.#reportOf(node)?.current?.pod)) this.#onUsers(node);
   }
 
-  #tellOfMultus(): void {
+  #tellOfMultus(node: string): void {
     const isWithout = this.withoutMultus() !== undefined;
     const isAll = isWithout !== this.#isWithoutMultus;
     this.#isWithoutMultus = isWithout;
-    this.#options.onMultus(isAll);
+    this.#options.onMultus(node, isAll);
   }
 
   #onUsers(name: string): void {
     const { pods, onNetwork } = this.#options;
     for (const key of new Set(pods.byIndex('node', name).flatMap(networksOf))) onNetwork(key);
   }
+}
+
+function takesPods(node: ClusterNode | undefined): boolean {
+  return node !== undefined && !node.isAway && !node.isCordoned;
 }

@@ -170,13 +170,15 @@ export function networksOf({ asksFor, attachedTo }: NetworkPod): readonly Object
 
 /**
  * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `lacking` those without an
- * address on it, `unattached` those that run without their interface on it, `node` those on a node.
+ * address on it, `unattached` those that run without their interface on it, `node` those on a node, and `named` those that may run
+ * only on it or a few others.
  */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),
   gated: (pod: NetworkPod) => (isGated(pod) ? networksOf(pod) : []),
   lacking: ({ lacks }: NetworkPod) => lacks,
   unattached: ({ unattached = [] }: NetworkPod) => unattached,
+  named: ({ namedNodes: nodes = [] }: NetworkPod) => nodes,
   node: ({ nodeName }: NetworkPod) => (nodeName === undefined ? [] : [nodeName]),
 };
 

@@ -26,8 +26,8 @@ export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'us
 
 export interface PodController {
   readonly reconcile: Reconcile;
-  /** Requeues the pods with a gate. */
-  wake(): void;
+  /** Requeues the pods with a gate, or those of them that name the node. */
+  wake(node: string | undefined): void;
   /** The pods in the cache, which a new leader reconciles first. */
   keys(): readonly ObjectKey[];
 }
@@ -46,8 +46,10 @@ export function setUpPodController(options: PodControllerOptions): PodController
   const gates = new PodGates({ ...options, pods: pods.lister });
   return {
     reconcile: gates.reconcile,
-    wake() {
-      for (const pod of pods.lister.list()) if (isGated(pod)) options.queue.add(keyOf(pod));
+    wake(node) {
+      const some =
+        node === undefined ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
+      for (const pod of some) options.queue.add(keyOf(pod));
     },
     keys: () => pods.lister.list().map(keyOf),
   };

@@ -45,8 +45,8 @@ export interface NetworkPodsOptions {
 
 export interface NetworkPods {
   readonly users: NetworkUsers;
-  /** Requeues the pods with a gate. */
-  wake(): void;
+  /** Requeues the pods with a gate, or those of them that name the node. */
+  wake(node: string | undefined): void;
   /** Resolves when the IPAMClaims are known, or their CRD is not installed, or the signal aborts. */
   known(signal: AbortSignal): Promise<unknown>;
 }

@@ -401,7 +401,7 @@ describe('Multus', () => {
     await eventually('the Event', async () =>
       /InterfaceMissing .*default\/cni, because Multus/.test(await events('lacking')),
     );
-    const metrics = await (await fetch(fixture.operator.metricsUrl)).text();
+    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
     expect(metrics).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
     await removePod('lacking');
     await until('cni', 'NodesReady', 'NodesReady');

@@ -35,7 +35,7 @@ function stage() {
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
     onMtu: () => told.push('mtu'),
-    onMultus: (isAll) => told.push(`multus${isAll ? ' everywhere' : ''}`),
+    onMultus: (node, isAll) => told.push(`multus${isAll ? ' everywhere' : ` on ${node}`}`),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
