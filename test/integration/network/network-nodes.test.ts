@@ -365,6 +365,7 @@ describe('Multus', () => {
   });
 
   test('is waited for by a pod that may run only on a node without it', async () => {
+    await report('a', fine);
     await addNode('bare', '192.0.2.77');
     await report('bare', bare);
     await addNetwork('cni', '10.60.0.0/24', '10.60.0.1');
