@@ -13,6 +13,7 @@ const notFound = new ApiError({
   causes: [],
 });
 const client = {
+  list: async () => ({ items: [] }),
   get: async (_: unknown, { name }: { readonly name: string }) => {
     if (name !== 'blue') throw notFound;
     return newNetwork({ status: { observedGeneration: 1, conditions: [] } });
