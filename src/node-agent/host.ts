@@ -5,7 +5,8 @@ import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
 import { JOINED, SLICES } from './cni/ipam-script.ts';
 import { type NodeLinks, parseLinks, RemoteEntries } from './links.ts';
-import { DIGEST_CHAIN, digestIn, type Rules } from './nftables.ts';
+import { passSwitched } from './firewall.ts';
+import { DIGEST_CHAIN, digestIn, OWN_TABLE, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';
 import { type Programs, runBatch } from './programs.ts';
 import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
@@ -107,13 +108,21 @@ export class Host {
     return remote;
   }
 
-  /** Replaces the operator's table of nftables, unless it is the same. */
+  /** Replaces the operator's table of nftables, unless it is the same, and lets switched packets through iptables. */
   async setRules({ text, digest }: Rules): Promise<void> {
     const shown = await this.#programs.run('nft', ['list', 'chain', ...DIGEST_CHAIN]).catch(() => undefined);
     const isThere = shown !== undefined;
     if (isThere ? digest === undefined || digestIn(shown) !== digest : digest !== undefined) {
       await this.#programs.run('nft', ['-f', '-'], text);
     }
+    const isCalled = async (family: 'ip' | 'ip6') =>
+      (await this.#settings.get(`bridge/bridge-nf-call-${family}tables`)) === '1';
+    await passSwitched(this.#programs.run, async (family) => digest !== undefined && isCalled(family));
+  }
+
+  /** What the operator's table has counted, as `nft` prints it; empty without the table. */
+  async counters(): Promise<string> {
+    return await this.#programs.run('nft', ['list', 'counters', 'table', ...OWN_TABLE]).catch(() => '');
   }
 
   /**

@@ -2,11 +2,17 @@ import { createHash } from 'node:crypto';
 import { PROGRAM } from '../json/own-names.ts';
 import { bitsOf, formatRange, type Range } from '../network/ipam/cidr.ts';
 import { FIRST_VNI } from '../network/providers/multus/cni-config.ts';
+import { COUNTERS } from './firewall.ts';
 
 /** What the node's rules depend on. */
 export interface RuleFacts {
   /** All bridges of Networks on this node. */
-  readonly bridges: readonly { readonly name: string; readonly ranges: readonly Range[] }[];
+  readonly bridges: readonly {
+    readonly name: string;
+    /** Its hardware address: frames to any other are switched, not routed. */
+    readonly mac: string;
+    readonly ranges: readonly Range[];
+  }[];
   readonly vnis: readonly number[];
   /** The addresses of all nodes that send packets for these VNIs. */
   readonly peers: readonly string[];
@@ -21,8 +27,12 @@ export interface Rules {
 }
 
 const TABLE = `inet ${PROGRAM}`;
+/** The table, for `nft list counters table`. */
+export const OWN_TABLE = TABLE.split(' ');
 /** The chain with the digest, for `nft list chain`. */
-export const DIGEST_CHAIN = [...TABLE.split(' '), 'forward'] as const;
+export const DIGEST_CHAIN = [...OWN_TABLE, 'forward'];
+/** Of all chains of the node. */
+const PRIORITY = { before: -1000, after: 1000 } as const;
 const DIGEST = /comment "([0-9a-f]{16})"/;
 
 /**
@@ -32,6 +42,10 @@ const DIGEST = /comment "([0-9a-f]{16})"/;
  *   if the node calls iptables for bridges.
  * - `forged` drops packets of our VNIs that pods send to peers. With the address of the node, the peer would take them
  *   as the node's, for any of its Networks. A node can still route packets between its peers.
+ * - `switched` and `sent` take frames that a bridge only switches, and the tunnels' own packets, out of connection
+ *   tracking. If the node calls iptables for bridges, another program's masquerading (kindnet's, ip-masq-agent's) would
+ *   otherwise change their senders.
+ * - `forward_before`, `forward_after`, `input_before` and `input_after` count what others' rules let through.
  * - `postrouting` hides pods behind the node when they leave their Network.
  */
 export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
@@ -55,6 +69,36 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
     'chain forged {',
     '  type filter hook forward priority filter; policy accept;',
     ...forgeryRules(peers, port),
+    '}',
+    'set gateways {',
+    '  type ifname . ether_addr',
+    `  elements = ${setOf(sorted.map(({ name, mac }) => `"${name}" . ${mac}`))}`,
+    '}',
+    ...COUNTERS.map((name) => `counter ${name} {}`),
+    // First and last of all rules of the node, also of those of other programs.
+    ...(['before', 'after'] as const).flatMap((place) => [
+      `chain forward_${place} {`,
+      `  type filter hook forward priority ${PRIORITY[place]}; policy accept;`,
+      `  iifname . oifname @same meta nfproto ipv4 counter name ip_${place}`,
+      // Without those that a host sends by itself.
+      `  iifname . oifname @same ip6 saddr != { ::, fe80::/10 } counter name ip6_${place}`,
+      '}',
+      `chain input_${place} {`,
+      `  type filter hook input priority ${PRIORITY[place]}; policy accept;`,
+      ...(['ip', 'ip6'] as const).flatMap((kind) => {
+        const known = peersOf(kind, peers);
+        if (known.length === 0 || vnis.length === 0) return [];
+        return `  ${tunnelled(vnis, port)} ${kind} saddr ${setOf(known)} counter name tunnel_${place}`;
+      }),
+      '}',
+    ]),
+    'chain switched {',
+    '  type filter hook prerouting priority raw; policy accept;',
+    '  iifname @bridges iifname . ether daddr != @gateways notrack',
+    '}',
+    'chain sent {',
+    '  type filter hook output priority raw; policy accept;',
+    ...(vnis.length === 0 ? [] : [`  ${tunnelled(vnis, port)} notrack`]),
     '}',
     'chain postrouting {',
     '  type nat hook postrouting priority srcnat; policy accept;',
@@ -80,9 +124,13 @@ export function digestIn(output: string): string | undefined {
   return DIGEST.exec(output)?.[1];
 }
 
-/** At offset 96 of the UDP header is the VNI (RFC 7348 section 5). */
+/** Packets of our VNIs. At offset 96 of the UDP header is the VNI (RFC 7348 section 5). */
+function tunnelled(vnis: readonly number[], port: number): string {
+  return `udp dport ${port} @th,96,24 ${setOf([...new Set(vnis)].toSorted((a, b) => a - b).map(String))}`;
+}
+
 function peerRules(vnis: readonly number[], peers: readonly string[], port: number): readonly string[] {
-  const ours = `  udp dport ${port} @th,96,24 ${setOf([...new Set(vnis)].toSorted((a, b) => a - b).map(String))}`;
+  const ours = `  ${tunnelled(vnis, port)}`;
   return (['ip', 'ip6'] as const).map((kind) => {
     const known = peersOf(kind, peers);
     if (known.length === 0) return `${ours} meta nfproto ${kind === 'ip' ? 'ipv4' : 'ipv6'} drop`;

@@ -5,6 +5,7 @@ import { type NodeReport, REPORT_VERSION } from '../network/nodes/node-report.ts
 import { bridgeName } from '../network/providers/multus/cni-config.ts';
 import { hasGateways, type Step, unneededBridges } from './bridge-plan.ts';
 import { type NodeNetwork, nodeNetworkOf } from './desired.ts';
+import { FirewallWatch } from './firewall.ts';
 import type { Host } from './host.ts';
 import { Linger } from './linger.ts';
 import { bridgeNames, type NodeLinks, tunnelName } from './links.ts';
@@ -60,6 +61,7 @@ const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #linger: Linger;
+  readonly #firewall: FirewallWatch;
   /** The text of each Network by bridge, as the node was last reconciled with. */
   #done: ReadonlyMap<string, string | undefined> = new Map();
   readonly #networks = new WeakMap<Network, NodeNetwork | undefined>();
@@ -77,6 +79,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#linger = new Linger(options.lingerMs);
+    this.#firewall = new FirewallWatch(options.port);
   }
 
   /**
@@ -92,14 +95,15 @@ export class Reconciler {
     const startMs = nowMs();
     const isDue = this.#lookedMs === undefined || startMs - this.#lookedMs >= lookMs;
     if (!isDue && changed.length === 0) return this.#outcome;
-    const few = [...changed, ...this.#kept];
+    const few = [...new Set([...changed, ...this.#kept])];
     const only = isDue || few.length > FEW ? undefined : few;
     try {
       const problems = await this.#reconcile(wanted, only, changed.length === 0);
       this.#done = texts;
       if (problems.hasFailed) this.#lookedMs = undefined;
       else if (!only) this.#lookedMs = startMs;
-      this.#tell(wanted, (bridge) => problems.of.get(bridge));
+      const dropped = this.#firewall.problem(await this.#options.host.counters());
+      this.#tell(wanted, (bridge) => problems.of.get(bridge) ?? dropped);
     } catch (err) {
       log.error({ err }, 'cannot connect the Networks of this node');
       this.#lookedMs = undefined;

@@ -23,6 +23,8 @@ export class ModelNode {
   routes: readonly object[] = [];
   /** The rules of nftables. */
   rules: string | undefined;
+  /** What `nft list counters` prints. */
+  counters = '';
   /** Why nothing can be done with nftables. */
   nftProblem: string | undefined;
   /** Lines that fail, and why. */
@@ -85,7 +87,10 @@ export class ModelNode {
     return '';
   }
 
-  #nft([verb]: readonly string[], input: string): string {
+  #nft(args: readonly string[], input: string): string {
+    const [verb] = args;
+    if (args.includes('counters')) return this.counters;
+    if (args.includes('FORWARD')) return fail('Error: No such file or directory');
     if (verb === 'list') return this.rules ?? fail('Error: No such file or directory');
     if (this.nftProblem !== undefined) return fail(this.nftProblem);
     this.commands.push('nft');

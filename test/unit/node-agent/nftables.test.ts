@@ -4,8 +4,12 @@ import { range } from '../network/ranges.ts';
 
 const facts = {
   bridges: [
-    { name: 'nw-bbbbbbbbbbbb', ranges: [range('10.21.0.0/24')] },
-    { name: 'nw-aaaaaaaaaaaa', ranges: [range('10.20.0.0/24'), range('fd00:20::/64')] },
+    { name: 'nw-bbbbbbbbbbbb', mac: '02:6e:77:80:00:01', ranges: [range('10.21.0.0/24')] },
+    {
+      name: 'nw-aaaaaaaaaaaa',
+      mac: '02:6e:77:80:00:00',
+      ranges: [range('10.20.0.0/24'), range('fd00:20::/64')],
+    },
   ],
   vnis: [8388609, 8388608],
   peers: ['192.0.2.3', '192.0.2.2', '192.0.2.3'],
@@ -33,6 +37,42 @@ table inet envoy-initializer {
   chain forged {
     type filter hook forward priority filter; policy accept;
     udp dport 4789 @th,96,24 >= 8388608 ip daddr { 192.0.2.2, 192.0.2.3 } ip saddr != { 192.0.2.2, 192.0.2.3 } drop
+  }
+  set gateways {
+    type ifname . ether_addr
+    elements = { "nw-aaaaaaaaaaaa" . 02:6e:77:80:00:00, "nw-bbbbbbbbbbbb" . 02:6e:77:80:00:01 }
+  }
+  counter ip_before {}
+  counter ip_after {}
+  counter ip6_before {}
+  counter ip6_after {}
+  counter tunnel_before {}
+  counter tunnel_after {}
+  chain forward_before {
+    type filter hook forward priority -1000; policy accept;
+    iifname . oifname @same meta nfproto ipv4 counter name ip_before
+    iifname . oifname @same ip6 saddr != { ::, fe80::/10 } counter name ip6_before
+  }
+  chain input_before {
+    type filter hook input priority -1000; policy accept;
+    udp dport 4789 @th,96,24 { 8388608, 8388609 } ip saddr { 192.0.2.2, 192.0.2.3 } counter name tunnel_before
+  }
+  chain forward_after {
+    type filter hook forward priority 1000; policy accept;
+    iifname . oifname @same meta nfproto ipv4 counter name ip_after
+    iifname . oifname @same ip6 saddr != { ::, fe80::/10 } counter name ip6_after
+  }
+  chain input_after {
+    type filter hook input priority 1000; policy accept;
+    udp dport 4789 @th,96,24 { 8388608, 8388609 } ip saddr { 192.0.2.2, 192.0.2.3 } counter name tunnel_after
+  }
+  chain switched {
+    type filter hook prerouting priority raw; policy accept;
+    iifname @bridges iifname . ether daddr != @gateways notrack
+  }
+  chain sent {
+    type filter hook output priority raw; policy accept;
+    udp dport 4789 @th,96,24 { 8388608, 8388609 } notrack
   }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;

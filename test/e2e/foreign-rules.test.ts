@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
+import { FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
+import { searchPath } from '../env/cluster/search-path.ts';
+import { BLOCKING_RULES, FOREIGN_RULES } from '../support/cluster/foreign-rules.ts';
+import { type LabNode, type LabPod, labNodes, MeshLab } from '../support/cluster/mesh-lab.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
+
+jest.setTimeout(60_000);
+
+const status: NetworkStatus = {
+  cidr: '10.20.0.0/24',
+  gateway: '10.20.0.254',
+  secondary: { cidr: 'fd00:20::/64', gateway: 'fd00:20::fe' },
+  vni: FIRST_VNI,
+  mtu: 1430,
+  nodes: labNodes({ a: 1, b: 2 }),
+};
+const BRIDGED = ['iptables', 'ip6tables', 'arptables'].map(
+  (name) => `/proc/sys/net/bridge/bridge-nf-call-${name}`,
+);
+
+/** Removes the rules of others. */
+const CLEAR =
+  'nft list tables | while read -r _ family name; do [ "$name" = envoy-initializer ] || nft delete table "$family" "$name"; done; ip6tables-legacy -P FORWARD ACCEPT';
+
+const servers: ChildProcess[] = [];
+let lab: MeshLab;
+let nodes: readonly LabNode[];
+let a: LabNode;
+let b: LabNode;
+let sender: LabPod;
+let near: LabPod;
+let far: LabPod;
+
+const onAll = async (script: string) => {
+  for (const node of nodes) await node.sh(script);
+};
+
+/** What is lost of pings and TCP of both families to the pod, which takes packets with the true sender alone. */
+async function lost({ addresses }: LabPod): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const address of addresses.map((one) => one.split('/')[0] ?? '')) {
+    const asks = `printf 'GET /hostname HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 2 ${address} 80 | grep -q '200 OK'`;
+    if (!(await sender.reaches(address, 1300))) failures.push(`ping ${address}`);
+    await sender.space.sh(asks).catch(() => failures.push(`tcp ${address}`));
+  }
+  return failures;
+}
+
+describeWithNode('pods of one Network on two nodes reach each other as themselves', () => {
+  beforeAll(async () => {
+    lab = await MeshLab.start();
+    a = await lab.addNode('a', 1);
+    b = await lab.addNode('b', 2);
+    nodes = [a, b];
+    const network: Network = lab.tell('dual', status);
+    await lab.round();
+    const start = (node: LabNode, number: number) =>
+      node.startPod(network, [`10.20.0.${number}/24`, `fd00:20::${number}/64`]);
+    [sender, near, far] = [await start(a, 1), await start(a, 2), await start(b, 3)];
+    for (const { space } of [near, far]) {
+      await space.sh(`nft -f - <<'end'
+table inet true {
+  chain input {
+    type filter hook input priority filter; policy drop;
+    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept
+    ip saddr 10.20.0.1 accept
+    ip6 saddr fd00:20::1 accept
+  }
+}
+end`);
+      const args = ['--target', `${space.pid}`, '--net', 'busybox', 'httpd', '-f', '-p', '80', '-h', '/etc'];
+      servers.push(spawn('nsenter', args, { env: { PATH: searchPath() }, stdio: 'ignore' }));
+    }
+    await onAll(`echo 1 | tee ${BRIDGED.join(' ')} >/dev/null`);
+  });
+
+  afterAll(async () => {
+    for (const server of servers) server.kill();
+    await lab?.stop();
+  });
+
+  afterEach(async () => {
+    await onAll(CLEAR);
+    await lab.round();
+  });
+
+  test.each(Object.entries(FOREIGN_RULES))('under the rules of %s', async (_, rules) => {
+    await onAll(rules);
+    await lab.round();
+    expect([await lost(near), await lost(far)]).toEqual([[], []]);
+  });
+  test('and iptables reads and writes the rule that lets them through; it goes with the last Network', async () => {
+    await onAll(FOREIGN_RULES.Docker ?? '');
+    await lab.round();
+    await a.sh('iptables-save | iptables-restore');
+    await a.sh('ip6tables-save | ip6tables-restore');
+    await lab.round();
+    const rules = async () => (await a.sh('iptables -S FORWARD; ip6tables -S FORWARD')).match(/.*nw-.*/g);
+    expect(await rules()).toHaveLength(2);
+    await onAll('echo 0 >/proc/sys/net/bridge/bridge-nf-call-iptables');
+    await lab.round();
+    expect(await rules()).toHaveLength(1);
+    await onAll('echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables');
+  });
+
+  test.each(Object.entries(BLOCKING_RULES))(
+    'or their nodes say what to open, under %s',
+    async (_, [rules, drops]) => {
+      await onAll(rules);
+      const pings = (address: string) => sender.space.sh(`busybox ping -c 20 -i 0.05 -W 1 ${address} || :`);
+      await Promise.all(['10.20.0.3', 'fd00:20::3'].map(pings));
+      const problems = (await lab.round()).map(({ problem }) => problem);
+      expect(problems.join()).toContain(`default/dual: a firewall of this node drops ${drops}`);
+      await onAll(CLEAR);
+      await Promise.all(['10.20.0.3', 'fd00:20::3'].map(pings));
+      expect((await lab.round()).map(({ problem }) => problem)).toEqual([undefined, undefined]);
+    },
+  );
+});
