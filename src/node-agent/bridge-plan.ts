@@ -92,8 +92,9 @@ function bridgeLines(network: NodeNetwork, found: BridgeLink | undefined): reado
   const mac = gatewayMac(vni);
   const others = found?.addresses.filter((other) => !wanted.some(({ address }) => address === other)) ?? [];
   return [
-    ...(found ? [] : [`link add name ${bridge} address ${mac} type bridge`]),
-    ...(found && found.mac !== mac ? [`link set dev ${bridge} address ${mac}`] : []),
+    // CNI's plugin makes it, too, when a pod comes: in two lines, because it may be there by then.
+    ...(found ? [] : [`link add name ${bridge} type bridge`]),
+    ...(found?.mac !== mac ? [`link set dev ${bridge} address ${mac}`] : []),
     ...(found?.isUp ? [] : [`link set dev ${bridge} up`]),
     ...others.map((other) => `address delete ${other} dev ${bridge}`),
     // Without duplicate address detection: other nodes have the address, too.

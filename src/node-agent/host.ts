@@ -9,7 +9,7 @@ import { passSwitched } from './firewall.ts';
 import { DIGEST_CHAIN, digestIn, OWN_TABLE, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';
 import { type Programs, runBatch } from './programs.ts';
-import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
+import { hasCode, isMissing, readIfThere, replaceFile, unlessMissing } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';
 
 /** Where host-local, which the previous release used, stores assigned addresses: one directory for each network. */
@@ -46,12 +46,12 @@ export interface HostOptions {
   readonly settings: Settings;
 }
 
-/** The settings of this process's network. */
+/** The settings of this process's network. What goes with its device while it is set is no failure. */
 export function settingsOf(root: string): Settings {
   const path = (name: string) => join(root, 'proc/sys/net', name);
   return {
     get: async (name) => (await readIfThere(path(name)))?.trim(),
-    set: (name, value) => writeFile(path(name), value),
+    set: (name, value) => writeFile(path(name), value).catch(unlessMissing),
   };
 }
 
@@ -193,7 +193,10 @@ export class Host {
       const files = await this.#entries(join(BOOKS, name));
       if (!files.every((file) => NO_ADDRESS.test(file))) continue;
       for (const file of files) await rm(join(this.#root, BOOKS, name, file), { force: true });
-      await rmdir(join(this.#root, BOOKS, name));
+      // A plugin may have written an address meanwhile.
+      await rmdir(join(this.#root, BOOKS, name)).catch((error: unknown) => {
+        if (!hasCode(error, 'ENOTEMPTY')) unlessMissing(error);
+      });
     }
   }
 

@@ -83,8 +83,17 @@ export interface BatchPart {
 const FAILURE = /(.*)\nCommand failed -:(\d+)/g;
 
 /**
+ * Lines whose aim another program has reached since the node was read: CNI's plugin makes the bridge, too, and the kernel
+ * forgets what it has learned.
+ */
+const REACHED: readonly (readonly [line: RegExp, why: RegExp])[] = [
+  [/^(link add name \S+ type bridge$|address add )/, /File exists/],
+  [/^(link|address|fdb) delete /, /No such file or directory|Cannot find device|Cannot assign requested/],
+];
+
+/**
  * Runs all lines in one call of `ip` or `bridge`. Resolves with the first failure of each bridge. A failure does not
- * hold up the lines of other bridges.
+ * hold up the lines of other bridges. A line whose aim is already reached does not fail.
  */
 export async function runBatch(
   runProgram: Programs['run'],
@@ -99,16 +108,16 @@ export async function runBatch(
     await runProgram(program, ['-force', '-batch', '-'], input);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    for (const [, why, number] of message.matchAll(FAILURE)) {
+    const found = Array.from(message.matchAll(FAILURE));
+    for (const [, words = '', number] of found) {
       const failed = lines[Number(number) - 1];
+      const why = words.replace(/^.* ended with \d+: /, '');
       if (!failed || failures.has(failed.bridge)) continue;
-      failures.set(
-        failed.bridge,
-        `${program} ${failed.line}: ${(why ?? '').replace(/^.* ended with \d+: /, '')}`,
-      );
+      if (REACHED.some(([line, reason]) => line.test(failed.line) && reason.test(why))) continue;
+      failures.set(failed.bridge, `${program} ${failed.line}: ${why}`);
     }
     // Not of a line, for example: there is no such program.
-    if (failures.size === 0) for (const { bridge } of lines) failures.set(bridge, message);
+    if (found.length === 0) for (const { bridge } of lines) failures.set(bridge, message);
   }
   return failures;
 }

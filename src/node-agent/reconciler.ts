@@ -181,8 +181,9 @@ export class Reconciler {
       const due = this.#linger.due(unneeded, nowMs());
       const plan = nodePlan({ networks, links, routes, underlay, port, unneeded, due });
       this.#kept = plan.kept;
-      const failed = await this.#apply(plan, wanted, links, only);
-      if (failed.size > 0 && attempt < ATTEMPTS) continue;
+      const isLast = attempt === ATTEMPTS;
+      const failed = await this.#apply(plan, wanted, links, only, isLast);
+      if (failed.size > 0 && !isLast) continue;
       const isClean = unneeded.size === 0 && plan.join.every(({ ip, fdb }) => ip.length + fdb.length === 0);
       this.#clean = isClean && !only ? { digest: look.digest, plan, links } : undefined;
       return { of: new Map([...plan.warnings, ...plan.refused, ...failed]), hasFailed: failed.size > 0 };
@@ -194,6 +195,7 @@ export class Reconciler {
     wanted: Wanted,
     links: NodeLinks,
     only: readonly string[] | undefined,
+    isLast = true,
   ): Promise<ReadonlyMap<string, string>> {
     const { host } = this.#options;
     // First, so that no bridge is open to others.
@@ -203,7 +205,7 @@ export class Reconciler {
     const steps = plan.join.filter(({ bridge, ip, fdb }) => {
       return ip.length + fdb.length > 0 && (only?.includes(bridge) ?? true);
     });
-    const failed = await this.#take(steps, 'joined a Network');
+    const failed = await this.#take(steps, 'joined a Network', isLast);
     await host.forward(plan.forwards);
     const there = new Set([...bridgeNames(links)].filter((bridge) => !removed.has(bridge)));
     const made = new Set(plan.join.map(({ bridge }) => bridge));
@@ -235,13 +237,15 @@ export class Reconciler {
     return new Set(gone.map(({ bridge }) => bridge));
   }
 
-  /** Takes the steps. Resolves with the failures by bridge. */
-  async #take(steps: readonly Step[], done: string): Promise<ReadonlyMap<string, string>> {
+  /** Takes the steps. Resolves with the failures by bridge: errors only if it was the last attempt. */
+  async #take(steps: readonly Step[], done: string, isLast = true): Promise<ReadonlyMap<string, string>> {
     const { host, log } = this.#options;
     const failed = await host.take(steps);
     for (const { bridge, ip, fdb } of steps) {
       const problem = failed.get(bridge);
       if (problem === undefined) log.info({ bridge, ip, fdb }, done);
+      else if (!isLast)
+        log.info({ bridge, ip, fdb, problem }, 'this node has changed meanwhile: looking again');
       else log.error({ bridge, ip, fdb, problem }, 'cannot change a Network of this node');
     }
     return failed;

@@ -78,13 +78,22 @@ export class ModelNode {
       .trimEnd()
       .split('\n')
       .flatMap((each, index) => {
-        const why = this.broken.get(each);
+        const why = this.broken.get(each) ?? this.#refusal(each);
         this.commands.push(`${program} ${each}`);
-        if (why === undefined) this.run(each);
         return why === undefined ? [] : [`${why}\nCommand failed -:${index + 1}`];
       });
     if (failures.length > 0) throw new Error(`${line} ended with 1: ${failures.join('\n')}`);
     return '';
+  }
+
+  /** Runs a line. Returns what iproute2 would refuse it with. */
+  #refusal(line: string): string | undefined {
+    try {
+      this.run(line);
+      return undefined;
+    } catch (error) {
+      return `RTNETLINK answers: ${error instanceof Error ? error.message : error}`;
+    }
   }
 
   #nft(args: readonly string[], input: string): string {
@@ -139,9 +148,9 @@ export class ModelNode {
   }
 
   #add(name: string, after: (word: string) => string): void {
-    if (this.#bridges.has(name) || this.#tunnels.has(name)) fail(`${name} exists`);
+    if (this.#bridges.has(name) || this.#tunnels.has(name)) fail('File exists');
     if (after('type') === 'bridge') {
-      this.#bridges.set(name, { mac: after('address'), isUp: false, addresses: [] });
+      this.#bridges.set(name, { mac: '', isUp: false, addresses: [] });
       return;
     }
     const fresh = {
@@ -175,24 +184,24 @@ export class ModelNode {
     if (verb === 'replace') {
       tunnel.fixed = [...tunnel.fixed.filter((entry) => entry.mac !== mac), { mac, peer }];
     } else if (verb === 'append') {
-      if (tunnel.peers.includes(peer)) fail(`${peer} exists`);
+      if (tunnel.peers.includes(peer)) fail('File exists');
       tunnel.peers = [...tunnel.peers, peer];
     } else if (mac === ALL_PEERS) {
-      if (!tunnel.peers.includes(peer)) fail(`there is no ${peer}`);
+      if (!tunnel.peers.includes(peer)) fail('No such file or directory');
       tunnel.peers = tunnel.peers.filter((other) => other !== peer);
     } else {
       const isIt = (entry: RemoteEntry) => entry.mac === mac && entry.peer === peer;
-      if (!tunnel.learned.some(isIt)) fail(`there is no ${mac}`);
+      if (!tunnel.learned.some(isIt)) fail('No such file or directory');
       tunnel.learned = tunnel.learned.filter((entry) => !isIt(entry));
     }
   }
 
   #bridge(name: string): Mutable<BridgeLink> {
-    return this.#bridges.get(name) ?? fail(`there is no ${name}`);
+    return this.#bridges.get(name) ?? fail(`Cannot find device "${name}"`);
   }
 
   #tunnel(name: string): Mutable<TunnelLink> {
-    return this.#tunnels.get(name) ?? fail(`there is no ${name}`);
+    return this.#tunnels.get(name) ?? fail(`Cannot find device "${name}"`);
   }
 }
 

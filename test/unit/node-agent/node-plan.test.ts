@@ -69,7 +69,8 @@ test('an empty node gets a bridge with both gateways, a tunnel, and each peer', 
     {
       bridge,
       ip: [
-        `link add name ${bridge} address 02:6e:77:80:00:01 type bridge`,
+        `link add name ${bridge} type bridge`,
+        `link set dev ${bridge} address 02:6e:77:80:00:01`,
         `link set dev ${bridge} up`,
         `address add 10.20.0.1/24 dev ${bridge}`,
         `address add fd00:20::1/64 dev ${bridge} nodad`,

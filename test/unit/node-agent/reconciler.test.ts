@@ -171,6 +171,32 @@ test('a failing Network does not delay others, is tried twice, and again in the 
   expect(await marks()).toEqual([blue, green].toSorted());
 });
 
+test('what another program does between look and change is no failure, and costs no second attempt', async () => {
+  const { node, networks, tell, round, later } = stage({ blue: blueStatus });
+  const batches = () => node.calls.filter((call) => call.includes('-batch')).length;
+  node.onCall = (line) => {
+    if (line === 'ip -force -batch -' && node.links().bridges.size === 0)
+      node.run(`link add name ${blue} type bridge`);
+  };
+  expect((await round()).problem).toBeUndefined();
+  expect([batches(), node.links().bridges.get(blue)?.mac]).toEqual([2, '02:6e:77:80:00:00']);
+  node.hear('192.0.2.9');
+  node.onCall = (line) => {
+    if (line === 'bridge -force -batch -')
+      node.run(`fdb delete 02:00:00:00:00:99 dev ${tunnelName(blue)} dst 192.0.2.9`);
+  };
+  expect((await later()).problem).toBeUndefined();
+  expect(batches()).toBe(3);
+  node.onCall = () => {};
+  // Made again while its bridge lingers.
+  networks.clear();
+  await round();
+  node.calls.splice(0);
+  tell('blue', blueStatus);
+  await round();
+  expect(node.calls.filter((call) => call.startsWith('bridge fdb show'))).toHaveLength(1);
+});
+
 test('what blocks all Networks is told for each, and what is joined stays', async () => {
   const { node, marks, later, round } = stage({ blue: blueStatus });
   await round();
