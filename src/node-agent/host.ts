@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
 import { JOINED, SLICES } from './cni/ipam-script.ts';
-import { type NodeLinks, parseLinks, RemoteEntries } from './links.ts';
 import { passSwitched } from './firewall.ts';
+import { type NodeLinks, parseLinks, RemoteEntries } from './links.ts';
 import { DIGEST_CHAIN, digestIn, OWN_TABLE, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';
 import { type Programs, runBatch } from './programs.ts';
@@ -53,6 +53,11 @@ export function settingsOf(root: string): Settings {
     get: async (name) => (await readIfThere(path(name)))?.trim(),
     set: (name, value) => writeFile(path(name), value).catch(unlessMissing),
   };
+}
+
+/** @throws the error, unless it says that a device does not exist any more */
+function unlessGone(error: unknown): void {
+  if (!/Cannot find device/.test(String(error))) throw error;
 }
 
 function digestOf(texts: readonly string[]): string {
@@ -103,7 +108,7 @@ export class Host {
     }
     const { tunnels: there } = parseLinks(addresses, remote);
     for (const name of tunnels.filter((one) => there.has(one))) {
-      await lines('bridge', ['fdb', 'show', 'dev', name], (line) => remote.add(line, name));
+      await lines('bridge', ['fdb', 'show', 'dev', name], (line) => remote.add(line, name)).catch(unlessGone);
     }
     return remote;
   }

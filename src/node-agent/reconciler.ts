@@ -178,7 +178,9 @@ export class Reconciler {
       const underlay = underlayOf(links.devices, choice);
       this.#node = { ...this.#node, underlay };
       const unneeded = unneededBridges(links, isNeeded);
-      const due = this.#linger.due(unneeded, nowMs());
+      // A Network that is gone has no pods that could come back.
+      const gone = [...unneeded].filter(wanted.isGone);
+      const due = new Set([...this.#linger.due(unneeded, nowMs()), ...gone]);
       const plan = nodePlan({ networks, links, routes, underlay, port, unneeded, due });
       this.#kept = plan.kept;
       const isLast = attempt === ATTEMPTS;

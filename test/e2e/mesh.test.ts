@@ -293,6 +293,8 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       expect(await pinged(a.space, '10.21.0.2')).toBe(true);
       await a.stopPod(pod);
       lab.networks.delete('heir');
+      await a.round();
+      expect(await a.sh('ip -oneline link')).not.toContain(bridgeName('default/heir'));
     });
 
     test.each(['10.77.0.128/25', '192.0.2.0/24'])(

@@ -12,6 +12,7 @@ import type { Worker } from '../env/cluster/start-worker.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { eventually } from '../env/eventually.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { FOREIGN_RULES } from '../support/cluster/foreign-rules.ts';
 import { multusObstacle } from '../support/cluster/multus-obstacle.ts';
 import { AGENT, OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import { describeUnless } from '../support/jest/describe-unless.ts';
@@ -114,7 +115,15 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus, and then 
     });
     operator = new OperatorInCluster({ own: cluster, kubectl: (...call) => cluster.kubectl(...call) });
     worker = await cluster.addNode(SECOND);
-    // As kind's node image is.
+    // As kind's nodes are: with rules that masquerade, and without these plugins.
+    for (const machine of [cluster.machine, worker.machine]) {
+      await onMachine(
+        machine,
+        'sh',
+        '-c',
+        `${FOREIGN_RULES.kindnet}\necho 1 >/proc/sys/net/bridge/bridge-nf-call-iptables`,
+      );
+    }
     for (const name of ['bridge', 'static', 'host-local']) {
       await rm(join(worker.machine.outside(CNI_DIRECTORIES.plugins), name));
     }

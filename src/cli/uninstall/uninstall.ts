@@ -5,6 +5,7 @@ import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
+import { NODE_IPAM, NODE_OVS } from '../../network/api/names.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { withCluster } from '../cluster.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
@@ -30,10 +31,12 @@ export interface UninstallOptions extends ConnectionOptions {
 
 /** Limits the operator's account to its own objects while the account has rights. */
 const FENCE = `${PROGRAM}-fence`;
-/** The namespace of node agents. They stay until all Networks are gone, to remove what these leave on the nodes. */
+/** The namespace of node agents. They stay until all Networks are gone, and remove their bridges, tunnels and rules at once. */
 const NODE_AGENTS = `${PROGRAM}-node-agent`;
 const WITHOUT_OPERATOR =
-  'Bridges then stay until the node restarts, and networks in OpenStack until you delete them';
+  'Bridges with pods then stay until the node restarts, and networks in OpenStack until you delete them';
+/** What node agents do not remove. */
+const ON_NODES = `the CNI plugins ${NODE_IPAM} and ${NODE_OVS} stay on the nodes in /opt/cni/bin, with those that a node lacked, and /run/envoy-initializer until it restarts`;
 const NETWORK_CRD = 'networks.samplecrd.k8s.io';
 
 const ADMISSION = 'admissionregistration.k8s.io/v1';
@@ -121,10 +124,12 @@ export async function uninstallCommand(options: UninstallOptions, terminal: Term
     await unblock(remover);
     await liftGates(remover);
     await removeCopies(remover);
+    const hadAgents = (await objectOf(client, NAMESPACE, { name: NODE_AGENTS })) !== undefined;
     for (const name of [namespace, NODE_AGENTS]) await removeNamespace(remover, name);
     for (const kind of [...CLUSTER_ROLES, ...FENCES]) await remover.removeAll(kind, OURS);
     await remover.removeAll(CRD, { fieldSelector: `metadata.name=${NETWORK_CRD}` });
     if (lines === 0) say('nothing to remove');
+    if (hadAgents) say(ON_NODES);
     await sayWhatStays(remover, namespace, keysFor(options.annotation).status);
     return 0;
   });

@@ -20,7 +20,7 @@ const sets = [
  * bridge only switches, as `net.bridge.bridge-nf-call-iptables` is 1.
  */
 export const FOREIGN_RULES: Readonly<Record<string, string>> = {
-  'kindnet, or ip-masq-agent': restored(`*nat
+  kindnet: restored(`*nat
 :KIND-MASQ-AGENT - [0:0]
 -A POSTROUTING -m addrtype ! --dst-type LOCAL -j KIND-MASQ-AGENT
 -A KIND-MASQ-AGENT -d RANGE -j RETURN

@@ -172,7 +172,7 @@ test('a failing Network does not delay others, is tried twice, and again in the 
 });
 
 test('what another program does between look and change is no failure, and costs no second attempt', async () => {
-  const { node, networks, tell, round, later } = stage({ blue: blueStatus });
+  const { node, tell, round, later } = stage({ blue: blueStatus });
   const batches = () => node.calls.filter((call) => call.includes('-batch')).length;
   node.onCall = (line) => {
     if (line === 'ip -force -batch -' && node.links().bridges.size === 0)
@@ -188,8 +188,9 @@ test('what another program does between look and change is no failure, and costs
   expect((await later()).problem).toBeUndefined();
   expect(batches()).toBe(3);
   node.onCall = () => {};
-  // Made again while its bridge lingers.
-  networks.clear();
+  // Made again while its bridge stays.
+  const { nodes: _, ...fresh } = blueStatus;
+  tell('blue', fresh);
   await round();
   node.calls.splice(0);
   tell('blue', blueStatus);
@@ -239,12 +240,19 @@ test('a bridge that no pod needs goes after two looks that are apart, and never 
   expect([node.rules, state.removed]).toEqual([undefined, 2]);
 });
 
+test('the bridge of a deleted Network goes at once', async () => {
+  const { node, networks, marks, round } = stage({ blue: blueStatus, green: greenStatus });
+  await round();
+  networks.delete('blue');
+  await round();
+  expect([...node.links().bridges.keys()]).toEqual([green]);
+  expect(await marks()).toEqual([green]);
+});
+
 test('a pod that comes while its bridge goes keeps it', async () => {
   const { node, networks, marks, round, later } = stage({ blue: blueStatus });
   await round();
   networks.clear();
-  await round();
-  await later();
   let looks = 0;
   node.onCall = (line) => {
     // Seen by the second look of the round alone.
