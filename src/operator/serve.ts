@@ -15,8 +15,8 @@ import { setUpPolicies } from '../policies/setup.ts';
 import { setUpRevisions } from '../rollout/revisions.ts';
 import { setUpRollout } from '../rollout/setup.ts';
 import { setUpRouteDelivery } from '../route-delivery/setup.ts';
+import { setUpDependencies } from './dependencies.ts';
 import type { OperatorOptions } from './options.ts';
-import { setUpPreflight } from './preflight.ts';
 import { setUpServerVersion } from './server-version.ts';
 
 /**
@@ -63,7 +63,7 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   setUpRouteDelivery(manager, { ...options, fleet });
   setUpPolicies(manager, { ...options, revisions, serverMinor });
   setUpCertificates(manager, options);
-  setUpPreflight(manager, options);
+  setUpDependencies(manager, options);
 }
 
 function checkOptions({

@@ -1,7 +1,8 @@
 import { readServerVersion, type ServerVersion } from '../kube/client/server-version.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { OLDEST_MINOR } from './preflight.ts';
 
+/** The rules of the Network CRD need the CEL of this minor version. */
+export const OLDEST_MINOR = 31;
 /** How often replicas ask for the version, and again after a failure. */
 const [PERIOD_MS, RETRY_MS] = [60_000, 5_000];
 

@@ -1,4 +1,4 @@
-import { OLDEST_MINOR } from '../../operator/preflight.ts';
+import { OLDEST_MINOR } from '../../operator/server-version.ts';
 import type { Read, StatusFacts } from './facts.ts';
 
 /** One line of `status`. */

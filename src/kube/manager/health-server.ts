@@ -13,6 +13,8 @@ export interface ReadinessCheck {
   readonly name: string;
   /** What is missing, in a few words; undefined if the check passes. */
   readonly failure: () => string | undefined;
+  /** A failure is shown, but the process stays ready: without it, no other replica would serve better. */
+  readonly isWarning?: boolean;
 }
 
 export interface ProbesOptions extends DebugPagesOptions {
@@ -41,8 +43,8 @@ const PAGES_PER_SECOND = 20;
 
 /**
  * The plain-HTTP server for the kubelet and Prometheus. `/healthz` passes if the event loop turns and nothing is stuck;
- * it ignores the API server, which a restart cannot bring back. `/readyz` passes if all checks pass; otherwise it
- * answers 503 with one line per failure, like the API server's. `/metrics`, and other paths by debug-pages.ts, which
+ * it ignores the API server, which a restart cannot bring back. `/readyz` passes if all checks but warnings pass;
+ * otherwise it answers 503. It shows one line per check if any fails, like the API server's. `/metrics`, and other paths by debug-pages.ts, which
  * loads Express at the first of them: it takes 4 MB. The server does not listen yet.
  *
  * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and costly pages
@@ -56,12 +58,14 @@ export function createProbesServer(options: ProbesOptions): Server {
   let others: Promise<RequestListener> | undefined;
 
   const showReadiness = (response: ServerResponse, query: string) => {
-    const results = checks.map(({ name, failure }) => ({ name, failure: failure() }));
-    const ready = results.every((result) => result.failure === undefined);
-    const lines = results.map(({ name, failure }) =>
-      failure ? `[-]${name} failed: ${failure}` : `[+]${name} ok`,
-    );
-    const verbose = !ready || new URLSearchParams(query).has('verbose');
+    const results = checks.map((check) => ({ ...check, failure: check.failure() }));
+    const failures = results.filter(({ failure }) => failure !== undefined);
+    const ready = failures.every(({ isWarning }) => isWarning);
+    const lines = results.map(({ name, failure, isWarning }) => {
+      if (failure === undefined) return `[+]${name} ok`;
+      return isWarning ? `[!]${name} warns: ${failure}` : `[-]${name} failed: ${failure}`;
+    });
+    const verbose = failures.length > 0 || new URLSearchParams(query).has('verbose');
     const all = `${lines.join('\n')}\nreadyz check ${ready ? 'passed' : 'failed'}\n`;
     answer(response, ready ? 200 : 503, verbose ? all : 'ok\n');
   };

@@ -179,6 +179,11 @@ export class Manager implements Informers {
     this.#checks.push({ name, failure });
   }
 
+  /** Adds a line to `/readyz` that shows what `warning` returns, and never makes the process unready. */
+  addReadyzWarning(name: string, warning: () => string | undefined): void {
+    this.#checks.push({ name, failure: warning, isWarning: true });
+  }
+
   /** Adds a page of JSON under /debug, which any pod may read. */
   addDebugPage(name: string, page: () => unknown): void {
     this.#debugPages.set(name, page);

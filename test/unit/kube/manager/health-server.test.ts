@@ -89,6 +89,18 @@ describe('the probes server', () => {
     ]);
   });
 
+  test('is ready despite a warning, and shows it', async () => {
+    const url = await serving([
+      { name: 'cache', failure: () => undefined },
+      { name: 'objects', failure: () => 'one is missing', isWarning: true },
+    ]);
+    const response = await fetch(`${url}/readyz`);
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      '[+]cache ok\n[!]objects warns: one is missing\nreadyz check passed\n',
+    ]);
+  });
+
   test('runs the checks each time', async () => {
     let failure: string | undefined = 'not yet';
     const url = await serving([{ name: 'cache', failure: () => failure }]);

@@ -1,0 +1,155 @@
+import { Gauge } from 'prom-client';
+import { PROGRAM } from '../json/own-names.ts';
+import {
+  COPIED_CONFIG_MAPS,
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  WEBHOOK_CONFIGURATIONS,
+} from '../kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../kube/api/object.ts';
+import { apiVersionOf, decodeObject, type Resource } from '../kube/api/resource.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
+
+/** The flags of `serve` that say what is installed. */
+export interface DependencyOptions extends SelectionFlags {
+  readonly namespace: string;
+  readonly webhookUrl: string | undefined;
+  readonly nodeAgentNamespace: string | undefined;
+}
+
+/** An object that the operator needs and does not restore. */
+interface Dependency {
+  readonly object: KubeObject & { readonly kind: string };
+  /** What holds while it is missing. */
+  readonly effect: string;
+  readonly informer: Pick<Informer<KubeObject>, 'lister' | 'hasSynced'>;
+}
+
+const PERIOD_MS = 10_000;
+/** The name of the ConfigMap with Envoy's configuration. */
+const ENVOY = 'envoy';
+/** Kinds of which only the names are read. */
+const kind = (of: Pick<Resource<KubeObject>, 'group' | 'kind' | 'plural' | 'namespaced'>) => ({
+  ...of,
+  version: 'v1',
+  metadataOnly: true as const,
+  decode: decodeObject,
+});
+const SERVICES = kind({ group: '', kind: 'Service', plural: 'services', namespaced: true });
+const ADMISSION = { group: 'admissionregistration.k8s.io', namespaced: false };
+const POLICY = 'ValidatingAdmissionPolicy';
+/** A policy without its binding has no effect. */
+const POLICY_KINDS = [
+  kind({ ...ADMISSION, kind: POLICY, plural: 'validatingadmissionpolicies' }),
+  kind({ ...ADMISSION, kind: `${POLICY}Binding`, plural: 'validatingadmissionpolicybindings' }),
+];
+const WEBHOOKS: Readonly<Record<string, string>> = {
+  MutatingWebhookConfiguration: 'new pods get no sidecar and no Network',
+  ValidatingWebhookConfiguration: 'templates and routes are not checked when they are applied',
+};
+/** By the end of their names. */
+const POLICIES = {
+  fence: 'only its roles limit what the account of the operator may write',
+  'network-addresses': 'users can change the addresses of pods on Networks',
+  'network-status': 'users with rights for Networks can write their status, on which node agents act',
+  'opt-in': 'misplaced opt-ins cause no warning',
+  routes: 'users can change and delete the routes of sidecars',
+};
+const NODE_AGENT_POLICIES = {
+  'node-agent': 'a node agent can write the reports of other nodes',
+  'network-ports': 'users can attach their pods to ports of others',
+};
+
+/**
+ * Watches what the operator needs and does not restore, on every replica. What is missing at two looks is shown by a
+ * metric, an Event, the log and a line of `/readyz`. The replica stays ready, because no other one would do better.
+ */
+export function setUpDependencies(manager: Manager, options: DependencyOptions): void {
+  const { log, events, registry } = manager;
+  const gauge = new Gauge({
+    name: 'envoy_initializer_dependency_present',
+    help: '1 if an object that the operator needs and does not restore exists, else 0',
+    labelNames: ['kind', 'name'],
+    registers: [registry],
+  });
+  const dependencies = dependenciesOf(manager, options);
+  const looksWithout = new Map<Dependency, number>();
+  const look = async () => {
+    for (const dependency of dependencies.filter(({ informer }) => informer.hasSynced())) {
+      const { object, effect, informer } = dependency;
+      const labels = { kind: object.kind, name: object.metadata.name };
+      const before = looksWithout.get(dependency) ?? 0;
+      const looks = informer.lister.get(keyOf(object)) ? 0 : before + 1;
+      looksWithout.set(dependency, looks);
+      gauge.set(labels, looks < 2 ? 1 : 0);
+      if (looks === 0 && before >= 2) log.info(labels, 'missing object exists again');
+      if (looks !== 2) continue;
+      log.error({ ...labels, effect }, 'object is missing: restore it');
+      const note = `The ${labels.kind} is missing: ${effect}. Restore it, such as by the manifests of the operator`;
+      events.event(object, { type: 'Warning', reason: 'DependencyMissing', action: 'Watch', note });
+    }
+  };
+  manager.everyReplica('dependencies', look, { everyMs: PERIOD_MS });
+  manager.addReadyzWarning('dependencies', () => {
+    const missing = dependencies.filter((each) => (looksWithout.get(each) ?? 0) >= 2);
+    const names = missing.map(({ object: { kind, metadata } }) => `${kind} ${metadata.name}`);
+    return names.length === 0 ? undefined : `missing: ${names.join(', ')}`;
+  });
+  followFlags(manager, options);
+}
+
+function dependenciesOf(manager: Manager, options: DependencyOptions): readonly Dependency[] {
+  const { namespace, webhookUrl, nodeAgentNamespace } = options;
+  const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
+  const policies = { ...POLICIES, ...(nodeAgentNamespace !== undefined && NODE_AGENT_POLICIES) };
+  return [
+    ...WEBHOOK_CONFIGURATIONS.map((resource) => ({
+      object: objectOf(resource, { name: PROGRAM }),
+      effect: WEBHOOKS[resource.kind] ?? '',
+      informer: manager.informer(resource, named(PROGRAM)),
+    })),
+    ...POLICY_KINDS.flatMap((resource) => {
+      const informer = manager.informer(resource, { labelSelector: `app=${PROGRAM}` });
+      return Object.entries(policies).map(([end, effect]) => {
+        return { object: objectOf(resource, { name: `${PROGRAM}-${end}` }), effect, informer };
+      });
+    }),
+    {
+      object: objectOf(COPIED_CONFIG_MAPS, { namespace, name: ENVOY }),
+      effect: 'namespaces with their first sidecar get no copy of it, and its pods do not start',
+      informer: manager.informer(COPIED_CONFIG_MAPS, named(ENVOY)),
+    },
+    // A webhook that is called by an address needs none.
+    ...(webhookUrl === undefined
+      ? [
+          {
+            object: objectOf(SERVICES, { namespace, name: PROGRAM }),
+            effect: 'the API server cannot call the webhook, and refuses pods that opt in',
+            informer: manager.informer(SERVICES, { namespace, ...named(PROGRAM) }),
+          },
+        ]
+      : []),
+  ];
+}
+
+function objectOf(resource: Resource<KubeObject>, metadata: KubeObject['metadata']): Dependency['object'] {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
+}
+
+/** Logs which flags the MutatingWebhookConfiguration does not follow, after each change. */
+function followFlags(manager: Manager, flags: SelectionFlags): void {
+  let logged = '';
+  const changed = (configuration: KubeObject) => {
+    const mismatches = configurationMismatches(configuration, flags);
+    const name = configuration.metadata.name;
+    if (mismatches.join() !== logged)
+      for (const mismatch of mismatches)
+        manager.log.warn({ configuration: name }, `a flag has no effect: ${mismatch}`);
+    logged = mismatches.join();
+  };
+  const selection = { fieldSelector: `metadata.name=${PROGRAM}` };
+  manager
+    .informer(MUTATING_WEBHOOK_CONFIGURATIONS, selection)
+    .addEventHandler({ onAdd: changed, onUpdate: (_, current) => changed(current) });
+}
