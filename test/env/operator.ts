@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { loadAll } from 'js-yaml';
 import { createAuthority, issueCertificate } from '../../src/certificates/x509/authority.ts';
 import type { ControlPlane } from './control-plane/control-plane.ts';
 import { freePorts } from './control-plane/free-ports.ts';
@@ -14,19 +15,6 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** Of Node, as in the Dockerfile. */
 export const NODE_FLAGS = ['--max-semi-space-size=8', '--expose-gc', '--liftoff-only'];
-
-/** The path of each webhook of deploy/base. */
-const WEBHOOKS = {
-  MutatingWebhookConfiguration: ['/inject', '/inject', '/attach'],
-  ValidatingWebhookConfiguration: [
-    '/validate',
-    '/validate-envoy',
-    '/validate-route',
-    '/validate-workload',
-    '/validate-workload',
-    '/validate-attach',
-  ],
-};
 
 export interface OperatorOptions {
   /** Of its process and of its files: `operator` unless there are several. */
@@ -47,6 +35,8 @@ export interface OperatorOptions {
   readonly namespace?: string;
   /** The manifests are there already and are left as they are: the webhooks call a Service, behind which is nobody. */
   readonly isInstalled?: boolean;
+  /** The folder of the manifests, by default that of this version. */
+  readonly deploy?: string;
 }
 
 /** The operator as a process of its own beside an embedded control plane, with the rights of its own service account. */
@@ -74,8 +64,9 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
   const files = options.ownCertificates ? undefined : await issueServingCertificate(directory);
   if (!options.isInstalled) {
-    const overlay = await overlayIn(directory, namespace);
-    await applyOverlay(controlPlane, directory, overlay, webhookUrl, files?.caPem);
+    const deploy = options.deploy ?? join(projectDirectory(), 'deploy');
+    const overlay = await overlayIn(directory, namespace, deploy);
+    await applyOverlay(controlPlane, overlay, webhookUrl, files?.caPem);
   }
   const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory, namespace);
 
@@ -139,49 +130,45 @@ async function issueServingCertificate(
 }
 
 /** The overlay, or a kustomization in the directory that puts it into another namespace, as docs/install.md has it. */
-async function overlayIn(directory: string, namespace: string): Promise<string> {
-  const from = (parent: string, path: string) => relative(parent, join(projectDirectory(), 'deploy', path));
-  if (namespace === OPERATOR_NAMESPACE) return from(directory, 'overlays/dev');
+async function overlayIn(directory: string, namespace: string, deploy: string): Promise<string> {
+  const overlay = join(deploy, 'overlays/dev');
+  if (namespace === OPERATOR_NAMESPACE) return overlay;
   const inner = join(directory, 'in-namespace');
   await mkdir(inner, { recursive: true });
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     namespace,
-    resources: [from(inner, 'overlays/dev')],
-    transformers: [from(inner, 'namespace')],
+    resources: [relative(inner, overlay)],
+    transformers: [relative(inner, join(deploy, 'namespace'))],
   };
   await writeFile(join(inner, 'kustomization.yaml'), JSON.stringify(kustomization));
-  return 'in-namespace';
+  return inner;
 }
 
-/** A kustomization over the overlay that points its webhooks at this process: files are left as they are. */
-async function applyOverlay(
-  controlPlane: ControlPlane,
-  directory: string,
+interface Manifest {
+  readonly webhooks?: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
+}
+
+/** Applies what the overlay renders, with webhooks that call the process of this address. */
+export async function applyOverlay(
+  controlPlane: Pick<ControlPlane, 'kubectl'>,
   overlay: string,
-  url: string,
-  caPem: string | undefined,
+  address: string,
+  caPem?: string,
 ): Promise<void> {
   const caBundle = caPem === undefined ? {} : { caBundle: Buffer.from(caPem).toString('base64') };
-  const patches = Object.entries(WEBHOOKS).map(([kind, paths]) => ({
-    target: { kind, name: 'envoy-initializer' },
-    patch: JSON.stringify(
-      paths.map((path, i) => ({
-        op: 'replace',
-        path: `/webhooks/${i}/clientConfig`,
-        value: { url: `${url}${path}`, ...caBundle },
+  const { stdout } = await must(controlPlane, ['kustomize', overlay]);
+  const objects = (loadAll(stdout) as readonly Manifest[]).map(({ webhooks, ...object }) => ({
+    ...object,
+    ...(webhooks && {
+      webhooks: webhooks.map(({ clientConfig, ...webhook }) => ({
+        ...webhook,
+        clientConfig: { url: `${address}${clientConfig.service.path}`, ...caBundle },
       })),
-    ),
+    }),
   }));
-  const kustomization = {
-    apiVersion: 'kustomize.config.k8s.io/v1beta1',
-    kind: 'Kustomization',
-    resources: [overlay],
-    patches,
-  };
-  await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
-  await must(controlPlane, ['apply', '-k', directory]);
+  await must(controlPlane, ['apply', '-f', '-'], listed(objects));
 }
 
 /** A kubeconfig with a token of the operator’s service account. */

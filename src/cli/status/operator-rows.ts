@@ -149,12 +149,16 @@ function webhooks(facts: StatusFacts): Verdict {
       ...(mutating === undefined ? ['MutatingWebhookConfiguration'] : []),
       ...(validating === undefined ? ['ValidatingWebhookConfiguration'] : []),
     ];
-    if (missing.length > 0)
-      return problem(`no ${missing.join(' and no ')}`, 'apply the manifests of the operator again');
+    const again = 'apply the manifests of the operator again';
+    if (missing.length > 0) return problem(`no ${missing.join(' and no ')}`, again);
     const all = [...(mutating ?? []), ...(validating ?? [])];
     const bare = all.filter(({ hasBundle }) => !hasBundle).map(({ name }) => name);
     const advice = 'see "Pods are refused with x509" in docs/troubleshooting.md';
     if (bare.length > 0) return problem(`no caBundle: ${firstOf(bare)}`, advice);
+    const gone = metricsOf(facts)
+      .flatMap((metrics) => metrics.of('envoy_initializer_dependency_present'))
+      .flatMap(({ labels: { kind, name }, value }) => (value === 0 ? [`${kind} ${name}`] : []));
+    if (gone.length > 0) return problem(`missing: ${firstOf([...new Set(gone)])}`, again);
     const outOfSync = metricsOf(facts).some(
       (metrics) => metrics.value('envoy_initializer_ca_bundle_in_sync') === 0,
     );

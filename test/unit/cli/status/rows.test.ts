@@ -382,6 +382,11 @@ describe('status', () => {
     ['envoy_initializer_rollout_halted 1', 'rollout', /^problem: the breaker/],
     ['envoy_initializer_routes_sidecars_behind 2', 'routes', /^problem: 2 sidecars with older routes/],
     ['envoy_initializer_ca_bundle_in_sync 0', 'webhooks', /^problem: a caBundle/],
+    [
+      'envoy_initializer_dependency_present{kind="Service",name="envoy-initializer"} 0',
+      'webhooks',
+      /^problem: missing: Service envoy-initializer/,
+    ],
   ])('reads %s from the metrics of a replica', (line, check, expected) => {
     const text = [...METRICS.filter((each) => each.split(/[ {]/)[0] !== line.split(' ')[0]), line].join('\n');
     const replicas = { value: [replica({ metrics: { value: new Samples(text) } })] };
