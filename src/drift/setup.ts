@@ -3,7 +3,7 @@ import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import { createIfMissing } from '../kube/client/create-if-missing.ts';
+import { RESTORE_MS, restoreConfigMap } from '../kube/client/restore-config-map.ts';
 import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
@@ -12,7 +12,7 @@ import { keysFor } from '../sidecar/keys.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { setUpCopies } from './copies.ts';
-import type { ManagedConfigMap } from './copy-plan.ts';
+import { copiedData, type ManagedConfigMap } from './copy-plan.ts';
 import { setUpDriftController } from './drift-controller.ts';
 import { POD_INDEXERS, podSummary } from './drift-pods.ts';
 import { driftMetrics } from './metrics.ts';
@@ -54,7 +54,6 @@ export interface Fleet {
 /** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
 const ENVOY = 'envoy';
 const WORKERS = 2;
-const RETRY_MS = 30_000;
 const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
@@ -73,10 +72,12 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   });
   const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
 
-  const source = { metadata: { namespace, name: ENVOY }, data: ENVOY_FILES };
-  const create = (signal: AbortSignal) =>
-    createIfMissing({ client, lister: configMaps.lister, log, events }, source, signal);
-  manager.singleton('envoy-config-source', create, { after, retryMs: RETRY_MS });
+  const create = restoreConfigMap({ client, lister: configMaps.lister, log, events }, () => {
+    // Where it was deleted, its copies have what it had: the default would take their place.
+    const data = copiedData(configMaps.lister.list(), namespace) ?? ENVOY_FILES;
+    return { metadata: { namespace, name: ENVOY }, data };
+  });
+  manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });
   const copyWork = manager.controller('envoy-config', WORKERS);
   const earlier: ((namespace: string, signal: AbortSignal) => Promise<void>)[] = [];
   const copies = setUpCopies({

@@ -53,6 +53,11 @@ export class LiveTemplates {
     return this.#inUse ? { set: this.#inUse.set } : { fault: this.#faults.map(formatFault).join('; ') };
   }
 
+  /** The data of the ConfigMap with the templates in use; undefined if there has never been a valid one. */
+  get texts(): TemplateTexts | undefined {
+    return this.#inUse?.texts;
+  }
+
   /** For /debug/template. The templates are no secret: any pod may ask for them, and then contains them. */
   debug(): unknown {
     const faults = this.#faults.map(formatFault);

@@ -1,7 +1,7 @@
 import { formatFault } from '../json/diagnostic.ts';
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import { createIfMissing } from '../kube/client/create-if-missing.ts';
+import { RESTORE_MS, restoreConfigMap } from '../kube/client/restore-config-map.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import { DEFAULT_TEMPLATE } from './default-template.ts';
@@ -37,12 +37,9 @@ export interface LiveTemplate {
   hasSynced(): boolean;
 }
 
-/** How long to wait before the default ConfigMap is created again. */
-const RETRY_MS = 30_000;
-
 /**
- * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server, and creates it with the
- * default template if it does not exist.
+ * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server. Creates it if it does not
+ * exist: with the templates in use, else with the default one.
  */
 export function setUpTemplate(
   manager: Manager,
@@ -117,14 +114,13 @@ export function setUpTemplate(
   manager.addDebugPage('template', () => templates.debug());
   manager.everyReplica('template', (signal) => adoption.run(signal));
 
-  /** Only at the start: afterwards the ConfigMap belongs to the users. */
-  async function createDefault(signal: AbortSignal): Promise<void> {
-    const configMap = { ...ref, data: { config: DEFAULT_TEMPLATE } };
-    await createIfMissing({ client, lister: informer.lister, log, events }, configMap, signal);
-  }
-  manager.everyReplica('default-template', createDefault, {
+  // Else the next replica that starts would create the default one for all.
+  const create = restoreConfigMap({ client, lister: informer.lister, log, events }, () => {
+    return { ...ref, data: templates.texts ?? { config: DEFAULT_TEMPLATE } };
+  });
+  manager.everyReplica('default-template', create, {
     after: (signal) => waitForSync([informer], signal),
-    retryMs: RETRY_MS,
+    everyMs: RESTORE_MS,
   });
 
   return {

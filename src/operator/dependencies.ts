@@ -1,10 +1,6 @@
 import { Gauge } from 'prom-client';
 import { PROGRAM } from '../json/own-names.ts';
-import {
-  COPIED_CONFIG_MAPS,
-  MUTATING_WEBHOOK_CONFIGURATIONS,
-  WEBHOOK_CONFIGURATIONS,
-} from '../kube/api/core-resources.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
@@ -27,8 +23,6 @@ interface Dependency {
 }
 
 const PERIOD_MS = 10_000;
-/** The name of the ConfigMap with Envoy's configuration. */
-const ENVOY = 'envoy';
 /** Kinds of which only the names are read. */
 const kind = (of: Pick<Resource<KubeObject>, 'group' | 'kind' | 'plural' | 'namespaced'>) => ({
   ...of,
@@ -115,11 +109,6 @@ function dependenciesOf(manager: Manager, options: DependencyOptions): readonly 
         return { object: objectOf(resource, { name: `${PROGRAM}-${end}` }), effect, informer };
       });
     }),
-    {
-      object: objectOf(COPIED_CONFIG_MAPS, { namespace, name: ENVOY }),
-      effect: 'namespaces with their first sidecar get no copy of it, and its pods do not start',
-      informer: manager.informer(COPIED_CONFIG_MAPS, named(ENVOY)),
-    },
     // A webhook that is called by an address needs none.
     ...(webhookUrl === undefined
       ? [

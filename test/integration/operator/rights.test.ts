@@ -64,6 +64,8 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ...['create', 'patch', 'delete'].map((verb) => [`${verb} ${BINDINGS} all.${POLICY}`, ALL_PODS] as const),
   [`list ${POLICIES}`, LISTS],
   [`list ${BINDINGS}`, LISTS],
+  ['list validatingadmissionpolicies.admissionregistration.k8s.io', LISTS],
+  ['list validatingadmissionpolicybindings.admissionregistration.k8s.io', LISTS],
   ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
   ['operate networks.operator.samplecrd.k8s.io', 'admission policies know the operator by it'],
 ]);

@@ -2,8 +2,9 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { setUpTemplate } from '../../../src/injector/template-store.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
+import { RESTORE_MS } from '../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../support/kube/captured-log.ts';
-import { added, initialEventsEnd } from '../../support/kube/scripted-objects.ts';
+import { added, deleted, initialEventsEnd } from '../../support/kube/scripted-objects.ts';
 import { testManager } from '../../support/kube/test-manager.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -13,8 +14,10 @@ const CONFIG_MAP = {
   data: { config: 'containers: [{name: envoy, image: "i:v1"}]' },
 };
 
-test('a template is proved at the start, and again after an upgrade of the API server', async () => {
+test('a template is proved at the start and after an upgrade of the API server, and restored after its deletion', async () => {
   let dryRuns = 0;
+  let changes = new PassThrough();
+  const created: unknown[] = [];
   const client = {
     async request(method: string, path: string) {
       if (path === '/version') return { gitVersion: 'v1.31.0' };
@@ -27,7 +30,11 @@ test('a template is proved at the start, and again after an upgrade of the API s
       stream.write(added(CONFIG_MAP));
       stream.write(initialEventsEnd(1));
       signal.addEventListener('abort', () => stream.end());
+      changes = stream;
       return stream;
+    },
+    async create({ kind }: { readonly kind: string }, object: unknown) {
+      if (kind === 'ConfigMap') created.push(object);
     },
   } as unknown as KubeClient;
   const clock = new FakeClock();
@@ -54,6 +61,14 @@ test('a template is proved at the start, and again after an upgrade of the API s
   becomes(31);
   becomes(32);
   await until(() => dryRuns === 2 * atStart);
+  expect(created).toEqual([]);
+  changes.write(deleted(CONFIG_MAP));
+  await until(() => template.templates.faults.length > 0);
+  // It may be replaced.
+  await clock.advanceAsync(RESTORE_MS);
+  expect(created).toEqual([]);
+  await clock.advanceAsync(RESTORE_MS);
+  expect(created).toEqual([expect.objectContaining({ kind: 'ConfigMap', data: CONFIG_MAP.data })]);
   stop.abort();
   let isOver = false;
   void running.then(() => {

@@ -22,7 +22,6 @@ const WATCHED = /^(Mutating|Validating)(Webhook|Admission)|^Service$/;
 const manifests = globSync('deploy/{base,overlays/node-agent}/*.yaml')
   .flatMap((file) => loadAll(readFileSync(file, 'utf8')) as KubeObject[])
   .filter(({ kind = '' }) => WATCHED.test(kind));
-const source = { kind: 'ConfigMap', metadata: { name: 'envoy', namespace: 'envoy-initializer' } };
 const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
 
 let informers: Map<string, FakeInformer<KubeObject> & { hasSynced(): boolean }>;
@@ -53,7 +52,7 @@ function start(options: Partial<DependencyOptions> = {}): void {
     } as unknown as Manager,
     { ...flags, ...options },
   );
-  for (const object of [...manifests, source]) {
+  for (const object of manifests) {
     const namespace = object.kind === 'Service' ? { namespace: flags.namespace } : {};
     informers.get(object.kind ?? '')?.set({ ...object, metadata: { ...object.metadata, ...namespace } });
   }
@@ -68,9 +67,9 @@ async function present(): Promise<Readonly<Record<string, number>>> {
 beforeEach(() => start());
 
 describe('what the operator needs', () => {
-  test('is each webhook configuration and policy of the manifests, the Service, and the source of copies', async () => {
+  test('is each webhook configuration and policy of the manifests, and the Service', async () => {
     await look();
-    const all = [...manifests, source].map(nameOf);
+    const all = manifests.map(nameOf);
     expect(await present()).toEqual(Object.fromEntries(all.map((name) => [name, 1])));
     expect(all.length).toBeGreaterThan(15);
   });
@@ -90,7 +89,7 @@ describe('what the operator needs', () => {
   });
 });
 
-describe.each([...manifests, source].map((object) => [nameOf(object), object] as const))(
+describe.each(manifests.map((object) => [nameOf(object), object] as const))(
   '%s, deleted,',
   (name, object) => {
     test('is told by a metric, an Event, the log and /readyz, once, until it is back', async () => {
