@@ -25,7 +25,10 @@ export const RESTORE_MS = 15_000;
  * row, because users may replace it. It uses POST, since the ConfigMap belongs to the users afterwards. Rejects with a
  * failure: call it again.
  */
-export function restoreConfigMap({ client, lister, log, events }: RestoreOptions, wanted: () => ConfigMap): Task {
+export function restoreConfigMap(
+  { client, lister, log, events }: RestoreOptions,
+  wanted: () => ConfigMap,
+): Task {
   let isMissing = true;
   return async (signal) => {
     const configMap = wanted();
