@@ -93,7 +93,7 @@ export function step(
   const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(survey, health, strategy);
   const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable };
   const started = new Set(
-    goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health.good > 0, limits),
+    goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health, limits),
   );
   // A failed pod of the canary keeps the others of its workload from proving more.
   const isStuck =
@@ -185,20 +185,24 @@ const isServing = ({ pod }: Candidate) => pod.ready !== false;
 
 /**
  * The candidates that start now. Pods that do not serve come first, and take nothing from their workload. But they
- * prove little, so that the first proof comes from others.
+ * prove little, so that the first proof comes from others, unless none of them can start: broken pods may use up what
+ * their workload can spare.
  */
 function choose(
   open: readonly Candidate[],
-  { changes }: Survey,
-  isProved: boolean,
+  { changes, draining }: Survey,
+  { good, pending }: Health,
   { slots, maxUnavailable }: Limits,
 ): readonly Candidate[] {
   const touched = touchedNodes(changes);
-  const serving = open.filter(isServing);
   const free = (workload: Workload) => freeIn(workload, maxUnavailable);
-  const broken = isProved || serving.length === 0 ? open.filter(isBroken) : [];
-  const first = pick(broken, { slots, free: UNLIMITED, touched });
-  return [...first, ...pick(serving, { slots: slots - first.length, free, touched })];
+  const pickServing = (most: number) => pick(open.filter(isServing), { slots: most, free, touched });
+  if (good === 0) {
+    const serving = pickServing(slots);
+    if (serving.length > 0 || draining.length + pending > 0) return serving;
+  }
+  const broken = pick(open.filter(isBroken), { slots, free: UNLIMITED, touched });
+  return [...broken, ...pickServing(slots - broken.length)];
 }
 
 /** The candidates that go back now: all that do not serve, at once. */

@@ -5,7 +5,8 @@ import { freeIn } from '../../../../src/rollout/core/workloads.ts';
 import type { Strategy } from '../../../../src/sidecar/template/strategy.ts';
 import { type Behaviour, RolloutWorld, setOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
 
-const [OLD, NEW, RESHAPED] = [setOf('envoy:1'), setOf('envoy:2'), setOf('envoy:2', '[--new]')];
+const [OLD, BAD, NEW] = [setOf('envoy:1'), setOf('envoy:bad'), setOf('envoy:2')];
+const RESHAPED = setOf('envoy:2', '[--new]');
 
 /** A generator of numbers from 0 to 1 (mulberry32). */
 function randomFrom(seed: number): () => number {
@@ -236,6 +237,30 @@ describe.each(['cannot be pulled', 'is never ready'] as const)('a template that 
       { numRuns: 100 },
     );
   });
+});
+
+test('the corrected template reaches every pod after a bad one, wherever it was stopped', () => {
+  fc.assert(
+    fc.property(workloads, strategies, seeds, fc.nat(60), (given, strategy, seed, turns) => {
+      const random = randomFrom(seed);
+      const world = new RolloutWorld({
+        workloads: given,
+        strategy,
+        first: OLD,
+        random,
+        behaviour: (set) => (set === BAD ? 'is never ready' : 'runs'),
+      });
+      world.adopted = BAD;
+      world.keepHistory();
+      takeTurns(world, random, turns);
+      world.adopted = NEW;
+      world.keepHistory();
+      runUntilQuiet({ world, random });
+      expect(world.revisions.target.state).toBe('promoted');
+      for (const { is, why } of world.step().pods) expect(['current', 'single-replica']).toContain(why ?? is);
+    }),
+    { numRuns: 120 },
+  );
 });
 
 test('a pause stops it, and no pod stays drained', () => {
