@@ -207,7 +207,7 @@ export class Actuator {
   }
 
   #block({ uid }: Pick<RolloutPod, 'uid'>, why: string, ms: number): Outcome {
-    this.#options.memory.block(uid, { until: this.#options.now() + ms, why });
+    this.#options.memory.block(uid, why, this.#options.now(), ms);
     return 'later';
   }
 }

@@ -5,6 +5,9 @@ import type { Observed, ObservedPod } from './observe.ts';
 /** After which time a refused pod is tried again: rights, policies and the pod itself change. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];
 
+/** A pod that is asked about again later than this may have been free meanwhile. */
+const SAME_BLOCK_MS = 60_000;
+
 /** What a rollout remembers of a pod. */
 type Recalled = Pick<RolloutPod, 'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked'>;
 
@@ -52,8 +55,12 @@ export class PodMemory {
     memo.verdict = { hash, is, refusals: refusals + 1 };
   }
 
-  block(uid: string, blocked: NonNullable<RolloutPod['blocked']>): void {
-    this.#memo(uid).blocked = blocked;
+  /** Its disruption is not allowed for a time. Asked again soon after, and refused again, it is still the same wait. */
+  block(uid: string, why: string, now: number, ms: number): void {
+    const memo = this.#memo(uid);
+    const { blocked } = memo;
+    const isSame = blocked?.why === why && now < blocked.until + SAME_BLOCK_MS;
+    memo.blocked = { until: now + ms, since: isSame ? blocked.since : now, why };
   }
 
   /** Forgets what the settings of namespaces, or the templates, have led to. */
@@ -86,7 +93,8 @@ export class PodMemory {
     if (!isDraining && memo.drainingSince !== undefined) memo.undrainedAt = now;
     memo.drainingSince = isDraining ? (memo.drainingSince ?? now) : undefined;
     memo.drainedSince = isDrained ? (memo.drainedSince ?? now) : undefined;
-    const { verdict, blocked, drainingSince, undrainedAt, drainedSince } = memo;
+    const { verdict, drainingSince, undrainedAt, drainedSince } = memo;
+    const blocked = memo.blocked && now < memo.blocked.until + SAME_BLOCK_MS ? memo.blocked : undefined;
     const isValid = verdict?.hash === hash && now < (verdict.is.until ?? Number.POSITIVE_INFINITY);
     return { drainingSince, undrainedAt, drainedSince, blocked, verdict: isValid ? verdict.is : undefined };
   }

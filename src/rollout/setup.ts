@@ -89,10 +89,9 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
     onDelete({ metadata, observed }) {
       memory.forget(metadata.uid ?? '');
       // Until its replacement is there, no pod of the workload shows that one is missing.
-      const blocked = { until: now() + REPLACED_MS, why: 'a pod of its workload has just gone' };
       if (observed?.owner) {
         for (const pod of pods.lister.byIndex(OF_OWNER, workloadKey(observed)))
-          memory.block(pod.metadata.uid ?? '', blocked);
+          memory.block(pod.metadata.uid ?? '', 'a pod of its workload has just gone', now(), REPLACED_MS);
       }
       wake();
     },

@@ -37,6 +37,8 @@ export interface Health {
   readonly pending: number;
   /** Pods that were changed, and whose node does not answer. */
   readonly lost: number;
+  /** Pods that prove nothing: not scheduled or started yet, or not Ready before either. */
+  readonly unknown: ReadonlySet<RolloutPod>;
   /** Those of the last changed pods that failed. */
   readonly failing: readonly Change[];
 }
@@ -100,7 +102,9 @@ export function assess(changes: readonly Change[], { of }: Strategy['breaker']):
   const good = changes.filter(({ outcome }) => outcome === 'good').length;
   const pending = changes.filter(({ outcome }) => outcome === 'pending').length;
   const lost = changes.filter(({ pod }) => pod.ready === 'unknown').length;
+  const unknown = changes.filter(({ outcome }) => outcome === 'unknown').map(({ pod }) => pod);
   const judged = changes.filter(({ outcome }) => outcome === 'good' || outcome === 'failing');
   const last = judged.toSorted((a, b) => b.at - a.at || (a.pod.uid < b.pod.uid ? -1 : 1)).slice(0, of);
-  return { good, pending, lost, failing: last.filter(({ outcome }) => outcome === 'failing') };
+  const failing = last.filter(({ outcome }) => outcome === 'failing');
+  return { good, pending, lost, unknown: new Set(unknown), failing };
 }

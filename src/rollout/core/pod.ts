@@ -50,8 +50,8 @@ export interface RolloutPod {
   readonly trouble: string | undefined;
   /** What only a read of the whole pod, or the API server, could tell. */
   readonly verdict: Verdict | undefined;
-  /** Until when the API server does not allow its disruption: ask no earlier. */
-  readonly blocked: { readonly until: number; readonly why: string } | undefined;
+  /** Why its disruption is not allowed, since when, and until when not to ask again. */
+  readonly blocked: { readonly until: number; readonly since: number; readonly why: string } | undefined;
 }
 
 /** Why a pod cannot be changed in place, or at all. */
@@ -93,6 +93,7 @@ export const REASONS = {
   workload: '`maxUnavailable` allows no more pods of its workload now',
   budget: 'a PodDisruptionBudget does not allow it now',
   node: 'its node does not respond',
+  unready: 'it has the new template, but is not Ready and proves nothing: repair it, delete it, or opt it out',
 } as const;
 
 export type Reason = keyof typeof REASONS;

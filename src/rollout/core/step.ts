@@ -29,6 +29,8 @@ export interface Step {
 const DRAIN_MS = 6_000;
 /** A pod that is not out of its Services after this time never will be, and must not hold up others. Kubelets take up to 90 s. */
 export const DRAIN_LIMIT_MS = 120_000;
+/** What keeps a pod from its turn for so long does not hold up the canary: its user could keep all others waiting. */
+const STUCK_MS = 10 * 60_000;
 /** The time of `perMinute`. */
 const MINUTE_MS = 60_000;
 
@@ -64,9 +66,11 @@ export function step(
   const wake = new Wake(now);
   const survey = surveyOf([...pods], revisions, strategy, now, wake);
   const health = assess(survey.changes, strategy.breaker);
-  const { phase, decision, mayStart } = plan(survey, health, revisions, strategy, now, wake);
+  const { phase, decision, mayStart, unproved } = plan(survey, health, revisions, strategy, now, wake);
   const actions: Action[] = survey.stray.map((pod) => ({ do: 'undrain', pod, to }));
-  const states = [...survey.states];
+  const states = survey.states.map((state): PodState => {
+    return unproved?.has(state.pod) ? { pod: state.pod, is: 'waiting', why: 'unready' } : state;
+  });
   const wait = (pod: RolloutPod, why: Reason, message?: string) =>
     states.push({ pod, is: 'waiting', why, ...(message !== undefined && { message }) });
 
@@ -255,7 +259,10 @@ function surveyOf(
     const at = changedAtOf(pod, now);
     if (at !== undefined && at > now - MINUTE_MS) recent.push(at);
     else if (change && change.at > now - MINUTE_MS) created.push(change.at);
-    if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
+    if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) {
+      workload.busy += 1;
+      workload.busySince = Math.max(workload.busySince, pod.ready === true ? now : pod.readySince);
+    }
   }
   const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
   const states: PodState[] = [];
@@ -312,6 +319,25 @@ interface Plan {
   readonly decision: Decision | undefined;
   /** Whether a candidate may start, or what it waits for. */
   readonly mayStart: (candidate: Candidate) => true | Reason;
+  /** Changed pods that the canary waits for, because it has no proof without them. */
+  readonly unproved?: ReadonlySet<RolloutPod>;
+}
+
+/** Whether a pod that serves has waited for too long for a disruption budget, or for other pods of its workload. */
+function isStuck(
+  { pod, workload }: Candidate,
+  { maxUnavailable }: Strategy,
+  now: number,
+  wake: Wake,
+): boolean {
+  if (pod.isDraining || pod.ready !== true) return false;
+  const since = [
+    ...(pod.blocked === undefined ? [] : [pod.blocked.since]),
+    ...(freeIn(workload, maxUnavailable) > 0 ? [] : [workload.busySince]),
+  ];
+  const end = Math.min(...since) + STUCK_MS;
+  if (now < end) wake.at(end);
+  return now >= end;
 }
 
 /** The phase, the decision about the target's revision, and which candidates may start. */
@@ -342,7 +368,7 @@ function plan(
   const isTried =
     target.state === 'canary' &&
     health.pending === 0 &&
-    !rest.some((candidate) => inCanary(candidate) && candidate.pod.ready !== 'unknown');
+    !rest.some((each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, now, wake));
   if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
     // A changed configuration of Envoy has no revision to go back to.
     const isNew = target.state !== 'promoted' || rest.some(({ pod }) => !hasSet(pod, target));
@@ -353,19 +379,21 @@ function plan(
     return nothing('begin', 'canary', { do: 'begin', canary: canaryScope(rest, strategy) });
   if (target.state === 'promoted') return all(rest.length + health.pending + settling > 0 ? 'rest' : 'done');
   if (!isTried) return canary;
-  // Nothing was proved, because its pods are gone, left alone, were broken before, or there never were any.
+  // Nothing was proved: its pods are gone, left alone, stuck, not scheduled, were broken before, or never were.
   if (health.good === 0) {
     // Lost nodes may be what the template has done to them.
     const isLost = rest.length > 0 && rest.every(({ pod }) => pod.ready === 'unknown');
     if (health.lost > 0 || isLost) return canary;
     // Only pods that serve can prove more.
-    const others = rest.filter(({ pod }) => pod.ready === true);
+    const serving = rest.filter(({ pod }) => pod.ready === true);
+    const others = serving.filter((candidate) => !isStuck(candidate, strategy, now, wake));
     const wider = {
       ...target.canary,
       percent: canaryScope(others, { ...strategy, canary: undefined }).percent,
     };
     if (wider.percent > target.canary.percent)
       return nothing('canary', 'canary', { do: 'begin', canary: wider });
+    if (serving.length + health.unknown.size > 0) return { ...canary, unproved: health.unknown };
   }
   const holdMs = strategy.canary?.holdMs ?? 0;
   if (holdMs > 0 && target.heldSince === undefined) return nothing('hold', 'hold', { do: 'hold' });

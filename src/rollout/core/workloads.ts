@@ -8,6 +8,8 @@ export interface Workload {
   replicas: number;
   /** Pods that do not serve: not Ready, being deleted, drained, or changed a moment ago. */
   busy: number;
+  /** Since when all of these have not been Ready; now if one of them is. */
+  busySince: number;
   /** Pods that have been changed in this rollout. */
   changed: number;
 }
@@ -21,7 +23,7 @@ export class Workloads {
     const key = workloadKey(pod);
     const known = this.#byKey.get(key);
     if (known) return known;
-    const workload = { key, replicas: 0, busy: 0, changed: 0 };
+    const workload = { key, replicas: 0, busy: 0, busySince: 0, changed: 0 };
     this.#byKey.set(key, workload);
     return workload;
   }
@@ -34,7 +36,7 @@ export function workloadKey({ key, owner, uid }: Pick<RolloutPod, 'key' | 'owner
 }
 
 /** How many more pods of a workload may stop serving. Percentages are rounded up, so that it is at least one pod. */
-export function freeIn({ replicas, busy }: Workload, share: PodShare): number {
+export function freeIn({ replicas, busy }: Pick<Workload, 'replicas' | 'busy'>, share: PodShare): number {
   const most = 'count' in share ? share.count : Math.max(1, Math.ceil((share.percent * replicas) / 100));
   return most - busy;
 }

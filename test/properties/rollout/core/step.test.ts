@@ -136,7 +136,7 @@ function budgetKeeper(world: RolloutWorld): () => void {
     const replicas = new Map<string, number>();
     for (const { workload } of world.pods.values()) replicas.set(workload, (replicas.get(workload) ?? 0) + 1);
     for (const [workload, busy] of world.unavailable()) {
-      const all = { key: workload, replicas: replicas.get(workload) ?? 0, busy: 0, changed: 0 };
+      const all = { replicas: replicas.get(workload) ?? 0, busy: 0 };
       expect(busy).toBeLessThanOrEqual(freeIn(all, world.strategy.maxUnavailable));
     }
     if (world.revisions.target.state === 'halted') return;

@@ -186,7 +186,7 @@ describe('a step', () => {
 
   test('asks again for a pod that a PodDisruptionBudget protects, and goes on with others', () => {
     const until = NOW + 30_000;
-    const blocked = pod({ blocked: { until, why: 'budget web allows none' }, uid: '0' });
+    const blocked = pod({ blocked: { until, since: NOW, why: 'budget web allows none' }, uid: '0' });
     const result = step([blocked, pod()], to('promoted'), IN_PLACE, NOW);
     expect(result.actions.map((action) => action.pod === blocked)).toEqual([false]);
     expect(result.pods.find((each) => each.pod === blocked)).toMatchObject({
@@ -345,6 +345,33 @@ describe('a canary that has proved nothing', () => {
       status: statusOf(NEW, { at: new Date(NOW - 30_000).toISOString() }),
     });
     expect(decide([lost, ...others()])).toMatchObject({ phase: 'canary', actions: [], decision: undefined });
+  });
+
+  test('waits for pods that are not scheduled, or were broken before, where no other can prove anything', () => {
+    const at = new Date(NOW - 30_000).toISOString();
+    const status = statusOf(NEW, { at, wasReady: false });
+    for (const more of [{ node: '' }, { trouble: 'ErrImagePull' }]) {
+      const result = decide([pod({ owner: inCanary, ready: false, status, ...more })]);
+      expect(result).toMatchObject({ phase: 'canary', decision: undefined });
+      expect(whys(result)).toEqual(['unready']);
+    }
+  });
+
+  test('goes by others once a budget, or its own users, have kept its pods waiting for ten minutes', () => {
+    const MINUTES = 60_000;
+    const web = { owner: inCanary };
+    const blocked = (since: number) => ({ ...web, blocked: { until: NOW + 1, since: NOW - since, why: 'x' } });
+    const broken = (since: number) =>
+      pod({ ...web, status: statusOf(NEW), createdAt: 0, ready: false, readySince: NOW - since });
+    for (const pods of [
+      (since: number) => [pod(blocked(since)), pod(blocked(since))],
+      (since: number) => [broken(since), pod(web), pod(web)],
+    ]) {
+      expect(decide([...pods(9 * MINUTES), ...others()])).toMatchObject({ decision: undefined });
+      expect(decide([...pods(10 * MINUTES), ...others()]).decision).toMatchObject({ do: 'begin' });
+      const alone = decide(pods(10 * MINUTES));
+      expect(alone).toMatchObject({ phase: 'canary', decision: undefined });
+    }
   });
 
   test('is promoted where no pod is left that could prove anything', () => {
