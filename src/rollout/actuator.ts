@@ -97,6 +97,7 @@ export class Actuator {
       return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
     }
     await this.#write(whole, drainPatch(whole), { signal });
+    this.#options.memory.drained(pod.uid);
     return 'done';
   }
 
@@ -117,6 +118,7 @@ export class Actuator {
     // First, so that a pod whose status says that it is done is done.
     if (resize.length > 0) await this.#write(whole, resize, { subresource: 'resize', signal });
     await this.#write(whole, this.#changePatch(whole, before, change), { signal });
+    this.#options.memory.changed(before.uid, this.#options.now());
     return 'done';
   }
 
@@ -140,7 +142,9 @@ export class Actuator {
     if (outcome === 'refused') {
       return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
     }
-    return outcome === 'gone' ? 'gone' : 'done';
+    if (outcome === 'gone') return 'gone';
+    this.#options.memory.evicted(pod, this.#options.now());
+    return 'done';
   }
 
   async #read({ key, uid }: RolloutPod, signal: AbortSignal): Promise<WholePod | undefined> {

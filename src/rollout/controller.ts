@@ -103,7 +103,7 @@ function podsOf(
   { target, promoted }: Revisions,
 ): readonly RolloutPod[] {
   const { hash } = (target.state === 'halted' ? promoted : target).set;
-  return pods.list().flatMap((pod) => {
+  const seen = pods.list().flatMap((pod) => {
     const observed = memory.newest(pod);
     if (!observed) return [];
     const { namespace = '' } = pod.metadata;
@@ -115,4 +115,6 @@ function podsOf(
       ...memory.recall(observed, hash, now()),
     };
   });
+  memory.recalledAll(now());
+  return seen;
 }

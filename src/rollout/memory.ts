@@ -1,5 +1,6 @@
 import type { KubeObject } from '../kube/api/object.ts';
-import type { RolloutPod, Verdict } from './core/pod.ts';
+import type { FoundOut, Made, RolloutPod, Verdict } from './core/pod.ts';
+import { workloadKey } from './core/workloads.ts';
 import type { Observed, ObservedPod } from './observe.ts';
 
 /** After which time a refused pod is tried again: rights, policies and the pod itself change. */
@@ -8,17 +9,23 @@ const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];
 /** A pod that is asked about again later than this may have been free meanwhile. */
 const SAME_BLOCK_MS = 60_000;
 
-/** What a rollout remembers of a pod. */
-type Recalled = Pick<RolloutPod, 'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked'>;
+/** What was evicted before this time has been replaced, or never will be. */
+const REPLACED_MS = 10 * 60_000;
 
 /** Of a pod about which nothing is known. */
-export const NOTHING: Recalled = {
+const NOTHING: FoundOut = {
   drainingSince: undefined,
   undrainedAt: undefined,
   drainedSince: undefined,
   verdict: undefined,
   blocked: undefined,
 };
+
+/** What a pod claims of itself, where nobody knows better. */
+export function claimed({ status }: Pick<RolloutPod, 'status'>, now: number): FoundOut & Made {
+  const at = Date.parse(status?.at ?? '');
+  return { ...NOTHING, changedAt: at <= now ? at : undefined, isReplacement: true, isDrainOurs: true };
+}
 
 /** What this process has learnt about a pod. */
 interface Memo {
@@ -39,11 +46,38 @@ interface Memo {
  */
 export class PodMemory {
   readonly #memos = new Map<string, Memo>();
+  /** When pods were changed: by this leader, or by their own account when its term began. */
+  readonly #changed = new Map<string, number>();
+  /** When pods of a workload were evicted whose replacements have not been seen. */
+  readonly #evicted = new Map<string, number[]>();
+  readonly #replacements = new Set<string>();
+  readonly #drained = new Set<string>();
+  /** When the term began: when all pods were recalled once. */
+  #began: number | undefined;
 
   /** Keeps the pod that a write returned until the cache has it. */
   wrote(pod: KubeObject, observed: Observed | undefined): void {
     const { uid, resourceVersion = '' } = pod.metadata;
     if (uid !== undefined && observed) this.#memo(uid).written = { resourceVersion, observed };
+  }
+
+  changed(uid: string, now: number): void {
+    this.#changed.set(uid, now);
+  }
+
+  drained(uid: string): void {
+    this.#drained.add(uid);
+  }
+
+  evicted(pod: Pick<RolloutPod, 'key' | 'owner' | 'uid'>, now: number): void {
+    const workload = workloadKey(pod);
+    const earlier = (this.#evicted.get(workload) ?? []).filter((at) => at > now - REPLACED_MS);
+    this.#evicted.set(workload, [...earlier, now]);
+  }
+
+  /** All pods were recalled: what one of them claims of itself from now on is not believed. */
+  recalledAll(now: number): void {
+    this.#began ??= now;
   }
 
   /** A verdict for templates with this hash. A refusal holds for a while, and longer each time. */
@@ -69,11 +103,13 @@ export class PodMemory {
   }
 
   forget(uid: string): void {
-    this.#memos.delete(uid);
+    for (const all of [this.#memos, this.#changed, this.#replacements, this.#drained]) all.delete(uid);
   }
 
   clear(): void {
-    this.#memos.clear();
+    for (const all of [this.#memos, this.#changed, this.#evicted, this.#replacements, this.#drained])
+      all.clear();
+    this.#began = undefined;
   }
 
   /** The newest state of a pod; undefined for one without a sidecar. */
@@ -86,7 +122,38 @@ export class PodMemory {
   }
 
   /** What is remembered of a pod, for templates with this hash. */
-  recall({ uid, isDraining, canDrain, ready }: Observed, hash: string, now: number): Recalled {
+  recall(observed: Observed, hash: string, now: number): FoundOut & Made {
+    return { ...this.#found(observed, hash, now), ...this.#made(observed, now) };
+  }
+
+  #made(observed: Observed, now: number): Made {
+    const { uid, createdAt } = observed;
+    if (this.#began === undefined) {
+      const { changedAt, isReplacement } = claimed(observed, now);
+      if (changedAt !== undefined) this.#changed.set(uid, changedAt);
+      if (observed.isDraining) this.#drained.add(uid);
+      return { changedAt, isReplacement, isDrainOurs: true };
+    }
+    // The clock may have been set back.
+    const changedAt = this.#changed.get(uid);
+    if (changedAt !== undefined && changedAt > now) this.#changed.set(uid, now);
+    if (this.#evicted.size > 0 && createdAt > this.#began && !this.#replacements.has(uid)) {
+      const evictions = this.#evicted.get(workloadKey(observed)) ?? [];
+      // Times of creation are whole seconds.
+      const place = evictions.findIndex((at) => createdAt > at - 1_000);
+      if (place !== -1) {
+        evictions.splice(place, 1);
+        this.#replacements.add(uid);
+      }
+    }
+    return {
+      changedAt: changedAt && Math.min(changedAt, now),
+      isReplacement: createdAt <= this.#began || this.#replacements.has(uid),
+      isDrainOurs: this.#drained.has(uid),
+    };
+  }
+
+  #found({ uid, isDraining, canDrain, ready }: Observed, hash: string, now: number): FoundOut {
     const isDrained = isDraining && (!canDrain || ready === false);
     const memo = isDraining ? this.#memo(uid) : this.#memos.get(uid);
     if (!memo) return NOTHING;

@@ -17,7 +17,7 @@ import { type ConfigurationRead, configurationRead } from '../sidecar/envoy/conf
 import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
 import { creatorName } from '../sidecar/workload-name.ts';
-import type { RolloutPod } from './core/pod.ts';
+import type { FoundOut, Made, RolloutPod } from './core/pod.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
 export const DRAIN = 'initializer.kubernetes.io/drain';
@@ -28,10 +28,7 @@ const STARTING = new Set(['', 'ContainerCreating', 'PodInitializing']);
 
 /** What the pod itself shows, without its namespace and what this process remembers. */
 export interface Observed
-  extends Omit<
-    RolloutPod,
-    'namespace' | 'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked' | 'isConfigStale'
-  > {
+  extends Omit<RolloutPod, 'namespace' | 'isConfigStale' | keyof Made | keyof FoundOut> {
   /** Whether the annotation takes the pod out of its Services. */
   readonly canDrain: boolean;
   /** How often the sidecar was restarted, all its containers together. */

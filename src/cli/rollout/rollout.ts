@@ -9,7 +9,7 @@ import { revisionName } from '../../rollout/controller-revision.ts';
 import { REASONS } from '../../rollout/core/pod.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
 import { type Step, step } from '../../rollout/core/step.ts';
-import { NOTHING } from '../../rollout/memory.ts';
+import { claimed } from '../../rollout/memory.ts';
 import { PAUSED_KEY } from '../../rollout/revision-history.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import { parseTemplateSet } from '../../sidecar/template/template-set.ts';
@@ -181,7 +181,7 @@ async function statusOf(
       ...observed,
       namespace,
       isConfigStale: false,
-      ...NOTHING,
+      ...claimed(observed, Date.now()),
       verdict: verdicts.of(observed.uid, to),
     }));
     const now = step(pods, revisions, strategy, Date.now());

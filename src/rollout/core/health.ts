@@ -5,8 +5,6 @@ import { isOptedOut } from './standing.ts';
 
 /** A changed pod counts as Ready after this time: it may be Ready for a moment, and not Ready again. */
 const SETTLED_MS = 5_000;
-/** By how much the clocks of two leaders may differ. */
-const SKEW_MS = 60_000;
 /** An operator that was away, or has much to do, puts a pod back late. If it takes longer, it cannot. */
 const UNDRAIN_MS = 120_000;
 /** Once the target is promoted, older changes say nothing about it any more. */
@@ -33,6 +31,8 @@ export interface Change {
 /** What the breaker knows about the changed pods. */
 export interface Health {
   readonly good: number;
+  /** Those of the good ones that a rollout has changed or replaced: each makes room for one more. */
+  readonly made: number;
   /** Pods whose outcome is not known yet. */
   readonly pending: number;
   /** Pods that were changed, and whose node does not answer. */
@@ -50,7 +50,7 @@ export function changeOf(
   { withinMs }: Strategy['breaker'],
   now: number,
 ): Change | undefined {
-  const changedAt = changedAtOf(pod, now);
+  const { changedAt } = pod;
   const at = changedAt ?? pod.createdAt;
   const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
   // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
@@ -78,12 +78,6 @@ export function changeOf(
   );
 }
 
-/** When the pod was changed in place; undefined if it never was. Its user may have written a time that is still to come. */
-export function changedAtOf({ status }: Pick<RolloutPod, 'status'>, now: number): number | undefined {
-  const at = status?.at === undefined ? Number.NaN : Date.parse(status.at);
-  return at <= now + SKEW_MS ? at : undefined;
-}
-
 /** When a pod that is Ready counts as good. */
 function settlesAt({ readySince }: RolloutPod, at: number): number {
   return Math.max(readySince, at) + SETTLED_MS;
@@ -91,20 +85,30 @@ function settlesAt({ readySince }: RolloutPod, at: number): number {
 
 /** Until when a pod that was changed in place and is Ready must stay so; undefined if it has, or is not Ready. */
 export function unsettledUntil(pod: RolloutPod, now: number): number | undefined {
-  const at = changedAtOf(pod, now);
+  const at = pod.changedAt;
   if (at === undefined || pod.ready !== true) return undefined;
   const until = settlesAt(pod, at);
   return now < until ? until : undefined;
 }
 
+function isMade({ pod }: Change): boolean {
+  return pod.changedAt !== undefined || pod.isReplacement;
+}
+
 /** Looks at the last changed pods. */
 export function assess(changes: readonly Change[], { of }: Strategy['breaker']): Health {
-  const good = changes.filter(({ outcome }) => outcome === 'good').length;
+  const good = changes.filter(({ outcome }) => outcome === 'good');
+  const made = good.filter(isMade).length;
   const pending = changes.filter(({ outcome }) => outcome === 'pending').length;
   const lost = changes.filter(({ pod }) => pod.ready === 'unknown').length;
   const unknown = changes.filter(({ outcome }) => outcome === 'unknown').map(({ pod }) => pod);
   const judged = changes.filter(({ outcome }) => outcome === 'good' || outcome === 'failing');
-  const last = judged.toSorted((a, b) => b.at - a.at || (a.pod.uid < b.pod.uid ? -1 : 1)).slice(0, of);
+  // Users create as many good pods as they like: those are looked at last.
+  const last = judged
+    .toSorted(
+      (a, b) => Number(isMade(b)) - Number(isMade(a)) || b.at - a.at || (a.pod.uid < b.pod.uid ? -1 : 1),
+    )
+    .slice(0, of);
   const failing = last.filter(({ outcome }) => outcome === 'failing');
-  return { good, pending, lost, unknown: new Set(unknown), failing };
+  return { good: good.length, made, pending, lost, unknown: new Set(unknown), failing };
 }

@@ -28,6 +28,10 @@ export interface RolloutPod {
   readonly isSidecarReady: boolean;
   /** Since when all containers of the sidecar run; undefined if one does not. */
   readonly sidecarStartedAt: number | undefined;
+  /** When a rollout changed it in place; undefined if none did. Its user can write any time into its annotation. */
+  readonly changedAt: number | undefined;
+  /** Whether it may have been created in the place of a pod that a rollout evicted. */
+  readonly isReplacement: boolean;
   /** The parsed status annotation; undefined for a pod without a sidecar. */
   readonly status: Status | undefined;
   /** Whether its sidecar reads a configuration that has changed since it started. */
@@ -38,6 +42,8 @@ export interface RolloutPod {
   readonly endsByItself: boolean;
   /** Whether its annotation `drain` is set. */
   readonly isDraining: boolean;
+  /** Whether a rollout may have set it: users can, too. */
+  readonly isDrainOurs: boolean;
   /** Since when the annotation is known to be set. */
   readonly drainingSince: number | undefined;
   /** When it is known to have been removed. */
@@ -53,6 +59,14 @@ export interface RolloutPod {
   /** Why its disruption is not allowed, since when, and until when not to ask again. */
   readonly blocked: { readonly until: number; readonly since: number; readonly why: string } | undefined;
 }
+
+/** What a rollout has made of a pod. */
+export type Made = Pick<RolloutPod, 'changedAt' | 'isReplacement' | 'isDrainOurs'>;
+/** What a rollout has found out about a pod. */
+export type FoundOut = Pick<
+  RolloutPod,
+  'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked'
+>;
 
 /** Why a pod cannot be changed in place, or at all. */
 export interface Verdict {
@@ -93,7 +107,8 @@ export const REASONS = {
   workload: '`maxUnavailable` allows no more pods of its workload now',
   budget: 'a PodDisruptionBudget does not allow it now',
   node: 'its node does not respond',
-  unready: 'it has the new template, but is not Ready and proves nothing: repair it, delete it, or opt it out',
+  unready:
+    'it has the new template, but is not Ready and proves nothing: repair it, delete it, or opt it out',
 } as const;
 
 export type Reason = keyof typeof REASONS;

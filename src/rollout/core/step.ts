@@ -2,12 +2,12 @@ import type { Status } from '../../sidecar/status.ts';
 import { isCanary } from '../../sidecar/template/canary.ts';
 import type { PodShare, Strategy } from '../../sidecar/template/strategy.ts';
 import { canaryScope } from './canary-scope.ts';
-import { assess, type Change, changedAtOf, changeOf, type Health, unsettledUntil } from './health.ts';
+import { assess, type Change, changeOf, type Health, unsettledUntil } from './health.ts';
 import { type Candidate, pick } from './order.ts';
 import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revision, Revisions } from './revision.ts';
 import { relate, type Standing, standingOf } from './standing.ts';
-import { freeIn, type Workload, Workloads } from './workloads.ts';
+import { freeIn, namespaceOf, type Workload, Workloads } from './workloads.ts';
 
 /** Where a rollout is. */
 export type Phase = 'off' | 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
@@ -38,8 +38,9 @@ const MINUTE_MS = 60_000;
 interface Survey {
   /** Pods with the target's templates that say something about it. */
   readonly changes: readonly Change[];
-  /** When pods were changed in the last minute. */
+  /** When pods were changed in the last minute, and how many in each namespace. */
   readonly recent: readonly number[];
+  readonly recentIn: ReadonlyMap<string, number>;
   /** Pods that were changed and must stay Ready for a while. */
   readonly settling: number;
   /** Candidates that are drained, and those that are not touched yet. */
@@ -93,12 +94,11 @@ export function step(
       wake.at(pod.blocked.until);
     } else open.push(candidate);
   }
-  const rate = strategy.perMinute - survey.recent.length - survey.draining.length;
-  const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(survey, health, strategy);
+  const drained = survey.draining.filter(({ pod }) => pod.isDrainOurs).length;
+  const rate = strategy.perMinute - survey.recent.length - drained;
+  const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(drained, health, strategy);
   const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable };
-  const started = new Set(
-    goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health, limits),
-  );
+  const started = new Set(goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health, limits));
   // A failed pod of the canary keeps the others of its workload from proving more.
   const isStuck =
     phase === 'canary' &&
@@ -167,14 +167,10 @@ function afterDrain({ pod, how }: Candidate, now: number, wake: Wake): Action['d
 
 /**
  * How many more pods may start. Before anything is proved, as many as may fail: so a template that always fails reaches
- * no more pods than that. Each good pod makes room for one more.
+ * no more pods than that. Each good pod that was changed makes room for one more.
  */
-function slotsOf(
-  { draining }: Survey,
-  { good, pending, failing, lost }: Health,
-  { breaker }: Strategy,
-): number {
-  return breaker.failures - failing.length + good - pending - lost - draining.length;
+function slotsOf(draining: number, { made, pending, failing, lost }: Health, { breaker }: Strategy): number {
+  return breaker.failures - failing.length + made - pending - lost - draining;
 }
 
 interface Limits {
@@ -194,29 +190,30 @@ const isServing = ({ pod }: Candidate) => pod.ready !== false;
  */
 function choose(
   open: readonly Candidate[],
-  { changes, draining }: Survey,
+  { changes, draining, recentIn }: Survey,
   { good, pending }: Health,
   { slots, maxUnavailable }: Limits,
 ): readonly Candidate[] {
-  const touched = touchedNodes(changes);
+  const how = { touched: touchedNodes(changes), recentIn };
   const free = (workload: Workload) => freeIn(workload, maxUnavailable);
-  const pickServing = (most: number) => pick(open.filter(isServing), { slots: most, free, touched });
+  const pickServing = (most: number) => pick(open.filter(isServing), { slots: most, free, ...how });
   if (good === 0) {
     const serving = pickServing(slots);
     if (serving.length > 0 || draining.length + pending > 0) return serving;
   }
-  const broken = pick(open.filter(isBroken), { slots, free: UNLIMITED, touched });
+  const broken = pick(open.filter(isBroken), { slots, free: UNLIMITED, ...how });
   return [...broken, ...pickServing(slots - broken.length)];
 }
 
 /** The candidates that go back now: all that do not serve, at once. */
 function chooseBack(
   open: readonly Candidate[],
-  { changes }: Survey,
+  { changes, recentIn }: Survey,
   { slots, maxUnavailable }: Limits,
 ): readonly Candidate[] {
   const free = (workload: Workload) => freeIn(workload, maxUnavailable);
-  const serving = pick(open.filter(isServing), { slots, free, touched: touchedNodes(changes) });
+  const how = { touched: touchedNodes(changes), recentIn };
+  const serving = pick(open.filter(isServing), { slots, free, ...how });
   return [...open.filter(isBroken), ...serving];
 }
 
@@ -241,7 +238,7 @@ function surveyOf(
   const { target } = revisions;
   const workloads = new Workloads();
   const changes: Change[] = [];
-  const [recent, created]: [number[], number[]] = [[], []];
+  const [recent, created]: [RolloutPod[], RolloutPod[]] = [[], []];
   const settling = new Set<RolloutPod>();
   for (const pod of pods) {
     const workload = workloads.of(pod);
@@ -250,15 +247,15 @@ function surveyOf(
     wake.at(pod.verdict?.until);
     if (unsettled !== undefined) settling.add(pod);
     if (!pod.isGoing) workload.replicas += 1;
-    const change = hasSet(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
+    const change = isOfRollout(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
     if (change) {
       changes.push(change);
       workload.changed += 1;
       wake.at(change.until);
     }
-    const at = changedAtOf(pod, now);
-    if (at !== undefined && at > now - MINUTE_MS) recent.push(at);
-    else if (change && change.at > now - MINUTE_MS) created.push(change.at);
+    const { changedAt } = pod;
+    if (changedAt !== undefined && changedAt > now - MINUTE_MS) recent.push(pod);
+    else if (change && pod.isReplacement && change.at > now - MINUTE_MS) created.push(pod);
     if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) {
       workload.busy += 1;
       workload.busySince = Math.max(workload.busySince, pod.ready === true ? now : pod.readySince);
@@ -283,12 +280,26 @@ function surveyOf(
     if (pod.isDraining) stray.push(pod);
   }
   const survey = { settling: settling.size, draining, candidates, states, stray };
-  // A new pod may be the replacement of an evicted one.
-  if (candidates.some(({ how }) => how === 'evict'))
-    return { ...survey, changes, recent: [...recent, ...created] };
-  // Otherwise others create new pods. Once all of them get the target, they are no part of its rollout.
-  const isOurs = ({ pod }: Change) => changedAtOf(pod, now) !== undefined;
-  return { ...survey, changes: target.state === 'promoted' ? changes.filter(isOurs) : changes, recent };
+  const evicts = candidates.some(({ how }) => how === 'evict');
+  const all = evicts ? [...recent, ...created] : recent;
+  const recentIn = new Map<string, number>();
+  for (const { key } of [...all, ...draining.map(({ pod }) => pod)])
+    recentIn.set(namespaceOf(key), (recentIn.get(namespaceOf(key)) ?? 0) + 1);
+  // Others create new pods, too. Once all of them get the target, they are no part of its rollout.
+  const isOurs = ({ pod }: Change) => pod.changedAt !== undefined || (evicts && pod.isReplacement);
+  return {
+    ...survey,
+    changes: target.state === 'promoted' ? changes.filter(isOurs) : changes,
+    recent: all.map(({ changedAt, createdAt }) => changedAt ?? createdAt),
+    recentIn,
+  };
+}
+
+/** Whether a pod may say something about the target: it has it, by a rollout or by its creation in the canary. */
+function isOfRollout(pod: RolloutPod, target: Revision): boolean {
+  if (!hasSet(pod, target)) return false;
+  if (target.state !== 'canary' || pod.changedAt !== undefined) return true;
+  return isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
 }
 
 /** Whether the pod has the templates of a revision. */
@@ -368,7 +379,9 @@ function plan(
   const isTried =
     target.state === 'canary' &&
     health.pending === 0 &&
-    !rest.some((each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, now, wake));
+    !rest.some(
+      (each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, now, wake),
+    );
   if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
     // A changed configuration of Envoy has no revision to go back to.
     const isNew = target.state !== 'promoted' || rest.some(({ pod }) => !hasSet(pod, target));

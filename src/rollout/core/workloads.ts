@@ -29,10 +29,14 @@ export class Workloads {
   }
 }
 
+export function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
 /** An owner is in the namespace of its pods. A pod that names an owner of another namespace does not join its workload. */
 export function workloadKey({ key, owner, uid }: Pick<RolloutPod, 'key' | 'owner' | 'uid'>): string {
   const workload = owner?.creator === undefined ? (owner?.uid ?? uid) : `${owner.kind} ${owner.creator}`;
-  return `${workload}/${key.split('/', 1)[0]}`;
+  return `${namespaceOf(key)}/${workload}`;
 }
 
 /** How many more pods of a workload may stop serving. Percentages are rounded up, so that it is at least one pod. */

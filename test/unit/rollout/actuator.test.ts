@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/kube/api/api-error.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
 import { Actuator } from '../../../src/rollout/actuator.ts';
 import type { RolloutPod } from '../../../src/rollout/core/pod.ts';
-import { NOTHING, PodMemory } from '../../../src/rollout/memory.ts';
+import { claimed, PodMemory } from '../../../src/rollout/memory.ts';
 import { observe } from '../../../src/rollout/observe.ts';
 import { decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
 import { injectChecked } from '../../support/injection/inject-checked.ts';
@@ -51,7 +51,7 @@ async function resized(answer: ApiError) {
     key: keyOf(whole),
     namespace: { namespaceLabels: {} },
     isConfigStale: false,
-    ...NOTHING,
+    ...claimed(observed, NOW),
   };
   const to = {
     set,

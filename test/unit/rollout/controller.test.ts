@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { rolloutReconcile, STEP_MS } from '../../../src/rollout/controller.ts';
-import { NOTHING } from '../../../src/rollout/memory.ts';
+import { PodMemory } from '../../../src/rollout/memory.ts';
 import { setOf, statusOf, strategyOf } from '../../support/rollout/rollout-world.ts';
 
 test('a step that takes long leaves the rest to the next one, which puts drained pods back first', async () => {
@@ -30,7 +30,7 @@ test('a step that takes long leaves the rest to the next one, which puts drained
   const reconcile = rolloutReconcile({
     revisions: { current: () => ({ target, promoted: target, paused: false }), decide: async () => {} },
     pods: { list: () => pods as never },
-    memory: { newest: ({ observed }: { observed: object }) => observed, recall: () => NOTHING } as never,
+    memory: new PodMemory(),
     configIn: () => undefined,
     namespaceSettings: () => ({ namespaceLabels: {} }),
     actuator: {

@@ -107,3 +107,54 @@ test('it is known when a drain has ended', () => {
   expect(memory.recall(observed(), 'h', 2).undrainedAt).toBe(2);
   expect(memory.recall(observed(), 'h', 3).undrainedAt).toBe(2);
 });
+
+describe('what a pod claims of itself', () => {
+  const at = (seconds: number) => new Date(seconds * 1_000).toISOString();
+  const claims = (uid: string, seconds: number, more: Partial<Observed> = {}) => {
+    const status = { templates: [], added: {}, overlaid: {}, moved: {}, requests: {}, at: at(seconds) };
+    return observed({ uid, status, ...more });
+  };
+
+  test('is believed once, when a term begins, but for what is still to come', () => {
+    const memory = new PodMemory();
+    expect(memory.recall(claims('a', 10), 'h', 20_000)).toMatchObject({
+      changedAt: 10_000,
+      isReplacement: true,
+    });
+    expect(memory.recall(claims('b', 21), 'h', 20_000).changedAt).toBeUndefined();
+    memory.recalledAll(20_000);
+    expect(memory.recall(claims('a', 25), 'h', 30_000).changedAt).toBe(10_000);
+    expect(memory.recall(claims('b', 21), 'h', 30_000).changedAt).toBeUndefined();
+    const later = memory.recall(claims('c', 25, { createdAt: 24_000, isDraining: true }), 'h', 30_000);
+    expect(later).toMatchObject({ changedAt: undefined, isReplacement: false, isDrainOurs: false });
+    memory.clear();
+    expect(memory.recall(claims('b', 21), 'h', 30_000).changedAt).toBe(21_000);
+  });
+
+  test('is no match for what the leader has done itself, also when its clock is set back', () => {
+    const memory = new PodMemory();
+    memory.recalledAll(0);
+    memory.changed('a', 50_000);
+    memory.drained('a');
+    expect(memory.recall(observed({ uid: 'a' }), 'h', 60_000)).toMatchObject({
+      changedAt: 50_000,
+      isDrainOurs: true,
+    });
+    expect(memory.recall(observed({ uid: 'a' }), 'h', 40_000).changedAt).toBe(40_000);
+    expect(memory.recall(observed({ uid: 'a' }), 'h', 45_000).changedAt).toBe(40_000);
+  });
+
+  test('is a replacement only after an eviction of its workload, once for each', () => {
+    const memory = new PodMemory();
+    const owner = { uid: 'web', kind: 'ReplicaSet' };
+    const isReplacement = (uid: string, more: Partial<Observed>) =>
+      memory.recall(observed({ uid, owner, createdAt: 10_000, ...more }), 'h', 11_000).isReplacement;
+    memory.recalledAll(1_000);
+    memory.evicted(observed({ owner }), 10_500);
+    expect(isReplacement('early', { createdAt: 9_000 })).toBe(false);
+    expect(isReplacement('foreign', { key: 'evil/web' })).toBe(false);
+    expect(isReplacement('first', {})).toBe(true);
+    expect(isReplacement('second', {})).toBe(false);
+    expect(isReplacement('first', {})).toBe(true);
+  });
+});

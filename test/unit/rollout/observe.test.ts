@@ -20,9 +20,9 @@ function workloadOf(kind: string, name: string, labels: JsonObject = {}): string
 }
 
 test.each([
-  ['a Deployment', 'ReplicaSet', 'web-5d8', { 'pod-template-hash': '5d8' }, 'ReplicaSet web/shop'],
-  ['a ReplicaSet of its own', 'ReplicaSet', 'web-5d8', {}, 'u/shop'],
-  ['a StatefulSet', 'StatefulSet', 'web', {}, 'u/shop'],
+  ['a Deployment', 'ReplicaSet', 'web-5d8', { 'pod-template-hash': '5d8' }, 'shop/ReplicaSet web'],
+  ['a ReplicaSet of its own', 'ReplicaSet', 'web-5d8', {}, 'shop/u'],
+  ['a StatefulSet', 'StatefulSet', 'web', {}, 'shop/u'],
 ])('the workload of a pod is %s', (_, kind, name, labels, workload) => {
   expect(workloadOf(kind, name, labels)).toBe(workload);
 });

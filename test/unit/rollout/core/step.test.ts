@@ -17,6 +17,7 @@ function statusOf({ templates }: TemplateSet, more = {}) {
 
 function pod(fields: Partial<RolloutPod> = {}): RolloutPod {
   count += 1;
+  const { at } = fields.status ?? {};
   return {
     key: `shop/pod-${count}`,
     uid: `${count}`,
@@ -31,6 +32,9 @@ function pod(fields: Partial<RolloutPod> = {}): RolloutPod {
     isSidecarReady: true,
     sidecarStartedAt: NOW - 3_600_000,
     status: statusOf(OLD),
+    changedAt: at === undefined ? undefined : Date.parse(at),
+    isReplacement: true,
+    isDrainOurs: true,
     isConfigStale: false,
     isOptedOut: false,
     endsByItself: false,
@@ -264,15 +268,72 @@ describe('a pod that its user has prepared', () => {
     expect(whys(result)).toEqual(['single-replica', 'single-replica']);
   });
 
-  test('takes no part of the rate, and holds up nobody, with a change that is still to come', () => {
-    const at = new Date(NOW + 3_600_000).toISOString();
+  const changed = (state: Revision['state'], more: Partial<RolloutPod>) => {
+    const at = new Date(NOW - 10_000).toISOString();
     const forged = Array.from({ length: 100 }, () =>
-      pod({ status: statusOf(NEW, { at }), owner: undefined }),
+      pod({
+        key: 'evil/pod',
+        status: statusOf(NEW, { at }),
+        changedAt: undefined,
+        isReplacement: false,
+        ...more,
+      }),
     );
-    const result = step([...forged, pod(), pod()], to('promoted'), IN_PLACE, NOW);
-    expect(result.health.pending).toBe(0);
-    expect(result.actions.map((action) => action.do)).toEqual(['drain']);
+    const failing = [1, 2].map(() =>
+      pod({
+        status: statusOf(NEW, { at: new Date(NOW - 30_000).toISOString() }),
+        ready: false,
+        trouble: 'x',
+      }),
+    );
+    const revisions = to(state, { canary: ALL });
+    return {
+      alone: step([...forged, pod(), pod()], revisions, IN_PLACE, NOW),
+      beside: step([...forged, ...failing, pod()], revisions, IN_PLACE, NOW),
+    };
+  };
+
+  test.each([
+    ['promoted', {}],
+    ['canary', { owner: undefined }],
+    ['canary', { createdAt: NOW - 10_000 }],
+  ] as const)('takes no part of the rate, hides no failures, and makes no room: %s', (state, more) => {
+    const { alone, beside } = changed(state, more);
+    expect(alone.health.made).toBe(0);
+    expect(alone.actions.map((action) => action.do)).toEqual(['drain']);
+    expect(beside).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
   });
+
+  test('takes no part of the rate with a drain of its own', () => {
+    const forged = Array.from({ length: 100 }, () =>
+      pod({ key: 'evil/p', isDraining: true, isDrainOurs: false }),
+    );
+    const result = step([...forged, pod({ owner }), pod({ owner })], to('promoted'), IN_PLACE, NOW);
+    expect(result.actions.filter((action) => action.do === 'drain')).toHaveLength(1);
+  });
+});
+
+test('namespaces take turns, so that none uses up the rate of all', () => {
+  const of = (namespace: string, count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      [1, 2].map((n) =>
+        pod({
+          key: `${namespace}/p`,
+          uid: `${namespace}${i}-${n}`,
+          owner: { uid: `${namespace}${i}`, kind: 'ReplicaSet' },
+        }),
+      ),
+    ).flat();
+  const strategy = strategyOf('mode: in-place\nperMinute: 60\nbreaker: {failures: 4, of: 10}');
+  const drains = (more: readonly RolloutPod[]) =>
+    step([...of('a', 50), ...of('b', 2), ...more], to('promoted'), strategy, NOW).actions.map(
+      (action) => action.pod.key,
+    );
+  expect(drains([])).toEqual(['a/p', 'b/p', 'a/p', 'b/p']);
+  const changed = [1, 2].map(() =>
+    pod({ key: 'b/q', owner: undefined, changedAt: NOW - 20_000, status: statusOf(NEW) }),
+  );
+  expect(drains(changed)).toEqual(['a/p', 'a/p', 'a/p', 'b/p', 'a/p', 'b/p']);
 });
 
 describe('new pods of a promoted template', () => {
@@ -360,7 +421,10 @@ describe('a canary that has proved nothing', () => {
   test('goes by others once a budget, or its own users, have kept its pods waiting for ten minutes', () => {
     const MINUTES = 60_000;
     const web = { owner: inCanary };
-    const blocked = (since: number) => ({ ...web, blocked: { until: NOW + 1, since: NOW - since, why: 'x' } });
+    const blocked = (since: number) => ({
+      ...web,
+      blocked: { until: NOW + 1, since: NOW - since, why: 'x' },
+    });
     const broken = (since: number) =>
       pod({ ...web, status: statusOf(NEW), createdAt: 0, ready: false, readySince: NOW - since });
     for (const pods of [
