@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import { type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
-import { ApiError, isConflict, isForbidden, isNotFound } from '../kube/api/api-error.ts';
+import { ApiError, isNotFound, isOvertaken, isRefused } from '../kube/api/api-error.ts';
 import { NODES, PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, splitKey } from '../kube/api/object.ts';
 import type { KubeClient, WriteOptions } from '../kube/client/client.ts';
@@ -16,8 +16,11 @@ import { type Observed, observe } from './observe.ts';
 import { type InPlaceChange, NO_RESIZE, type PodChange, podChange } from './pod-change.ts';
 import { changePatch, drainPatch, resizePatch, undrainPatch } from './pod-patch.ts';
 
-/** What became of an action. `left`: the pod or the API server does not allow it, as the memory says. */
-export type Outcome = 'done' | 'left' | 'later' | 'gone';
+/**
+ * What became of an action. `left`: the pod or the API server does not allow it, as the memory says. `denied`: that is
+ * so for the end of a drain, which was not tried again yet.
+ */
+export type Outcome = 'done' | 'left' | 'later' | 'gone' | 'denied';
 
 export interface ActuatorOptions {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'jsonPatch' | 'request'>;
@@ -31,7 +34,7 @@ export interface ActuatorOptions {
   readonly now: () => number;
 }
 
-/** A budget of disruptions is asked again after this time. */
+/** A budget of disruptions, or what denies the end of a drain, is asked again after this time. */
 const BUDGET_MS = 10_000;
 /** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
 const SOON_MS = 1_000;
@@ -49,8 +52,9 @@ export class Actuator {
 
   /** Rejects if the API server does not answer. */
   async act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
-    if (what !== 'undrain' && pod.blocked !== undefined && this.#options.now() < pod.blocked.until)
-      return 'later';
+    const { memory, now } = this.#options;
+    if (what !== 'undrain' && now() < (pod.blocked?.until ?? 0)) return 'later';
+    if (what === 'undrain' && memory.isDenied(pod.uid, now())) return 'denied';
     try {
       if (what === 'evict') return await this.#evict(pod, signal);
       const whole = await this.#read(pod, signal);
@@ -71,6 +75,7 @@ export class Actuator {
       if (what !== 'undrain' && err instanceof ApiError && err.status === 500)
         return this.#block(pod, err.message, BUDGET_MS);
       if (!judgement) throw err;
+      if (what === 'undrain') memory.denied(pod.uid, now() + BUDGET_MS);
       return this.#judge(pod, to.set, judgement);
     }
   }
@@ -218,11 +223,6 @@ export class Actuator {
 
 type Judgement = Exclude<PodChange, InPlaceChange | { readonly how: 'none' }>;
 
-/** A test of the patch failed: such an answer names no field. */
-function isOvertaken(err: unknown): boolean {
-  return isConflict(err) || (err instanceof ApiError && err.status === 422 && err.fields.length === 0);
-}
-
 /** The API server does not serve the subresource. For a pod that is gone, it names the kind. */
 function isUnserved(err: unknown): boolean {
   return isNotFound(err) && err instanceof ApiError && err.kind === '';
@@ -230,11 +230,11 @@ function isUnserved(err: unknown): boolean {
 
 /** What an answer of the API server means for the pod; undefined if it means nothing. */
 function judgementOf(err: unknown): Judgement | undefined {
-  if (!(err instanceof ApiError)) return undefined;
   if (isUnserved(err)) return { how: 'replace', why: NO_RESIZE };
-  // Validation: the field cannot change in a running pod.
-  if (err.status === 422) return { how: 'replace', why: err.message };
-  return isForbidden(err) || err.status === 400 ? { how: 'refused', why: err.message } : undefined;
+  if (!isRefused(err)) return undefined;
+  // Validation names fields: they cannot change in a running pod. Policies and webhooks deny other pods, too.
+  const isValidation = err.status === 422 && err.fields.length > 0 && err.message.includes(' is invalid: ');
+  return { how: isValidation ? 'replace' : 'refused', why: err.message };
 }
 
 function nodeOf(pod: WholePod): string {

@@ -37,6 +37,7 @@ export interface RolloutControllerOptions {
 export const STEP_MS = 200;
 /** If nothing announces that an action can be repeated. */
 const AGAIN_MS = 1_000;
+const WAITS: ReadonlySet<Outcome> = new Set(['later', 'denied']);
 /** Actions at the same time. */
 const PARALLEL = 16;
 /** After this time the next step says what is urgent: drained pods go back before others are drained. */
@@ -47,15 +48,18 @@ const BATCH_MS = 1_000;
  * because budgets and the breaker do. Needs exactly one worker.
  */
 export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
-  const { revisions, actuator, events, metrics, log, now } = options;
+  const { revisions, memory, actuator, events, metrics, log, now } = options;
 
   async function act(action: Action, signal: AbortSignal): Promise<Outcome> {
     const how = action.do === 'evict' ? 'replace' : 'in-place';
     try {
       const outcome = await actuator.act(action, signal);
       log.debug({ pod: action.pod.key, action: action.do, outcome }, 'rollout');
-      if (outcome === 'left') metrics.changed(how, 'left');
-      else if (outcome === 'done' && action.do !== 'drain' && action.do !== 'undrain')
+      if (outcome === 'left') {
+        metrics.changed(how, 'left');
+        const { key, uid } = action.pod;
+        log.warn({ pod: key, action: action.do, why: memory.why(uid) }, 'a rollout leaves the pod as it is');
+      } else if (outcome === 'done' && action.do !== 'drain' && action.do !== 'undrain')
         metrics.changed(how, 'done');
       return outcome;
     } catch (err) {
@@ -89,10 +93,10 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     if (failed?.status === 'rejected') throw failed.reason;
     const waits = [
       next.wakeInMs,
-      next.decision || left.length > 0 || outcomes.some((outcome) => outcome !== 'later')
+      next.decision || left.length > 0 || outcomes.some((outcome) => !WAITS.has(outcome))
         ? STEP_MS
         : undefined,
-      outcomes.includes('later') ? AGAIN_MS : undefined,
+      outcomes.some((outcome) => WAITS.has(outcome)) ? AGAIN_MS : undefined,
     ].filter((ms) => ms !== undefined);
     return waits.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...waits)) };
   };

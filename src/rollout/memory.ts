@@ -38,6 +38,8 @@ interface Memo {
   /** For templates with this hash. */
   verdict: { readonly hash: string; readonly is: Verdict; readonly refusals: number } | undefined;
   blocked: RolloutPod['blocked'];
+  /** Until when not to end its drain, because that was denied. */
+  deniedUntil: number;
 }
 
 /**
@@ -95,6 +97,19 @@ export class PodMemory {
     const { blocked } = memo;
     const isSame = blocked?.why === why && now < blocked.until + SAME_BLOCK_MS;
     memo.blocked = { until: now + ms, since: isSame ? blocked.since : now, why };
+  }
+
+  denied(uid: string, until: number): void {
+    this.#memo(uid).deniedUntil = until;
+  }
+
+  isDenied(uid: string, now: number): boolean {
+    return now < (this.#memos.get(uid)?.deniedUntil ?? 0);
+  }
+
+  /** Why a pod was left, as last found out. */
+  why(uid: string): string | undefined {
+    return this.#memos.get(uid)?.verdict?.is.why;
   }
 
   /** Forgets what the settings of namespaces, or the templates, have led to. */
@@ -169,7 +184,7 @@ export class PodMemory {
   #memo(uid: string): Memo {
     const known = this.#memos.get(uid);
     if (known) return known;
-    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined };
+    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined, deniedUntil: 0 };
     this.#memos.set(uid, memo);
     return memo;
   }

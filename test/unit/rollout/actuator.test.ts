@@ -5,7 +5,7 @@ import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
 import { Actuator } from '../../../src/rollout/actuator.ts';
 import type { RolloutPod } from '../../../src/rollout/core/pod.ts';
 import { claimed, PodMemory } from '../../../src/rollout/memory.ts';
-import { observe } from '../../../src/rollout/observe.ts';
+import { DRAIN, observe } from '../../../src/rollout/observe.ts';
 import { decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
 import { injectChecked } from '../../support/injection/inject-checked.ts';
 
@@ -16,10 +16,10 @@ const setOf = (cpu: string) =>
   });
 
 /** Asks for more cpu of a running pod. The API server answers the change with this error. */
-async function resized(answer: ApiError) {
+async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') {
   const input = podWith(
     { containers: [{ name: 'app', image: 'app' }] },
-    { annotations: { [OPT_IN]: 'true' } },
+    { annotations: { [OPT_IN]: 'true', ...(what === 'undrain' && { [DRAIN]: '100' }) } },
   );
   const { options } = decideInput(input, {});
   const { pod } = injectChecked(decideInput(input, { state: { set: setOf('100m') } }));
@@ -60,8 +60,10 @@ async function resized(answer: ApiError) {
     since: 0,
     heldSince: undefined,
   } as const;
-  const outcome = await actuator.act({ do: 'change', pod: seen, to }, AbortSignal.timeout(10_000));
-  return { outcome, verdict: memory.recall(observed, set.hash, NOW).verdict };
+  const act = () => actuator.act({ do: what, pod: seen, to }, AbortSignal.timeout(10_000));
+  const outcome = await act();
+  const { verdict } = memory.recall(observed, set.hash, NOW);
+  return { outcome, verdict, ...(what === 'undrain' && { again: await act() }) };
 }
 
 const notFound = (kind: string) =>
@@ -77,15 +79,43 @@ test('a pod must be replaced where the API server does not serve pods/resize', a
   });
 });
 
-test.each([
-  [403, 'Forbidden'],
-  [400, 'BadRequest'],
-])('a pod that the API server refuses to change with %d is tried again later', async (status, reason) => {
-  const why = 'the account cannot patch pods/resize';
-  expect(await resized(new ApiError({ status, reason, message: why, kind: 'pods' }))).toEqual({
+const DENIED = `admission webhook "x" denied the request: no`;
+const POLICY = `pods "web" is forbidden: ValidatingAdmissionPolicy 'x' denied request: images are frozen`;
+const field = [{ field: 'spec.containers[0].image', message: 'frozen' }];
+
+test.each<[string, ConstructorParameters<typeof ApiError>[0]]>([
+  ['RBAC', { status: 403, reason: 'Forbidden', message: 'cannot patch pods/resize', kind: 'pods' }],
+  ['a policy without a reason', { status: 422, reason: 'Invalid', message: POLICY, kind: 'pods' }],
+  ['a webhook without a code', { status: 400, reason: '', message: DENIED }],
+  ['a webhook with the code of a conflict', { status: 409, reason: 'Conflict', message: DENIED }],
+  ['a webhook that names a field', { status: 422, reason: 'Invalid', message: DENIED, fields: field }],
+])('a pod that %s keeps from its change is refused, and tried again later', async (_, answer) => {
+  expect(await resized(new ApiError(answer))).toEqual({
     outcome: 'left',
-    verdict: { how: 'refused', why, until: NOW + 60_000 },
+    verdict: { how: 'refused', why: answer.message, until: NOW + 60_000 },
   });
+});
+
+test('a pod with a field that cannot change while it runs is replaced', async () => {
+  const message = 'Pod "web" is invalid: spec: Forbidden: pod updates may not change fields';
+  const answer = new ApiError({ status: 422, reason: 'Invalid', message, kind: 'Pod', fields: field });
+  expect(await resized(answer)).toEqual({ outcome: 'left', verdict: { how: 'replace', why: message } });
+});
+
+test.each([
+  ['a test of the patch fails', 422, 'Invalid'],
+  ['the object has changed', 409, 'Conflict'],
+])('another writer was faster where %s', async (_, status, reason) => {
+  const message = 'the server rejected our request due to an error in our request';
+  expect(await resized(new ApiError({ status, reason, message }))).toEqual({
+    outcome: 'later',
+    verdict: undefined,
+  });
+});
+
+test('the end of a drain that is denied is not tried at each step', async () => {
+  const answer = new ApiError({ status: 422, reason: 'Invalid', message: POLICY, kind: 'pods' });
+  expect(await resized(answer, 'undrain')).toMatchObject({ outcome: 'left', again: 'denied' });
 });
 
 test('a pod that was deleted meanwhile is gone', async () => {
