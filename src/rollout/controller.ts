@@ -5,8 +5,9 @@ import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { Actuator, Outcome } from './actuator.ts';
 import type { Action, RolloutPod } from './core/pod.ts';
 import type { Decision, Revisions } from './core/revision.ts';
-import { step } from './core/step.ts';
+import { type Step, step } from './core/step.ts';
 import type { RolloutEvents } from './events.ts';
+import { formatFindings } from './findings.ts';
 import type { PodMemory } from './memory.ts';
 import type { RolloutMetrics } from './metrics.ts';
 import type { ObservedPod } from './observe.ts';
@@ -16,6 +17,8 @@ export interface RevisionStore {
   /** Undefined while there is no strategy, or while they are not read. */
   current(): Revisions | undefined;
   decide(decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Writes what was found out about pods, for the command line. */
+  publish(findings: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface RolloutControllerOptions {
@@ -38,6 +41,8 @@ export const STEP_MS = 200;
 /** If nothing announces that an action can be repeated. */
 const AGAIN_MS = 1_000;
 const WAITS: ReadonlySet<Outcome> = new Set(['later', 'denied']);
+/** How often to publish what was found out. */
+const PUBLISH_MS = 5_000;
 /** Actions at the same time. */
 const PARALLEL = 16;
 /** After this time the next step says what is urgent: drained pods go back before others are drained. */
@@ -68,6 +73,27 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     }
   }
 
+  let [published, publishedAt] = ['', Number.NEGATIVE_INFINITY];
+  /** Returns when to call it again if there is more to publish. It tells users: what fails here stops no rollout. */
+  async function publish({ pods }: Step, hash: string, signal: AbortSignal): Promise<number | undefined> {
+    const text = formatFindings(
+      pods.map(({ pod }) => pod),
+      now(),
+    );
+    if (`${hash}${text}` === published) return undefined;
+    const waitMs = publishedAt + PUBLISH_MS - now();
+    if (waitMs > 0) return waitMs;
+    publishedAt = now();
+    try {
+      await revisions.publish(text, signal);
+      published = `${hash}${text}`;
+      return undefined;
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, 'cannot publish what keeps pods from their change');
+      return PUBLISH_MS;
+    }
+  }
+
   return async (_, signal) => {
     const current = revisions.current();
     const strategy = current?.target.set.rollout;
@@ -78,7 +104,8 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     const next = step(podsOf(options, current), current, strategy, now());
     metrics.stepped(next);
     if (next.decision) await revisions.decide(next.decision, signal);
-    events.seen(next, current);
+    events.seen(next, current, now());
+    const publishMs = await publish(next, current.target.set.hash, signal);
     const outcomes: Outcome[] = [];
     const left = [...next.actions];
     const end = now() + BATCH_MS;
@@ -93,6 +120,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     if (failed?.status === 'rejected') throw failed.reason;
     const waits = [
       next.wakeInMs,
+      publishMs,
       next.decision || left.length > 0 || outcomes.some((outcome) => !WAITS.has(outcome))
         ? STEP_MS
         : undefined,

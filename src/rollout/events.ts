@@ -1,19 +1,27 @@
 import type { KubeObject } from '../kube/api/object.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
+import type { PodState } from './core/pod.ts';
 import type { Revisions } from './core/revision.ts';
 import type { Phase, Step } from './core/step.ts';
 
 /** Named in an Event; the others are counted. */
 const MOST_NAMED = 5;
 
-/** Tells of a rollout on its ConfigMap: when it starts, is halted, and is done, and of the first pod that is refused. */
+/** Most budgets have room again after this time. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Tells of a rollout on its ConfigMap: when it starts, is halted, and is done, and of the first pod that is refused, or
+ * that waits for its disruption.
+ */
 export class RolloutEvents {
   readonly #events: EventRecorder;
   readonly #regarding: () => KubeObject;
   readonly #revisionOf: (hash: string) => KubeObject;
   #phase: Phase | undefined;
-  /** The hash of the last templates whose refusal was reported. */
+  /** The hashes of the last templates of which a refused pod, and one that waits, were reported. */
   #refused: string | undefined;
+  #blocked: string | undefined;
 
   /** `revisionOf`: the revision of the templates with a hash. */
   constructor(events: EventRecorder, regarding: () => KubeObject, revisionOf: (hash: string) => KubeObject) {
@@ -23,7 +31,7 @@ export class RolloutEvents {
   }
 
   /** Call it with each step. What an earlier leader has told is not told again. */
-  seen({ phase, decision, health, pods }: Step, { target }: Revisions): void {
+  seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
     const before = this.#phase;
     this.#phase = phase;
     // An Event of another template is no repetition: its note names other pods.
@@ -55,6 +63,19 @@ export class RolloutEvents {
         `${count(refused.length)} cannot get the template. ${first.pod.key}: ${first.message}`,
       );
     }
+    const isBlocked = ({ is, pod: { blocked } }: PodState) =>
+      is === 'waiting' && blocked !== undefined && now >= blocked.since + PATIENCE_MS;
+    const waiting = pods.filter(isBlocked);
+    const [firstWaiting] = waiting;
+    if (firstWaiting && this.#blocked !== target.set.hash) {
+      this.#blocked = target.set.hash;
+      const { key, blocked } = firstWaiting.pod;
+      tell(
+        'Warning',
+        'RolloutWaits',
+        `${count(waiting.length)} cannot be changed yet. ${key}: ${blocked?.why}`,
+      );
+    }
     if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${count(left)} left as ${left === 1 ? 'it is' : 'they are'}`;
@@ -67,6 +88,7 @@ export class RolloutEvents {
   forget(): void {
     this.#phase = undefined;
     this.#refused = undefined;
+    this.#blocked = undefined;
   }
 }
 

@@ -16,6 +16,7 @@ import {
 } from './controller-revision.ts';
 import type { Upkeep } from './core/history.ts';
 import type { Decision, Revision } from './core/revision.ts';
+import { FINDINGS } from './findings.ts';
 import type { RevisionHistory } from './revision-history.ts';
 
 export interface RevisionWriterOptions {
@@ -41,6 +42,18 @@ export class RevisionWriter {
     const target = this.#options.history.current()?.target;
     if (target === undefined) return;
     await this.#write(detailsOf(decision, target, Date.now()), signal);
+  }
+
+  /** Notes what was found out about pods in the target's revision, where it differs. */
+  async publish(findings: string, signal: AbortSignal): Promise<void> {
+    const { client, namespace, history } = this.#options;
+    const target = history.current()?.target;
+    const object = target && history.objectOf(target.set.hash);
+    if (!object || (object.metadata.annotations?.[FINDINGS] ?? '') === findings) return;
+    const patch = { metadata: { annotations: { [FINDINGS]: findings === '' ? null : findings } } };
+    await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name: object.metadata.name }, patch, {
+      signal,
+    });
   }
 
   /** Keeps the history fit for the templates of the ConfigMap. */

@@ -12,7 +12,7 @@ import { isCanary } from '../sidecar/template/canary.ts';
 import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { TemplateSet, TemplateState } from '../sidecar/template/template-set.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
-import { upkeepOf } from './core/history.ts';
+import { setWith, upkeepOf } from './core/history.ts';
 import type { Decision, Revisions } from './core/revision.ts';
 import { forecastWarning } from './forecast-warning.ts';
 import { PromotedProofs, type Prover } from './promoted-proofs.ts';
@@ -46,6 +46,8 @@ export interface TemplateRevisions {
   find(status: Status): TemplateSet | undefined;
   /** Writes a decision of a rollout. For the leader. */
   decide(decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Writes what was found out about pods, for the command line. For the leader. */
+  publish(findings: string, signal: AbortSignal): Promise<void>;
   /** Calls the listener when the answers above may have changed. */
   onChanged(listener: () => void): void;
   hasSynced(): boolean;
@@ -96,6 +98,7 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
     current: () => history.current(),
     ...templatesBy(history, proofs),
     decide: (decision, signal) => writer.decide(decision, signal),
+    publish: (findings, signal) => writer.publish(findings, signal),
     onChanged: (listener) => void listeners.push(listener),
     forecast: forecastWarning({
       pods: pods.lister,
@@ -134,11 +137,10 @@ function templatesBy(
     },
     find(status) {
       const sets = [history.adopted(), ...history.stored().map(({ set }) => set)];
-      return sets
-        .filter((set) => set !== undefined)
-        .find(({ templates }) =>
-          status.templates.every(({ name, sha256 }) => templates.get(name)?.hash === sha256),
-        );
+      return setWith(
+        status,
+        sets.filter((set) => set !== undefined),
+      );
     },
   };
 }

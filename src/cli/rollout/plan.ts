@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { isForbidden } from '../../kube/api/api-error.ts';
 import { type Forecast, type ForecastPod, forecast, outlookLine } from '../../rollout/core/forecast.ts';
+import { setWith } from '../../rollout/core/history.ts';
 import { podChange } from '../../rollout/pod-change.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
@@ -18,6 +20,7 @@ import {
 } from '../options/tool-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import { type FleetPod, kubeletVersions, readFleet, servesResize } from './read-fleet.ts';
+import { findingsIn, listRevisions, storedIn } from './read-revisions.ts';
 
 export interface PlanOptions extends ClusterOptions, ScopeOptions {
   readonly filename: string;
@@ -72,14 +75,20 @@ async function forecastPods(cluster: Cluster, given: PlanOptions, set: TemplateS
   const options = followInstallation(given, installation);
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(annotation);
-  const [kubelets, canResize, fleet, { set: from }] = await Promise.all([
+  const [kubelets, canResize, fleet, { set: adopted }, objects] = await Promise.all([
     kubeletVersions(cluster.client),
     servesResize(cluster.client),
     readFleet(cluster.client, keys, options.namespace, options.selector),
     templatesOfCluster(cluster, options, installation),
+    listRevisions(cluster.client, options).catch(emptyIfForbidden),
   ]);
+  const known = [adopted, ...storedIn(objects, options).map((each) => each.set)];
+  const findings = findingsIn(objects, options, set);
   const decide = { keys, requireAnnotation, operatorNamespace };
   const verdictOf = ({ pod, namespace, observed }: FleetPod): ForecastPod['verdict'] => {
+    const found = findings.get(observed.uid)?.verdict;
+    if (found) return found;
+    const from = setWith(observed.status, known);
     const kubelet = kubelets.get(observed.node);
     const change = podChange(pod, namespace, set, decide, { from, kubelet, canResize });
     return 'why' in change ? { how: change.how, why: change.why } : undefined;
@@ -92,6 +101,11 @@ async function forecastPods(cluster: Cluster, given: PlanOptions, set: TemplateS
       workload: each.workload,
       verdict: verdictOf(each),
     }));
+}
+
+function emptyIfForbidden(error: unknown): readonly [] {
+  if (isForbidden(error)) return [];
+  throw error;
 }
 
 type Row = Forecast['workloads'][number];

@@ -4,10 +4,12 @@ import {
   CONTROLLER_REVISIONS,
   type ControllerRevision,
   readRevision,
+  revisionName,
   STATE_LABEL,
 } from '../../rollout/controller-revision.ts';
-import { revisionsOf } from '../../rollout/core/history.ts';
+import { revisionsOf, type StoredRevision } from '../../rollout/core/history.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
+import { FINDINGS, type Finding, readFindings } from '../../rollout/findings.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 
@@ -20,17 +22,34 @@ export async function listRevisions(
   return items.map((item) => CONTROLLER_REVISIONS.decode(item));
 }
 
+/** The states of the templates that they keep. */
+export function storedIn(
+  objects: readonly ControllerRevision[],
+  { configmap }: ClusterOptions,
+): readonly StoredRevision[] {
+  return objects
+    .filter(({ metadata }) => metadata.name.startsWith(`${configmap}-`))
+    .flatMap((object) => readRevision(object) ?? []);
+}
+
+/** What the leader has found out about pods for these templates, by their UIDs. */
+export function findingsIn(
+  objects: readonly ControllerRevision[],
+  { configmap }: ClusterOptions,
+  { hash }: TemplateSet,
+): ReadonlyMap<string, Finding> {
+  const object = objects.find(({ metadata }) => metadata.name === revisionName(configmap, hash));
+  return readFindings(object?.metadata.annotations?.[FINDINGS], Date.now());
+}
+
 /** What the rollout of the templates of the ConfigMap goes from and to; undefined before the operator has written it. */
 export function revisionsIn(
   objects: readonly ControllerRevision[],
-  { configmap }: ClusterOptions,
+  options: ClusterOptions,
   set: TemplateSet,
   paused: boolean,
 ): Revisions | undefined {
-  const stored = objects
-    .filter(({ metadata }) => metadata.name.startsWith(`${configmap}-`))
-    .flatMap((object) => readRevision(object) ?? []);
-  return revisionsOf(set, stored, paused);
+  return revisionsOf(set, storedIn(objects, options), paused);
 }
 
 /** The same from the cluster. Undefined also without a strategy for running pods, or if the user may not read it. */

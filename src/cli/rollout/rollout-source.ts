@@ -1,5 +1,11 @@
 import { isForbidden } from '../../kube/api/api-error.ts';
-import { CONFIG_MAPS, type ConfigMap, LIVE_PODS, NAMESPACES } from '../../kube/api/core-resources.ts';
+import {
+  CONFIG_MAPS,
+  COPIED_CONFIG_MAPS,
+  type ConfigMap,
+  LIVE_PODS,
+  NAMESPACES,
+} from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import { Informer } from '../../kube/cache/informer.ts';
@@ -12,7 +18,14 @@ import {
   type ControllerRevision,
   STATE_LABEL,
 } from '../../rollout/controller-revision.ts';
+import { namespaceOf } from '../../rollout/core/workloads.ts';
 import { type Observed, observedPods } from '../../rollout/observe.ts';
+import {
+  type ConfigurationAge,
+  cachedAge,
+  ENVOY_CONFIG_MAP,
+  isOlder,
+} from '../../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
@@ -27,6 +40,37 @@ export interface RolloutSource {
   revisions(): Promise<readonly ControllerRevision[]>;
   /** The pods with a sidecar that have not finished. */
   pods(): Promise<readonly { readonly observed: Observed; readonly namespace: NamespaceSettings }[]>;
+  /** Envoy's configurations, by namespace; empty if the user may not list ConfigMaps. */
+  configs(): Promise<Configurations>;
+}
+
+type Configurations = ReadonlyMap<string, ConfigurationAge>;
+
+/** Whether the sidecar of a pod has read an older configuration than its namespace has. */
+export function isOlderIn(configs: Configurations, { key, config }: Observed): boolean {
+  const age = configs.get(namespaceOf(key));
+  return age !== undefined && isOlder(config, age);
+}
+
+const CONFIGS = { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` };
+
+function agesOf(configMaps: readonly ConfigMap[]): Configurations {
+  return new Map(
+    configMaps.flatMap((each) => {
+      const age = cachedAge(each);
+      return age === undefined ? [] : [[each.metadata.namespace ?? '', age] as const];
+    }),
+  );
+}
+
+/** Undefined if the user may not list them. */
+async function listConfigs(client: KubeClient): Promise<Configurations | undefined> {
+  try {
+    return agesOf((await client.list(COPIED_CONFIG_MAPS, CONFIGS, COPIED_CONFIG_MAPS.decode)).items);
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  }
 }
 
 /** Reads the cluster at each call. */
@@ -35,6 +79,7 @@ export function readingSource(client: KubeClient, options: ClusterOptions): Roll
     configMap: () => liveConfigMap(client, options),
     revisions: () => listRevisions(client, options),
     pods: () => readFleet(client, keysFor(options.annotation)),
+    configs: async () => (await listConfigs(client)) ?? new Map(),
   };
 }
 
@@ -62,8 +107,9 @@ export async function watchingSource(
   const revisions = follow(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
   const namespaces = follow(NAMESPACES);
   const pods = follow(observedPods(keys), { fieldSelector: LIVE_PODS });
+  const configs = (await listConfigs(client)) && follow(COPIED_CONFIG_MAPS, CONFIGS);
   const { minor } = await readServerVersion(client, signal);
-  await waitForSync([configMaps, revisions, namespaces, pods], signal);
+  await waitForSync([configMaps, revisions, namespaces, pods, ...(configs ? [configs] : [])], signal);
   return {
     configMap: async () =>
       configMaps.lister.get(`${namespace}/${name}`) ?? (await liveConfigMap(client, options)),
@@ -73,5 +119,6 @@ export async function watchingSource(
         const { metadata: labels = {} } = namespaces.lister.get(metadata.namespace ?? '') ?? {};
         return observed ? { observed, namespace: namespaceSettings(labels, keys, minor) } : [];
       }),
+    configs: async () => agesOf(configs?.lister.list() ?? []),
   };
 }

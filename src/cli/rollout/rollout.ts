@@ -25,8 +25,8 @@ import { addClusterOptions, type ClusterOptions } from '../options/tool-options.
 import { CALLED_AS } from '../program-name.ts';
 import { liveConfigMap } from '../template-source.ts';
 import { kubeletVersions, servesResize } from './read-fleet.ts';
-import { revisionsIn } from './read-revisions.ts';
-import { type RolloutSource, readingSource, watchingSource } from './rollout-source.ts';
+import { findingsIn, revisionsIn, storedIn } from './read-revisions.ts';
+import { isOlderIn, type RolloutSource, readingSource, watchingSource } from './rollout-source.ts';
 import { Verdicts } from './verdicts.ts';
 
 export interface RolloutOptions extends ClusterOptions {
@@ -37,6 +37,9 @@ export interface RolloutOptions extends ClusterOptions {
 /** The field manager of the annotation: a GitOps tool compares the fields of its own manifest only. */
 const FIELD_MANAGER = 'envoy-initializer-rollout';
 const BURST_MS = 1_000;
+
+/** Reasons in words; the others are counted. */
+const MOST_NAMED = 5;
 
 const ACTIONS = ['status', 'pause', 'resume'] as const;
 
@@ -168,26 +171,29 @@ async function statusOf(
   const configMap = await source.configMap();
   const { set, strategy } = strategyOf(configMap, options);
   const paused = configMap.metadata.annotations?.[PAUSED_KEY] === 'true';
-  const revisions = revisionsIn(await source.revisions(), options, set, paused);
+  const objects = await source.revisions();
+  const revisions = revisionsIn(objects, options, set, paused);
   if (revisions === undefined)
     throw new UsageError(
       'the operator has not written a revision of the template yet: check that it runs, and that deploy/overlays/rollout is applied',
     );
   const { target, promoted } = revisions;
-  const [to, from] = target.state === 'halted' ? [promoted.set, target.set] : [target.set, promoted.set];
-  const found = await source.pods();
+  const to = target.state === 'halted' ? promoted.set : target.set;
+  const known = [set, ...storedIn(objects, options).map((each) => each.set)];
+  const findings = findingsIn(objects, options, target.set);
+  const [found, configs] = [await source.pods(), await source.configs()];
   for (;;) {
     const pods = found.map(({ observed, namespace }) => ({
       ...observed,
       namespace,
-      isConfigStale: false,
+      isConfigStale: isOlderIn(configs, observed),
       ...claimed(observed, Date.now()),
-      verdict: verdicts.of(observed.uid, to),
+      ...(findings.get(observed.uid) ?? { verdict: verdicts.of(observed.uid, to) }),
     }));
     const now = step(pods, revisions, strategy, Date.now());
     const begun = now.pods.flatMap(({ pod, is }) => (is === 'under-way' ? [pod] : []));
     // Others take the places of pods that cannot be changed.
-    if (!(await verdicts.judge(begun, to, from))) return { revisions, strategy, step: now };
+    if (!(await verdicts.judge(begun, to, known))) return { revisions, strategy, step: now };
   }
 }
 
@@ -212,10 +218,13 @@ function linesOf({
 }: RolloutStatus): readonly string[] {
   const counts = { current: 0, 'under-way': 0, waiting: 0, left: 0, refused: 0 };
   const reasons = new Map<string, number>();
-  for (const { is, why } of now.pods) {
+  const messages = new Map<string, string>();
+  for (const { pod, is, why, message } of now.pods) {
     counts[is] += 1;
     if (why !== undefined) reasons.set(why, (reasons.get(why) ?? 0) + 1);
+    if (message !== undefined && !messages.has(message)) messages.set(message, pod.key);
   }
+  const named = [...messages].map(([message, pod]) => `${pod}: ${message}`);
   const said = Object.entries(counts).flatMap(([is, count]) => (count > 0 ? [`${count} ${is}`] : []));
   const explained = Object.entries(REASONS).flatMap(([why, words]) => {
     const count = reasons.get(why);
@@ -230,6 +239,8 @@ function linesOf({
       ...(halt === undefined ? [] : [['halted', halt]]),
     ]),
     ...columns(explained),
+    ...named.slice(0, MOST_NAMED),
+    ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} other reasons: -o json`] : []),
     ...now.health.failing.map(({ pod, why = '' }) => `failing   ${pod.key}: ${why}`),
     ...(target.state === 'halted' ? ['apply a corrected template, or the one before (docs/rollout.md)'] : []),
   ];

@@ -3,6 +3,7 @@ import { isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, splitKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { setWith } from '../../rollout/core/history.ts';
 import type { RolloutPod, Verdict } from '../../rollout/core/pod.ts';
 import { podChange } from '../../rollout/pod-change.ts';
 import type { DecideOptions } from '../../sidecar/decision-input.ts';
@@ -30,32 +31,36 @@ export class Verdicts {
     return this.#known.get(keyOf(uid, set));
   }
 
-  /** Reads and judges those of the pods that were not judged yet. Returns whether there were any. */
+  /**
+   * Reads and judges those of the pods that were not judged yet. Returns whether there were any. `known`: the templates
+   * that pods may have been injected with.
+   */
   async judge(
     pods: readonly RolloutPod[],
     set: TemplateSet,
-    from: TemplateSet,
+    known: Iterable<TemplateSet>,
     signal?: AbortSignal,
   ): Promise<boolean> {
     const open = pods.filter(({ uid }) => !this.#known.has(keyOf(uid, set)));
     await Promise.all(
       open.map(async (pod) =>
-        this.#known.set(keyOf(pod.uid, set), await this.#verdict(pod, set, from, signal)),
+        this.#known.set(keyOf(pod.uid, set), await this.#verdict(pod, set, known, signal)),
       ),
     );
     return open.length > 0;
   }
 
   async #verdict(
-    { key, uid, namespace, node }: RolloutPod,
+    { key, uid, namespace, node, status, isConfigStale: restart }: RolloutPod,
     set: TemplateSet,
-    from: TemplateSet,
+    known: Iterable<TemplateSet>,
     signal: AbortSignal | undefined,
   ): Promise<Verdict | undefined> {
     const { client, decide, kubelets, canResize } = this.#options;
     const whole = await client.get(PODS, splitKey(key), { signal }).catch(undefinedIfNotFound);
     if (whole?.metadata.uid !== uid) return undefined;
-    const more = { from, kubelet: kubelets.get(node), canResize };
+    const from = status && setWith(status, known);
+    const more = { from, restart, kubelet: kubelets.get(node), canResize };
     const change = podChange(whole as KubeObject & JsonObject, namespace, set, decide, more);
     return 'why' in change ? { how: change.how, why: change.why } : undefined;
   }

@@ -1,3 +1,4 @@
+import type { Status } from '../../sidecar/status.ts';
 import type { CanaryScope } from '../../sidecar/template/strategy.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import type { Revision, Revisions } from './revision.ts';
@@ -33,6 +34,13 @@ export function revisionsOf(
       ? { set: adopted, state: 'new', canary: NO_CANARY, since: 0, heldSince: undefined }
       : { ...known, state: known.state, set: adopted };
   return { target, promoted: known === last ? target : { ...last, state: 'promoted' }, paused };
+}
+
+/** The known templates that a pod has by its status; undefined if none has them. */
+export function setWith(status: Status, known: Iterable<TemplateSet>): TemplateSet | undefined {
+  return [...known].find(({ templates }) =>
+    status.templates.every(({ name, sha256 }) => templates.get(name)?.hash === sha256),
+  );
 }
 
 /** The revision that was promoted last. */

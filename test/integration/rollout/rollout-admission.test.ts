@@ -188,7 +188,7 @@ describe('the commands', () => {
       expect(plan.code).toBe(0);
       await eventually('the cache of the operator has the pods', async () =>
         (await write('envoy:2', data, '--dry-run=server')).includes(
-          'rollout to 3 pods with a sidecar: 3 in place',
+          'rollout, as far as metadata shows (plan reads the pods): 3 pods with a sidecar: 3 in place',
         ),
       );
       // The canary of later tests must not grow for these workloads, whose UIDs differ in each run.

@@ -28,7 +28,11 @@ test('a step that takes long leaves the rest to the next one, which puts drained
   }));
   const drained: string[] = [];
   const reconcile = rolloutReconcile({
-    revisions: { current: () => ({ target, promoted: target, paused: false }), decide: async () => {} },
+    revisions: {
+      current: () => ({ target, promoted: target, paused: false }),
+      decide: async () => {},
+      publish: async () => {},
+    },
     pods: { list: () => pods as never },
     memory: new PodMemory(),
     configIn: () => undefined,

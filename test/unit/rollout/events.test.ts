@@ -22,8 +22,9 @@ function halted(recorder: RolloutEvents, image: string, pod: string): void {
   recorder.seen(
     { phase: 'canary', health: { failing: [] }, pods: [] } as unknown as Step,
     { target } as Revisions,
+    0,
   );
-  recorder.seen(step as unknown as Step, { target } as Revisions);
+  recorder.seen(step as unknown as Step, { target } as Revisions, 0);
 }
 
 test('each template that is halted has an Event of its own, with its pods', () => {
@@ -46,7 +47,7 @@ test('each template that is halted has an Event of its own, with its pods', () =
   expect(new Set(keys).size).toBe(2);
 });
 
-test('the first pod that is refused is told once for each template', () => {
+test('the first pod that is refused, and that waits for a minute, is told once for each template', () => {
   const told: EventDetails[] = [];
   const recorder = new RolloutEvents(
     { event: (_, details) => void told.push(details) },
@@ -63,6 +64,7 @@ test('the first pod that is refused is told once for each template', () => {
     recorder.seen(
       { phase: 'rest', health: { failing: [] }, pods } as unknown as Step,
       { target: { set: setOf(image), state: 'promoted' } } as Revisions,
+      60_000,
     );
   seen('envoy:2', { pod: { key: 'shop/web-0' }, is: 'refused', why: 'unknown-template' });
   seen('envoy:2', refused('shop/web-1'), refused('shop/web-2'));
@@ -75,5 +77,16 @@ test('the first pod that is refused is told once for each template', () => {
       note: '2 pods cannot get the template. shop/web-1: cannot patch pods/resize',
     },
     { reason: 'RolloutRefused', note: '1 pod cannot get the template. shop/web-2: cannot patch pods/resize' },
+  ]);
+  told.length = 0;
+  const waits = (since: number) => ({
+    pod: { key: 'shop/db', blocked: { since, why: 'a budget' } },
+    is: 'waiting',
+  });
+  seen('envoy:3', waits(1));
+  expect(told).toEqual([]);
+  for (let i = 0; i < 2; i += 1) seen('envoy:3', waits(1), waits(0));
+  expect(told).toMatchObject([
+    { type: 'Warning', reason: 'RolloutWaits', note: '1 pod cannot be changed yet. shop/db: a budget' },
   ]);
 });

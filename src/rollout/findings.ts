@@ -1,0 +1,48 @@
+import { parseAnnotation } from '../json/annotation-json.ts';
+import { clip } from '../json/clip.ts';
+import { isArray, own, ownObjects, ownString } from '../json/json.ts';
+import type { RolloutPod } from './core/pod.ts';
+
+/** The annotation of a revision with what the leader has found out about pods, for the command line. */
+export const FINDINGS = 'initializer.kubernetes.io/revision-findings';
+
+/** Most of what waits for less is free a moment later. */
+const LASTING_MS = 5_000;
+/** An annotation has a limit. */
+const [MOST_PODS, MOST_REASONS, MOST_WORDS] = [2_000, 50, 300];
+/** The command line looks again after this time. */
+const AGAIN_MS = 10_000;
+
+export type Finding = Pick<RolloutPod, 'verdict' | 'blocked'>;
+
+/** What was found out about pods, as text: their UIDs by what it is and why. Empty if there is nothing. */
+export function formatFindings(pods: Iterable<Finding & Pick<RolloutPod, 'uid'>>, now: number): string {
+  const groups = new Map<string, { readonly is: string; readonly why: string; readonly pods: string[] }>();
+  let count = 0;
+  for (const { uid, verdict, blocked } of pods) {
+    const isBlocked = blocked !== undefined && now < blocked.until && now >= blocked.since + LASTING_MS;
+    const [is, why] = verdict ? [verdict.how, verdict.why] : ['blocked', isBlocked ? blocked.why : undefined];
+    if (why === undefined || count === MOST_PODS) continue;
+    const key = `${is} ${why}`;
+    const group = groups.get(key) ?? { is, why: clip(why, MOST_WORDS), pods: [] };
+    if (groups.size === MOST_REASONS && !groups.has(key)) continue;
+    groups.set(key, group);
+    group.pods.push(uid);
+    count += 1;
+  }
+  return groups.size === 0 ? '' : JSON.stringify({ found: [...groups.values()] });
+}
+
+/** What the leader has found out, by the UIDs of pods. */
+export function readFindings(text: string | undefined, now: number): ReadonlyMap<string, Finding> {
+  const found = new Map<string, Finding>();
+  for (const group of ownObjects(parseAnnotation(text ?? ''), 'found')) {
+    const [is, why = '', pods] = [ownString(group, 'is'), ownString(group, 'why'), own(group, 'pods')];
+    const finding: Finding =
+      is === 'refused' || is === 'replace'
+        ? { verdict: { how: is, why }, blocked: undefined }
+        : { verdict: undefined, blocked: { since: now, until: now + AGAIN_MS, why } };
+    for (const uid of isArray(pods) ? pods : []) if (typeof uid === 'string') found.set(uid, finding);
+  }
+  return found;
+}
