@@ -56,7 +56,10 @@ export class RepairBreaker {
     if (pod.injected) this.#allowed = Math.min(MOST, this.#allowed * 2);
     else {
       if (this.#stopped) this.#trialMs *= 2;
-      this.#stopped = { why: 'the replacement of an evicted pod has no sidecar', at: now };
+      this.#stopped = {
+        why: 'the replacement of an evicted pod has no sidecar, or lacks the annotation of its status',
+        at: now,
+      };
       this.#allowed = 1;
     }
     return true;

@@ -181,16 +181,21 @@ export function isInjected(
 ): boolean {
   const status = parseStatus(statusText);
   if (!status || status.templates.length !== templates.length) return false;
+  const isSame = templates.every(({ name, hash }, i) => {
+    const applied = status.templates[i];
+    return applied?.name === name && applied.sha256 === hash;
+  });
+  return isSame && hasContainers(pod, templates);
+}
+
+/** Whether the pod has containers with the names of all those of the templates. */
+export function hasContainers(pod: Pod, templates: readonly Template[]): boolean {
   const find = containerFinder(pod);
   const isThere = (container: JsonObject) => {
     const found = find(nameOf(container));
     return found !== undefined && own(found, 'image') !== AUTO_IMAGE;
   };
-  return templates.every((template, i) => {
-    const applied = status.templates[i];
-    const isSame = applied?.name === template.name && applied.sha256 === template.hash;
-    return isSame && template.containers.every(isThere) && template.initContainers.every(isThere);
-  });
+  return templates.every((each) => each.containers.every(isThere) && each.initContainers.every(isThere));
 }
 
 function namesOf(added: JsonObject): Added {

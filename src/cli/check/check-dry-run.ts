@@ -5,7 +5,7 @@ import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { annotation } from '../../podspec/pod.ts';
 import type { Injection } from '../../sidecar/inject.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
-import { sidecarState } from '../../sidecar/sidecar-state.ts';
+import { sidecarState, unmarkedBecause } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
 import { type TemplateSet, templateKey } from '../../sidecar/template/template-set.ts';
 import { templateField } from '../../sidecar/template-field.ts';
@@ -39,6 +39,13 @@ export async function tryDryRun(
   const admitted = isObject(answer.pod) ? answer.pod : {};
   const status = parseStatus(annotation(admitted, keys.status));
   const wanted = injection.outcome === 'injected';
+  if (wanted && sidecarState(admitted, settings, keys, state) === 'unmarked') {
+    const message = `the pod has its sidecar, but ${unmarkedBecause(keys)}`;
+    return {
+      text: 'accepted with a sidecar that has no status',
+      findings: [{ reason: 'no-status', message }],
+    };
+  }
   if (!status) {
     const message =
       "pod admitted without a sidecar: the webhook was not called or timed out. See the operator's log";

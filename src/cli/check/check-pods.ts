@@ -2,7 +2,7 @@ import { type JsonObject, own, ownString } from '../../json/json.ts';
 import { isPod, type PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
-import { type SidecarState, sidecarState } from '../../sidecar/sidecar-state.ts';
+import { type SidecarState, sidecarState, unmarkedBecause } from '../../sidecar/sidecar-state.ts';
 import { lastWords } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
 import { missingAttachments } from './attachments.ts';
@@ -61,6 +61,11 @@ export async function existingPods(
   if (absent.length > 0) {
     const message = `${podsCalled(absent)} no sidecar, because of a later opt-in or a webhook that did not answer: ${again}`;
     findings.push({ reason: 'pod-without-sidecar', message });
+  }
+  const unmarked = wanted ? named('unmarked') : [];
+  if (unmarked.length > 0) {
+    const message = `${podsCalled(unmarked)} the sidecar, but ${unmarkedBecause(keys)}`;
+    findings.push({ reason: 'no-status', message });
   }
   const configurations = new EnvoyConfigurations(client, keys);
   const old = await Promise.all(found.map((pod) => configurations.isOlderIn(pod, namespace)));

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
+import { isOvertaken, isRefused } from '../../../src/kube/api/api-error.ts';
 import { PODS } from '../../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { Actuator } from '../../../src/rollout/actuator.ts';
@@ -312,6 +313,61 @@ describe('before it drains a pod, it asks the API server', () => {
     expect(await act('evict', 'budgeted', to)).toBe('done');
     expect((await podOf('budgeted')).metadata.deletionTimestamp).toBeDefined();
   });
+});
+
+test('a pod that a policy without a reason denies is refused; a failed test of the patch means another writer', async () => {
+  const name = 'zz-frozen';
+  const api = { apiVersion: 'admissionregistration.k8s.io/v1', metadata: { name } };
+  const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['UPDATE'] };
+  await admin('create -f -', {
+    ...api,
+    kind: 'ValidatingAdmissionPolicy',
+    spec: {
+      matchConstraints: { resourceRules: [rule] },
+      matchConditions: [
+        { name: 'app', expression: "object.metadata.?labels[?'app'].orValue('') == 'frozen'" },
+      ],
+      validations: [
+        {
+          expression:
+            'object.spec.containers.all(c, oldObject.spec.containers.exists(o, o.image == c.image))',
+          message: 'images are frozen',
+        },
+      ],
+    },
+  });
+  await admin('create -f -', {
+    ...api,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    spec: { policyName: name, validationActions: ['Deny'] },
+  });
+  const to = set('envoyproxy/envoy:v2');
+  await running('frozen');
+  await eventually('the policy denies', async () => {
+    const image = { op: 'replace', path: '/spec/containers/0/image', value: 'other' };
+    const args = [
+      'patch',
+      'pod',
+      'frozen',
+      '--type=json',
+      '--dry-run=server',
+      '--patch',
+      JSON.stringify([image]),
+    ];
+    return (await controlPlane.kubectl(args)).stderr.includes('images are frozen');
+  });
+  for (const what of ['drain', 'change'] as const) {
+    expect(await act(what, 'frozen', to)).toBe('left');
+    expect((await seen('frozen', to)).verdict).toMatchObject({
+      how: 'refused',
+      why: expect.stringContaining('images are frozen'),
+    });
+    memory.clear();
+  }
+  const other = [{ op: 'test', path: '/spec/containers/0/image', value: 'another' }] as const;
+  const ref = { namespace: 'default', name: 'frozen' };
+  const answer = await operator.client.jsonPatch(PODS, ref, other).catch((err: unknown) => err);
+  expect([isOvertaken(answer), isRefused(answer)]).toEqual([true, false]);
 });
 
 test('a pod that others change, or replace by another of its name, is not changed', async () => {

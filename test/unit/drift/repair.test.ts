@@ -57,7 +57,9 @@ describe('RepairBreaker', () => {
     breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     back('a', false);
     expect(breaker.mayEvict(NOW)).toBe(false);
-    expect(breaker.stopped).toBe('the replacement of an evicted pod has no sidecar');
+    expect(breaker.stopped).toBe(
+      'the replacement of an evicted pod has no sidecar, or lacks the annotation of its status',
+    );
     back('z', true, NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
     back('z', true, NOW + 1);

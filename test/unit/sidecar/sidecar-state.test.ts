@@ -21,6 +21,10 @@ describe('the sidecar of an existing pod', () => {
     expect(sidecarState(demoPod(), NOWHERE, KEYS, state())).toBe('absent');
   });
 
+  test('is unmarked if another has removed its annotations', () => {
+    expect(sidecarState({ ...injected(), metadata: {} }, NOWHERE, KEYS, state())).toBe('unmarked');
+  });
+
   test('is current if it comes from the current template', () => {
     expect(sidecarState(injected(), NOWHERE, KEYS, state())).toBe('current');
   });

@@ -55,6 +55,14 @@ describe('a pod that is admitted with another template than that of the ConfigMa
   });
 });
 
+test('a sidecar whose status another webhook removes is no missing sidecar', async () => {
+  const { metadata: _, ...admitted } = injectChecked(
+    decideInput(demoPod(), { state: { set: templateSet() } }),
+  ).pod;
+  expect(await reported(() => admitted)).toMatchObject({ findings: [{ reason: 'no-status' }] });
+  expect(await reported(() => demoPod())).toMatchObject({ findings: [{ reason: 'webhook-silent' }] });
+});
+
 describe('a refused dry run', () => {
   test('names the fields of the template that the API server refuses', async () => {
     const fields = ['spec.containers[1].image', 'spec.volumes[0].configMap', 'spec.containers[0].image'];
