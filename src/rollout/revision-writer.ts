@@ -41,7 +41,7 @@ export class RevisionWriter {
   async decide(decision: Decision, signal: AbortSignal): Promise<void> {
     const target = this.#options.history.current()?.target;
     if (target === undefined) return;
-    await this.#write(detailsOf(decision, target, Date.now()), signal);
+    await this.#write(detailsOf(decision, target, this.#now(), Date.now()), signal);
   }
 
   /** Notes what was found out about pods in the target's revision, where it differs. */
@@ -59,7 +59,7 @@ export class RevisionWriter {
   /** Keeps the history fit for the templates of the ConfigMap. */
   async keep(upkeep: Upkeep, signal: AbortSignal): Promise<void> {
     if (upkeep.do === 'promote') {
-      const details = { since: Date.now(), canary: NO_CANARY, heldSince: undefined };
+      const details = { since: this.#now(), canary: NO_CANARY, heldSince: undefined };
       return await this.#write({ state: 'promoted', ...details }, signal);
     }
     const { client, namespace } = this.#options;
@@ -71,6 +71,11 @@ export class RevisionWriter {
     } catch (err) {
       if (!isNotFound(err)) throw err;
     }
+  }
+
+  /** A time after that of all revisions, also after the clock was set back: the last promoted one is the latest. */
+  #now(): number {
+    return Math.max(Date.now(), ...this.#options.history.stored().map(({ since }) => since + 1));
   }
 
   /** Writes the state of the adopted templates: creates their revision, or changes its metadata. */
@@ -126,13 +131,13 @@ export class RevisionWriter {
 }
 
 /** What a decision makes of the target. */
-function detailsOf(decision: Decision, target: Revision, now: number): RevisionDetails {
+function detailsOf(decision: Decision, target: Revision, begins: number, now: number): RevisionDetails {
   const { state, since, canary, heldSince } = target;
   switch (decision.do) {
     case 'begin':
       return {
         state: 'canary',
-        since: state === 'new' ? now : since,
+        since: state === 'new' ? begins : since,
         canary: decision.canary,
         heldSince: undefined,
       };

@@ -54,7 +54,9 @@ export function changeOf(
   const at = changedAt ?? pod.createdAt;
   const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
   // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
-  if (at < target.since || !isRecent || pod.isGoing || pod.isConfigStale || isOptedOut(pod)) return undefined;
+  // A clock that was set back must not hide failures: then all pods with the templates count.
+  const since = target.since > now ? 0 : target.since;
+  if (at < since || !isRecent || pod.isGoing || pod.isConfigStale || isOptedOut(pod)) return undefined;
   const done = (outcome: Outcome, why?: string): Change => ({ pod, at, outcome, ...(why && { why }) });
   const { status, ready, readySince, trouble } = pod;
   if (ready === 'unknown' || pod.node === '') return done('unknown');
@@ -65,12 +67,13 @@ export function changeOf(
   // It was Ready with the new templates for a while: what it lacks now is its own affair.
   if (readySince > at + withinMs) return done('good');
   // The application of a new pod starts too, and may take its time: only its sidecar counts.
-  const since = changedAt === undefined ? pod.sidecarStartedAt : Math.max(changedAt, pod.undrainedAt ?? 0);
+  const startedAt =
+    changedAt === undefined ? pod.sidecarStartedAt : Math.max(changedAt, pod.undrainedAt ?? 0);
   if (changedAt === undefined && pod.isSidecarReady) return done('good');
-  if (since === undefined) return done('unknown');
+  if (startedAt === undefined) return done('unknown');
   // A drained pod whose sidecar runs again waits for the operator.
   const putBackBy = pod.isDraining && pod.isRestarted ? (pod.drainingSince ?? now) + UNDRAIN_MS : 0;
-  const until = Math.max(since + withinMs, putBackBy);
+  const until = Math.max(startedAt + withinMs, putBackBy);
   if (now < until) return { ...done('pending'), until };
   return done(
     wasBroken ? 'unknown' : 'failing',

@@ -409,7 +409,9 @@ function plan(
     if (serving.length + health.unknown.size > 0) return { ...canary, unproved: health.unknown };
   }
   const holdMs = strategy.canary?.holdMs ?? 0;
-  if (holdMs > 0 && target.heldSince === undefined) return nothing('hold', 'hold', { do: 'hold' });
+  // A time that is still to come was written by a clock that was set back since.
+  const isHeld = target.heldSince !== undefined && target.heldSince <= now;
+  if (holdMs > 0 && !isHeld) return nothing('hold', 'hold', { do: 'hold' });
   const end = (target.heldSince ?? now) + holdMs;
   if (now >= end) return nothing('hold', 'hold', { do: 'promote' });
   wake.at(end);

@@ -104,6 +104,17 @@ describe('a step', () => {
     expect(step(pods, held(600_000), strategy, NOW)).toMatchObject({ decision: { do: 'promote' } });
   });
 
+  test('hides no failure, and holds a canary no longer, after the clock was set back', () => {
+    const at = new Date(NOW - 20_000).toISOString();
+    const bad = pod({ status: statusOf(NEW, { at }), ready: false, trouble: 'ErrImagePull' });
+    const ahead = { canary: ALL, since: NOW + 3_600_000 };
+    expect(step([bad, pod()], to('canary', ahead), IN_PLACE, NOW).decision).toEqual({ do: 'halt' });
+    const strategy = strategyOf('mode: in-place\ncanary: {percent: 50, hold: 10m}');
+    const good = pod({ status: statusOf(NEW, { at }) });
+    const held = to('canary', { canary: ALL, heldSince: NOW + 3_600_000 });
+    expect(step([good], held, strategy, NOW).decision).toEqual({ do: 'hold' });
+  });
+
   test('waits 6 s with a drained pod, and does not touch another of its workload', () => {
     const draining = (ms: number) => pod({ isDraining: true, ready: false, drainedSince: NOW - ms });
     const early = step([draining(4_000), pod()], to('promoted'), IN_PLACE, NOW);
