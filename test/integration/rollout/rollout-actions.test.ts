@@ -22,6 +22,7 @@ import { decideInput, OPT_IN, STATUS, templateSet } from '../../support/injectio
 import { injectChecked } from '../../support/injection/inject-checked.ts';
 import { since } from '../../support/jest/since.ts';
 import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
+import { frozenImages } from '../../support/rollout/frozen-images.ts';
 
 const KEYS = keysFor();
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -185,7 +186,7 @@ describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
     expect(await act('change', 'web', to)).toBe('later');
     expect(
       memory.recall({ ...(await seen('web', to)), canDrain: true } as never, to.hash, NOW).blocked,
-    ).toEqual({
+    ).toMatchObject({
       until: NOW + 1000,
       why: 'a Service still sends requests to it',
     });
@@ -295,7 +296,7 @@ describe('before it drains a pod, it asks the API server', () => {
     await admin(`patch pdb budget --subresource=status --type=merge --patch ${patch}`);
     const to = set('envoyproxy/envoy:v2');
     expect(await act('drain', 'budgeted', to)).toBe('later');
-    expect((await seen('budgeted', to)).blocked).toEqual({
+    expect((await seen('budgeted', to)).blocked).toMatchObject({
       until: NOW + 10_000,
       why: 'a PodDisruptionBudget does not allow it now',
     });
@@ -316,31 +317,8 @@ describe('before it drains a pod, it asks the API server', () => {
 });
 
 test('a pod that a policy without a reason denies is refused; a failed test of the patch means another writer', async () => {
-  const name = 'zz-frozen';
-  const api = { apiVersion: 'admissionregistration.k8s.io/v1', metadata: { name } };
-  const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['UPDATE'] };
-  await admin('create -f -', {
-    ...api,
-    kind: 'ValidatingAdmissionPolicy',
-    spec: {
-      matchConstraints: { resourceRules: [rule] },
-      matchConditions: [
-        { name: 'app', expression: "object.metadata.?labels[?'app'].orValue('') == 'frozen'" },
-      ],
-      validations: [
-        {
-          expression:
-            'object.spec.containers.all(c, oldObject.spec.containers.exists(o, o.image == c.image))',
-          message: 'images are frozen',
-        },
-      ],
-    },
-  });
-  await admin('create -f -', {
-    ...api,
-    kind: 'ValidatingAdmissionPolicyBinding',
-    spec: { policyName: name, validationActions: ['Deny'] },
-  });
+  const isFrozen = "object.metadata.?labels[?'app'].orValue('') == 'frozen'";
+  for (const object of frozenImages('zz-frozen', isFrozen)) await admin('create -f -', object);
   const to = set('envoyproxy/envoy:v2');
   await running('frozen');
   await eventually('the policy denies', async () => {

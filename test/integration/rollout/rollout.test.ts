@@ -13,6 +13,7 @@ import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { operatorCalls } from '../../support/operator/rights.ts';
+import { frozenImages } from '../../support/rollout/frozen-images.ts';
 import { addRolloutRights } from '../../support/rollout/rollout-rights.ts';
 import { SimulatedKubelet } from '../../support/rollout/simulated-kubelet.ts';
 
@@ -311,6 +312,31 @@ describe(`${WORKLOADS * REPLICAS} pods of ${WORKLOADS} workloads`, () => {
     const leases = (await renewals()) + 5;
     await eventually('the lease is renewed five times', async () => (await renewals()) >= leases);
     expect((await calls()).slice(before.length)).toEqual([]);
+  });
+
+  test('are refused where a policy denies their change, as the command line says, too, whose watch ends', async () => {
+    await fixture.apply(...frozenImages('zz-frozen', "object.metadata.name == 'web-0-0'"));
+    const image = JSON.stringify([{ op: 'replace', path: '/spec/containers/0/image', value: 'other' }]);
+    await eventually('the policy denies', async () => {
+      const args = [
+        'patch',
+        'pod',
+        'web-0-0',
+        '-n=default',
+        '--type=json',
+        '--dry-run=server',
+        '--patch',
+        image,
+      ];
+      return (await fixture.controlPlane.kubectl(args)).stderr.includes('images are frozen');
+    });
+    await write('envoy:v5');
+    await eventually('it is told', async () => (await notes('RolloutRefused')).length > 0, SLOWLY);
+    const { code, stdout } = await command('rollout', '--watch');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^phase +done$.* 1 refused$.*^default\/web-0-0: .*images are frozen$/ms),
+    ]);
   });
 });
 
