@@ -5,7 +5,7 @@ import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../sidecar/template/template-set.ts';
-import type { DriftBasis } from './classify.ts';
+import { classify, type DriftBasis } from './classify.ts';
 import { Drift, type Finding } from './drift.ts';
 import { controllerOf, isInjected, OF_CONTROLLER } from './drift-pods.ts';
 import { repairReconcile } from './repair.ts';
@@ -68,8 +68,13 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
   });
   const check = (pod: KubeObject) => {
     const { uid = '', creationTimestamp = '' } = pod.metadata;
-    const injected = isInjected(pod, basis().options.keys);
     const controller = controllerOf(pod)?.uid ?? '';
+    // A user may give an evicted pod an opt-in that its workload lacks: that must not stop the repair of others.
+    const injected =
+      isInjected(pod, basis().options.keys) ||
+      (classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis()) === 'without'
+        ? undefined
+        : false);
     const seen = { uid, createdAt: Date.parse(creationTimestamp), injected };
     // The next pod of the workload need not wait for its retry.
     if (breaker.seen(controller, seen, now())) {

@@ -39,10 +39,10 @@ export class RepairBreaker {
     this.#replacing.set(controllerUid, { pods, since: now });
   }
 
-  /** Records a pod of this controller, with or without a sidecar. Returns whether it is the awaited replacement. */
+  /** Records a pod of this controller, with or without a sidecar; undefined: it asks for none. Returns whether it is the awaited replacement. */
   seen(
     controllerUid: string,
-    pod: { readonly uid: string; readonly createdAt: number; readonly injected: boolean },
+    pod: { readonly uid: string; readonly createdAt: number; readonly injected: boolean | undefined },
     now: number,
   ): boolean {
     // A newer pod with a sidecar proves that injection works again.
@@ -54,7 +54,7 @@ export class RepairBreaker {
     if (!replaced || replaced.pods.has(pod.uid)) return false;
     this.#replacing.delete(controllerUid);
     if (pod.injected) this.#allowed = Math.min(MOST, this.#allowed * 2);
-    else {
+    else if (pod.injected === false) {
       if (this.#stopped) this.#trialMs *= 2;
       this.#stopped = {
         why: 'the replacement of an evicted pod has no sidecar, or lacks the annotation of its status',

@@ -67,6 +67,12 @@ describe('RepairBreaker', () => {
     expect(breaker.mayEvict(NOW)).toBe(true);
   });
 
+  test('goes on after a replacement that asks for no sidecar', () => {
+    breaker.evicting('a', new Set(['a-old']), NOW);
+    expect(breaker.seen('a', { uid: 'a-new', createdAt: NOW, injected: undefined }, NOW)).toBe(true);
+    expect([breaker.stopped, breaker.mayEvict(NOW)]).toEqual([undefined, true]);
+  });
+
   test('allows a trial ten seconds after a stop, then after twenty, and so on', () => {
     for (const [round, wait] of [10_000, 20_000, 40_000].entries()) {
       breaker.evicting(`${round}`, new Set(['old']), NOW);
