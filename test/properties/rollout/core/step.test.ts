@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import type { Action } from '../../../../src/rollout/core/pod.ts';
 import { freeIn } from '../../../../src/rollout/core/workloads.ts';
 import type { Strategy } from '../../../../src/sidecar/template/strategy.ts';
-import { type Behaviour, RolloutWorld, setOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
+import {
+  type Behaviour,
+  RolloutWorld,
+  setOf,
+  strategyOf,
+  type WorldPod,
+} from '../../../support/rollout/rollout-world.ts';
 
 const [OLD, BAD, NEW] = [setOf('envoy:1'), setOf('envoy:bad'), setOf('envoy:2')];
 const RESHAPED = setOf('envoy:2', '[--new]');
@@ -259,6 +265,42 @@ test('the corrected template reaches every pod after a bad one, wherever it was 
       expect(world.revisions.target.state).toBe('promoted');
       for (const { is, why } of world.step().pods) expect(['current', 'single-replica']).toContain(why ?? is);
     }),
+    { numRuns: 120 },
+  );
+});
+
+test('beside pods that their users let fail for ever, it ends, or only they and their own workloads wait', () => {
+  fc.assert(
+    fc.property(
+      workloads,
+      strategies,
+      seeds,
+      fc.integer({ min: 2, max: 9 }),
+      (given, strategy, seed, nth) => {
+        const random = randomFrom(seed);
+        const isHopeless = ({ key }: WorldPod) => Number(key.replace(/\D/g, '')) % nth === 0;
+        const world = new RolloutWorld({
+          workloads: given,
+          strategy,
+          first: OLD,
+          random,
+          behaviour: (_, pod) => (isHopeless(pod) ? 'is never ready' : 'runs'),
+        });
+        for (const pod of world.pods.values()) {
+          if (isHopeless(pod)) Object.assign(pod, { broken: 'not ready', ready: false });
+        }
+        world.adopted = NEW;
+        world.keepHistory();
+        runUntilQuiet({ world, random });
+        const { phase, pods } = world.step();
+        if (phase === 'done' || phase === 'halted' || phase === 'back') return;
+        const whys = pods.flatMap(({ is, why = is }) =>
+          is === 'current' || why === 'single-replica' ? [] : [why],
+        );
+        expect(whys.some((why) => why === 'workload' || why === 'unready')).toBe(true);
+        for (const why of whys) expect(['workload', 'unready', 'canary']).toContain(why);
+      },
+    ),
     { numRuns: 120 },
   );
 });

@@ -454,6 +454,13 @@ describe('a canary that has proved nothing', () => {
   });
 });
 
+test('a pod that a bad template broke gets the corrected one, though none of its workload may stop serving', () => {
+  const at = new Date(NOW - 300_000).toISOString();
+  const broken = pod({ status: statusOf(setOf('envoy:bad'), { at }), ready: false });
+  const { actions } = step([pod(), pod(), pod(), broken], to('canary', { canary: ALL }), IN_PLACE, NOW);
+  expect(actions.map((action) => [action.do, action.pod])).toEqual([['change', broken]]);
+});
+
 describe('a drained pod', () => {
   const drained = (more: Partial<RolloutPod>) => pod({ isDraining: true, ...more });
 
