@@ -20,7 +20,7 @@ export class Changes {
   }
 
   /** Calls `handle` after each group of changes, until the signal aborts. */
-  async run(handle: () => void, signal: AbortSignal): Promise<void> {
+  async run(handle: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const wake = () => this.#wake();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
@@ -32,7 +32,7 @@ export class Changes {
       }
       if (signal.aborted) return;
       this.#isMarked = false;
-      handle();
+      await handle();
     }
   }
 

@@ -57,7 +57,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
   });
   const refused = new Counter({
     name: 'envoy_initializer_routes_files_refused_total',
-    help: 'Files of routes that were not written, because they are too large or the ConfigMap is not the operator’s',
+    help: 'Files of routes that were not written, because the ConfigMap is not the operator’s',
     registers,
   });
   const taken = new Histogram({

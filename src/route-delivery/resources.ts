@@ -5,6 +5,7 @@ import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { ReferenceGrant } from '../routing/grants.ts';
 import type { HTTPRoute } from '../routing/http-route.ts';
 import type { Service } from '../routing/objects.ts';
+import { withoutLongRules } from '../routing/shares.ts';
 
 /** An HTTPRoute of the API server. */
 export type LiveRoute = HTTPRoute & KubeObject;
@@ -72,6 +73,24 @@ export const ONLY_ROUTES_MAPS = `metadata.name=${ROUTES_CONFIG_MAP}`;
 /** Asks for the metadata alone of what was written. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
+/** Of one Service, routing knows no more: the API has no limit. */
+const MAX_PORTS = 256;
+
+/** Keeps what routing reads of a route: managed fields and annotations may be larger than all of it. */
+export function routeSummary({ metadata, spec, status }: LiveRoute): LiveRoute {
+  const { generation, creationTimestamp, deletionTimestamp } = metadata;
+  return withoutLongRules({
+    metadata: {
+      ...identityOf({ metadata }),
+      ...(generation !== undefined && { generation }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    },
+    spec,
+    ...(status && { status }),
+  });
+}
+
 /** Keeps what routing reads of a Service. */
 export function serviceSummary({ metadata, spec = {} }: LiveService): LiveService {
   const { type, clusterIP, clusterIPs, ports } = spec;
@@ -82,7 +101,7 @@ export function serviceSummary({ metadata, spec = {} }: LiveService): LiveServic
       ...(clusterIP !== undefined && { clusterIP }),
       ...(clusterIPs && { clusterIPs }),
       ...(ports && {
-        ports: ports.map(({ name, port, protocol, appProtocol }) => ({
+        ports: ports.slice(0, MAX_PORTS).map(({ name, port, protocol, appProtocol }) => ({
           ...(name !== undefined && { name }),
           port,
           ...(protocol !== undefined && { protocol }),

@@ -17,6 +17,7 @@ import {
   REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
   ROUTES_MAPS,
+  routeSummary,
   SERVICES,
   serviceSummary,
 } from './resources.ts';
@@ -46,7 +47,11 @@ export class RouteCaches {
     startWhen: (signal: AbortSignal) => Promise<boolean>,
   ) {
     this.#statusKey = keys.status;
-    this.routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
+    this.routes = manager.informer(HTTP_ROUTES, {
+      startWhen,
+      transform: routeSummary,
+      indexers: { [PARENT]: parentsIn },
+    });
     this.services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
     this.#grantsServed = manager.served(REFERENCE_GRANTS);
     this.grants = manager.informer(REFERENCE_GRANTS, {

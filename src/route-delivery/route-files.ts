@@ -9,7 +9,7 @@ import { JsonParts } from '../kube/client/json-chunks.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import { REQUEST_REFUSED } from '../kube/controller/refusals.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
-import { leftOutText, MAX_BYTES } from '../routing/left-out.ts';
+import { leftOutText } from '../routing/left-out.ts';
 import type { RouteFile } from '../routing/route-configuration.ts';
 import type { Obstacle } from '../routing/status.ts';
 import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
@@ -30,7 +30,7 @@ export interface RouteFilesOptions {
   /** The operator’s namespace. */
   readonly namespace: string;
   /** The file for clients in a namespace. */
-  file(namespace: string): RouteFile;
+  file(namespace: string): RouteFile | Promise<RouteFile>;
   hasSidecars(namespace: string): boolean;
   readonly events: EventRecorder;
   /** Called when the file is in place; `isNew` if this call has written it. */
@@ -67,14 +67,14 @@ export class RouteFiles {
   async reconcile(namespace: string, signal: AbortSignal, isNeeded = false): Promise<Result> {
     const { file: fileOf, hasSidecars, delivered } = this.#options;
     const found = await this.#find(namespace, signal);
-    const file = fileOf(namespace);
+    const file = await fileOf(namespace);
     const step = planFile({ file, found, isNeeded: isNeeded || hasSidecars(namespace) });
     if (step === 'nothing') {
       if (!found) this.#forget(namespace);
       return {};
     }
-    if (step === 'foreign' || step === 'immutable' || step === 'too-large') {
-      this.#block(REFUSALS[step](file.bytes, namespace), namespace, file);
+    if (step === 'foreign' || step === 'immutable') {
+      this.#block(REFUSALS[step](namespace), namespace, file);
       return {};
     }
     for (const [from, bytes] of file.leftOut) {
@@ -109,12 +109,11 @@ export class RouteFiles {
     if (!found) return undefined;
     const { data = {}, immutable, metadata } = found;
     const text = data[ROUTES_FILE];
-    const wanted = file(namespace);
+    const wanted = await file(namespace);
     const content = {
       resourceVersion: metadata.resourceVersion,
       cached: seen,
       version: text === wanted.text && Object.keys(data).length === 1 ? wanted.version : undefined,
-      bytes: Buffer.byteLength(text ?? ''),
       isImmutable: immutable === true,
     };
     this.#contents.set(namespace, content);
@@ -129,7 +128,7 @@ export class RouteFiles {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, configMaps, namespace: home } = this.#options;
-    const { json, bytes, version } = file;
+    const { json, version } = file;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
     // A request that is repeated writes it again.
     const data = { [ROUTES_FILE]: new JsonParts({ [Symbol.iterator]: json }) };
@@ -162,7 +161,6 @@ export class RouteFiles {
         resourceVersion: CONFIG_MAPS.decode(written).metadata.resourceVersion,
         cached,
         version,
-        bytes,
         isImmutable: false,
       });
       return true;
@@ -195,16 +193,12 @@ export class RouteFiles {
 }
 
 const REFUSALS = {
-  foreign: (_: number, namespace: string): Obstacle => ({
+  foreign: (namespace: string): Obstacle => ({
     reason: 'RoutesNotOurs',
     message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has no label ${ROUTES_LABEL}, so the operator does not write to it: rename or delete it`,
   }),
-  immutable: (_: number, namespace: string): Obstacle => ({
+  immutable: (namespace: string): Obstacle => ({
     reason: 'RoutesNotOurs',
     message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} is immutable: delete it, and the operator creates it again`,
-  }),
-  'too-large': (bytes: number, namespace: string): Obstacle => ({
-    reason: 'RoutesTooLarge',
-    message: `the routes that apply in namespace ${namespace} take ${bytes} bytes, more than ${MAX_BYTES}: sidecars keep the routes from before. Remove routes`,
   }),
 };

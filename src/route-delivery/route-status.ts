@@ -3,7 +3,7 @@ import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../kube/events/events.ts';
-import type { CompiledRoute } from '../routing/compile.ts';
+import type { Compilation } from '../routing/compile.ts';
 import type { RouteCondition, RouteParentStatus } from '../routing/http-route.ts';
 import type { ObjectKey } from '../routing/objects.ts';
 import { NO_SIDECAR } from '../routing/problems.ts';
@@ -13,8 +13,8 @@ import { HTTP_ROUTES, type LiveRoute } from './resources.ts';
 export interface RouteStatusOptions {
   readonly client: Pick<KubeClient, 'mergePatch'>;
   readonly routes: Pick<Lister<LiveRoute>, 'get'>;
-  compiled(route: ObjectKey): CompiledRoute | undefined;
-  programmed(route: ObjectKey): Programmed;
+  compilation(): Compilation | Promise<Compilation>;
+  programmed(route: ObjectKey, compilation: Compilation): Programmed;
   /** Whether all sidecars were asked in this term, so that the numbers are right. */
   isSurveyed(): boolean;
   readonly events: EventRecorder;
@@ -44,8 +44,9 @@ export class RouteStatus {
 
   /** The key is that of a route. */
   async reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result> {
-    const { routes, compiled, wallClock, now } = this.#options;
-    const [object, route] = [routes.get(key), compiled(key)];
+    const { routes, wallClock, now } = this.#options;
+    const compilation = await this.#options.compilation();
+    const [object, route] = [routes.get(key), compilation.routes.get(key)];
     if (!object || !route || object.metadata.deletionTimestamp !== undefined) {
       this.#written.delete(key);
       return {};
@@ -54,7 +55,7 @@ export class RouteStatus {
     if (route.object.metadata.generation !== object.metadata.generation) return {};
     // A new leader writes no numbers before it has asked all sidecars: they would be too low.
     const isSurveyed = this.#options.isSurveyed();
-    const programmed = this.#options.programmed(key);
+    const programmed = this.#options.programmed(key, compilation);
     const [before, date] = [object.status?.parents ?? [], wallClock().toISOString().replace(/\.\d+/, '')];
     const after = nextParents(before, parentsOf(route, isSurveyed ? programmed : undefined), date);
     const isFar = !isSurveyed || programmed.sidecars < programmed.of;

@@ -3,9 +3,10 @@ import type { ReviewHandler } from '../kube/admission/response.ts';
 import type { AdmissionRequest } from '../kube/admission/review.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import { sleep } from '../kube/util/sleep.ts';
+import type { Slices } from '../kube/util/slices.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import type { AttachedPort } from '../routing/attach.ts';
-import { compileRoutes } from '../routing/compile.ts';
+import { compileSteps } from '../routing/compile.ts';
 import { keyOf } from '../routing/objects.ts';
 import { NO_SIDECAR, type RouteProblem, routeProblems } from '../routing/problems.ts';
 import { HTTP_ROUTES, type LiveGrant, type LiveRoute, type LiveService } from './resources.ts';
@@ -19,6 +20,7 @@ export interface RouteWarningsOptions {
   /** Whether sidecars follow routes in a namespace, or anywhere if it is undefined. */
   hasSidecars(namespace: string | undefined): boolean;
   readonly clock: Clock;
+  readonly slices: Pick<Slices, 'run'>;
 }
 
 /** The index of routes by the Services that are their parents. */
@@ -48,7 +50,7 @@ export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler
     if (route === undefined || !options.hasSynced()) return { allowed: true };
     let problems: readonly RouteProblem[] = [];
     for (let look = 0; look < LOOKS; look += 1) {
-      problems = problemsOf(route, options);
+      problems = await problemsOf(route, options);
       if (!problems.some(mayComeSoon)) break;
       if (look < LOOKS - 1) await sleep(options.clock, LOOK_MS, signal());
     }
@@ -83,19 +85,23 @@ function changedRoute({
 /** Comes after all times. */
 const NEWEST = '9999';
 
-function problemsOf(
+async function problemsOf(
   route: LiveRoute,
-  { routes, services, grants, hasSidecars }: RouteWarningsOptions,
-): readonly RouteProblem[] {
+  { routes, services, grants, hasSidecars, slices }: RouteWarningsOptions,
+): Promise<readonly RouteProblem[]> {
   const key = keyOf(route);
   const others = new Map(
     parentsIn(route)
       .flatMap((parent) => routes.byIndex(PARENT, parent))
+      // Those of others never hold for the same clients.
+      .filter(({ metadata }) => metadata.namespace === route.metadata.namespace)
       .map((other) => [keyOf(other), other]),
   );
   others.delete(key);
   const compared = others.size > MAX_OTHERS ? [] : others.values();
-  const compilation = compileRoutes({ routes: [route, ...compared], services, grants: grants.list() });
+  const { namespace = '' } = route.metadata;
+  const steps = compileSteps({ routes: [route, ...compared], services, grants: grants.list() });
+  const compilation = await slices.run(namespace, steps);
   const attachments = compilation.routes.get(key)?.attachments ?? [];
   const ports = attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
   return [...routeProblems(compilation, key), ...withoutSidecars(route, ports, hasSidecars)];

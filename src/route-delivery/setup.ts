@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { tellRefusal } from '../kube/controller/refusals.ts';
 import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { Slices } from '../kube/util/slices.ts';
 import { configurationRead } from '../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import { askSidecar } from './ask-sidecar.ts';
@@ -53,8 +55,9 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
   const { fleet } = options;
   const served = manager.served(HTTP_ROUTES);
   const caches = new RouteCaches(manager, fleet.pods, keysFor(options.annotation), served.until);
-  setUpWarnings(manager, caches);
-  const delivery = deliveryOf(manager, options, caches);
+  const slices = new Slices(manager.clock);
+  setUpWarnings(manager, caches, slices);
+  const delivery = deliveryOf(manager, options, caches, slices);
   queueOnEvents(delivery);
   runChanges(manager, delivery);
   runControllers(delivery);
@@ -65,7 +68,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
   });
 }
 
-function setUpWarnings(manager: Manager, caches: RouteCaches): void {
+function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): void {
   const warnings = createRouteHandler({
     routes: caches.routes.lister,
     services: caches.services.lister,
@@ -73,6 +76,7 @@ function setUpWarnings(manager: Manager, caches: RouteCaches): void {
     hasSynced: () => caches.hasSynced(),
     hasSidecars: (namespace) => caches.hasSidecars(namespace),
     clock: manager.clock,
+    slices,
   });
   manager.webhook(WARNINGS, warnings);
 }
@@ -91,7 +95,12 @@ interface Delivery {
 
 type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
 
-function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteCaches): Delivery {
+function deliveryOf(
+  manager: Manager,
+  options: RouteSetupOptions,
+  caches: RouteCaches,
+  slices: Slices,
+): Delivery {
   const { leaderClient: client, clock, events } = manager;
   const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
   const work = {
@@ -100,12 +109,14 @@ function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteC
     statuses: manager.controller('route-status', STATUS_WORKERS),
   };
   const progress = new Progress();
-  const compilation = new LiveCompilation(
-    caches.routes.lister,
-    caches.services.lister,
-    caches.grants.lister,
+  const compilation = new LiveCompilation({
+    routes: caches.routes.lister,
+    services: caches.services.lister,
+    grants: caches.grants.lister,
     progress,
-  );
+    slices,
+    namespaces: () => caches.namespaces(),
+  });
   const sidecars = new Sidecars({
     client,
     pods: caches.pods.lister,
@@ -131,9 +142,9 @@ function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteC
   const status = new RouteStatus({
     client,
     routes: caches.routes.lister,
-    compiled: (key) => compilation.get().routes.get(key),
-    programmed: (key) =>
-      progress.of(key, compilation.get(), {
+    compilation: () => compilation.get(),
+    programmed: (key, compiled) =>
+      progress.of(key, compiled, {
         namespaces: () => new Set([...caches.namespaces(), ...files.obstacles.keys()]),
         has: (namespace) => caches.hasFile(namespace) || files.obstacles.has(namespace),
         tally: (namespace) => sidecars.tally(namespace),
@@ -157,8 +168,8 @@ function routeFiles(
     client,
     configMaps: caches.maps.lister,
     namespace,
-    file(of) {
-      const file = compilation.get().file(of);
+    async file(of) {
+      const file = (await compilation.get()).file(of);
       progress.wanted(of, file.version);
       return file;
     },
@@ -184,8 +195,12 @@ function routeFiles(
 
 function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
   const mark = () => changes.mark();
-  caches.services.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
-  caches.grants.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
+  // Not for labels: the cache has what routing reads.
+  const onUpdate = (before: { readonly spec?: unknown }, after: { readonly spec?: unknown }) => {
+    if (!isDeepStrictEqual(before.spec, after.spec)) changes.mark();
+  };
+  caches.services.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
+  caches.grants.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
   caches.routes.addEventHandler({
     onAdd: mark,
     onUpdate(before, route) {
@@ -227,8 +242,8 @@ function runChanges(manager: Manager, { caches, changes, compilation, sidecars, 
   const queueStatuses = () => {
     for (const route of caches.routes.lister.list()) work.statuses.queue.add(keyOf(route));
   };
-  const handle = () => {
-    compilation.forget();
+  const handle = async () => {
+    await compilation.renew();
     for (const namespace of caches.namespaces()) work.files.queue.add(namespace);
     queueStatuses();
   };

@@ -15,9 +15,12 @@ export interface AttachedPort {
 /** What became of one reference to a parent. */
 export type Attachment = { readonly reference: ParentReference } & (
   | { readonly ports: readonly AttachedPort[] }
-  /** Why there is no parent. */
-  | { readonly missing: string }
+  /** Why there is no parent, or no place for the routes of one. */
+  | { readonly missing: string; readonly reason?: 'RoutesTooLarge' }
 );
+
+/** Of one route. A Service may have thousands of ports, and a route 32 Services. */
+const MAX_PORTS = 128;
 
 /** The protocols of an application that are HTTP in plain text. */
 const HTTP_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
@@ -35,6 +38,7 @@ const HTTP_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
 
 /** What became of a route's references to Services. References to other kinds, such as Gateways, are not ours. */
 export function attach({ metadata, spec }: HTTPRoute, services: Services): readonly Attachment[] {
+  let room = MAX_PORTS;
   return (spec.parentRefs ?? [])
     .filter(({ group, kind }) => group === '' && kind === 'Service')
     .map((reference) => {
@@ -50,6 +54,11 @@ export function attach({ metadata, spec }: HTTPRoute, services: Services): reado
       }
       const ports = portsOf(service, reference);
       if (typeof ports === 'string') return { reference, missing: `Service ${key} ${ports}` };
+      if (ports.length > room) {
+        const missing = `this route would have more than ${MAX_PORTS} ports with those of Service ${key}: name one by port`;
+        return { reference, missing, reason: 'RoutesTooLarge' };
+      }
+      room -= ports.length;
       return { reference, ports: ports.map(({ port }) => ({ service: key, namespace, port, ...found })) };
     });
 }

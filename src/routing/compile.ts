@@ -1,13 +1,23 @@
-import { type Attachment, attach, locate } from './attach.ts';
+import { type AttachedPort, type Attachment, attach, locate } from './attach.ts';
 import type { RouteFault } from './findings.ts';
-import { grantsOf, type ReferenceGrant, withoutUngranted } from './grants.ts';
+import { grantsOf, type IsGranted, type ReferenceGrant, withoutUngranted } from './grants.ts';
 import type { HTTPRoute } from './http-route.ts';
 import type { Entry, Match, Target } from './model.ts';
-import type { ObjectKey, Services } from './objects.ts';
+import { keyOf, type ObjectKey, type Services } from './objects.ts';
 import { type ParsedRoute, parseRoute } from './parse.ts';
-import { type Draft, PortTable, type Reach, type RoutedPort } from './port-table.ts';
+import {
+  type Draft,
+  hostBytes,
+  type PlacedRoute,
+  PortTable,
+  type Reach,
+  ROOM,
+  type RoutedPort,
+} from './port-table.ts';
 import { inOrder } from './precedence.ts';
-import type { RouteFile } from './route-configuration.ts';
+import { regexFault } from './regex.ts';
+import { bytesOfEntries, type RouteFile } from './route-configuration.ts';
+import { heldKey, patternsOf, unread, withhold } from './shares.ts';
 
 /** All that routing depends on. The objects must not change: what is read from one is remembered. */
 export interface RoutingInput {
@@ -24,31 +34,69 @@ export interface CompiledRoute {
   readonly faults: readonly RouteFault[];
   /** The indices of the rules that answer 500 to all requests. */
   readonly refused: readonly number[];
+  /** The indices of the rules that answer 500 because no backend has a weight above 0. */
+  readonly unserved: readonly number[];
 }
 
 export interface Compilation {
   readonly routes: ReadonlyMap<ObjectKey, CompiledRoute>;
   /** The file for the sidecars of a namespace. */
   file(clientNamespace: string): RouteFile;
+  /** Writes the files for namespaces, in steps. Else they are written when they are asked for. */
+  prepare(clientNamespaces: Iterable<string>): Generator<void, void>;
   /** The ports with routes for clients in a namespace, in a fixed order. */
   ports(clientNamespace: string): readonly RoutedPort[];
   /** For which clients a route holds. */
   reach(route: ObjectKey): Reach;
 }
 
-const parsed = new WeakMap<HTTPRoute, ParsedRoute>();
+/** What a route object alone says. */
+interface Reading {
+  readonly route: ParsedRoute;
+  readonly entries: readonly Entry[];
+  readonly refused: readonly number[];
+  readonly unserved: readonly number[];
+  readonly bytes: number;
+}
 
-function parse(object: HTTPRoute): ParsedRoute {
-  const route = parsed.get(object) ?? parseRoute(object);
-  parsed.set(object, route);
-  return route;
+const readings = new WeakMap<HTTPRoute, Reading>();
+
+/** Expressions take most of the time, so there is a step for each. */
+function* read(object: HTTPRoute): Generator<void, Reading> {
+  const known = readings.get(object);
+  if (known) return known;
+  for (const pattern of patternsOf(object)) {
+    regexFault(pattern);
+    yield;
+  }
+  const route = parseRoute(object);
+  const entries = entriesOf(route);
+  const reading = {
+    route,
+    entries,
+    refused: refusedRules(route, entries),
+    unserved: unservedRules(route),
+    bytes: bytesOfEntries(entries),
+  };
+  readings.set(object, reading);
+  return reading;
 }
 
 /**
  * Compiles all routes at once. A route in the namespace of its Service holds for clients everywhere (a producer route);
  * one in another namespace holds for the clients there, in place of all producer routes of that port.
  */
-export function compileRoutes({ routes, services, grants = [] }: RoutingInput): Compilation {
+export function compileRoutes(input: RoutingInput): Compilation {
+  const steps = compileSteps(input);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same in steps of some milliseconds at most. */
+export function* compileSteps({ routes, services, grants = [] }: RoutingInput): Generator<void, Compilation> {
+  const isGranted = grantsOf(grants);
   const places = new Map<string, ReturnType<typeof locate>>();
   const place = (target: Target) => {
     const key = `${target.service}:${target.port}`;
@@ -56,22 +104,37 @@ export function compileRoutes({ routes, services, grants = [] }: RoutingInput): 
     places.set(key, found);
     return found;
   };
-  const isGranted = grantsOf(grants);
-  const compiled = new Map<ObjectKey, CompiledRoute>();
-  const drafts = new Map<string, Draft>();
+  const attached = new Map<HTTPRoute, readonly Attachment[]>();
   for (const object of routes) {
-    const attachments = attach(object, services);
-    const route = isProducer(object, attachments)
-      ? withoutUngranted(parse(object), isGranted)
-      : parse(object);
-    const entries = entriesOf(route);
-    compiled.set(route.key, {
+    attached.set(object, attach(object, services));
+    yield;
+  }
+  const skipped = unread(
+    [...attached].filter(([, { length }]) => length > 0).map(([object, list]) => [object, portsOf(list)]),
+  );
+  const found = new Map<HTTPRoute, Reading>();
+  const drafts = new Map<string, Draft>();
+  for (const [object, attachments] of attached) {
+    // Routes of Gateways alone are not read.
+    if (attachments.length > 0 && !skipped.has(object)) {
+      const reading = yield* read(object);
+      found.set(object, isProducer(object, attachments) ? permitted(reading, isGranted) : reading);
+    }
+    addRoute(drafts, object, found.get(object), skipped.get(object), attachments);
+    yield;
+  }
+  const why = withhold(drafts, ROOM, hostBytes);
+  const compiled = new Map<ObjectKey, CompiledRoute>();
+  for (const [object, attachments] of attached) {
+    const reading = found.get(object);
+    compiled.set(keyOf(object), {
       object,
-      attachments,
-      faults: [...route.faults, ...backendFaults(route, place)],
-      refused: refusedRules(route, entries),
+      attachments: attachments.map((each) => withWithheld(each, object, skipped.get(object), why)),
+      faults: reading ? [...reading.route.faults, ...backendFaults(reading.route, place)] : [],
+      refused: reading?.refused ?? [],
+      unserved: reading?.unserved ?? [],
     });
-    addEntries(drafts, route, entries, attachments);
+    yield;
   }
   const ports = new PortTable(drafts, (target) => {
     const found = place(target);
@@ -80,38 +143,74 @@ export function compileRoutes({ routes, services, grants = [] }: RoutingInput): 
   return {
     routes: compiled,
     file: (clientNamespace) => ports.file(clientNamespace),
+    prepare: (clientNamespaces) => ports.prepare(clientNamespaces),
     ports: (clientNamespace) => ports.of(clientNamespace),
     reach: (route) => ports.reach(route),
   };
 }
 
-/** Whether a route holds for clients of other namespaces. */
-function isProducer({ metadata }: HTTPRoute, attachments: readonly Attachment[]): boolean {
-  return attachments.some(
-    (each) => 'ports' in each && each.ports.some(({ namespace }) => namespace === metadata.namespace),
-  );
+/** A reading without what no ReferenceGrant lets it name. It takes no more bytes for that. */
+function permitted(reading: Reading, isGranted: IsGranted): Reading {
+  const route = withoutUngranted(reading.route, isGranted);
+  if (route === reading.route) return reading;
+  const entries = entriesOf(route);
+  return { ...reading, route, entries, refused: refusedRules(route, entries) };
 }
 
-function addEntries(
+/** Whether a route holds for clients of other namespaces. */
+function isProducer({ metadata }: HTTPRoute, attachments: readonly Attachment[]): boolean {
+  return portsOf(attachments).some(({ namespace }) => namespace === metadata.namespace);
+}
+
+function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
+  return attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
+}
+
+const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;
+
+/** An attachment to a port whose routes are left out is none. */
+function withWithheld(
+  attachment: Attachment,
+  { metadata: { namespace = '' } }: HTTPRoute,
+  skipped: string | undefined,
+  why: ReadonlyMap<string, string>,
+): Attachment {
+  if ('missing' in attachment) return attachment;
+  const held = attachment.ports.map((port) => why.get(heldKey(draftKey(port), namespace)));
+  const missing = skipped ?? held.find((text) => text !== undefined);
+  return missing === undefined
+    ? attachment
+    : { reference: attachment.reference, missing, reason: 'RoutesTooLarge' };
+}
+
+function addRoute(
   drafts: Map<string, Draft>,
-  route: ParsedRoute,
-  entries: readonly Entry[],
+  object: HTTPRoute,
+  reading: Reading | undefined,
+  unread: string | undefined,
   attachments: readonly Attachment[],
 ): void {
-  const namespace = route.object.metadata.namespace ?? '';
+  const namespace = object.metadata.namespace ?? '';
+  const placed: PlacedRoute = {
+    key: keyOf(object),
+    entries: reading?.entries ?? [],
+    bytes: reading?.bytes ?? 0,
+    ...(unread !== undefined && { unread }),
+  };
+  if (placed.entries.length === 0 && unread === undefined) return;
   // Several references may name one port.
   const seen = new Set<string>();
-  for (const port of attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []))) {
-    const key = `${port.service}:${port.port}`;
+  for (const port of portsOf(attachments)) {
+    const key = draftKey(port);
     if (seen.has(key)) continue;
     seen.add(key);
     const draft: Draft = drafts.get(key) ?? { port, producers: [], consumers: new Map() };
     drafts.set(key, draft);
-    if (namespace === port.namespace) draft.producers.push(...entries);
+    if (namespace === port.namespace) draft.producers.push(placed);
     else {
       const own = draft.consumers.get(namespace) ?? [];
       draft.consumers.set(namespace, own);
-      own.push(...entries);
+      own.push(placed);
     }
   }
 }
@@ -119,6 +218,13 @@ function addEntries(
 function refusedRules({ rules }: ParsedRoute, entries: readonly Entry[]): readonly number[] {
   const answered = new Set(entries.flatMap(({ rule, action }) => (action.kind === 'error' ? [] : rule)));
   return rules.flatMap((_, index) => (answered.has(index) ? [] : index));
+}
+
+/** The rules that answer 500 because no backend has a weight above 0. */
+function unservedRules({ rules }: ParsedRoute): readonly number[] {
+  return rules.flatMap(({ action }, rule) =>
+    action.kind === 'forward' && action.backends.every(({ weight }) => weight === 0) ? rule : [],
+  );
 }
 
 /** An entry in the place that it was meant to have. */

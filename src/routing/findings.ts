@@ -1,5 +1,4 @@
 import { formatPath, type Path } from '../json/path.ts';
-import { regexCost, regexFault } from './regex.ts';
 
 /** The reasons for which part of a route is invalid, by the condition that says so. */
 export const FAULT_REASONS = {
@@ -21,21 +20,9 @@ export interface RouteFault {
   readonly message: string;
 }
 
-/** What the regular expressions of one route may cost in all: half a second of CPU, if they are as bad as they can be. */
-const MAX_REGEX_COST = 20_000;
-
 /** Collects what is wrong. */
 export class Findings {
   readonly faults: RouteFault[] = [];
-  #regexCost = 0;
-
-  /** Says why a regular expression cannot be used; undefined if it can. */
-  regexFault(pattern: string): string | undefined {
-    this.#regexCost += regexCost(pattern);
-    return this.#regexCost > MAX_REGEX_COST
-      ? 'is too large, together with those before it in this route'
-      : regexFault(pattern);
-  }
 
   /** Adds a fault, and returns undefined: the part does not exist. */
   add(reason: FaultReason, path: Path, message: string): undefined {

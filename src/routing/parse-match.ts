@@ -3,6 +3,7 @@ import type { Path } from '../json/path.ts';
 import type { Findings } from './findings.ts';
 import type { HTTPHeaderMatch, HTTPQueryParamMatch, HTTPRouteMatch } from './http-route.ts';
 import type { Match, PathMatch, ValueMatch } from './model.ts';
+import { regexFault } from './regex.ts';
 
 /** How much of a value a message shows. */
 const SHOWN = 64;
@@ -56,7 +57,7 @@ function parsePath(given: HTTPRouteMatch['path'], at: Path, findings: Findings):
   if (findings.unknownFields(given, at, ['type', 'value'])) return undefined;
   const { type = 'PathPrefix', value = '/' } = given;
   if (type === 'RegularExpression') {
-    const fault = findings.regexFault(value);
+    const fault = regexFault(value);
     if (fault === undefined) return { type, value };
     return findings.add(
       'UnsupportedValue',
@@ -114,7 +115,7 @@ function valueMatch(
   if (!TOKEN.test(name)) {
     return findings.add('UnsupportedValue', [...at, 'name'], `${shown(name)} is not a name`);
   }
-  const fault = type === 'RegularExpression' ? findings.regexFault(value) : undefined;
+  const fault = type === 'RegularExpression' ? regexFault(value) : undefined;
   if (fault === undefined) return { name: canonical(name), value, isRegex: type === 'RegularExpression' };
   return findings.add(
     'UnsupportedValue',

@@ -1,9 +1,10 @@
 import { type AttachedPort, socket } from './attach.ts';
-import { leftOut, MAX_BYTES } from './left-out.ts';
+import { leftOut, MAX_BYTES, type Part } from './left-out.ts';
 import type { Entry } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { inOrder } from './precedence.ts';
 import {
+  emptyHostBytes,
   type HostList,
   type HostText,
   hostList,
@@ -14,14 +15,30 @@ import {
   routeFile,
 } from './route-configuration.ts';
 
-const FRAME_BYTES = routeFile(hostList([])).bytes;
+/** What a file has for hosts. */
+export const ROOM = MAX_BYTES - routeFile(hostList([])).bytes;
 
-/** The entries for one port, in no order, by the clients that they hold for. */
+/** A route in the place of a draft. */
+export interface PlacedRoute {
+  readonly key: ObjectKey;
+  readonly entries: readonly Entry[];
+  /** What its entries take at most. */
+  readonly bytes: number;
+  /** Why it is not read: set if it is not. */
+  readonly unread?: string;
+}
+
+/** The routes for one port, in no order, by the clients that they hold for. */
 export interface Draft {
   readonly port: AttachedPort;
-  readonly producers: Entry[];
+  readonly producers: PlacedRoute[];
   /** By client namespace. */
-  readonly consumers: Map<string, Entry[]>;
+  readonly consumers: Map<string, PlacedRoute[]>;
+}
+
+/** At most what the host of a port takes. Nothing is written for that. */
+export function hostBytes(port: AttachedPort, routes: readonly PlacedRoute[]): number {
+  return routes.reduce((sum, { bytes }) => sum + bytes, emptyHostBytes(port));
 }
 
 /** A port with the routes that hold for clients in one namespace. */
@@ -42,20 +59,18 @@ export interface Reach {
 
 const NOWHERE: Reach = { isEverywhere: false, namespaces: new Set() };
 
-/** A host, and the namespace whose routes it has. */
-type PlacedHost = HostText & { readonly namespace: string };
-
 /** The ports with routes, and their texts. A text is written once for all namespaces in which it is the same. */
 export class PortTable {
   readonly #drafts: readonly Draft[];
   readonly #locate: Locate;
   /** By namespace whose file is not that of all others, the ports that differ in it. */
   readonly #own = new Map<string, (readonly [index: number, draft: Draft])[]>();
-  readonly #ports = new Map<readonly Entry[], RoutedPort>();
-  readonly #hosts = new Map<RoutedPort, PlacedHost>();
+  readonly #ports = new Map<readonly PlacedRoute[], RoutedPort>();
+  readonly #hosts = new Map<RoutedPort, HostText>();
   readonly #files = new Map<string | undefined, RouteFile>();
-  /** The hosts for clients in a namespace without routes of its own. */
-  #common: HostList<PlacedHost> | undefined;
+  /** What clients in a namespace without routes of its own have: the sizes, and the texts. */
+  #parts: readonly (Part | undefined)[] | undefined;
+  #common: HostList | undefined;
   #reaches: ReadonlyMap<ObjectKey, Reach> | undefined;
 
   constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
@@ -80,18 +95,18 @@ export class PortTable {
   /** Undefined if no routes of the port hold for clients in the namespace. */
   #port({ port, producers, consumers }: Draft, clientNamespace: string): RoutedPort | undefined {
     const own = consumers.get(clientNamespace);
-    const entries = own ?? producers;
-    if (entries.length === 0) return undefined;
-    const known = this.#ports.get(entries);
+    const routes = own ?? producers;
+    if (routes.length === 0) return undefined;
+    const known = this.#ports.get(routes);
     const routed = known ?? {
       ...port,
       isConsumer: own !== undefined,
       get consumers() {
         return [...consumers.keys()].sort();
       },
-      entries: inOrder(entries),
+      entries: inOrder(routes.flatMap(({ entries }) => entries)),
     };
-    this.#ports.set(entries, routed);
+    this.#ports.set(routes, routed);
     return routed;
   }
 
@@ -105,51 +120,94 @@ export class PortTable {
     return file.leftOut.has(clientNamespace) ? this.#file(clientNamespace) : file;
   }
 
+  /** Writes the files of namespaces, a host in each step. */
+  *prepare(clientNamespaces: Iterable<string>): Generator<void, void> {
+    for (const own of new Set(
+      [...clientNamespaces].map((each) => (this.#own.has(each) ? each : undefined)),
+    )) {
+      const out = this.#leftOut(own);
+      const differing = new Map(this.#own.get(own ?? ''));
+      for (const [index, draft] of this.#drafts.entries()) {
+        if (own !== undefined && out.size === 0 && !differing.has(index)) continue;
+        if (this.#isIn(draft, own ?? '', out) && this.#host(draft, own ?? '')) yield;
+      }
+      this.#file(own);
+      yield;
+    }
+  }
+
   /** The file for a namespace, or for all that have no routes of their own. */
   #file(own: string | undefined): RouteFile {
     const known = this.#files.get(own);
     if (known) return known;
-    this.#common ??= hostList(this.#drafts.map((draft) => this.#host(draft, '')));
-    const differing = own === undefined ? [] : (this.#own.get(own) ?? []);
-    const list = replaceHosts(
-      this.#common,
-      differing.map(([index, draft]) => [index, this.#host(draft, own ?? '')]),
-    );
-    const file = fileOf(list, own);
+    const out = this.#leftOut(own);
+    const file = routeFile(out.size > 0 ? this.#rest(own, out) : this.#whole(own), out);
     this.#files.set(own, file);
     return file;
   }
 
-  #host(draft: Draft, clientNamespace: string): PlacedHost | undefined {
+  /** All hosts of a file. It has those of all others but for a few. */
+  #whole(own: string | undefined): HostList {
+    this.#common ??= hostList(this.#drafts.map((draft) => this.#host(draft, '')));
+    const differing = own === undefined ? [] : (this.#own.get(own) ?? []);
+    return replaceHosts(
+      this.#common,
+      differing.map(([index, draft]) => [index, this.#host(draft, own ?? '')]),
+    );
+  }
+
+  /** The hosts of a file that not all have a place in: of the others, no text is written. */
+  #rest(own: string | undefined, out: RouteFile['leftOut']): HostList {
+    const drafts = this.#drafts.filter((draft) => this.#isIn(draft, own ?? '', out));
+    return hostList(drafts.map((draft) => this.#host(draft, own ?? '')));
+  }
+
+  #isIn(draft: Draft, clientNamespace: string, out: RouteFile['leftOut']): boolean {
+    return !out.has(draft.consumers.has(clientNamespace) ? clientNamespace : draft.port.namespace);
+  }
+
+  /** The namespaces that have no place in a file. */
+  #leftOut(own: string | undefined): RouteFile['leftOut'] {
+    this.#parts ??= this.#drafts.map((draft) => partOf(draft, ''));
+    const parts = [...this.#parts];
+    for (const [index, draft] of own === undefined ? [] : (this.#own.get(own) ?? [])) {
+      parts[index] = partOf(draft, own ?? '');
+    }
+    return leftOut(
+      parts.filter((part) => part !== undefined),
+      own,
+      ROOM,
+    );
+  }
+
+  #host(draft: Draft, clientNamespace: string): HostText | undefined {
     const port = this.#port(draft, clientNamespace);
     if (!port) return undefined;
-    const namespace = port.isConsumer ? clientNamespace : port.namespace;
-    const host = this.#hosts.get(port) ?? { ...portHost(port, port.entries, this.#locate), namespace };
+    const host = this.#hosts.get(port) ?? portHost(port, port.entries, this.#locate);
     this.#hosts.set(port, host);
     return host;
   }
 }
 
-function fileOf(list: HostList<PlacedHost>, own: string | undefined): RouteFile {
-  const room = MAX_BYTES - FRAME_BYTES;
-  if (list.bytes <= room) return routeFile(list);
-  const hosts = list.hosts.filter((host) => host !== undefined);
-  const out = leftOut(hosts, own, room);
-  return routeFile(hostList(hosts.filter(({ namespace }) => !out.has(namespace))), out);
+function partOf({ port, producers, consumers }: Draft, clientNamespace: string): Part | undefined {
+  const own = consumers.get(clientNamespace);
+  const routes = own ?? producers;
+  const namespace = own ? clientNamespace : port.namespace;
+  return routes.length > 0 ? { namespace, bytes: hostBytes(port, routes) } : undefined;
 }
 
 function reachesOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, Reach> {
   const reaches = new Map<ObjectKey, Reach>();
-  const add = (entries: readonly Entry[], reach: Reach) => {
-    for (const route of new Set(entries.map((entry) => entry.route))) {
-      const known = reaches.get(route);
-      reaches.set(route, known ? union(known, reach) : reach);
+  const add = (routes: readonly PlacedRoute[], reach: Reach) => {
+    for (const { key } of routes) {
+      const known = reaches.get(key);
+      reaches.set(key, known ? union(known, reach) : reach);
     }
   };
   for (const { producers, consumers } of drafts) {
     add(producers, { isEverywhere: true, namespaces: new Set(consumers.keys()) });
-    for (const [namespace, entries] of consumers) {
-      add(entries, { isEverywhere: false, namespaces: new Set([namespace]) });
+    for (const [namespace, routes] of consumers) {
+      add(routes, { isEverywhere: false, namespaces: new Set([namespace]) });
     }
   }
   return reaches;

@@ -7,6 +7,7 @@ import type { Entry } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import type { RoutedPort } from './port-table.ts';
 import { entryName } from './route-configuration.ts';
+import { unservedText } from './status.ts';
 
 /** What keeps a route from doing what it says. */
 export interface RouteProblem {
@@ -18,7 +19,8 @@ export interface RouteProblem {
     | 'RuleNeverMatches'
     | 'NoBackend'
     | 'HostnamesIgnored'
-    | 'NoSidecar';
+    | 'NoSidecar'
+    | 'RoutesTooLarge';
   readonly message: string;
 }
 
@@ -31,7 +33,7 @@ export const NO_SIDECAR: RouteProblem = {
 export function routeProblems(compilation: Compilation, key: ObjectKey): readonly RouteProblem[] {
   const route = compilation.routes.get(key);
   if (route === undefined) return [];
-  const { object, attachments, faults } = route;
+  const { object, attachments, faults, unserved } = route;
   if (attachments.length === 0) {
     const message = 'sidecars ignore this route: no parentRef has group "" and kind Service';
     return [{ reason: 'NoServiceParent', message }];
@@ -40,10 +42,13 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
   const problems = [
     ...attachments.flatMap((attachment): readonly RouteProblem[] =>
       'missing' in attachment
-        ? [{ reason: 'NoMatchingParent', message: attachment.missing }]
+        ? [{ reason: attachment.reason ?? 'NoMatchingParent', message: attachment.missing }]
         : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
     ),
     ...faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
+    ...(attachments.some((attachment) => 'ports' in attachment) ? unserved : []).map(
+      (rule): RouteProblem => ({ reason: 'NoBackend', message: unservedText(rule) }),
+    ),
     ...unusedHostnames(object),
   ];
   // Several ports have the same ones.
@@ -64,7 +69,7 @@ function portProblems(
   routed: readonly RoutedPort[],
 ): readonly RouteProblem[] {
   const found = findPort(routed, port);
-  if (found) return [...unreachable(key, found), ...withoutBackend(key, found)];
+  if (found) return unreachable(key, found);
   return [{ reason: 'AddressTaken', message: `another Service has the addresses of ${portText(port)}` }];
 }
 
@@ -78,16 +83,6 @@ function unreachable(key: ObjectKey, { entries }: RoutedPort): readonly RoutePro
     if (earlier === undefined || entry.route !== key) return [];
     const message = `rules[${entry.rule}] gets no request with ${text}: ${entryName(earlier)} has the same match and comes first`;
     return [{ reason: 'RuleNeverMatches', message }];
-  });
-}
-
-/** The rules that answer 500, because no backend has a share. */
-function withoutBackend(key: ObjectKey, { entries }: RoutedPort): readonly RouteProblem[] {
-  return entries.flatMap(({ route, rule, action }) => {
-    if (route !== key || action.kind !== 'forward' || action.backends.some(({ weight }) => weight > 0))
-      return [];
-    const message = `rules[${rule}]: no backend has a weight above 0, so requests get 500`;
-    return [{ reason: 'NoBackend', message }];
   });
 }
 

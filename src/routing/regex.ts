@@ -1,62 +1,130 @@
 import { RE2JS } from 're2js';
 
-/** Envoy’s own RE2 has memory for more, even if each instruction is a set of characters. */
-const MAX_PROGRAM = 1000;
-/** A pattern is compiled only up to this cost: 4,000 characters may otherwise take seconds of CPU. */
-const MAX_COST = 5000;
-/** Of a class such as \pL, compared with a plain character. */
-const CLASS_COST = 20;
+/** Of one expression: `a{990}` and `.{990}` are below it. Envoy’s own RE2 has memory for more. */
+export const MAX_STEPS = 2000;
+/** What RE2 has beside the steps of the pattern itself. */
+const FRAME_STEPS = 6;
+/** Of a class such as \pL, and of one such as \w, where that has not its length for it. Envoy matches bytes, so they are few. */
+const CATEGORY_STEPS = 16;
+const PERL_STEPS = 5;
+/** Of *, + and ?, at most. */
+const LOOP_STEPS = 3;
+/** How often a repetition of repetitions may repeat, in RE2. */
+const MAX_REPEATS = 1000;
 /** What newer versions of Unicode added is not in every RE2. */
 const CATEGORIES = /^(?:C[cfos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?)$/;
+const CATEGORY = /\\[pP](?:\{\^?([^}]*)\}|([^{]))/g;
+/** A quotation, flags, an escape, a class (or what has no end of one), a repetition, a character. */
+const TOKENS =
+  /\\Q[\s\S]*?(?:\\E|$)|\(\?[a-zA-Z-]+\)|\\[pP](?:\{[^}]*\}|[^{])|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*\]|\[[\s\S]*|\{(\d+)(,?)(\d*)\}|[\s\S]/g;
+/** Faults by pattern: a changed status gives a route a new identity, but no new patterns. */
+const known = new Map<string, string | undefined>();
+const MAX_KNOWN = 2000;
 
-/** Says why Envoy would refuse a regular expression; undefined if it would not. */
+/** Says why Envoy would refuse a regular expression, or take too long for it; undefined if neither. */
 export function regexFault(pattern: string): string | undefined {
+  if (pattern.length > MAX_STEPS) return TOO_LARGE;
+  if (known.has(pattern)) return known.get(pattern);
+  if (known.size >= MAX_KNOWN) known.clear();
+  const fault = findFault(pattern);
+  known.set(pattern, fault);
+  return fault;
+}
+
+const TOO_LARGE = `is too large: its program may have ${MAX_STEPS} steps. Make it shorter, or its repetitions smaller`;
+
+function findFault(pattern: string): string | undefined {
   if (pattern === '') return 'is empty';
-  if (regexCost(pattern) > MAX_COST) return 'is too large: make it shorter, or its repetitions smaller';
-  const plain = pattern.replaceAll('\\\\', '');
-  if (/\\x\{0*[1-9a-fA-F][0-9a-fA-F]{2,}\}|\\[4-7][0-7]{2}/.test(plain)) return 'has a character above \\xff';
-  for (const [, name = ''] of plain.matchAll(/\\[pP]\{\^?([^}]*)\}/g)) {
+  const { steps, repeats, plain } = measure(pattern);
+  if (repeats > MAX_REPEATS)
+    return `is invalid: its repetitions together repeat more than ${MAX_REPEATS} times`;
+  if (steps > MAX_STEPS) return TOO_LARGE;
+  const escapes = pattern.replaceAll('\\\\', '').replace(/\\Q[\s\S]*?(?:\\E|$)/g, '');
+  if (/\\x\{0*[1-9a-fA-F][0-9a-fA-F]{2,}\}|\\[4-7][0-7]{2}/.test(escapes))
+    return 'has a character above \\xff';
+  for (const [, long, short = ''] of escapes.matchAll(CATEGORY)) {
+    const name = long ?? short;
     if (!CATEGORIES.test(name)) return `names the class ${name}, which is not a general category such as Lu`;
   }
   try {
-    const size = compile(pattern).programSize();
-    return size > MAX_PROGRAM
-      ? `is too large: its program has ${size} steps, of at most ${MAX_PROGRAM}`
-      : undefined;
+    compile(plain);
+    return undefined;
   } catch (err) {
     return `is invalid: ${String(err instanceof Error ? err.message : err).replace('error parsing regexp: ', '')}`;
   }
 }
 
-/**
- * About how much work it is to compile a pattern: its length, with each repetition written out. Linear in the length of
- * the pattern, which need not be valid.
- */
-export function regexCost(pattern: string): number {
-  if (pattern.length > MAX_COST) return pattern.length;
-  const parts = pattern.matchAll(/\\[pP]|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(,?)(\d*)\}|[\s\S]/g);
-  const groups: number[] = [];
-  let [total, atom] = [0, 0];
-  const add = (cost: number) => {
-    total += cost;
+/** At least the size of the program that Envoy’s RE2 makes of a pattern. Linear in its length; it need not be valid. */
+export function regexSteps(pattern: string): number {
+  return pattern.length > MAX_STEPS ? pattern.length : measure(pattern).steps;
+}
+
+interface Measure {
+  readonly steps: number;
+  /** The largest product of nested repetitions. */
+  readonly repeats: number;
+  /** As valid as the pattern, but no repetition repeats and no class is a category: so it takes little time to compile. */
+  readonly plain: string;
+}
+
+function measure(pattern: string): Measure {
+  const groups: { readonly steps: number; readonly repeats: number }[] = [];
+  let [steps, atom, repeats, atomRepeats, most] = [0, 0, 1, 1, 1];
+  let plain = '';
+  const add = (cost: number, repeated = 1) => {
+    steps += cost;
     atom = cost;
+    atomRepeats = repeated;
+    repeats = Math.max(repeats, repeated);
+    most = Math.max(most, repeated);
   };
-  for (const [part, from, , to] of parts) {
-    if (part === '(') {
-      groups.push(total);
-      total = 0;
-    } else if (part === ')') {
-      const inside = total;
-      total = groups.pop() ?? 0;
-      add(inside + 1);
-    } else if (from !== undefined) {
-      const more = atom * (Math.max(Number(to || from), 1) - 1);
-      total += more;
+  // Each range may have another case.
+  const caseFactor = /\(\?[a-zA-Z]*i/.test(pattern) ? 2 : 1;
+  for (const [token, from, comma, to] of pattern.matchAll(TOKENS)) {
+    if (from !== undefined) {
+      const count = Math.max(Number(to || from), 1);
+      const optional = to ? Math.max(Number(to) - Number(from), 0) : comma ? LOOP_STEPS : 0;
+      const more = atom * (count - 1) + optional;
+      steps += more;
       atom += more;
-    } else if (/^\\[pP]/.test(part)) add(CLASS_COST);
-    else add(part.length + CLASS_COST * (part.split(/\\[pP]/).length - 1));
+      atomRepeats *= count;
+      repeats = Math.max(repeats, atomRepeats);
+      most = Math.max(most, atomRepeats);
+      plain += count > MAX_REPEATS || (to && Number(to) < Number(from)) ? token : '{1}';
+      continue;
+    }
+    plain += token.startsWith('\\Q')
+      ? token
+      : token.replace(CATEGORY, (text, long, short) => (CATEGORIES.test(long ?? short) ? '\\w' : text));
+    // A repetition after one of these is of what comes before it.
+    if (/^(?:\(\?.|\\Q\\E$)/.test(token)) continue;
+    if (token === '(') {
+      groups.push({ steps, repeats });
+      [steps, repeats] = [0, 1];
+    } else if (token === ')') {
+      const [inside, repeated] = [steps + 2, repeats];
+      const before = groups.pop();
+      [steps, repeats] = [before?.steps ?? 0, before?.repeats ?? 1];
+      add(inside, repeated);
+    } else if (/^[*+?|]$/.test(token)) {
+      steps += LOOP_STEPS;
+      atom += LOOP_STEPS;
+    } else if (token === '.') add(2);
+    else add(token.startsWith('\\Q') ? token.length : sizeOf(token) * caseFactor);
   }
-  return groups.reduce((sum, each) => sum + each, total);
+  const all = groups.reduce((sum, each) => sum + each.steps, steps) + FRAME_STEPS;
+  return { steps: all, repeats: most, plain };
+}
+
+/** Of a class or a character. */
+function sizeOf(token: string): number {
+  if (!/^[[\\]/.test(token)) return 1;
+  const escapes = [...token.matchAll(/\\([\s\S])/g)].map(([, letter = '']) => letter);
+  const more = escapes.reduce(
+    (sum, letter) => sum + (/[pP]/.test(letter) ? CATEGORY_STEPS : /[dswDSW]/.test(letter) ? PERL_STEPS : 0),
+    0,
+  );
+  return token.startsWith('[') ? token.length + more : Math.max(more, 1);
 }
 
 /** Whether a valid regular expression matches the whole text, as Envoy does it. */

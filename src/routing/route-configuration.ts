@@ -11,7 +11,9 @@ import {
   routesFile,
 } from '../sidecar/envoy/routed.ts';
 import { type AttachedPort, socket } from './attach.ts';
+import { STEP_BYTES } from './left-out.ts';
 import type {
+  Action,
   Backend,
   Broken,
   Entry,
@@ -24,6 +26,7 @@ import type {
   Target,
   ValueMatch,
 } from './model.ts';
+import { regexSteps } from './regex.ts';
 
 /** A file that Envoy reads its routes from. */
 export interface RouteFile {
@@ -124,17 +127,75 @@ export function routeFile(
 
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */
 export function portHost(port: AttachedPort, entries: readonly Entry[], locate: Locate): HostText {
-  const domains = port.addresses.map((address) => socket(address, port.port));
-  const routes = entries.map((entry) => routeOf(entry, port.port, locate));
-  // The retry policy is here, and not in each route, because the file has a maximum size.
-  const host = { name: `${port.service}:${port.port}`, domains, routes, retry_policy: PATIENCE };
-  const text = JSON.stringify(host);
+  const text = JSON.stringify(
+    hostOf(
+      port,
+      entries.map((entry) => routeOf(entry, port.port, locate)),
+    ),
+  );
   return {
     text,
     escaped: escapedText(text),
     hash: hash(text),
     bytes: Buffer.byteLength(text) + SEPARATOR_BYTES,
   };
+}
+
+function hostOf(port: AttachedPort, routes: readonly JsonObject[]): JsonObject {
+  const domains = port.addresses.map((address) => socket(address, port.port));
+  // The retry policy is here, and not in each route, because the file has a maximum size.
+  return { name: `${port.service}:${port.port}`, domains, routes, retry_policy: PATIENCE };
+}
+
+/** What the host of a port takes without entries. */
+export function emptyHostBytes(port: AttachedPort): number {
+  return bytesOf(hostOf(port, [])) + SEPARATOR_BYTES;
+}
+
+const LONGEST_PORT = 65535;
+/** No address is longer. */
+const LONGEST = socket('ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', LONGEST_PORT);
+const ANY: Match = { path: { type: 'PathPrefix', value: '' }, headers: [], queryParams: [] };
+const REFUSED: Action = { kind: 'error' };
+/** Of the pattern of a rewrite, beside a prefix in it. */
+const REWRITE_STEPS = 20;
+
+/**
+ * At most what entries take in the host of any port; a step of a regular expression counts as {@link STEP_BYTES}. A file
+ * has all of a rule for each of its matches: here it is written once.
+ */
+export function bytesOfEntries(entries: readonly Entry[]): number {
+  const actions = new Map<Action, number>();
+  return entries.reduce((sum, entry) => {
+    const known = actions.get(entry.action) ?? actionBytes(entry);
+    actions.set(entry.action, known);
+    const { path, headers, queryParams } = entry.match;
+    const patterns = [
+      ...(path.type === 'RegularExpression' ? [path.value] : []),
+      ...[...headers, ...queryParams].flatMap(({ isRegex, value }) => (isRegex ? value : [])),
+    ];
+    const steps = patterns.reduce((all, pattern) => all + regexSteps(pattern), 0);
+    return sum + known + bytesOf(matchOf(entry.match)) + STEP_BYTES * steps;
+  }, 0);
+}
+
+/** What an entry takes beside its match. */
+function actionBytes(entry: Entry): number {
+  // Whether a backend has an address is not known yet.
+  const [written, refused] = [entry.action, REFUSED].map((action) =>
+    bytesOf(routeOf({ ...entry, match: ANY, action }, LONGEST_PORT, () => LONGEST)),
+  );
+  const { path } = entry.action.kind === 'forward' ? entry.action : {};
+  const steps = path === undefined ? 0 : REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
+  // And what an entry that refuses has from its rule; and a comma.
+  const { modifiers } = entry.action.kind === 'error' ? {} : entry.action;
+  const more = modifiers ? bytesOf(modifiersOf(modifiers)) : 0;
+  const match = bytesOf(matchOf(ANY));
+  return Math.max(written ?? 0, (refused ?? 0) + more) - match + 1 + STEP_BYTES * steps;
+}
+
+function bytesOf(value: JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function escapedText(text: string): string {

@@ -10,8 +10,9 @@ export const CONTROLLER_NAME = 'initializer.kubernetes.io/envoy-routes';
 /** The condition that says how many sidecars have the routes. */
 export const PROGRAMMED = 'initializer.kubernetes.io/Programmed';
 
-/** The longest message, in UTF-16 units: the CRD allows 32,768. */
+/** The longest message, in UTF-16 units, and of all parents: each may say the same. The CRD allows 32,768. */
 const MAX_MESSAGE = 2000;
+const MAX_MESSAGES = 8000;
 
 /** The CRD allows no more entries. Those of others come first. */
 const MAX_PARENTS = 32;
@@ -44,7 +45,7 @@ export function parentsOf(route: CompiledRoute, programmed?: Programmed): readon
 }
 
 function conditionsOf(
-  { object, faults, refused }: CompiledRoute,
+  { object, attachments, faults, refused, unserved }: CompiledRoute,
   attachment: Attachment,
   programmed: Programmed | undefined,
 ): readonly Condition[] {
@@ -53,7 +54,7 @@ function conditionsOf(
     type,
     status: isTrue ? 'True' : 'False',
     reason,
-    message: clip(message, MAX_MESSAGE),
+    message: clip(message, Math.min(MAX_MESSAGE, Math.ceil(MAX_MESSAGES / attachments.length))),
     ...(generation !== undefined && { observedGeneration: generation }),
   });
   const isAbout = (type: string) => (fault: RouteFault) => FAULT_REASONS[fault.reason] === type;
@@ -62,10 +63,15 @@ function conditionsOf(
   const isRefused = refusals.length > 0 && refused.length === rules;
   const accepted =
     'missing' in attachment
-      ? condition('Accepted', false, 'NoMatchingParent', attachment.missing)
+      ? condition('Accepted', false, attachment.reason ?? 'NoMatchingParent', attachment.missing)
       : isRefused
         ? condition('Accepted', false, refusals[0]?.reason ?? '', `All rules return 500: ${listed(refusals)}`)
-        : condition('Accepted', true, 'Accepted', portsOf(attachment.ports));
+        : condition(
+            'Accepted',
+            true,
+            'Accepted',
+            [portsOf(attachment.ports), ...unserved.map(unservedText)].join('; '),
+          );
   const [first] = references;
   return [
     accepted,
@@ -93,6 +99,11 @@ function listed(faults: readonly RouteFault[]): string {
   return faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
 }
 
+/** Of a rule that is valid and yet answers 500. */
+export function unservedText(rule: number): string {
+  return `rules[${rule}]: no backend has a weight above 0, so requests get 500`;
+}
+
 function portsOf(ports: readonly { readonly service: string; readonly port: number }[]): string {
   const [first] = ports;
   return `Applies to Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
@@ -109,16 +120,17 @@ export function nextParents(
 ): readonly RouteParentStatus[] | undefined {
   const before = current ?? [];
   const isOurs = ({ controllerName }: RouteParentStatus) => controllerName === CONTROLLER_NAME;
+  const written = new Map(before.filter(isOurs).map((each) => [referenceText(each.parentRef), each]));
   const ours = wanted.map((parent) => {
-    const known = before.find((each) => isOurs(each) && sameReference(each.parentRef, parent.parentRef));
+    const known = written.get(referenceText(parent.parentRef));
     return { ...parent, conditions: parent.conditions.map((each) => dated(each, known, now)) };
   });
   const next = [...before.filter((each) => !isOurs(each)), ...ours].slice(0, MAX_PARENTS);
   return sameJson(asJson(before), asJson(next)) ? undefined : next;
 }
 
-function sameReference(a: ParentReference, b: ParentReference): boolean {
-  return sameJson(asJson(a), asJson(b));
+function referenceText({ group, kind, namespace, name, sectionName, port }: ParentReference): string {
+  return JSON.stringify([group, kind, namespace, name, sectionName, port]);
 }
 
 function asJson(value: unknown): JsonValue {

@@ -25,9 +25,9 @@ export async function routeBench({ runs }: BenchSettings): Promise<readonly Meas
     const { file } = compileRoutes({ routes, services });
     return namespaces.flatMap((namespace) => {
       const wanted = file(namespace);
-      const { version, bytes = 0 } = found.get(namespace) ?? {};
+      const { version } = found.get(namespace) ?? {};
       const metadata = { name: 'envoy-routes', namespace, labels: { [ROUTES_LABEL]: 'envoy-initializer' } };
-      const map = { metadata, version, bytes, isImmutable: false };
+      const map = { metadata, version, isImmutable: false };
       const isChanged = planFile({ file: wanted, found: map, isNeeded: true }) === 'update';
       return isChanged ? [[namespace, wanted] as const] : [];
     });

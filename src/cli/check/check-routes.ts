@@ -14,7 +14,7 @@ import {
 } from '../../route-delivery/resources.ts';
 import { type Compilation, compileRoutes } from '../../routing/compile.ts';
 import { explainRequest, type Request } from '../../routing/explain.ts';
-import { leftOutText, MAX_BYTES } from '../../routing/left-out.ts';
+import { leftOutText } from '../../routing/left-out.ts';
 import type { Entry } from '../../routing/model.ts';
 import type { RoutedPort } from '../../routing/port-table.ts';
 import { entryName } from '../../routing/route-configuration.ts';
@@ -102,16 +102,13 @@ export async function checkRequest(
   const service = services.find((each) => isNamed(each, to.hostname, namespace));
   const port = portOf(to);
   const findings: CheckFinding[] = [];
-  const { text, bytes, leftOut } = compilation.file(namespace);
+  const { text, leftOut } = compilation.file(namespace);
   const from = service?.metadata.namespace ?? '';
   const left = leftOut.get(from);
   if (left !== undefined) {
     findings.push({ reason: 'RoutesTooLarge', message: leftOutText(from, left, namespace) });
   }
-  if (bytes > MAX_BYTES) {
-    const message = `the routes for namespace ${namespace} take ${bytes} bytes, more than ${MAX_BYTES}: sidecars may have those from before. Remove routes`;
-    findings.push({ reason: 'RoutesTooLarge', message });
-  } else if ((await liveFile(client, namespace)) !== text) {
+  if ((await liveFile(client, namespace)) !== text) {
     const why = await lastWords(client, namespace, `ConfigMap/${ROUTES_CONFIG_MAP}`);
     const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: ${why}`;
     findings.push({ reason: 'routes-behind', message });

@@ -13,10 +13,14 @@ import { ENVOY_CONFIGURATIONS } from '../../../src/sidecar/envoy/configurations.
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { times } from '../../support/growth/growing-input.ts';
 import { goldenCases } from '../../support/jest/golden-case.ts';
 import { matches, NAMESPACES, requests, routingInputs } from '../../support/routing/arbitrary-routes.ts';
 import { routeFor, routingInput, servicesOf } from '../../support/routing/routes.ts';
 import { type Asked, RoutingLab } from '../../support/routing/routing-lab.ts';
+
+const expressions = (value: string) =>
+  times(16, (index) => ({ name: `h${index}`, type: 'RegularExpression' as const, value }));
 
 describeWithEnvoy('routes in a real Envoy', (envoy) => {
   describe('that only checks them', () => {
@@ -81,6 +85,28 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
 
     afterAll(async () => {
       await lab?.stop();
+    });
+
+    test.each<[string, (index: number) => HTTPRouteRule]>([
+      [
+        'small expressions',
+        (index) => ({ matches: [{ path: { value: `/${index}` }, headers: expressions('a') }] }),
+      ],
+      ['many short rules', (index) => ({ matches: [{ path: { value: `/${index}` } }] })],
+    ])('has memory for two of the dearest files: of %s', async (_, rule) => {
+      const input = (count: number): RoutingInput => ({
+        services: services(),
+        routes: times(count, (index) => routeFor(`shop/r${index}`, 'shop/echo', [rule(index)])),
+      });
+      const fits = (count: number) =>
+        compileRoutes(input(count))
+          .routes.get('shop/r0')
+          ?.attachments.every((each) => 'ports' in each);
+      let [most, step] = [0, 4096];
+      for (; step >= 1; step /= 2) if (fits(most + step)) most += step;
+      for (const count of [most, most - 1, most]) await lab.apply(input(count), 'client');
+      // The template’s limit is 512 Mi, and connections take memory, too.
+      expect(await lab.statistic('server.memory_heap_size')).toBeLessThan(256 * 2 ** 20);
     });
 
     const at = (number: number) => `::ffff:127.0.1.${number}`;

@@ -4,7 +4,10 @@ import { type Compilation, compileRoutes } from '../../../src/routing/compile.ts
 import { explainRequest } from '../../../src/routing/explain.ts';
 import { FAULT_REASONS } from '../../../src/routing/findings.ts';
 import type { HTTPRouteRule } from '../../../src/routing/http-route.ts';
+import { STEP_BYTES } from '../../../src/routing/left-out.ts';
 import type { Entry } from '../../../src/routing/model.ts';
+import { regexSteps } from '../../../src/routing/regex.ts';
+import { bytesOfEntries, emptyHostBytes, portHost } from '../../../src/routing/route-configuration.ts';
 import {
   manyRoutes,
   NAMESPACES,
@@ -38,6 +41,13 @@ function contentOf(compilation: Compilation | undefined, namespace: string) {
 
 function oneMatchEach(rule: HTTPRouteRule): readonly HTTPRouteRule[] {
   return (rule.matches ?? []).map((match) => ({ ...rule, matches: [match] }));
+}
+
+function patternsIn({ match: { path, headers, queryParams } }: Entry): readonly string[] {
+  return [
+    ...(path.type === 'RegularExpression' ? [path.value] : []),
+    ...[...headers, ...queryParams].flatMap(({ isRegex, value }) => (isRegex ? value : [])),
+  ];
 }
 
 /** Whether the rule of an entry has matches without a meaning. */
@@ -89,6 +99,24 @@ describe('for any routes', () => {
             const { isEverywhere, namespaces } = compilation.reach(route);
             expect([route, namespaces.has(namespace) !== isEverywhere]).toEqual([route, held.has(route)]);
           }
+        }
+      }),
+    );
+  });
+
+  test('a host has no more bytes than were reckoned before it was written, and not far fewer', () => {
+    fc.assert(
+      fc.property(routingInputs, (input) => {
+        const compilation = compileRoutes(input);
+        for (const port of compilation.ports('shop')) {
+          const { bytes } = portHost(port, port.entries, () => '10.96.0.1:80');
+          const most = emptyHostBytes(port) + bytesOfEntries(port.entries);
+          expect(most).toBeGreaterThanOrEqual(bytes);
+          // An address may be 30 bytes longer, a backend may be none, and expressions count more than their text.
+          const { length: backends = 0 } = JSON.stringify(port.entries).match(/"(?:service|broken)"/g) ?? [];
+          const steps = port.entries.flatMap(patternsIn).reduce((sum, each) => sum + regexSteps(each), 0);
+          const slack = 30 * backends + 400 * port.entries.length + STEP_BYTES * steps;
+          expect(most - bytes).toBeLessThanOrEqual(slack);
         }
       }),
     );

@@ -8,6 +8,7 @@ import { HttpError } from '../../../src/kube/admission/http-error.ts';
 import { parseJson } from '../../../src/kube/admission/parse-json.ts';
 import { formatReview, type ReviewHandler } from '../../../src/kube/admission/response.ts';
 import { parseReview } from '../../../src/kube/admission/review.ts';
+import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { attachWith } from '../../../src/network/pods/attach-pod.ts';
 import { OPEN_ACCESS } from '../../../src/network/pods/network-access.ts';
@@ -104,6 +105,7 @@ export const validatingRoutes = () =>
     hasSynced: () => true,
     hasSidecars: () => true,
     clock: systemClock,
+    slices: new Slices(systemClock),
   });
 
 /** The review of a route with rules. */

@@ -6,7 +6,7 @@ function setUp() {
   const [clock, stop] = [new FakeClock(), new AbortController()];
   const changes = new Changes(clock);
   const handled: number[] = [];
-  const running = changes.run(() => handled.push(clock.now()), stop.signal);
+  const running = changes.run(async () => void handled.push(clock.now()), stop.signal);
   const end = async () => {
     stop.abort();
     await running;
@@ -40,7 +40,7 @@ test('that come while nothing runs are handled by the next run', async () => {
   changes.mark();
   const stop = new AbortController();
   const handled: number[] = [];
-  const running = changes.run(() => handled.push(clock.now()), stop.signal);
+  const running = changes.run(async () => void handled.push(clock.now()), stop.signal);
   await clock.advanceAsync(60);
   expect(handled).toEqual([50]);
   stop.abort();

@@ -1,17 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { planFile } from '../../../src/route-delivery/file-plan.ts';
 import { ROUTES_LABEL } from '../../../src/route-delivery/resources.ts';
-import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 
 const labels = { [ROUTES_LABEL]: 'home' };
 /** A ConfigMap with this text, whose version is the text. */
 const map = (text: string, metadata: object = { labels }) => ({
   metadata: { name: 'envoy-routes', ...metadata },
   version: text,
-  bytes: Buffer.byteLength(text),
   isImmutable: false,
 });
-const long = 'x'.repeat(MAX_BYTES + 1);
 
 test.each([
   ['nobody needs it', { text: 'a', found: undefined, isNeeded: false }, 'nothing'],
@@ -36,9 +33,6 @@ test.each([
     { text: 'a', found: map('b', { labels, deletionTimestamp: 'now' }), isNeeded: true },
     'nothing',
   ],
-  ['it grows too large', { text: long, found: map('b'), isNeeded: true }, 'too-large'],
-  ['it would be too large', { text: long, found: undefined, isNeeded: true }, 'too-large'],
-  ['it is too large and shrinks', { text: long, found: map(`${long}x`), isNeeded: true }, 'update'],
 ] as const)('where %s', (_, { text, ...situation }, step) => {
-  expect(planFile({ file: { bytes: text.length, version: text }, ...situation })).toBe(step);
+  expect(planFile({ file: { version: text }, ...situation })).toBe(step);
 });

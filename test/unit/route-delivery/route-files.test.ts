@@ -6,7 +6,6 @@ import type { Method } from '../../../src/kube/client/transport.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
 import { ROUTES_LABEL, type RoutesMap } from '../../../src/route-delivery/resources.ts';
 import { RouteFiles } from '../../../src/route-delivery/route-files.ts';
-import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 import { refusal } from '../../support/kube/fake-events.ts';
 
 const { signal } = new AbortController();
@@ -221,22 +220,6 @@ test('is a user’s without the label: nothing is written, and an Event says so'
     READ,
     ['refused', 'shop'],
     ['event', 'shop/envoy-routes', 'Warning', 'RoutesNotOurs', expect.stringContaining(ROUTES_LABEL)],
-  ]);
-});
-
-test('stays as it was where it would be too large, and an Event gives both sizes', async () => {
-  const { files, done } = setUp({ found: OURS, text: 'x'.repeat(MAX_BYTES + 1) });
-  await files.reconcile('shop', signal);
-  expect(done).toEqual([
-    READ,
-    ['refused', 'shop'],
-    [
-      'event',
-      'shop/envoy-routes',
-      'Warning',
-      'RoutesTooLarge',
-      expect.stringMatching(/ 900001 bytes, more than 900000: sidecars keep the routes from before/),
-    ],
   ]);
 });
 

@@ -36,7 +36,7 @@ function setUp(service = 'shop/echo') {
       },
     },
     routes: { get: () => live },
-    compiled: (key) => compileRoutes({ routes: [live], services }).routes.get(key),
+    compilation: () => compileRoutes({ routes: [live], services }),
     programmed: () => programmed,
     isSurveyed: () => state.isSurveyed,
     events: { event: (_, { type, reason }) => void events.push(`${type} ${reason}`) },

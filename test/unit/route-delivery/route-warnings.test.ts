@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
+import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import type { LiveRoute, LiveService } from '../../../src/route-delivery/resources.ts';
 import { createRouteHandler, parentsIn } from '../../../src/route-delivery/route-warnings.ts';
@@ -36,6 +37,7 @@ async function warningsFor(
     hasSidecars: (namespace) =>
       namespace === undefined ? sidecarsIn.length > 0 : sidecarsIn.includes(namespace),
     clock: systemClock,
+    slices: new Slices(systemClock),
   });
   const request = {
     kind: { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute' },

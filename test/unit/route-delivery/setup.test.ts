@@ -110,6 +110,23 @@ test('the namespace of a pod that follows routes gets a file, and the route a st
   await end();
 });
 
+test('a Service is compiled again for what routing reads of it, not for its labels', async () => {
+  const { writes, tell, pass, end } = await delivery(OBJECTS);
+  const statuses = () => writes.filter((each) => each === 'httproutes web').length;
+  const change = (resourceVersion: string, labels: object, ...ips: readonly string[]) => {
+    const { metadata, ...rest } = serviceAt('shop/web', ...ips);
+    const object = { ...rest, metadata: { ...metadata, uid: 'uid', resourceVersion, labels } };
+    tell('services', { type: 'MODIFIED', object });
+    return pass(1500);
+  };
+  const before = statuses();
+  await change('2', { a: 'b' }, '10.96.0.7');
+  expect(statuses()).toBe(before);
+  await change('3', { a: 'b' }, 'None');
+  expect(statuses()).toBeGreaterThan(before);
+  await end();
+});
+
 test('nothing is watched or written before the API server serves HTTPRoutes', async () => {
   const { world, writes, watches, pass, end } = await delivery(OBJECTS, { isServed: false });
   expect([...watches.keys()]).toEqual(['pods']);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Compilation, compileRoutes } from '../../../src/routing/compile.ts';
-import type { HTTPRoute, HTTPRouteRule } from '../../../src/routing/http-route.ts';
+import type { HTTPRoute, HTTPRouteMatch, HTTPRouteRule } from '../../../src/routing/http-route.ts';
 import { MAX_BYTES } from '../../../src/routing/left-out.ts';
+import { withoutLongRules } from '../../../src/routing/shares.ts';
 import { NO_ROUTES } from '../../../src/sidecar/envoy/routed.ts';
+import { times } from '../../support/growth/growing-input.ts';
 import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([
@@ -91,9 +93,9 @@ describe('a file that would be too large', () => {
     );
   const heldBy = (file: { readonly text: string }) =>
     ['giant', 'large', 'small'].filter((namespace) => file.text.includes(`"${namespace}/one:80"`));
-  const compile = (giant: number, large: number) =>
+  const compile = (giant: number, large: number, small = 1) =>
     compileRoutes({
-      routes: [...routes('giant', giant), ...routes('large', large), ...routes('small', 1)],
+      routes: [...routes('giant', giant), ...routes('large', large), ...routes('small', small)],
       services: many,
     });
 
@@ -109,25 +111,117 @@ describe('a file that would be too large', () => {
   });
 
   test('is without those of two namespaces only where one is not enough', () => {
-    const compilation = compile(900, 600);
+    const compilation = compile(650, 600);
     expect([...compilation.file('elsewhere').leftOut.keys()]).toEqual(['giant']);
-    const both = compile(900, 850).file('elsewhere');
+    const both = compile(650, 640, 100).file('elsewhere');
     expect([...both.leftOut.keys()]).toEqual(['giant', 'large']);
     expect(heldBy(both)).toEqual(['small']);
   });
+});
 
-  test('keeps what its own clients need, however much that is', () => {
-    const compilation = compile(900, 10);
-    expect(heldBy(compilation.file('giant'))).toEqual(['giant']);
-    expect(Buffer.byteLength(compilation.file('giant').text)).toBeGreaterThan(MAX_BYTES);
+describe('routes of one namespace that take more than its share', () => {
+  const many = servicesOf(
+    ['a/web', 'a/api', 'b/web'].map((key, index) => serviceAt(key, `10.96.3.${index}`)),
+  );
+  const backends = Array.from({ length: 16 }, () => ({ name: 'web', port: 80 }));
+  const matches = (count: number, more: Partial<HTTPRouteMatch> = {}) =>
+    Array.from({ length: count }, (_, index) => ({ path: { value: `/${index}` }, ...more }));
+  const set = (value: string) => [
+    { type: 'RequestHeaderModifier' as const, requestHeaderModifier: { set: [{ name: 'x', value }] } },
+  ];
+  const honest = (namespace: string) =>
+    routeFor(`${namespace}/api`, `${namespace}/web`, [
+      { matches: matches(1), backendRefs: backends.slice(0, 1) },
+    ]);
+  const compile = (...routes: readonly HTTPRoute[]) =>
+    compileRoutes({ routes: [...routes, honest('b')], services: many });
+  const accepted = (compilation: Compilation, key: string) =>
+    compilation.routes.get(key)?.attachments.map((each) => ('missing' in each ? each.reason : 'ports'));
+
+  test.each<[string, HTTPRouteRule[], RegExp]>([
+    [
+      'a product of matches, backends and filters',
+      times(4, () => ({ matches: matches(32), backendRefs: backends, filters: set('%'.repeat(4000)) })),
+      /^namespace a has more than 900000 bytes of routes, .* the HTTPRoutes of Service port a\/api:80, \d{7} bytes/,
+    ],
+    [
+      'what it says',
+      times(16, (index) => ({ matches: matches(1), filters: set(`${index}${'x'.repeat(4090)}`) })),
+      /^HTTPRoute a\/giant takes 6\d{4} bytes, more than 64000/,
+    ],
+    [
+      'regular expressions',
+      [
+        {
+          matches: times(9, () => ({ headers: [{ name: 'x', type: 'RegularExpression', value: '.{990}' }] })),
+        },
+      ],
+      /^HTTPRoute a\/giant takes 7\d{4} bytes, more than 64000/,
+    ],
+  ])('one that does by %s is left out, by name, and nobody else notices', (_, rules, why) => {
+    const giant = routeFor('a/giant', 'a/api', rules);
+    const compilation = compile(giant, honest('a'));
+    const [attachment] = compilation.routes.get('a/giant')?.attachments ?? [];
+    expect(attachment).toMatchObject({ missing: expect.stringMatching(why), reason: 'RoutesTooLarge' });
+    expect(compilation.file('c').text).toBe(compile(honest('a')).file('c').text);
+    // As the operator keeps it in memory.
+    const kept = compile(withoutLongRules(giant), honest('a'));
+    expect(kept.routes.get('a/giant')?.attachments).toEqual([attachment]);
   });
 
-  test('is one that has one byte too many', () => {
-    const file = (giant: number) => compile(giant, 1).file('small');
-    const size = (giant: number) => Buffer.byteLength(file(giant).text);
-    const most = 500 + Math.floor((MAX_BYTES - size(500)) / (size(501) - size(500)));
-    expect(file(most).leftOut.size).toBe(0);
-    expect(size(most)).toBeLessThanOrEqual(MAX_BYTES);
-    expect(file(most + 1).leftOut.size).toBe(1);
+  test('the largest are left out until the others have a place, and of one port all or none', () => {
+    const large = { matches: matches(100), backendRefs: backends };
+    const routes = [
+      routeFor('a/one', 'a/web', [large]),
+      routeFor('a/two', 'a/web', [large]),
+      routeFor('a/three', 'a/web', [{ matches: matches(1) }]),
+      routeFor('a/four', 'a/api', [large]),
+    ];
+    const compilation = compile(...routes);
+    for (const key of ['a/one', 'a/two', 'a/three'])
+      expect(accepted(compilation, key)).toEqual(['RoutesTooLarge']);
+    expect(accepted(compilation, 'a/four')).toEqual(['ports']);
+    expect(accepted(compilation, 'b/api')).toEqual(['ports']);
+  });
+
+  test('those in place of a Service’s own are left out for these own', () => {
+    const giant = routeFor(
+      'a/giant',
+      'b/web',
+      times(3, () => ({ matches: matches(100), backendRefs: backends })),
+    );
+    const compilation = compile(giant);
+    expect(accepted(compilation, 'a/giant')).toEqual(['RoutesTooLarge']);
+    expect(compilation.file('a').text).toBe(compilation.file('c').text);
+    expect(compilation.file('c').text).toContain('b/api rules[0]');
+  });
+
+  test('many that are small are not even read', () => {
+    const value = 'x'.repeat(4000);
+    const rules: HTTPRouteRule[] = times(15, (index) => ({
+      matches: matches(1),
+      filters: set(`${index}${value}`),
+    }));
+    const routes = times(500, (index) => routeFor(`a/${index}`, 'a/web', rules));
+    const compilation = compile(...routes);
+    expect(
+      routes.filter((_, index) => compilation.routes.get(`a/${index}`)?.refused.length === 0),
+    ).toHaveLength(500);
+    expect(Buffer.byteLength(compilation.file('a').text)).toBeLessThan(10_000);
+    expect(accepted(compilation, 'b/api')).toEqual(['ports']);
+  });
+
+  test('one is attached to 128 ports at most', () => {
+    const ports = times(129, (index) => ({ port: index + 1 }));
+    const service = { metadata: { namespace: 'a', name: 'web' }, spec: { clusterIPs: ['10.96.3.0'], ports } };
+    const route = routeFor('a/r', 'a/web', [{ matches: matches(1) }]);
+    const { routes } = compileRoutes({ routes: [route], services: servicesOf([service]) });
+    expect(routes.get('a/r')?.attachments).toEqual([
+      {
+        reference: route.spec.parentRefs?.[0],
+        missing: 'this route would have more than 128 ports with those of Service a/web: name one by port',
+        reason: 'RoutesTooLarge',
+      },
+    ]);
   });
 });

@@ -1,0 +1,124 @@
+import type { AttachedPort } from './attach.ts';
+import type { HTTPRoute } from './http-route.ts';
+import { largestBeyond, MAX_BYTES, MAX_ROUTE_BYTES, STEP_BYTES } from './left-out.ts';
+import { keyOf } from './objects.ts';
+import type { Draft, PlacedRoute } from './port-table.ts';
+import { MAX_STEPS, regexSteps } from './regex.ts';
+
+/** At least what one entry takes in the file. */
+const ENTRY_BYTES = 130;
+const HOW = `each of its matches has all backends and filters of its rule, and a step of a regular expression counts as ${STEP_BYTES}`;
+
+const said = new WeakMap<HTTPRoute, number>();
+
+/** What the rules of a route say, in bytes. It takes time in proportion to that. */
+export function saidBytes(route: HTTPRoute): number {
+  const known = said.get(route);
+  if (known !== undefined) return known;
+  const text = Buffer.byteLength(JSON.stringify(route.spec.rules ?? []));
+  // What is too long is not looked at any closer.
+  const bytes = text > MAX_ROUTE_BYTES ? text : text + STEP_BYTES * stepsOf(route);
+  said.set(route, bytes);
+  return bytes;
+}
+
+/** A route as a cache keeps it: without its rules, if they are too long. What they said is remembered. */
+export function withoutLongRules<T extends HTTPRoute>(route: T): T {
+  const bytes = saidBytes(route);
+  const { rules, ...spec } = route.spec;
+  const kept = bytes > MAX_ROUTE_BYTES ? { ...route, spec } : route;
+  said.set(kept, bytes);
+  return kept;
+}
+
+function stepsOf(route: HTTPRoute): number {
+  return [...patternsOf(route)].reduce((sum, pattern) => {
+    const steps = regexSteps(pattern);
+    // One with more is refused, not compiled.
+    return steps > MAX_STEPS ? sum : sum + steps;
+  }, 0);
+}
+
+/** The regular expressions of a route. */
+export function* patternsOf({ spec: { rules = [] } }: HTTPRoute): Generator<string> {
+  for (const { matches = [] } of rules) {
+    for (const { path, headers = [], queryParams = [] } of matches) {
+      for (const { type, value } of [...(path ? [path] : []), ...headers, ...queryParams]) {
+        if (type === 'RegularExpression' && value !== undefined) yield value;
+      }
+    }
+  }
+}
+
+/** The routes that are not even read, and why: they would exceed the share of their namespace, whatever they say. */
+export function unread(
+  routes: Iterable<readonly [HTTPRoute, readonly AttachedPort[]]>,
+): ReadonlyMap<HTTPRoute, string> {
+  const out = new Map<HTTPRoute, string>();
+  const namespaces = new Map<string, Map<string, number>>();
+  const byKey = new Map<string, HTTPRoute>();
+  for (const [route, ports] of routes) {
+    const [bytes, key, { namespace = '' }] = [saidBytes(route), keyOf(route), route.metadata];
+    if (bytes > MAX_ROUTE_BYTES) {
+      out.set(
+        route,
+        `HTTPRoute ${key} takes ${bytes} bytes, more than ${MAX_ROUTE_BYTES} (a step of a regular expression counts as ${STEP_BYTES}): make several routes of it`,
+      );
+      continue;
+    }
+    byKey.set(key, route);
+    const sizes = namespaces.get(namespace) ?? new Map<string, number>();
+    namespaces.set(namespace, sizes.set(key, bytes + ENTRY_BYTES * ports.length));
+  }
+  for (const [namespace, sizes] of namespaces) {
+    for (const [key, bytes] of largestBeyond(sizes, MAX_BYTES)) {
+      const route = byKey.get(key);
+      if (route) out.set(route, shareText(`HTTPRoute ${key}`, bytes, namespace));
+    }
+  }
+  return out;
+}
+
+/**
+ * Takes from drafts the ports that do not fit into the share of the namespace of their routes, the largest first, and
+ * those with a route that is not read: of the routes of a port, all apply or none. Says why, by {@link heldKey}.
+ */
+export function withhold(
+  drafts: ReadonlyMap<string, Draft>,
+  room: number,
+  bytesOf: (port: AttachedPort, routes: readonly PlacedRoute[]) => number,
+): ReadonlyMap<string, string> {
+  const why = new Map<string, string>();
+  const namespaces = new Map<string, Map<string, number>>();
+  for (const [key, { port, producers, consumers }] of drafts) {
+    for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
+      const unreadRoute = routes.find(({ unread }) => unread !== undefined);
+      if (unreadRoute?.unread !== undefined) why.set(heldKey(key, namespace), unreadRoute.unread);
+      else if (routes.length > 0) {
+        const sizes = namespaces.get(namespace) ?? new Map<string, number>();
+        namespaces.set(namespace, sizes.set(key, bytesOf(port, routes)));
+      }
+    }
+  }
+  for (const [namespace, sizes] of namespaces) {
+    for (const [key, bytes] of largestBeyond(sizes, room)) {
+      why.set(heldKey(key, namespace), shareText(`the HTTPRoutes of Service port ${key}`, bytes, namespace));
+    }
+  }
+  for (const [key, { port, producers, consumers }] of drafts) {
+    if (why.has(heldKey(key, port.namespace))) producers.length = 0;
+    for (const namespace of consumers.keys()) {
+      if (why.has(heldKey(key, namespace))) consumers.delete(namespace);
+    }
+  }
+  return why;
+}
+
+/** Names the routes of one port in one namespace. */
+export function heldKey(draft: string, namespace: string): string {
+  return `${namespace} ${draft}`;
+}
+
+function shareText(what: string, bytes: number, namespace: string): string {
+  return `namespace ${namespace} has more than ${MAX_BYTES} bytes of routes, so its largest are left out: here ${what}, ${bytes} bytes (${HOW}). Clients reach the Service as without them. Use fewer matches, backends, filters or ports`;
+}
