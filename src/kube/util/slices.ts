@@ -21,6 +21,7 @@ export class Slices {
   readonly #clock: Clock;
   readonly #tasks = new Map<string, readonly Task[]>();
   #isWorking = false;
+  #last: string | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -68,7 +69,10 @@ export class Slices {
   }
 
   #next(): readonly [string, readonly Task[]] | undefined {
-    for (const entry of this.#tasks) return entry;
-    return undefined;
+    const [first, second] = this.#tasks;
+    // Others may have come since the last one went to the end.
+    const next = first?.[0] === this.#last ? (second ?? first) : first;
+    this.#last = next?.[0];
+    return next;
   }
 }
