@@ -1,11 +1,10 @@
 import type { AttachedPort } from './attach.ts';
 import type { Compilation } from './compile.ts';
-import { matchText, pathText } from './match-text.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
-import { findPort, portText } from './problems.ts';
+import { findPort, matchText, pathText, portText } from './problems.ts';
 import { regexMatches } from './regex.ts';
 import { entryName } from './route-configuration.ts';
 

@@ -2,9 +2,9 @@ import type { AttachedPort } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import type { FaultReason } from './findings.ts';
 import type { HTTPRoute } from './http-route.ts';
-import { matchText } from './match-text.ts';
-import type { Entry } from './model.ts';
+import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
+import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
 import { entryName } from './route-configuration.ts';
 import { unservedText } from './status.ts';
@@ -97,4 +97,22 @@ export function findPort(
 /** Such as `Service default/web port 80`. */
 export function portText({ service, port }: AttachedPort): string {
   return `Service ${service} port ${port}`;
+}
+
+/** Such as `below "/a"`. */
+export function pathText({ type, value }: PathMatch): string {
+  if (type === 'Exact') return shown(value);
+  return type === 'PathPrefix' ? `below ${shown(value)}` : `a match of ${shown(value)}`;
+}
+
+/** Such as `path below "/a", method GET`. */
+export function matchText({ path, method, headers, queryParams: params }: Match): string {
+  const value = (kind: string) => (each: ValueMatch) =>
+    `${kind} ${each.name}${each.isRegex ? '~' : '='}${shown(each.value)}`;
+  return [
+    `path ${pathText(path)}`,
+    ...(method === undefined ? [] : [`method ${method}`]),
+    ...headers.map(value('header')),
+    ...params.map(value('query parameter')),
+  ].join(', ');
 }
