@@ -6,6 +6,8 @@ export interface CustomKind {
   readonly plural: string;
   /** The paths of its pod templates, as `parseTemplatePath` reads them. */
   readonly paths: readonly string[];
+  /** The label or annotation of its pods that has its name, if it makes them through objects of other names. */
+  readonly nameKey?: string;
 }
 
 /** The pod templates of a Ray cluster. */
@@ -20,21 +22,36 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
     group: 'apps.openshift.io',
     plural: 'deploymentconfigs',
     paths: ['spec.template'],
+    nameKey: 'openshift.io/deployment-config.name',
   },
   { kind: 'Rollout', group: 'argoproj.io', plural: 'rollouts', paths: ['spec.template'] },
-  { kind: 'Service', group: 'serving.knative.dev', plural: 'services', paths: ['spec.template'] },
-  { kind: 'Configuration', group: 'serving.knative.dev', plural: 'configurations', paths: ['spec.template'] },
+  {
+    kind: 'Service',
+    group: 'serving.knative.dev',
+    plural: 'services',
+    paths: ['spec.template'],
+    nameKey: 'serving.knative.dev/service',
+  },
+  {
+    kind: 'Configuration',
+    group: 'serving.knative.dev',
+    plural: 'configurations',
+    paths: ['spec.template'],
+    nameKey: 'serving.knative.dev/configuration',
+  },
   {
     kind: 'JobSet',
     group: 'jobset.x-k8s.io',
     plural: 'jobsets',
     paths: ['spec.replicatedJobs[].template.spec.template'],
+    nameKey: 'jobset.sigs.k8s.io/jobset-name',
   },
   {
     kind: 'LeaderWorkerSet',
     group: 'leaderworkerset.x-k8s.io',
     plural: 'leaderworkersets',
     paths: ['spec.leaderWorkerTemplate.leaderTemplate', 'spec.leaderWorkerTemplate.workerTemplate'],
+    nameKey: 'leaderworkerset.sigs.k8s.io/name',
   },
   {
     kind: 'PyTorchJob',

@@ -18,8 +18,8 @@ export interface WorkloadKind {
   readonly isRolling?: true;
   /** Whether its selector is a plain map of labels. */
   readonly hasPlainSelector?: true;
-  /** The suffix after the name of its creator: the value of this label of its pods, or this pattern. */
-  readonly nameSuffix?: { readonly label: string } | { readonly pattern: RegExp };
+  /** The suffix after the name of its creator: the value of one of these labels of its pods, or this pattern. */
+  readonly nameSuffix?: { readonly labels: readonly string[] } | { readonly pattern: RegExp };
 }
 
 const TEMPLATE = ['spec', 'template'];
@@ -64,16 +64,18 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     plural: 'replicasets',
     shortNames: ['rs'],
     isApplied: true,
-    nameSuffix: { label: 'pod-template-hash' },
+    // Those of Deployments, and of Rollouts of Argo.
+    nameSuffix: { labels: ['pod-template-hash', 'rollouts-pod-template-hash'] },
   },
-  // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName).
+  // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName). Those that
+  // look like a date, as users write it, were before CronJobs.
   {
     kind: 'Job',
     group: 'batch',
     path: TEMPLATE,
     plural: 'jobs',
     isApplied: true,
-    nameSuffix: { pattern: /-\d{8,10}$/ },
+    nameSuffix: { pattern: /-(?!20\d{6}$)\d{8,10}$/ },
   },
   {
     kind: 'CronJob',

@@ -9,7 +9,9 @@ import {
   ownString,
 } from '../json/json.ts';
 import type { Path } from '../json/path.ts';
-import { label, type Pod } from '../podspec/pod.ts';
+import { CUSTOM_KINDS } from '../podspec/custom-kinds.ts';
+import { annotation, label, type Pod } from '../podspec/pod.ts';
+import type { PodSite } from '../podspec/workload.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { type Template, WORKLOAD_NAME } from './template/template.ts';
 
@@ -24,7 +26,24 @@ function workloadName(pod: Pod): string {
   const metadata = own(pod, 'metadata');
   const owner = ownObjects(metadata, 'ownerReferences').find((each) => own(each, 'controller') === true);
   if (owner) return creatorName({ kind: ownString(owner, 'kind'), name: ownString(owner, 'name') }, pod);
-  return ownString(metadata, 'name') || (ownString(metadata, 'generateName') ?? '');
+  return givenName(metadata);
+}
+
+/** The name of the workload whose pod template is injected; undefined for a pod itself. */
+export function workloadOf({ object, pod }: Pick<PodSite, 'object' | 'pod'>): string | undefined {
+  if (object === pod) return undefined;
+  return creatorName({ kind: ownString(object, 'kind'), name: givenName(own(object, 'metadata')) }, pod);
+}
+
+/** The API server cuts the name before the five characters that it makes up (k8s.io/apiserver, names/generate.go). */
+const MAX_GENERATED = 58;
+
+/** The name that the user gave; of a generated name the part before the characters of the API server. */
+function givenName(metadata: JsonValue | undefined): string {
+  const [name = '', base = ''] = [ownString(metadata, 'name'), ownString(metadata, 'generateName')];
+  const kept = base.slice(0, MAX_GENERATED);
+  const isGenerated = base !== '' && name.startsWith(kept) && name.length === kept.length + 5;
+  return name === '' || isGenerated ? base : name;
 }
 
 /** The name of what has created the controller of a pod, such as its Deployment; the controller's if it is unknown. */
@@ -32,11 +51,16 @@ export function creatorName(
   { kind, name = '' }: { readonly kind: string | undefined; readonly name: string | undefined },
   pod: Pod,
 ): string {
+  for (const { nameKey } of CUSTOM_KINDS) {
+    const said = nameKey === undefined ? undefined : label(pod, nameKey) || annotation(pod, nameKey);
+    if (said) return said;
+  }
   const suffix = WORKLOAD_KINDS.find((each) => each.kind === kind)?.nameSuffix;
   if (!suffix) return name;
   if ('pattern' in suffix) return name.replace(suffix.pattern, '');
-  const hash = label(pod, suffix.label);
-  return hash && name.endsWith(`-${hash}`) ? name.slice(0, -hash.length - 1) : name;
+  const hashes = suffix.labels.map((key) => label(pod, key));
+  const hash = hashes.find((value) => value && name.endsWith(`-${value}`));
+  return hash === undefined ? name : name.slice(0, -hash.length - 1);
 }
 
 function cut(name: string): string {

@@ -18,6 +18,7 @@ import type { Obstacle } from '../../sidecar/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../sidecar/template/pod-shapes.ts';
 import type { Selection } from '../../sidecar/template/template-set.ts';
 import { uninject } from '../../sidecar/uninject.ts';
+import { workloadOf } from '../../sidecar/workload-name.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { existingPods } from './check-pods.ts';
@@ -96,7 +97,14 @@ function decided(
   pod: JsonObject,
   { decide: options, state, namespace, settings }: OfflineBasis,
 ): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
-  const injection = inject({ request: podCreation(namespace), pod, ...settings, options, state });
+  const injection = inject({
+    request: podCreation(namespace),
+    pod,
+    ...settings,
+    options,
+    state,
+    workload: workloadOf(site),
+  });
   const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
   const mistakes = [...optInMistakes(site, options.keys, settings.namespaceLabels)];
   mistakes.push(...effectMistakes(site, injection, options.keys));

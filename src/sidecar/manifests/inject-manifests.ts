@@ -24,6 +24,7 @@ import { optInMistakes } from '../opt-in-mistakes.ts';
 import type { Status } from '../status.ts';
 import { strayKeys } from '../stray-keys.ts';
 import type { TemplateState } from '../template/template-set.ts';
+import { workloadOf } from '../workload-name.ts';
 
 export interface InjectManifestsOptions {
   readonly decide: DecideOptions;
@@ -101,7 +102,7 @@ export function injectSite(
     ...settings,
     options: decide,
     state,
-    workload: isPod(site) ? undefined : ownString(own(site.object, 'metadata'), 'name'),
+    workload: workloadOf(site),
   });
   const isInjected = injection.outcome === 'injected';
   return {

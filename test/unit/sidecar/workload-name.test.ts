@@ -45,6 +45,37 @@ describe('the name of the workload', () => {
       { ...controlledBy('ReplicaSet', 'web-5b69b9f8c6'), labels: { 'pod-template-hash': '5b69b9f8c6' } },
       'web',
     ],
+    [
+      'of a Rollout of Argo',
+      { ...controlledBy('ReplicaSet', 'roll-7c9d'), labels: { 'rollouts-pod-template-hash': '7c9d' } },
+      'roll',
+    ],
+    [
+      'of a Service of Knative, by its label',
+      {
+        ...controlledBy('ReplicaSet', 'hello-00001-deployment-5b69b9f8c6'),
+        labels: { 'pod-template-hash': '5b69b9f8c6', 'serving.knative.dev/service': 'hello' },
+      },
+      'hello',
+    ],
+    [
+      'of a JobSet',
+      { ...controlledBy('Job', 'train-w-0'), labels: { 'jobset.sigs.k8s.io/jobset-name': 'train' } },
+      'train',
+    ],
+    [
+      'of a LeaderWorkerSet, whose workers have StatefulSets',
+      { ...controlledBy('StatefulSet', 'lws-0'), labels: { 'leaderworkerset.sigs.k8s.io/name': 'lws' } },
+      'lws',
+    ],
+    [
+      'of a DeploymentConfig, by its annotation',
+      {
+        ...controlledBy('ReplicationController', 'web-3'),
+        annotations: { [OPT_IN]: 'true', 'openshift.io/deployment-config.name': 'web' },
+      },
+      'web',
+    ],
     ['of a standalone ReplicaSet', controlledBy('ReplicaSet', 'web-5b69b9f8c6'), 'web-5b69b9f8c6'],
     [
       'of a ReplicaSet whose name only looks like it has a hash',
@@ -52,26 +83,38 @@ describe('the name of the workload', () => {
       'web5b69b9f8c6',
     ],
     ['of a CronJob, whose Job has the minute', controlledBy('Job', 'backup-29384756'), 'backup'],
+    ['of a Job that ends in a date', controlledBy('Job', 'migrate-20240115'), 'migrate-20240115'],
     ['of a standalone Job', controlledBy('Job', 'migrate-42'), 'migrate-42'],
     ['of a StatefulSet', controlledBy('StatefulSet', 'db-12345678'), 'db-12345678'],
     ['of a pod without owner', { name: 'alone' }, 'alone'],
     ['of a pod that has no name yet', { generateName: 'alone-' }, 'alone'],
+    ['of a pod with a generated name', { name: 'alone-x7k2p', generateName: 'alone-' }, 'alone'],
+    ['of a pod with a name beside the one to generate', { name: 'other', generateName: 'alone-' }, 'other'],
+    [
+      'of a pod with a generated name that was cut',
+      { name: `${'a'.repeat(58)}x7k2p`, generateName: `${'a'.repeat(60)}-` },
+      'a'.repeat(60),
+    ],
     ['cut to the length of a label value', { name: `${'a'.repeat(62)}-b` }, 'a'.repeat(62)],
     ['with characters of a replacement pattern', { name: 'a$&b' }, 'a$&b'],
   ])('is that %s', (_, metadata, name) => {
     expect(named(metadata)).toBe(name);
   });
 
-  test('comes from the file for a pod template', () => {
+  test.each([
+    ['of the workload', 'Deployment, apiVersion: apps/v1, metadata: {name: shop}', ''],
+    ['to generate', 'Job, apiVersion: batch/v1, metadata: {generateName: shop-}', ''],
+    [
+      'of its creator',
+      'ReplicaSet, apiVersion: apps/v1, metadata: {name: shop-7c9d}',
+      ', pod-template-hash: 7c9d',
+    ],
+  ])('of a pod template is the name %s in the file', (_, head, labels) => {
     expect(named({}, 'web')).toBe('web');
-    const deployment = `
-kind: Deployment
-apiVersion: apps/v1
-metadata: {name: shop}
-spec: {template: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{name: app, image: app}]}}}
-`;
+    const opted = `{labels: {${OPT_IN}: "true"${labels}}}`;
+    const workload = `{kind: ${head}, spec: {template: {metadata: ${opted}, spec: {containers: [{name: app, image: app}]}}}}`;
     const { options } = decideInput({});
-    const { text } = injectManifests(deployment, {
+    const { text } = injectManifests(workload, {
       decide: options,
       state,
       namespace: 'default',
