@@ -81,8 +81,8 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
   const hints = [...notes, ...mistakes].map((hint) => `${name}: note: ${hint}`);
   if (injection.outcome === 'injected') {
-    const ignored = injection.ignored?.messages ?? [];
-    return [`${name}: injected`, ...ignored.map((line) => `${name}: override ignored: ${line}`), ...hints];
+    const warnings = injection.warnings.flatMap(explain);
+    return [`${name}: injected`, ...warnings.map((line) => `${name}: warning: ${line}`), ...hints];
   }
   const missing = missingSpec(site);
   if (missing !== undefined) return [`${name}: not injected: ${missing} is missing`];
@@ -102,6 +102,6 @@ function reportUnknown(object: JsonObject): string {
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */
 function isFinding({ site, injection, mistakes }: SiteResult): boolean {
   if (missingSpec(site) !== undefined) return true;
-  const warned = injection.outcome === 'injected' ? injection.ignored !== undefined : injection.skip.warn;
+  const warned = injection.outcome === 'injected' ? injection.warnings.length > 0 : injection.skip.warn;
   return warned || mistakes.length > 0;
 }

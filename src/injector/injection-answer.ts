@@ -9,7 +9,7 @@ import type { Selection } from '../sidecar/template/template-set.ts';
 export interface InjectionAnswer {
   /** `failed`: the failurePolicy of the webhook decides. */
   readonly decision: Injection['outcome'] | 'failed';
-  /** Why the pod gets no sidecar; or, if it gets one, which of its overrides was ignored. */
+  /** Why the pod gets no sidecar; or, if it gets one, the first of its warnings. */
   readonly reason: SkipReason | undefined;
   /** Warnings for the client, one per line, prefixed with the reason. */
   readonly warnings: readonly string[];
@@ -20,7 +20,7 @@ export interface InjectionAnswer {
 }
 
 const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {
-  injected: 'sidecar added, override ignored: ',
+  injected: 'sidecar added: ',
   skipped: 'no sidecar: ',
   denied: 'the sidecar cannot be added: ',
   failed: '',
@@ -28,11 +28,11 @@ const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {
 
 export function answerTo(injection: Injection): InjectionAnswer {
   if (injection.outcome === 'injected') {
-    const { operations, ignored, status, selectedBy } = injection;
+    const { operations, warnings, status, selectedBy } = injection;
     return {
       decision: 'injected',
-      reason: ignored?.reason,
-      warnings: ignored ? explain(ignored) : [],
+      reason: warnings[0]?.reason,
+      warnings: warnings.flatMap(explain),
       operations,
       templates: status.templates.map(({ name }) => name),
       selectedBy,

@@ -14,7 +14,12 @@ export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: In
   if (decision !== 'skipped' && decision !== 'injected') return;
   events.expect(awaited(request), {
     type: 'Warning',
-    reason: decision === 'skipped' ? 'InjectionSkipped' : 'OverrideIgnored',
+    reason:
+      decision === 'skipped'
+        ? 'InjectionSkipped'
+        : reason === 'proxy-user'
+          ? 'TrafficBypassesEnvoy'
+          : 'OverrideIgnored',
     // Events are grouped by object and action, not by note.
     action: reason,
     note: oneLine(record),

@@ -8,7 +8,7 @@ import type { DecideInput } from './decision-input.ts';
 import { invalidOverride, mergeTemplate } from './merge.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
-import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
+import { ADVICE_RULES, type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
@@ -26,8 +26,8 @@ export type Injection =
       readonly pod: Pod;
       readonly status: Status;
       readonly selectedBy: Selection['selectedBy'];
-      /** Invalid settings of the pod for its sidecar, which were ignored. */
-      readonly ignored: Obstacle | undefined;
+      /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and what ADVICE_RULES find. */
+      readonly warnings: readonly Obstacle[];
     }
   /** The pod stays unchanged. */
   | { readonly outcome: 'skipped'; readonly skip: Skip }
@@ -77,8 +77,14 @@ export function inject(input: DecideInput): Injection {
     pod: draft.pod,
     status: done,
     selectedBy: decision.selectedBy,
-    ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
+    warnings: [invalidOverride(ignored), ...adviceOn(draft.pod, decision.templates)].filter(
+      ({ messages }) => messages.length > 0,
+    ),
   };
+}
+
+function adviceOn(pod: Pod, templates: readonly Template[]): readonly Obstacle[] {
+  return ADVICE_RULES.map(({ reason, advice }) => ({ reason, messages: advice(pod, templates) }));
 }
 
 /** The API server refuses pods of this shape with the template. */

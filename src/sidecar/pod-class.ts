@@ -5,6 +5,7 @@ import { MIRROR_ANNOTATION, nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts
 import { ENFORCE_LABEL } from '../podspec/pod-security/pod-security.ts';
 import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
+import { findCapture } from './capture.ts';
 import type { DecideInput, DecideOptions } from './decision-input.ts';
 import { resolveOptIn } from './opt-in.ts';
 import { SYSTEM_NAMESPACES } from './rules/system-namespace.ts';
@@ -75,8 +76,8 @@ const STATUS_TEXT = 1_000;
  * - all other fields of the spec, such as the host's network, own resources and the shapes that do not fit a template:
  *   only the fields in UNREAD are not read.
  *
- * There are no classes for templates that name the workload, come first or add to the application's containers, nor for
- * other templates than the default one.
+ * There are no classes for templates that name the workload, capture, come first or add to the application's containers,
+ * nor for other templates than the default one.
  */
 export function podClassifier({ templates, options }: TemplateSet, decide: DecideOptions): PodClassifier {
   const template = templates.get(DEFAULT_TEMPLATE);
@@ -135,8 +136,9 @@ export function podClassifier({ templates, options }: TemplateSet, decide: Decid
 
 /** Whether the template adds the same to all pods that it fits. */
 function isSame(template: Template): boolean {
-  const { namesWorkload, env, volumeMounts, annotations } = template;
-  const isForPods = !namesWorkload && env.length === 0 && volumeMounts.length === 0;
+  const { namesWorkload, env, volumeMounts, annotations, initContainers } = template;
+  const isForPods =
+    !namesWorkload && env.length === 0 && volumeMounts.length === 0 && !findCapture(initContainers);
   const isSmall = JSON.stringify(template).length + STATUS_TEXT <= MOST_TEXT / 2;
   return isForPods && isSmall && own(annotations, SECCOMP_ANNOTATION) === undefined;
 }

@@ -43,6 +43,12 @@ export interface MergeRule extends Rule {
   readonly warn: true;
 }
 
+/** A rule about a pod that gets its sidecar, and whose author should know how that does not work. */
+export interface AdviceRule extends Rule {
+  readonly warn: true;
+  readonly advice: (pod: Pod, templates: readonly Template[]) => readonly string[];
+}
+
 /** A rule of the API server that would reject the pod with its sidecar. */
 export interface ResultRule extends Rule {
   readonly warn: true;

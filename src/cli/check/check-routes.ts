@@ -1,10 +1,12 @@
 import { InvalidArgumentError } from 'commander';
+import { isObject, type JsonObject } from '../../json/json.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { containers, initContainers, nameOf } from '../../podspec/pod.ts';
 import {
   HTTP_ROUTES,
   type LiveService,
@@ -18,6 +20,7 @@ import { leftOutText } from '../../routing/left-out.ts';
 import type { Entry } from '../../routing/model.ts';
 import type { RoutedPort } from '../../routing/port-table.ts';
 import { entryName } from '../../routing/route-configuration.ts';
+import { bypassesOf, findCapture } from '../../sidecar/capture.ts';
 import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';
@@ -95,13 +98,14 @@ export async function checkRequest(
   const object = `pod/${name} to ${to.href}`;
   const bypass = bypassOf(pod, to, keys);
   if (bypass) {
-    const because = ['no HTTPRoute applies: the request goes straight to its destination'];
-    return { object, namespace, because, findings: [bypass] };
+    return { object, namespace, because: [STRAIGHT], findings: [bypass] };
   }
+  const bypasses = capturedBy(pod, keys);
+  if (bypasses.isWhole) return { object, namespace, because: [STRAIGHT], findings: bypasses.findings };
   const { compilation, services } = await compileLive(client);
   const service = services.find((each) => isNamed(each, to.hostname, namespace));
   const port = portOf(to);
-  const findings: CheckFinding[] = [];
+  const findings: CheckFinding[] = [...bypasses.findings];
   const { text, leftOut } = compilation.file(namespace);
   const from = service?.metadata.namespace ?? '';
   const left = leftOut.get(from);
@@ -123,7 +127,29 @@ export async function checkRequest(
         namespace,
       )
     : [unrouted(service, to, port)];
-  return { object, namespace, because, findings };
+  return { object, namespace, because: [...because, ...bypasses.because], findings };
+}
+
+const STRAIGHT = 'no HTTPRoute applies: the request goes straight to its destination';
+
+/** The containers of a pod whose requests do not go through Envoy, although it captures those of the pod. */
+function capturedBy(pod: KubeObject, keys: Keys) {
+  const given: unknown = pod;
+  const added = parseStatus(pod.metadata.annotations?.[keys.status])?.added;
+  const names = new Set([...(added?.containers ?? []), ...(added?.initContainers ?? [])]);
+  const isOurs = (container: JsonObject) => names.has(nameOf(container));
+  const capture = isObject(given) ? findCapture(initContainers(given).filter(isOurs)) : undefined;
+  if (!isObject(given) || !capture) return { findings: [], because: [], isWhole: false };
+  const { asEnvoy, early } = bypassesOf(given, capture, names);
+  const findings = asEnvoy.map((name) => ({
+    reason: 'proxy-user',
+    message: `the requests of container ${name} bypass the sidecar, because it runs as user ${capture.uid}, Envoy's own: use another runAsUser`,
+  }));
+  const because = early.map(
+    (name) => `those of init container ${name} go straight: it ends before Envoy starts`,
+  );
+  const isWhole = containers(given).every((each) => isOurs(each) || asEnvoy.includes(nameOf(each)));
+  return { findings, because, isWhole };
 }
 
 /** Why the requests of a pod do not go through routes at all; undefined if they do. */
@@ -137,7 +163,7 @@ function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding |
     return { reason: 'no-capture', message };
   }
   const excluded = metadata.annotations?.[EXCLUDED_PORTS] ?? '';
-  if (!excluded.split(',').some((port) => Number(port.trim()) === portOf(to))) return undefined;
+  if (!excluded.split(/[\s,]+/).some((port) => Number(port) === portOf(to))) return undefined;
   return {
     reason: 'excluded-port',
     message: `port ${portOf(to)} bypasses the sidecar: see the annotation ${EXCLUDED_PORTS}`,

@@ -118,7 +118,7 @@ function decided(
     const templates = injection.status.templates.map(
       ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
     );
-    if (injection.ignored) findings.push(...toFindings(injection.ignored));
+    findings.push(...injection.warnings.flatMap(toFindings));
     const selectedBy = describeSelection(injection.selectedBy, options.keys.templates);
     const report: CheckReport = {
       ...common,

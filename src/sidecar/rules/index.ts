@@ -14,6 +14,7 @@ import { operatorNamespace } from './operator-namespace.ts';
 import { optedOut } from './opted-out.ts';
 import { podResources } from './pod-resources.ts';
 import { podSecurity } from './pod-security.ts';
+import { proxyUser } from './proxy-user.ts';
 import { systemNamespace } from './system-namespace.ts';
 import { unknownTemplate } from './unknown-template.ts';
 import { windows } from './windows.ts';
@@ -39,12 +40,16 @@ export const RULES = [
   podResources,
   gracePeriod,
   podSecurity,
+  proxyUser,
 ] as const;
 
 /** The rules that run before the merge. */
 export const POD_RULES = RULES.filter((rule) => 'find' in rule);
 /** The rules that check the result of the merge. */
 export const RESULT_RULES = RULES.filter((rule) => 'violations' in rule);
+
+/** The rules about pods that get their sidecar. */
+export const ADVICE_RULES = RULES.filter((rule) => 'advice' in rule);
 
 export type SkipReason = (typeof RULES)[number]['reason'];
 

@@ -9,6 +9,7 @@ import {
 } from '../../podspec/pod-security/pod-security.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../../podspec/rules/grace-period.ts';
 import { isSet, items } from '../../podspec/rules/rules.ts';
+import { proxyUserFaults } from '../capture.ts';
 
 /** Warnings about a valid template: things that its author may not have meant. */
 export function* templateAdvice(spec: JsonObject, path: Path): Findings {
@@ -26,8 +27,17 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
       continue;
     yield { path: at, message: 'has no startupProbe: the containers after it start before it is ready' };
   }
+  yield* userAdvice(spec, path);
   yield* graceAdvice(spec, path);
   yield* securityAdvice(spec, path);
+}
+
+function* userAdvice(spec: JsonObject, path: Path): Findings {
+  const sidecars = {
+    containers: ownObjects(spec, 'containers'),
+    initContainers: ownObjects(spec, 'initContainers'),
+  };
+  for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
 }
 
 function* graceAdvice(spec: JsonObject, path: Path): Findings {

@@ -81,7 +81,7 @@ test('whoever makes a pod is warned by the words of the Event, which is of the p
     }),
   );
   const mistyped = `no sidecar: invalid-value: the pod's annotation ${KEY} is "yes": write "true" or "false"`;
-  const override = `sidecar added, override ignored: invalid-override: annotation ${KEY}-log-level is "loud": write one of trace, debug, info, warning, error, critical, off`;
+  const override = `sidecar added: invalid-override: annotation ${KEY}-log-level is "loud": write one of trace, debug, info, warning, error, critical, off`;
   const unsafe = [
     'pod-security: the namespace enforces restricted pod security: container envoy must set allowPrivilegeEscalation to false',
     'pod-security: the namespace enforces restricted pod security: container envoy must drop ALL capabilities',

@@ -65,9 +65,9 @@ export const TEMPLATES = {
     'containers: [{name: envoy, image: "busybox:1", lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
 };
 
-/** At least one for each reason: the compiler asks for it. Those of no creation are in a table of their own. */
+/** At least one for each reason to skip: the compiler asks for it. Those of no creation are in a table of their own. */
 export const REASON_CASES: Readonly<
-  Record<Exclude<SkipReason, 'not-a-pod-create' | 'no-template'>, readonly ReasonCase[]>
+  Record<Exclude<SkipReason, 'not-a-pod-create' | 'no-template' | 'proxy-user'>, readonly ReasonCase[]>
 > = {
   'system-namespace': ['kube-system', 'kube-public', 'kube-node-lease'].map((namespace) => ({
     name: namespace,

@@ -164,7 +164,7 @@ workflow/a: note: Workflow has no pod template, so only the webhook can inject i
     [
       'loud.yaml',
       1,
-      `pod/loud: injected\npod/loud: override ignored: annotation ${OPT_IN}-concurrency is "many": write a number of threads, or 0 for one per CPU\n`,
+      `pod/loud: injected\npod/loud: warning: invalid-override: annotation ${OPT_IN}-concurrency is "many": write a number of threads, or 0 for one per CPU\n`,
     ],
   ])('says what is wrong with %s', async (file, code, stderr) => {
     expect(await run('inject', '--template', 'template.yaml', '-f', file)).toMatchObject({ code, stderr });

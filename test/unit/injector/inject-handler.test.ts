@@ -131,7 +131,7 @@ describe('createInjectHandler', () => {
       operations: { length: 3 },
       warnings: [
         expect.stringMatching(
-          /^sidecar added, override ignored: invalid-override: annotation \S+-concurrency is "all": write /,
+          /^sidecar added: invalid-override: annotation \S+-concurrency is "all": write /,
         ),
       ],
     });

@@ -56,15 +56,18 @@ describe('reportInjection', () => {
     expect(eventsOf({}, { name: undefined, object: podOf({ name: 'one' }) })).toMatchObject([[pod, {}]]);
   });
 
-  test('reports the ignored override of an injected pod', () => {
-    const warnings = ['invalid-override: annotation x is "y": write z'];
-    expect(eventsOf({ decision: 'injected', reason: 'invalid-override', warnings })).toMatchObject([
+  test.each([
+    ['invalid-override', 'OverrideIgnored'],
+    ['proxy-user', 'TrafficBypassesEnvoy'],
+  ] as const)('reports the warning of an injected pod: %s', (reason, event) => {
+    const warnings = [`${reason}: annotation x is "y": write z`];
+    expect(eventsOf({ decision: 'injected', reason, warnings })).toMatchObject([
       [
         { name: 'myapp-pod' },
         {
-          reason: 'OverrideIgnored',
-          action: 'invalid-override',
-          note: `sidecar added, override ignored: ${warnings[0]}`,
+          reason: event,
+          action: reason,
+          note: `sidecar added: ${warnings[0]}`,
         },
       ],
     ]);

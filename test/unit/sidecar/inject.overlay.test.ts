@@ -186,7 +186,10 @@ describe('a container with the image auto and a name that no template has', () =
 
   test('is reported, and the pod gets its sidecar', () => {
     const pod = podWith({ containers: [app, stray('envoi'), override], initContainers: [stray('warm-up')] });
-    const { ignored, pod: result } = injectChecked(decideInput(pod));
+    const {
+      warnings: [ignored],
+      pod: result,
+    } = injectChecked(decideInput(pod));
     expect(namesOf(specOf(result).containers)).toEqual(['app', 'envoi', 'envoy']);
     expect(ignored).toEqual({
       reason: 'invalid-override',
@@ -199,15 +202,17 @@ describe('a container with the image auto and a name that no template has', () =
 
   test('is reported with all names of the templates', () => {
     const config = 'containers: [{name: a, image: i}]\ninitContainers: [{name: b, image: i}]';
-    const { ignored } = injectChecked(
-      decideInput(podWith({ containers: [app, stray('c')] }), { state: set(config) }),
-    );
+    const {
+      warnings: [ignored],
+    } = injectChecked(decideInput(podWith({ containers: [app, stray('c')] }), { state: set(config) }));
     expect(ignored?.messages).toEqual([expect.stringContaining('name it a or b, or write an image')]);
   });
 
   test('is reported if the template has no container', () => {
     const state = set('env: [{name: A, value: a}]');
-    const { ignored } = injectChecked(decideInput(podWith({ containers: [app, stray('c')] }), { state }));
+    const {
+      warnings: [ignored],
+    } = injectChecked(decideInput(podWith({ containers: [app, stray('c')] }), { state }));
     expect(ignored?.messages).toEqual([
       'container c has the image auto, but the template has no such container: write an image',
     ]);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
 import { podCreation } from '../../../src/podspec/admission-target.ts';
@@ -193,6 +194,7 @@ describe('injection decides about pods', () => {
     );
   test.each<[string, TemplateSet]>([
     ['comes first', setOf(DEMO_TEMPLATE, { position: 'first' })],
+    ['captures', setOf(readFileSync('deploy/transparent/template.yaml', 'utf8'))],
     ['names the workload', setOf(DEMO_TEMPLATE.replace('--mode serve', `\${workload.name}`))],
     ['adds variables', setOf(`${DEMO_TEMPLATE}env: [{name: A, value: a}]\n`)],
     ['adds mounts', setOf(`${DEMO_TEMPLATE}volumeMounts: [{name: envoy-conf, mountPath: /a}]\n`)],

@@ -49,10 +49,9 @@ describe('annotations of a pod', () => {
     const injection = inject(decideInput(annotated({ [name]: '1', 'log-level': 'debug' })));
     expect(injection).toMatchObject({
       outcome: 'injected',
-      ignored: {
-        reason: 'invalid-override',
-        messages: [`annotation ${OPT_IN}-${name} is unknown: ${hint}`],
-      },
+      warnings: [
+        { reason: 'invalid-override', messages: [`annotation ${OPT_IN}-${name} is unknown: ${hint}`] },
+      ],
     });
   });
 
@@ -63,7 +62,7 @@ describe('annotations of a pod', () => {
     );
     const pod = annotated({ zone: 'a', 'exclude-outbound-ports': '80' });
     const injection = inject({ ...decideInput(pod), state: { set: templateSet({ config }) } });
-    expect(injection).toMatchObject({ outcome: 'injected', ignored: undefined });
+    expect(injection).toMatchObject({ outcome: 'injected', warnings: [] });
   });
 
   test('change one value and leave the others', () => {
@@ -141,7 +140,10 @@ describe('annotations of a pod', () => {
     ['concurrency', 'many', 'write a number of threads, or 0 for one per CPU'],
     ['concurrency', '-1', 'write a number of threads'],
   ])('that are invalid are ignored and reported: %s %j', (name, value, hint) => {
-    const { pod, ignored } = injectChecked(decideInput(annotated({ [name]: value })));
+    const {
+      pod,
+      warnings: [ignored],
+    } = injectChecked(decideInput(annotated({ [name]: value })));
     expect(ignored).toEqual({
       reason: 'invalid-override',
       messages: [
@@ -152,15 +154,19 @@ describe('annotations of a pod', () => {
   });
 
   test('that are valid apply beside invalid ones', () => {
-    const { pod, ignored } = injectChecked(
-      decideInput(annotated({ image: '', concurrency: 'x', 'cpu-limit': '3' })),
-    );
+    const {
+      pod,
+      warnings: [ignored],
+    } = injectChecked(decideInput(annotated({ image: '', concurrency: 'x', 'cpu-limit': '3' })));
     expect(envoyOf(pod)).toMatchObject({ resources: { limits: { cpu: '3' } } });
     expect(ignored?.messages).toHaveLength(2);
   });
 
   test('that do not fit the template are ignored together', () => {
-    const { pod, ignored } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
+    const {
+      pod,
+      warnings: [ignored],
+    } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
     expect(ignored).toEqual({
       reason: 'invalid-override',
       messages: [
@@ -171,17 +177,19 @@ describe('annotations of a pod', () => {
   });
 
   test('that are valid cause no message', () => {
-    expect(injectChecked(decideInput(annotated({ image: 'mine' }))).ignored).toBeUndefined();
+    expect(injectChecked(decideInput(annotated({ image: 'mine' }))).warnings).toEqual([]);
   });
 
   test("have no place in a container whose arguments are the image's", () => {
     const state = { set: templateSet({ config: 'containers: [{name: envoy, image: i}]' }) };
     expect(injectChecked(decideInput(annotated({ 'log-level': 'info' }), { state }))).toMatchObject({
-      ignored: {
-        messages: [
-          `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to add the flag to`,
-        ],
-      },
+      warnings: [
+        {
+          messages: [
+            `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to add the flag to`,
+          ],
+        },
+      ],
     });
   });
 
