@@ -7,6 +7,7 @@ import { readServerVersion } from '../kube/client/server-version.ts';
 import { NETWORK_GATE } from '../network/api/names.ts';
 import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
+import { NamespaceObjects } from './namespace-objects.ts';
 
 /** A pod with a missing or stale sidecar, or one that runs an older configuration of Envoy. */
 export interface DriftedPod {
@@ -47,6 +48,7 @@ export async function surveyPods(
   const namespaces = await namespacesByName(client, namespace);
   const { minor } = await readServerVersion(client);
   const configurations = new EnvoyConfigurations(client, basis.options.keys);
+  const objects = new NamespaceObjects(client, basis.options.operatorNamespace);
   const drifted: DriftedPod[] = [];
   const skipped = new Map<string, number>();
   const waiting: { key: string; created: string }[] = [];
@@ -56,8 +58,10 @@ export async function surveyPods(
     count += 1;
     if (isGated(pod)) waiting.push({ key: keyOf(pod), created: pod.metadata.creationTimestamp ?? '' });
     const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
-    const settings = namespaceSettings(metadata, basis.options.keys, minor);
-    const found = classify(pod, settings, basis);
+    const labelled = namespaceSettings(metadata, basis.options.keys, minor);
+    const found = classify(pod, labelled, basis);
+    const isWithout = found === 'maybe-missed' || found === 'without';
+    const settings = { ...labelled, ...(isWithout && (await objects.in(pod.metadata.namespace ?? ''))) };
     const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
     else if (isObject(pod) && (await configurations.isOlderIn(pod, pod.metadata.namespace ?? ''))) {

@@ -38,7 +38,9 @@ containers:
       requests:
         cpu: 100m
         memory: 64Mi
+      # Quotas ask for all four of them.
       limits:
+        cpu: "1"
         memory: 512Mi
     securityContext:
       runAsNonRoot: true

@@ -1,10 +1,13 @@
 import { sameJson } from '../json/json.ts';
 import { HttpError } from '../kube/admission/http-error.ts';
-import { NAMESPACES } from '../kube/api/core-resources.ts';
+import { COPIED_CONFIG_MAPS, LIMIT_RANGES, NAMESPACES } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { LookUps } from '../kube/util/look-ups.ts';
 import { isDnsLabel } from '../podspec/names.ts';
+import { type LimitRange, limitRangeOf } from '../podspec/rules/limit-ranges.ts';
+import { ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
+import type { EnvoyFiles } from '../sidecar/envoy/listening-ports.ts';
 import { type Keys, keysFor } from '../sidecar/keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { NamespaceSettingsOf } from './inject-handler.ts';
@@ -18,7 +21,14 @@ export interface Namespaces {
   cached(namespace: string): NamespaceSettings;
   /** Calls the listener with the name of each namespace whose settings change. */
   onChanged(listener: (namespace: string) => void): void;
+  /** What the policies cannot see of namespaces. */
+  unseen(): { readonly envoyFiles: readonly EnvoyFiles[]; readonly limitRanges: LimitRangesOf };
+  /** Calls the listener after a change of `unseen`. */
+  onUnseen(listener: () => void): void;
 }
+
+/** The LimitRanges of each namespace that has any. */
+type LimitRangesOf = ReadonlyMap<string, readonly LimitRange[]>;
 
 /** Requests for existing namespaces: their number is bounded, and each may have been labelled a moment ago. */
 const KNOWN = { perSecond: 50, burst: 100 };
@@ -31,7 +41,13 @@ export function setUpNamespaces(
   {
     annotation,
     serverMinor,
-  }: { readonly annotation: string; readonly serverMinor: () => number | undefined },
+    namespace: own,
+  }: {
+    readonly annotation: string;
+    readonly serverMinor: () => number | undefined;
+    /** The namespace of the operator, whose configuration of Envoy other namespaces get. */
+    readonly namespace: string;
+  },
 ): Namespaces {
   const { client, clock } = manager;
   const keys = keysFor(annotation);
@@ -39,10 +55,18 @@ export function setUpNamespaces(
   const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
   const known = new LookUps({ ...KNOWN, clock, ask });
   const unknown = new LookUps({ ...UNKNOWN, clock, ask });
-  const settingsIn = ({ metadata }: KubeObject) => namespaceSettings(metadata, keys, serverMinor());
+  const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
+  const envoy = manager.informer(COPIED_CONFIG_MAPS, { fieldSelector });
+  const limits = manager.informer(LIMIT_RANGES);
+  const filesIn = (namespace: string) => envoy.lister.get(`${namespace}/${ENVOY_CONFIG_MAP}`)?.data;
+  const settingsIn = ({ metadata }: KubeObject): NamespaceSettings => ({
+    ...namespaceSettings(metadata, keys, serverMinor()),
+    envoyFiles: filesIn(metadata.name) ?? filesIn(own),
+    limitRanges: limits.lister.list(metadata.name).map(limitRangeOf),
+  });
   const nothing = namespaceSettings({}, keys);
   return {
-    hasSynced: () => informer.hasSynced(),
+    hasSynced: () => [informer, envoy, limits].every((each) => each.hasSynced()),
     cached(namespace) {
       const found = informer.lister.get(namespace);
       return found ? settingsIn(found) : nothing;
@@ -57,6 +81,20 @@ export function setUpNamespaces(
         },
         onDelete: report,
       });
+    },
+    unseen() {
+      const limitRanges = new Map<string, LimitRange[]>();
+      for (const each of limits.lister.list()) {
+        const of = each.metadata.namespace ?? '';
+        limitRanges.set(of, [...(limitRanges.get(of) ?? []), limitRangeOf(each)]);
+      }
+      // The cache keeps equal data once.
+      const envoyFiles = [...new Set(envoy.lister.list().flatMap(({ data }) => (data ? [data] : [])))];
+      return { envoyFiles, limitRanges };
+    },
+    onUnseen(listener) {
+      for (const each of [envoy, limits])
+        each.addEventHandler({ onAdd: listener, onUpdate: listener, onDelete: listener });
     },
     async settings(namespace, { fresh, signal }) {
       const cached = informer.lister.get(namespace);

@@ -61,7 +61,7 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   setUpInjector(manager, { ...options, template, namespaces, revisions, onPod: fleet.onPod });
   setUpRollout(manager, { ...options, revisions, namespaces });
   setUpRouteDelivery(manager, { ...options, fleet });
-  setUpPolicies(manager, { ...options, revisions, serverMinor });
+  setUpPolicies(manager, { ...options, revisions, serverMinor, namespaces });
   setUpCertificates(manager, options);
   setUpDependencies(manager, options);
 }

@@ -1,6 +1,9 @@
 import type { JsonObject } from '../json/json.ts';
 import { OWN_LABELS } from '../json/own-names.ts';
 import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../podspec/pod-security/pod-security.ts';
+import type { LimitRange } from '../podspec/rules/limit-ranges.ts';
+import { ENVOY_FILES } from '../sidecar/envoy/configurations.ts';
+import type { EnvoyFiles } from '../sidecar/envoy/listening-ports.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import type { Audience } from '../sidecar/rule.ts';
 import { SYSTEM_NAMESPACES } from '../sidecar/rules/system-namespace.ts';
@@ -8,6 +11,7 @@ import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { Template } from '../sidecar/template/template.ts';
 import { DEFAULT_TEMPLATE, type TemplateSet } from '../sidecar/template/template-set.ts';
 import { matchConditions } from './conditions.ts';
+import { limitedNamespaces } from './limited-namespaces.ts';
 import { UnsupportedInCel } from './literal.ts';
 import { compileMutation, type Mutation } from './mutation.ts';
 import { type BrokenStandards, brokenStandards } from './pod-security.ts';
@@ -29,6 +33,10 @@ export interface CompileOptions {
   readonly canary?: CanaryScope | undefined;
   /** The minor version of the API server that runs the policies; undefined: the newest. */
   readonly serverMinor?: number | undefined;
+  /** What sidecars may read; undefined: what comes with the operator. */
+  readonly envoyFiles?: readonly EnvoyFiles[] | undefined;
+  /** The LimitRanges of each namespace that has any. */
+  readonly limitRanges?: ReadonlyMap<string, readonly LimitRange[]> | undefined;
 }
 
 /** The policies for the API server. */
@@ -64,7 +72,10 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
   if (!template) return { objects: [], left };
   try {
     const mutation = compileMutation(template, set.options, options.keys, options.canary);
-    const broken = brokenStandards(template, set, options.serverMinor);
+    const broken = {
+      ...brokenStandards(template, set, options.serverMinor),
+      namespaces: limitedNamespaces(template, options.limitRanges),
+    };
     const objects = [
       ...policyFor('pod', mutation, template, broken, options),
       ...policyFor('namespace', mutation, template, broken, options),
@@ -92,11 +103,16 @@ function policyFor(
   audience: Audience,
   { variables, expression }: Mutation,
   template: Template,
-  broken: BrokenStandards,
+  broken: Broken,
   options: CompileOptions,
 ): readonly PolicyObject[] {
   const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
-  const conditions = matchConditions({ audience, keys: options.keys, template });
+  const conditions = matchConditions({
+    audience,
+    keys: options.keys,
+    template,
+    envoyFiles: options.envoyFiles ?? [ENVOY_FILES],
+  });
   for (const text of [expression, ...[...variables, ...conditions].map((each) => each.expression)]) {
     if ([...text].length > MAX_EXPRESSION) throw new UnsupportedInCel('it is too long for a policy');
   }
@@ -116,7 +132,7 @@ function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyOb
   const { policy, binding: actions } = unseenPolicy(
     options.keys,
     set.options,
-    matchConstraints({ levels: [], versions: [] }, options),
+    matchConstraints({ levels: [], versions: [], namespaces: [] }, options),
   );
   const { name } = options;
   return [
@@ -125,7 +141,12 @@ function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyOb
   ];
 }
 
-function matchConstraints(broken: BrokenStandards, options: CompileOptions): JsonObject {
+/** Namespaces that only the webhook injects, by their labels or names. */
+interface Broken extends BrokenStandards {
+  readonly namespaces: readonly string[];
+}
+
+function matchConstraints(broken: Broken, options: CompileOptions): JsonObject {
   const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
   return {
     resourceRules: [{ ...creations, scope: 'Namespaced' }],
@@ -134,10 +155,14 @@ function matchConstraints(broken: BrokenStandards, options: CompileOptions): Jso
 }
 
 function namespaceExpressions(
-  { levels, versions }: BrokenStandards,
+  { levels, versions, namespaces }: Broken,
   { operatorNamespace }: CompileOptions,
 ): JsonObject[] {
-  const never = [...SYSTEM_NAMESPACES, ...(operatorNamespace === '' ? [] : [operatorNamespace])];
+  const never = [
+    ...SYSTEM_NAMESPACES,
+    ...(operatorNamespace === '' ? [] : [operatorNamespace]),
+    ...namespaces,
+  ];
   return [
     { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: never },
     ...notIn(ENFORCE_LABEL, levels),

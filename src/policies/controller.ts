@@ -28,6 +28,8 @@ export interface PolicyControllerOptions {
     readonly canary?: CanaryScope | undefined;
   };
   readonly serverMinor: () => number | undefined;
+  /** What policies cannot see of namespaces. */
+  readonly unseen: () => Pick<CompileOptions, 'envoyFiles' | 'limitRanges'>;
   readonly compile: CompileOptions;
   /** If false, the controller deletes all policies. */
   readonly enabled: boolean;
@@ -68,11 +70,11 @@ export class PolicyController {
   }
 
   #wanted(): Compiled | undefined {
-    const { enabled, templates, serverMinor, compile } = this.#options;
+    const { enabled, templates, serverMinor, unseen, compile } = this.#options;
     if (!enabled) return { objects: [], left: [] };
     const { state, canary } = templates();
     if ('fault' in state) return undefined;
-    return compilePolicies(state.set, { ...compile, canary, serverMinor: serverMinor() });
+    return compilePolicies(state.set, { ...compile, ...unseen(), canary, serverMinor: serverMinor() });
   }
 
   /** The operator's Namespace, whose deletion also deletes the policies. Undefined while it is being deleted. */

@@ -9,6 +9,7 @@ import { keysFor } from '../sidecar/keys.ts';
 import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { askAgainMs } from './ask-again.ts';
+import type { CompileOptions } from './compile.ts';
 import { knowsPolicies, PolicyController } from './controller.ts';
 import { policyMetrics } from './metrics.ts';
 import { POLICIES, POLICY_BINDINGS } from './resources.ts';
@@ -33,6 +34,11 @@ export interface PolicySetupOptions extends PolicyOptions {
     current(): number | undefined;
     onChanged(listener: () => void): void;
   };
+  /** What policies cannot see of namespaces. */
+  readonly namespaces: {
+    unseen(): Pick<CompileOptions, 'envoyFiles' | 'limitRanges'>;
+    onUnseen(listener: () => void): void;
+  };
 }
 
 const RETRY_MS = 5_000;
@@ -41,7 +47,8 @@ const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
 /** The template as policies that the API server runs, once it serves them; kept by the leader. */
 export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
-  const { revisions, serverMinor, annotation, requireAnnotation, namespace: operatorNamespace } = options;
+  const { revisions, serverMinor, namespaces, annotation, requireAnnotation } = options;
+  const { namespace: operatorNamespace } = options;
   const { leaderClient, log } = manager;
   const metrics = policyMetrics(manager.registry);
   const work = manager.controller('policy');
@@ -52,11 +59,13 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
   for (const each of informers) each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
   revisions.onChanged(wake);
   serverMinor.onChanged(wake);
+  namespaces.onUnseen(wake);
   const controller = new PolicyController({
     client: leaderClient,
     live,
     templates: () => revisions.forPolicies(),
     serverMinor: serverMinor.current,
+    unseen: namespaces.unseen,
     compile: {
       keys: keysFor(annotation),
       requireAnnotation,

@@ -12,6 +12,7 @@ import {
 } from '../podspec/pod.ts';
 import { formatPort, PortIndex, protocolOf } from '../podspec/rules/ports.ts';
 import { sameVolume } from '../podspec/rules/same-volume.ts';
+import { type EnvoyFiles, listeningPorts } from './envoy/listening-ports.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
@@ -36,14 +37,16 @@ export function findConflicts(
   pod: Pod,
   template: Template,
   sidecars: readonly Sidecar[],
-  { isApp, position }: ConflictContext,
+  { isApp, position, envoyFiles }: ConflictContext,
 ): readonly Conflict[] {
   const found: Conflict[] = [];
   const findContainer = containerFinder(pod);
-  const taken = takenPorts(pod, sidecars);
+  const all = [...volumes(pod), ...template.volumes];
+  const listening = (container: JsonObject) => listeningPorts(container, all, envoyFiles);
+  const taken = takenPorts(pod, sidecars, isApp, listening);
   for (const sidecar of sidecars) {
     nameConflicts(pod, sidecar, findContainer, found);
-    portConflicts(sidecar, taken, found);
+    portConflicts(sidecar, listening(sidecar.container), taken, found);
     portNameConflicts(pod, sidecar, { isApp, position }, found);
   }
   const findVolume = volumeFinder(pod);
@@ -62,6 +65,8 @@ interface ConflictContext {
   /** Whether a container is the application's, and of no template. */
   readonly isApp: (container: JsonObject) => boolean;
   readonly position: InjectionOptions['position'];
+  /** What Envoy reads, if it is known. */
+  readonly envoyFiles?: EnvoyFiles | undefined;
 }
 
 type Find = (key: string) => JsonObject | undefined;
@@ -79,9 +84,14 @@ function nameConflicts(pod: Pod, { name, override }: Sidecar, findContainer: Fin
 }
 
 /** Containers that run at the same time share the pod's ports. Init containers that end do not. */
-function portConflicts(sidecar: Sidecar, taken: PortIndex<Neighbour>, found: Conflict[]): void {
+function portConflicts(
+  sidecar: Sidecar,
+  ports: readonly JsonObject[],
+  taken: PortIndex<Neighbour>,
+  found: Conflict[],
+): void {
   if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
-  for (const port of ownObjects(sidecar.container, 'ports')) {
+  for (const port of ports) {
     for (const { owner, port: other, field } of taken.collisionsOf(port)) {
       const [list, neighbour] = owner;
       const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
@@ -96,13 +106,19 @@ function portConflicts(sidecar: Sidecar, taken: PortIndex<Neighbour>, found: Con
 /** A container that keeps running, with its list. */
 type Neighbour = readonly [list: string, container: JsonObject];
 
-/** The ports of the other containers that run beside these sidecars. */
-function takenPorts(pod: Pod, sidecars: readonly Sidecar[]): PortIndex<Neighbour> {
+/** The ports of the other containers that run beside these sidecars. The application's probes may be meant for Envoy. */
+function takenPorts(
+  pod: Pod,
+  sidecars: readonly Sidecar[],
+  isApp: ConflictContext['isApp'],
+  listening: (container: JsonObject) => readonly JsonObject[],
+): PortIndex<Neighbour> {
   const taken = new PortIndex<Neighbour>();
   const names = new Set(sidecars.map(({ name }) => name));
   const take = (list: string, container: JsonObject): void => {
     if (names.has(nameOf(container))) return;
-    for (const port of ownObjects(container, 'ports')) taken.add([list, container], port);
+    const ports = isApp(container) ? ownObjects(container, 'ports') : listening(container);
+    for (const port of ports) taken.add([list, container], port);
   };
   for (const container of containers(pod)) take('containers', container);
   for (const container of initContainers(pod)) {

@@ -56,7 +56,9 @@ export function inject(input: DecideInput): Injection {
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
     const named = forWorkload(template, input.pod, input.workload);
-    const merged = misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides });
+    const { envoyFiles } = input;
+    const merged =
+      misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides, envoyFiles });
     if ('obstacle' in merged) return refused(merged.obstacle);
     ignored.push(...merged.ignored);
     if (status.isTooLong) return refused(tooMuchAdded(input));

@@ -4,6 +4,7 @@ import type { PodDraft } from '../json/patch.ts';
 import { placeOf } from '../podspec/mount-path.ts';
 import { annotation, nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts';
 import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
+import type { EnvoyFiles } from './envoy/listening-ports.ts';
 import type { Keys } from './keys.ts';
 import type { Obstacle } from './rules/index.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
@@ -17,6 +18,8 @@ export interface MergeContext {
   readonly status: StatusBuilder;
   /** The keys of the annotations that change the template's first container; undefined if they do not apply to it. */
   readonly overrides: Keys | undefined;
+  /** What Envoy reads, if it is known. */
+  readonly envoyFiles?: EnvoyFiles | undefined;
 }
 
 /** The result. Nothing was added if there is an obstacle. */
@@ -41,6 +44,7 @@ export function mergeTemplate(draft: PodDraft, template: Template, context: Merg
   const conflicts = findConflicts(draft.pod, template, sidecars, {
     isApp,
     position: context.options.position,
+    envoyFiles: context.envoyFiles,
   });
   if (conflicts.length > 0)
     return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };

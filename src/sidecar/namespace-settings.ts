@@ -1,3 +1,5 @@
+import type { LimitRange } from '../podspec/rules/limit-ranges.ts';
+import type { EnvoyFiles } from './envoy/listening-ports.ts';
 import type { Keys } from './keys.ts';
 
 /** What the decision about a pod reads of its namespace. */
@@ -7,6 +9,9 @@ export interface NamespaceSettings {
   readonly namespaceTemplates?: string | undefined;
   /** The minor version of the API server, which has the rules of pod security; undefined: of the newest. */
   readonly serverMinor?: number | undefined;
+  /** What its sidecars read, or would; undefined if that is not known. */
+  readonly envoyFiles?: EnvoyFiles | undefined;
+  readonly limitRanges?: readonly LimitRange[] | undefined;
 }
 
 /** The settings in the metadata of a Namespace, in a cluster of this minor version. */

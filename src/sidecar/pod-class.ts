@@ -7,6 +7,7 @@ import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
 import { findCapture } from './capture.ts';
 import type { DecideInput, DecideOptions } from './decision-input.ts';
+import { type EnvoyFiles, listeningPorts } from './envoy/listening-ports.ts';
 import { resolveOptIn } from './opt-in.ts';
 import { SYSTEM_NAMESPACES } from './rules/system-namespace.ts';
 import type { Template } from './template/template.ts';
@@ -14,7 +15,10 @@ import { DEFAULT_TEMPLATE, type TemplateSet } from './template/template-set.ts';
 
 /** The class of a pod; undefined: only `inject` knows what the pod gets. */
 export type PodClassifier = (
-  input: Pick<DecideInput, 'request' | 'pod' | 'namespaceLabels' | 'namespaceTemplates'>,
+  input: Pick<
+    DecideInput,
+    'request' | 'pod' | 'namespaceLabels' | 'namespaceTemplates' | 'envoyFiles' | 'limitRanges'
+  >,
 ) => number | undefined;
 
 /** Fields of a pod's spec that injection does not read. */
@@ -69,7 +73,8 @@ const STATUS_TEXT = 1_000;
  * warnings from `inject`, so that one of them can stand for all. The function decides nothing.
  *
  * `inject` reads the following. Each either is in the class, or makes it undefined where it could matter:
- * - the request, and its namespace; the namespace's opt-in, selection of templates, and enforced pod security;
+ * - the request, and its namespace; the namespace's opt-in, selection of templates, enforced pod security, LimitRanges and
+ *   configuration of Envoy;
  * - the pod's opt-in; its annotations for mirror pods and seccomp, and all with the opt-in's prefix; their total size;
  * - of each container its name, image and ports; of the spec the restart policy, grace period and node's system;
  * - the lists and maps to which the template adds: whether they exist, and whether they have an item of the template;
@@ -85,7 +90,7 @@ export function podClassifier({ templates, options }: TemplateSet, decide: Decid
   const { keys, operatorNamespace } = decide;
   const sidecars = [...template.containers, ...template.initContainers];
   const sleep = longestSleep(sidecars);
-  const isInTheWay = inTheWayOf(sidecars);
+  const inTheWay = inTheWayOf(template, sidecars);
   const lists = LISTS.filter(([field]) => template[field].length > 0).map(
     ([field, key]) => [field, key, new Set(template[field].map((item) => own(item, key)))] as const,
   );
@@ -104,17 +109,20 @@ export function podClassifier({ templates, options }: TemplateSet, decide: Decid
     pod,
     namespaceLabels,
     namespaceTemplates,
+    limitRanges = [],
   }) =>
     isPodCreation(request) &&
     request.namespace !== operatorNamespace &&
     !SYSTEM_NAMESPACES.includes(request.namespace) &&
     namespaceTemplates === undefined &&
+    limitRanges.length === 0 &&
     !Object.hasOwn(namespaceLabels, ENFORCE_LABEL) &&
     resolveOptIn(pod, namespaceLabels, decide).asked === 'inject';
 
   return (input) => {
     const [metadata, spec] = [own(input.pod, 'metadata'), own(input.pod, 'spec')];
     if (!isObject(metadata) || !isObject(spec) || !isOrdinary(input)) return undefined;
+    const isInTheWay = inTheWay(input.envoyFiles);
     for (const field in spec) if (!fields.has(field)) return undefined;
     const grace = own(spec, 'terminationGracePeriodSeconds') ?? DEFAULT_GRACE_PERIOD;
     if (typeof grace !== 'number' || grace < sleep) return undefined;
@@ -147,10 +155,28 @@ function isEmpty(object: JsonObject): boolean {
   return Object.keys(object).length === 0;
 }
 
-/** Whether a container of a pod overrides one of these, or may conflict with it. */
-function inTheWayOf(sidecars: readonly JsonObject[]): (container: JsonObject) => boolean {
+/** Whether a container of a pod overrides one of these, or may conflict with it, by what Envoy reads. */
+function inTheWayOf(
+  { volumes }: Template,
+  sidecars: readonly JsonObject[],
+): (files: EnvoyFiles | undefined) => (container: JsonObject) => boolean {
+  const known = new WeakMap<EnvoyFiles, ReturnType<typeof inTheWayWith>>();
+  const unknown = inTheWayWith(sidecars, volumes, undefined);
+  return (files) => {
+    if (!files) return unknown;
+    const found = known.get(files) ?? inTheWayWith(sidecars, volumes, files);
+    known.set(files, found);
+    return found;
+  };
+}
+
+function inTheWayWith(
+  sidecars: readonly JsonObject[],
+  volumes: readonly JsonObject[],
+  files: EnvoyFiles | undefined,
+): (container: JsonObject) => boolean {
   const names = new Set(sidecars.map(nameOf));
-  const ports = sidecars.flatMap((sidecar) => ownObjects(sidecar, 'ports'));
+  const ports = sidecars.flatMap((sidecar) => listeningPorts(sidecar, volumes, files));
   const numbers = new Set(ports.flatMap((port) => [own(port, 'containerPort'), own(port, 'hostPort')]));
   const portNames = new Set(ports.map((port) => own(port, 'name')));
   for (const taken of [numbers, portNames]) taken.delete(undefined);

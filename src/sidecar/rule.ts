@@ -1,5 +1,6 @@
 import type { Pod } from '../podspec/pod.ts';
 import type { DecisionInput } from './decision-input.ts';
+import type { EnvoyFiles } from './envoy/listening-ports.ts';
 import type { Keys } from './keys.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import type { Template } from './template/template.ts';
@@ -12,6 +13,8 @@ export interface PolicySubject {
   readonly audience: Audience;
   readonly keys: Keys;
   readonly template: Template;
+  /** What sidecars may read. */
+  readonly envoyFiles?: readonly EnvoyFiles[];
 }
 
 /** A condition in CEL for the pods that a policy skips (`unless`), or takes (`only`). */

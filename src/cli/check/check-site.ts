@@ -19,6 +19,7 @@ import { hasShape, POD_SHAPES } from '../../sidecar/template/pod-shapes.ts';
 import type { Selection } from '../../sidecar/template/template-set.ts';
 import { uninject } from '../../sidecar/uninject.ts';
 import { workloadOf } from '../../sidecar/workload-name.ts';
+import { NamespaceObjects } from '../namespace-objects.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { existingPods } from './check-pods.ts';
@@ -46,7 +47,8 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const known = await metadataOf(client, namespace);
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
-  const settings = namespaceSettings({ ...known, labels }, basis.decide.keys, minor);
+  const objects = await new NamespaceObjects(client, basis.decide.operatorNamespace).in(namespace);
+  const settings = { ...namespaceSettings({ ...known, labels }, basis.decide.keys, minor), ...objects };
   const { optIn: key } = basis.decide.keys;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
   const pod = createdPod(site.object, exists && isPod(site) ? fresh(site.pod, basis) : site.pod);

@@ -253,7 +253,7 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
     });
   }
   const state = { set: await templatesOfFile(terminal, options.template) };
-  const settingsOf = namespacesIn(documents, keysFor(options.annotation));
+  const settingsOf = namespacesIn(documents, keysFor(options.annotation), options.namespace ?? 'default');
   const reports = sites.map((site) => {
     const namespace = namespaceOf(site, options.namespace ?? 'default');
     return checkOffline(site, {

@@ -53,6 +53,24 @@ export const NAMESPACES: Resource<KubeObject> = {
   decode: decodeObject,
 };
 
+/** core/v1 LimitRange, without labels and annotations. */
+export interface LimitRangeObject extends KubeObject {
+  readonly spec?: unknown;
+}
+
+export const LIMIT_RANGES: Resource<LimitRangeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'LimitRange',
+  plural: 'limitranges',
+  namespaced: true,
+  decode(value) {
+    const { metadata, spec }: LimitRangeObject = decodeObject(value);
+    const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
+    return { metadata: { name, namespace, uid, resourceVersion }, spec };
+  },
+};
+
 export const PODS: Resource<KubeObject> = {
   group: '',
   version: 'v1',

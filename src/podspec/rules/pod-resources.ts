@@ -3,7 +3,7 @@ import { containers, initContainers, isNativeSidecar, nameOf, type Pod, specFiel
 import { formatQuantity, parseQuantity } from '../quantity.ts';
 
 /** Amounts by the name of the resource, in thousand-millionths of its unit. */
-type Amounts = Map<string, bigint>;
+export type Amounts = Map<string, bigint>;
 
 /**
  * What the API server rejects in a pod with resources of its own (`spec.resources`): containers that
@@ -17,7 +17,7 @@ export function podResourceViolations(pod: Pod): readonly string[] {
 }
 
 function requestViolations(pod: Pod, resources: JsonValue): readonly string[] {
-  const requests = amounts(own(resources, 'requests'));
+  const requests = amountsOf(own(resources, 'requests'));
   return [...totalRequests(pod)]
     .filter(([name, total]) => total > (requests.get(name) ?? total))
     .map(([name]) => {
@@ -27,9 +27,9 @@ function requestViolations(pod: Pod, resources: JsonValue): readonly string[] {
 }
 
 function limitViolations(pod: Pod, resources: JsonValue): readonly string[] {
-  const limits = amounts(own(resources, 'limits'));
+  const limits = amountsOf(own(resources, 'limits'));
   return containers(pod).flatMap((container) =>
-    [...amounts(own(own(container, 'resources'), 'limits'))]
+    [...amountsOf(own(own(container, 'resources'), 'limits'))]
       .filter(([name, limit]) => limit > (limits.get(name) ?? limit))
       .map(([name]) => {
         const most = own(own(resources, 'limits'), name);
@@ -77,14 +77,18 @@ function firstRequest(pod: Pod, name: string): JsonValue | undefined {
   return requests.find((request) => (parseQuantity(request) ?? 0n) !== 0n);
 }
 
-/** The requests of a pod: native sidecars run beside everything that starts after them (KEP-753). */
 function totalRequests(pod: Pod): Amounts {
+  return totalOf(pod, requestsOf);
+}
+
+/** The amounts of a pod: native sidecars run beside everything that starts after them (KEP-753). */
+export function totalOf(pod: Pod, of: (container: JsonObject) => Amounts): Amounts {
   const total: Amounts = new Map();
-  for (const container of containers(pod)) add(total, requestsOf(container));
+  for (const container of containers(pod)) add(total, of(container));
   const natives: Amounts = new Map();
   const starting: Amounts = new Map();
   for (const container of initContainers(pod)) {
-    const requests = requestsOf(container);
+    const requests = of(container);
     if (isNativeSidecar(container)) {
       add(total, requests);
       add(natives, requests);
@@ -98,12 +102,13 @@ function totalRequests(pod: Pod): Amounts {
 }
 
 /** The requests; a missing one equals the limit, as the API server defaults it. */
-function requestsOf(container: JsonObject): Amounts {
+export function requestsOf(container: JsonObject): Amounts {
   const resources = own(container, 'resources');
-  return new Map([...amounts(own(resources, 'limits')), ...amounts(own(resources, 'requests'))]);
+  return new Map([...amountsOf(own(resources, 'limits')), ...amountsOf(own(resources, 'requests'))]);
 }
 
-function amounts(quantities: JsonValue | undefined): Amounts {
+/** Quantities by the name of the resource. */
+export function amountsOf(quantities: JsonValue | undefined): Amounts {
   const parsed: Amounts = new Map();
   for (const [name, quantity] of Object.entries(isObject(quantities) ? quantities : {})) {
     const amount = parseQuantity(quantity);

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString }
 import { readManifests, writeManifests } from '../../json/yaml-edit/manifests.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
 import type { TemplatelessKind } from '../../podspec/custom-kinds.ts';
+import { limitRangeOf } from '../../podspec/rules/limit-ranges.ts';
 import {
   asTemplate,
   createdPod,
@@ -17,6 +18,8 @@ import {
 } from '../../podspec/workload.ts';
 import type { DecideOptions } from '../decision-input.ts';
 import { effectMistakes } from '../effect-mistakes.ts';
+import { ENVOY_CONFIG_MAP } from '../envoy/configuration-age.ts';
+import { ENVOY_FILES } from '../envoy/configurations.ts';
 import { type Injection, inject } from '../inject.ts';
 import type { Keys } from '../keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
@@ -50,7 +53,7 @@ export interface SiteResult {
 
 /**
  * Injects the pods and pod templates of a text of manifests as the webhook would inject their pods. The settings of a
- * namespace are known only if the text contains the Namespace.
+ * namespace are known only if the text contains them.
  * @throws ManifestError, or PatchError if a pod does not have the shape of a pod.
  */
 export function injectManifests(
@@ -67,7 +70,7 @@ export function injectManifests(
   readonly strays: readonly (readonly [JsonObject, string])[];
 } {
   const documents = readManifests(text);
-  const settingsOf = namespacesIn(documents, options.decide.keys);
+  const settingsOf = namespacesIn(documents, options.decide.keys, options.namespace);
   const results: SiteResult[] = [];
   const injected = documents.map((document) => {
     const replacements: Replacement[] = [];
@@ -130,20 +133,34 @@ export function namespaceOf({ object }: PodSite, byDefault: string): string {
   return ownString(own(object, 'metadata'), 'namespace') || byDefault;
 }
 
-/** Returns a function that finds the settings of a namespace in the documents; without its Namespace, it has none. */
+/**
+ * Returns a function that finds the settings of a namespace in the documents: its Namespace, its LimitRanges and its
+ * ConfigMap `envoy`. Without a Namespace it has no labels; without the ConfigMap, the operator writes its own.
+ */
 export function namespacesIn(
   documents: readonly JsonValue[],
   keys: Keys,
+  byDefault: string,
 ): (namespace: string) => NamespaceSettings {
-  const found = new Map<string, NamespaceSettings>();
+  const found = new Map<string, Partial<NamespaceSettings>>();
+  const add = (namespace: string, settings: Partial<NamespaceSettings>) =>
+    void found.set(namespace, { ...found.get(namespace), ...settings });
   for (const [object] of documents.flatMap((document) => [...objectsOf(document)])) {
-    if (ownString(object, 'kind') !== 'Namespace' || ownString(object, 'apiVersion') !== 'v1') continue;
+    if (ownString(object, 'apiVersion') !== 'v1') continue;
     const metadata = own(object, 'metadata');
-    const [labels, annotations] = [strings(own(metadata, 'labels')), strings(own(metadata, 'annotations'))];
-    found.set(ownString(metadata, 'name') ?? '', namespaceSettings({ labels, annotations }, keys));
+    const [name, of] = [ownString(metadata, 'name') ?? '', ownString(metadata, 'namespace') || byDefault];
+    const kind = ownString(object, 'kind');
+    if (kind === 'Namespace') {
+      const [labels, annotations] = [strings(own(metadata, 'labels')), strings(own(metadata, 'annotations'))];
+      add(name, namespaceSettings({ labels, annotations }, keys));
+    } else if (kind === 'LimitRange') {
+      add(of, { limitRanges: [...(found.get(of)?.limitRanges ?? []), limitRangeOf(object)] });
+    } else if (kind === 'ConfigMap' && name === ENVOY_CONFIG_MAP) {
+      add(of, { envoyFiles: strings(own(object, 'data')) });
+    }
   }
-  const nothing = namespaceSettings({}, keys);
-  return (namespace) => found.get(namespace) ?? nothing;
+  const nothing = { ...namespaceSettings({}, keys), envoyFiles: ENVOY_FILES };
+  return (namespace) => ({ ...nothing, ...found.get(namespace) });
 }
 
 function strings(map: JsonValue | undefined): Readonly<Record<string, string>> {

@@ -1,7 +1,8 @@
-import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
+import { type JsonObject, own, ownString } from '../../json/json.ts';
 import { CEL_ALL_CONTAINERS, celAnyOf, celHasKey, celString, celStrings } from '../../podspec/cel.ts';
 import { placeOf, UNCLEAN_PATH } from '../../podspec/mount-path.ts';
 import { nameOf, SECCOMP_ANNOTATION } from '../../podspec/pod.ts';
+import { type EnvoyFiles, listeningPorts } from '../envoy/listening-ports.ts';
 import type { MergeRule } from '../rule.ts';
 import { celHasShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
@@ -11,15 +12,15 @@ export const conflict = {
   help: 'the pod already uses a port, name or path of the template',
   warn: true,
   // An item with the template's name may be equal to the template's: the webhook checks it.
-  cel({ template }) {
-    const found = conflicts(template);
+  cel({ template, envoyFiles = [] }) {
+    const found = conflicts(template, envoyFiles);
     return found.length === 0 ? undefined : { unless: celAnyOf(found) };
   },
 } as const satisfies MergeRule;
 
-function conflicts(template: Template): readonly string[] {
+function conflicts(template: Template, envoyFiles: readonly EnvoyFiles[]): readonly string[] {
   return [
-    anyPort([...template.containers, ...template.initContainers]),
+    anyPort(template, envoyFiles),
     anyOf('object.spec.volumes', 'v', 'name', template.volumes),
     anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
     inContainers('env', 'e', 'name', template.env),
@@ -31,13 +32,22 @@ function conflicts(template: Template): readonly string[] {
   ].filter((expression) => typeof expression === 'string');
 }
 
-function anyPort(containers: readonly JsonObject[]): string | undefined {
-  const ports = containers.flatMap((container) => ownObjects(container, 'ports'));
+/** More numbers are not compared: each pod that declares a port is left to the webhook. */
+const MAX_PORTS = 1_000;
+
+function anyPort(
+  { containers, initContainers, volumes }: Template,
+  envoyFiles: readonly EnvoyFiles[],
+): string | undefined {
+  const ports = [...containers, ...initContainers].flatMap((container) =>
+    [undefined, ...envoyFiles].flatMap((files) => listeningPorts(container, volumes, files)),
+  );
   const numbers = (field: string) => [
     ...new Set(ports.map((port) => own(port, field)).filter((n) => typeof n === 'number' && n !== 0)),
   ];
   const [container, host] = [numbers('containerPort'), numbers('hostPort')];
   if (container.length === 0) return undefined;
+  if (container.length > MAX_PORTS) return `${CEL_ALL_CONTAINERS}.exists(c, has(c.ports))`;
   const onHost = host.length === 0 ? '' : ` || (has(p.hostPort) && p.hostPort in [${host.join(', ')}])`;
   const names = [...new Set(ports.map(nameOf))].filter((name) => name !== '');
   const byName = names.length === 0 ? '' : ` || (has(p.name) && p.name in ${celStrings(names)})`;

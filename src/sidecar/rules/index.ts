@@ -5,6 +5,7 @@ import { gracePeriod } from './grace-period.ts';
 import { hostNetwork } from './host-network.ts';
 import { invalidOverride } from './invalid-override.ts';
 import { invalidValue } from './invalid-value.ts';
+import { limitRange } from './limit-range.ts';
 import { mirrorPod } from './mirror-pod.ts';
 import { noContainers } from './no-containers.ts';
 import { noTemplate } from './no-template.ts';
@@ -40,6 +41,7 @@ export const RULES = [
   podResources,
   gracePeriod,
   podSecurity,
+  limitRange,
   proxyUser,
 ] as const;
 

@@ -22,6 +22,12 @@ beforeAll(async () => {
   stage = await starting;
   await stage.adopt(TEMPLATES);
   await stage.namespaces(NAMESPACES);
+  await stage.fixture.apply({
+    apiVersion: 'v1',
+    kind: 'LimitRange',
+    metadata: { name: 'small', namespace: 'limited' },
+    spec: { limits: [{ type: 'Container', max: { memory: '256Mi' } }] },
+  });
   for (const name of ['kube-system', 'kube-public', 'kube-node-lease', 'envoy-initializer']) {
     await stage.serviceAccount(name);
   }

@@ -25,6 +25,7 @@ export const NAMESPACES = {
   'opted-out': { [OPT_IN]: 'false' },
   mistyped: { [OPT_IN]: 'treu' },
   restricted: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+  limited: {},
 } as const;
 
 /** A pod with one application; `metadata` and `spec` take the place of single fields. */
@@ -271,6 +272,15 @@ export const REASON_CASES: Readonly<
       asked: true,
       warning:
         /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
+    },
+  ],
+  'limit-range': [
+    {
+      name: 'a maximum below the limit of the sidecar',
+      namespace: 'limited',
+      pod: asking(),
+      asked: true,
+      warning: /^container envoy: its memory breaks max 256Mi of LimitRange small$/,
     },
   ],
   'pod-security': [

@@ -28,8 +28,12 @@ const compile = (data: Record<string, string>, options: Partial<CompileOptions> 
 const named = (objects: readonly PolicyObject[]) =>
   objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
 
-function policyOf(data: Record<string, string>, index = 0): JsonObject {
-  const { objects } = compile(data);
+function policyOf(
+  data: Record<string, string>,
+  index = 0,
+  options: Partial<CompileOptions> = {},
+): JsonObject {
+  const { objects } = compile(data, options);
   return objects.filter(({ kind }) => kind === 'MutatingAdmissionPolicy')[index]?.spec ?? {};
 }
 
@@ -195,6 +199,24 @@ spec:
   - {name: e, image: i, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}
 `;
     expect(compile({ config: byPod }).left).toHaveLength(1);
+  });
+
+  test('namespaces whose LimitRanges may refuse pods with the template', () => {
+    const range = (item: object) => [{ name: 'l', limits: [item as JsonObject] }];
+    const limitRanges = new Map([
+      ['small', range({ type: 'Container', max: { memory: '256Mi' } })],
+      ['pods', range({ type: 'Pod', max: { memory: '1Ti' } })],
+      ['defaults', range({ type: 'Container', default: { cpu: '1' } })],
+    ]);
+    const { matchConstraints } = policyOf({ config: DEMO_TEMPLATE }, 0, { limitRanges });
+    expect(JSON.stringify(matchConstraints)).toContain('"envoy-initializer","pods","small"]');
+    const all = new Map(Array.from({ length: 1_001 }, (_, i) => [`n${i}`, range({ type: 'Pod' })] as const));
+    expect(compile({ config: DEMO_TEMPLATE }, { limitRanges: all })).toEqual({
+      objects: [],
+      left: [
+        'template "config": only the webhook injects it: more than 1000 namespaces have LimitRanges that may refuse its pods',
+      ],
+    });
   });
 
   test('all pods if the template contains the name of the workload', () => {

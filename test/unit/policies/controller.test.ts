@@ -28,6 +28,7 @@ interface World {
   /** The API server's error for a policy, by its name. */
   readonly refuse?: (name: string) => Error | undefined;
   readonly serverMinor?: () => number | undefined;
+  readonly unseen?: object;
 }
 
 /** A controller with an API server in memory, which accepts and logs every request. */
@@ -37,6 +38,7 @@ function controllerOf({
   namespace = {},
   refuse = () => undefined,
   serverMinor = () => undefined,
+  unseen = {},
 }: World = {}) {
   const stores = { policies: new Store<LivePolicyObject>(), bindings: new Store<LivePolicyObject>() };
   const storeOf = ({ kind }: Resource<KubeObject>) =>
@@ -66,6 +68,7 @@ function controllerOf({
     live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
     templates: () => ({ state }),
     serverMinor,
+    unseen: () => unseen,
     compile: {
       keys: keysFor(),
       requireAnnotation: true,

@@ -38,6 +38,7 @@ function policiesOf(discovery: () => unknown) {
       onChanged() {},
     },
     serverMinor: { current: () => undefined, onChanged() {} },
+    namespaces: { unseen: () => ({}), onUnseen() {} },
   });
   const kept = async () =>
     (await manager.registry.getSingleMetric('envoy_initializer_policies')?.get())?.values;

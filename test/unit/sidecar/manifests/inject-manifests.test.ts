@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readManifests } from '../../../../src/json/yaml-edit/manifests.ts';
+import { ENVOY_FILES } from '../../../../src/sidecar/envoy/configurations.ts';
 import { keysFor } from '../../../../src/sidecar/keys.ts';
 import {
   type InjectManifestsOptions,
@@ -139,7 +140,11 @@ describe('the namespace of a pod', () => {
 describe('the settings of a namespace', () => {
   const namespace = (metadata: string, apiVersion = 'v1', kind = 'Namespace') =>
     `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {${metadata}}\n`;
-  const settingsIn = (text: string, name = 'team') => namespacesIn(readManifests(text), keys)(name);
+  const allIn = (text: string, name = 'team') => namespacesIn(readManifests(text), keys, 'default')(name);
+  const settingsIn = (text: string, name?: string) => {
+    const { envoyFiles: _, ...settings } = allIn(text, name);
+    return settings;
+  };
   const NOTHING = { namespaceLabels: {}, namespaceTemplates: undefined };
   const LABELS = { namespaceLabels: { a: 'b' }, namespaceTemplates: undefined };
 
@@ -174,6 +179,20 @@ describe('the settings of a namespace', () => {
 
   test('of a Namespace without a name are those of no name', () => {
     expect(settingsIn(namespace('labels: {a: b}'), '')).toEqual(LABELS);
+  });
+
+  test('are its LimitRanges, and the ConfigMap with what Envoy reads', () => {
+    const limited = `${namespace('name: l, namespace: team', 'v1', 'LimitRange')}spec: {limits: [{type: Pod}]}\n---\n`;
+    const files = `${namespace('name: envoy, namespace: team', 'v1', 'ConfigMap')}data: {a: b}\n---\n`;
+    const both = allIn(`${limited}${files}${namespace('name: team, labels: {a: b}')}`);
+    expect(both).toMatchObject({
+      ...LABELS,
+      envoyFiles: { a: 'b' },
+      limitRanges: [{ name: 'l', limits: [{ type: 'Pod' }] }],
+    });
+    // What the operator writes.
+    expect(allIn(limited, 'other')).toMatchObject({ envoyFiles: ENVOY_FILES });
+    expect(allIn(namespace('name: envoy', 'v1', 'ConfigMap'), 'default')).toMatchObject({ envoyFiles: {} });
   });
 
   test('decide about its pods', () => {
