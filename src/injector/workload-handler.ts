@@ -1,9 +1,12 @@
+import type { JsonObject } from '../json/json.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
 import { podCreation } from '../podspec/admission-target.ts';
-import type { Pod } from '../podspec/pod.ts';
+import { annotation, type Pod } from '../podspec/pod.ts';
 import { createdPod, podSites } from '../podspec/workload.ts';
 import { inject } from '../sidecar/inject.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
+import { unknownTemplate } from '../sidecar/rules/unknown-template.ts';
+import { selectTemplates } from '../sidecar/template/template-set.ts';
 import { type InjectHandlerOptions, podExcess } from './inject-handler.ts';
 import { answerTo, oneLine } from './injection-answer.ts';
 
@@ -11,17 +14,32 @@ type WorkloadHandlerOptions = Pick<InjectHandlerOptions, 'decide' | 'templates' 
 
 /**
  * The webhook that warns the author of a workload of what the operator would say about its pods: their controller gets
- * those warnings, and ignores them. It rejects nothing.
+ * those warnings, and ignores them. The author of a Namespace is warned of templates that do not exist. It rejects nothing.
  */
 export function createWorkloadHandler(options: WorkloadHandlerOptions): ReviewHandler {
-  return async ({ object, namespace, operation, subResource }, signal) => {
+  return async ({ kind, object, namespace, operation, subResource }, signal) => {
     const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
     if (!isChange || object === undefined) return { allowed: true };
+    if (kind.kind === 'Namespace') return { allowed: true, warnings: namespaceWarnings(object, options) };
     const settings = await options.namespaceSettings(namespace, { fresh: false, signal });
     const sites = [...podSites(object)].filter(({ pod }) => podExcess(pod) === undefined);
     const pods = sites.map(({ pod }) => createdPod(object, pod));
     return { allowed: true, warnings: pods.flatMap((pod) => warningsOf(pod, namespace, settings, options)) };
   };
+}
+
+/** The templates that a Namespace selects, and that do not exist. */
+function namespaceWarnings(
+  object: JsonObject,
+  { decide: options, templates }: WorkloadHandlerOptions,
+): readonly string[] {
+  const selected = annotation(object, options.keys.templates);
+  const settings = { namespaceLabels: {}, namespaceTemplates: selected };
+  const selection = selectTemplates({}, settings, options.keys, templates({}, settings));
+  const message = unknownTemplate.find({ ...selection, options });
+  return message === undefined
+    ? []
+    : [`pods of this namespace get no sidecar: ${unknownTemplate.reason}: ${message}`];
 }
 
 function warningsOf(

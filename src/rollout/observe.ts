@@ -134,7 +134,7 @@ function hasDrain(volume: JsonObject): boolean {
 }
 
 /** Why a container cannot run, in the kubelet's words. */
-function troubleOf(state: JsonObject): string | undefined {
+export function troubleOf(state: JsonObject): string | undefined {
   const [waiting, terminated] = ['waiting', 'terminated'].map((key) => own(own(state, 'state'), key));
   if (isObject(waiting)) return STARTING.has(ownString(waiting, 'reason') ?? '') ? undefined : words(waiting);
   const isFailure = isObject(terminated) && own(terminated, 'exitCode') !== 0;

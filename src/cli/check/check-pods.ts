@@ -10,6 +10,7 @@ import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
 import { EnvoyConfigurations } from './envoy-configuration.ts';
+import { failingContainers } from './failing-containers.ts';
 import { waitingAtGates } from './gates.ts';
 import { pendingNetworks } from './pending-networks.ts';
 
@@ -45,6 +46,7 @@ export async function existingPods(
   const absent = wanted ? named('absent') : [];
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),
+    ...failingContainers(found, keys),
     ...(await missingAttachments(client, site.pod, namespace)),
     ...(await pendingNetworks(client, found, namespace)),
   ];

@@ -20,7 +20,9 @@ export function* restrictedViolations(pod: Pod, { version, server }: Standard): 
   const podContext = specField(pod, 'securityContext');
   const sources = server >= SINCE.imageVolumes ? [...VOLUME_SOURCES, 'image'] : VOLUME_SOURCES;
   for (const volume of volumes(pod)) {
-    if (!sources.some((source) => isSet(volume, source))) {
+    // Without a source, it is an emptyDir.
+    const isEmptyDir = !Object.keys(volume).some((field) => field !== 'name' && isSet(volume, field));
+    if (!isEmptyDir && !sources.some((source) => isSet(volume, source))) {
       yield `volume ${nameOf(volume)} has a kind that is not allowed`;
     }
   }

@@ -20,7 +20,7 @@ const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
  */
 export function* containerFindings(container: JsonObject, path: Path): Findings {
   yield* imageFindings(container, path);
-  yield* duplicates(items(container, 'ports', path), (port) => formatPort(port), 'containerPort');
+  yield* duplicates(items(container, 'ports', path), hostPortOf, 'hostPort');
   yield* duplicates(items(container, 'ports', path), (port) => ownString(port, 'name'), 'name');
   yield* duplicates(
     items(container, 'resizePolicy', path),
@@ -42,13 +42,21 @@ export function* containerFindings(container: JsonObject, path: Path): Findings 
   }
 }
 
+/** What the API server accepts in a container, although its author has hardly meant it. */
+export function* containerAdvice(container: JsonObject, path: Path): Findings {
+  yield* duplicates(items(container, 'ports', path), (port) => formatPort(port), 'containerPort');
+  yield* duplicates(items(container, 'env', path), (variable) => ownString(variable, 'name'), 'name');
+}
+
+function hostPortOf(port: JsonObject): string | undefined {
+  return own(port, 'hostPort')
+    ? `${ownString(port, 'hostIP') ?? ''} ${formatPort(port, 'hostPort')}`.trim()
+    : undefined;
+}
+
 /** Fields that an init container may not have: probes and hooks are for native sidecars (KEP-753). */
 export function* initContainerFindings(container: JsonObject, path: Path): Findings {
-  const restartPolicy = own(container, 'restartPolicy');
-  if (isSet(container, 'restartPolicy') && restartPolicy !== 'Always') {
-    yield { path: [...path, 'restartPolicy'], message: 'must be Always (a native sidecar) or absent' };
-  }
-  if (restartPolicy === 'Always') return;
+  if (own(container, 'restartPolicy') === 'Always') return;
   for (const field of [...PROBES, 'lifecycle', 'restartPolicyRules']) {
     if (isSet(container, field)) {
       const message = 'not allowed in an init container: remove it, or add restartPolicy: Always';
@@ -78,7 +86,6 @@ export function* envFindings(holder: JsonObject, path: Path): Findings {
     yield* exactlyOne(source, Object.keys(POD_SCHEMA.EnvVarSource ?? {}), [...at, 'valueFrom'], 'source');
     if (ownString(variable, 'value')) yield { path: at, message: 'has both value and valueFrom: keep one' };
   }
-  yield* duplicates(items(holder, 'env', path), (variable) => ownString(variable, 'name'), 'name');
   for (const [from, at] of items(holder, 'envFrom', path)) {
     yield* exactlyOne(from, ['configMapRef', 'secretRef'], at, 'source');
   }

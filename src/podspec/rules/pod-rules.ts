@@ -10,7 +10,6 @@ const MAX_NAMESERVERS = 3;
 
 /** What the API server would reject in the fields of the pod itself. */
 export function* podFindings(spec: JsonObject, path: Path): Findings {
-  yield* duplicates(items(spec, 'imagePullSecrets', path), (secret) => ownString(secret, 'name'), 'name');
   yield* duplicates(items(spec, 'hostAliases', path), (alias) => ownString(alias, 'ip'), 'ip');
   yield* profileFindings(own(spec, 'securityContext'), [...path, 'securityContext']);
   const nameservers = own(own(spec, 'dnsConfig'), 'nameservers');

@@ -28,15 +28,16 @@ export function* duplicates(
   }
 }
 
-/** A finding unless exactly one of the fields is set. */
+/** A finding unless exactly one of the fields is set, or none if it is optional. */
 export function* exactlyOne(
   object: JsonObject,
   fields: readonly string[],
   path: Path,
   what: string,
+  isOptional = false,
 ): Findings {
   const given = fields.filter((field) => isSet(object, field));
-  if (given.length === 1) return;
+  if (given.length === 1 || (isOptional && given.length === 0)) return;
   const found = given.length === 0 ? 'none' : given.join(' and ');
   yield { path, message: `expected exactly one ${what}, got ${found}` };
 }

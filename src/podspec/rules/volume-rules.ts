@@ -9,7 +9,8 @@ const PROJECTIONS = Object.keys(POD_SCHEMA.VolumeProjection ?? {});
 
 /** What the API server would reject in a volume of the right shape. */
 export function* volumeFindings(volume: JsonObject, path: Path): Findings {
-  yield* exactlyOne(volume, SOURCES, path, 'source, such as configMap or emptyDir: {}');
+  // Without one, it is an emptyDir.
+  yield* exactlyOne(volume, SOURCES, path, 'source, such as configMap or emptyDir: {}', true);
   yield* downwardFindings(own(volume, 'downwardAPI'), [...path, 'downwardAPI']);
   for (const [projection, at] of items(own(volume, 'projected'), 'sources', [...path, 'projected'])) {
     yield* exactlyOne(projection, PROJECTIONS, at, 'projection');

@@ -1,5 +1,6 @@
 import { quoteText } from '../../json/clip.ts';
 import { celHasKey } from '../../podspec/cel.ts';
+import type { DecisionInput } from '../decision-input.ts';
 import type { PodRule } from '../rule.ts';
 
 export const unknownTemplate = {
@@ -8,7 +9,11 @@ export const unknownTemplate = {
   warn: true,
   // Conditions do not see the annotations of the namespace: the mutation looks at them.
   cel: ({ keys }) => ({ unless: celHasKey('annotations', keys.templates) }),
-  find({ unknownTemplates: [name], selectedBy, options }) {
+  find({
+    unknownTemplates: [name],
+    selectedBy,
+    options,
+  }: Pick<DecisionInput, 'unknownTemplates' | 'selectedBy' | 'options'>) {
     return name === undefined
       ? undefined
       : `the ${selectedBy}'s annotation ${options.keys.templates} names template ${quoteText(name, 32)}, which does not exist: use another, or add it to the ConfigMap`;

@@ -7,8 +7,9 @@ import {
   podSecurityOf,
   podSecurityViolations,
 } from '../../podspec/pod-security/pod-security.ts';
+import { containerAdvice } from '../../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../../podspec/rules/grace-period.ts';
-import { isSet, items } from '../../podspec/rules/rules.ts';
+import { duplicates, isSet, items } from '../../podspec/rules/rules.ts';
 import { proxyUserFaults } from '../capture.ts';
 
 /** Warnings about a valid template: things that its author may not have meant. */
@@ -20,7 +21,14 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
   ]) {
     yield* imageAdvice(container, at);
     yield* flagAdvice(container, at);
+    yield* containerAdvice(container, at);
   }
+  for (const [container, at] of items(spec, 'initContainers', path)) yield* restartAdvice(container, at);
+  for (const [volume, at] of items(spec, 'volumes', path)) {
+    if (Object.keys(volume).some((field) => field !== 'name' && isSet(volume, field))) continue;
+    yield { path: at, message: 'has no source: it is an emptyDir' };
+  }
+  yield* duplicates(items(spec, 'imagePullSecrets', path), (secret) => ownString(secret, 'name'), 'name');
   for (const [container, at] of running) yield* requestAdvice(container, at);
   for (const [container, at] of nativeSidecars(spec, path)) {
     if (isSet(container, 'startupProbe') || isSet(own(container, 'lifecycle') as JsonObject, 'postStart'))
@@ -30,6 +38,13 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
   yield* userAdvice(spec, path);
   yield* graceAdvice(spec, path);
   yield* securityAdvice(spec, path);
+}
+
+function* restartAdvice(container: JsonObject, path: Path): Findings {
+  const policy = ownString(container, 'restartPolicy') ?? 'Always';
+  if (policy === 'Always') return;
+  const message = `is ${policy}, which API servers before 1.35 refuse: only Always makes a native sidecar`;
+  yield { path: [...path, 'restartPolicy'], message };
 }
 
 function* userAdvice(spec: JsonObject, path: Path): Findings {

@@ -21,6 +21,7 @@ export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
   for (const [volume, at] of items(spec, 'volumes', path)) yield* volumeFindings(volume, at);
   yield* duplicates(items(spec, 'volumes', path), name, 'name');
   yield* envFindings(spec, path);
+  yield* duplicates(items(spec, 'env', path), name, 'name');
   yield* mountFindings(spec, path);
   yield* danglingMounts(volumesOf(spec), spec, path);
 }

@@ -55,8 +55,11 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     annotations: fields(content.metadata, 'annotations'),
     containers: objects('containers'),
     initContainers: objects('initContainers'),
-    volumes: objects('volumes'),
-    imagePullSecrets: objects('imagePullSecrets'),
+    // What the API server makes of them.
+    volumes: deepFreeze(
+      objects('volumes').map((volume) => (hasSource(volume) ? volume : { ...volume, emptyDir: {} })),
+    ),
+    imagePullSecrets: uniqueNames(objects('imagePullSecrets')),
     hostAliases: objects('hostAliases'),
     securityContext: fields(content.spec, 'securityContext'),
     dnsConfig: fields(content.spec, 'dnsConfig'),
@@ -65,6 +68,14 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     namesWorkload: namesWorkload(content.spec),
     misfits: [],
   });
+}
+
+function hasSource(volume: JsonObject): boolean {
+  return Object.keys(volume).some((field) => field !== 'name');
+}
+
+function uniqueNames(list: readonly JsonObject[]): readonly JsonObject[] {
+  return list.filter((item, at) => list.findIndex((each) => own(each, 'name') === own(item, 'name')) === at);
 }
 
 function fields(object: JsonValue, key: string): JsonObject {

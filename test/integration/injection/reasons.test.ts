@@ -98,6 +98,17 @@ describe('a pod is left as it is for the reason', () => {
   });
 });
 
+test('proxy-user: a pod gets its sidecar, and its author a warning', async () => {
+  const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'capture' };
+  const pod = appPod({ annotations }, { securityContext: { runAsUser: 1337 } });
+  const created = await stage.counting(() => stage.create('plain', pod));
+  expect(created).toMatchObject({ asked: 1, decided: { 'injected/proxy-user': 1 } });
+  expect(namesOf(specOf(created.result.pod).containers)).toEqual(['app', 'envoy']);
+  expect(created.result.warnings).toEqual([
+    "sidecar added: proxy-user: container app runs as user 1337, Envoy's own, so its connections bypass Envoy: use another runAsUser",
+  ]);
+});
+
 describe('not-a-pod-create: nothing but the creation of pods is looked at', () => {
   const pods = '/api/v1/namespaces/plain/pods';
   const resource = (name: string, group = '') => ({ group, version: 'v1', resource: name });
@@ -267,7 +278,7 @@ describe('no-template: none was good since the process started', () => {
 });
 
 test('there is a test for every reason', () => {
-  const apart = ['not-a-pod-create', 'no-template', 'already-injected'];
+  const apart = ['not-a-pod-create', 'no-template', 'already-injected', 'proxy-user'];
   const tabled = Object.entries(REASON_CASES).flatMap(([reason, cases]) =>
     cases.length > 0 ? [reason] : [],
   );

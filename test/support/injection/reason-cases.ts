@@ -64,6 +64,8 @@ export const TEMPLATES = {
   config: DEMO_TEMPLATE,
   'config.gentle':
     'containers: [{name: envoy, image: "busybox:1", lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
+  'config.capture':
+    'initContainers: [{name: rules, image: i, command: [capture.sh], securityContext: {capabilities: {add: [NET_ADMIN]}}}]\ncontainers: [{name: envoy, image: i, securityContext: {runAsUser: 1337}}]',
 };
 
 /** At least one for each reason to skip: the compiler asks for it. Those of no creation are in a table of their own. */

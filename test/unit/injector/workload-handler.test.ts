@@ -88,3 +88,17 @@ describe('createWorkloadHandler', () => {
     },
   );
 });
+
+test.each([
+  ['config', []],
+  [
+    'confg',
+    [
+      `pods of this namespace get no sidecar: unknown-template: the namespace's annotation ${OPT_IN}-templates names template "confg", which does not exist: use another, or add it to the ConfigMap`,
+    ],
+  ],
+])('warns the author of a Namespace that selects the template %s', async (selected, warnings) => {
+  const object = { metadata: { name: 'new', annotations: { [`${OPT_IN}-templates`]: selected } } };
+  const kind = { group: '', version: 'v1', kind: 'Namespace' };
+  expect(await review({}, { kind, object })).toEqual({ allowed: true, warnings });
+});

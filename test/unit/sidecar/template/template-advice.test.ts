@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { DEFAULT_TEMPLATE } from '../../../../src/injector/default-template.ts';
 import { formatFault } from '../../../../src/json/diagnostic.ts';
 import { parseTemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 /** The warnings about a template set, each as users see it. */
 function advice(data: Readonly<Record<string, string>>): readonly string[] {
@@ -99,5 +99,43 @@ describe('there is a warning about', () => {
     expect(advice({ config: DEMO_TEMPLATE })).toEqual([
       'config:1:1: not injected in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more violation)',
     ]);
+  });
+});
+
+test.each([
+  [
+    'a variable twice',
+    'containers',
+    'env: [{name: A}, {name: A}]',
+    'containers[0].env[1].name: A appears twice: keep one',
+  ],
+  [
+    'a port twice',
+    'containers',
+    'ports: [{containerPort: 1}, {containerPort: 1, protocol: TCP}]',
+    'containers[0].ports[1].containerPort: 1/TCP appears twice: keep one',
+  ],
+  [
+    'another restart policy',
+    'initContainers',
+    'restartPolicy: Never',
+    'initContainers[0].restartPolicy: is Never, which API servers before 1.35 refuse: only Always makes a native sidecar',
+  ],
+])('what the API server accepts is a warning: %s', (_, list, fields, message) => {
+  const found = advice(sidecar(`name: a, image: "a:v1", ${fields}`, list));
+  expect(found.map((line) => line.replace(/^config:\d+:\d+: /, ''))).toEqual([message]);
+});
+
+test('a volume without a source, and a pull secret twice, are a warning, and become what the API server makes of them', () => {
+  const config =
+    'volumes: [{name: v}, {name: w, emptyDir: }]\nimagePullSecrets: [{name: s}, {name: t}, {name: s}]';
+  expect(advice({ config })).toEqual([
+    'config:1:11: volumes[0]: has no source: it is an emptyDir',
+    'config:1:22: volumes[1]: has no source: it is an emptyDir',
+    'config:2:43: imagePullSecrets[2].name: s appears twice: keep one',
+  ]);
+  expect(templateSet({ config }).templates.get('config')).toMatchObject({
+    volumes: ['v', 'w'].map((name) => ({ name, emptyDir: {} })),
+    imagePullSecrets: [{ name: 's' }, { name: 't' }],
   });
 });
