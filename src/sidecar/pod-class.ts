@@ -5,8 +5,8 @@ import { MIRROR_ANNOTATION, nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts
 import { ENFORCE_LABEL } from '../podspec/pod-security/pod-security.ts';
 import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
-import { findCapture } from './capture.ts';
 import type { DecideInput, DecideOptions } from './decision-input.ts';
+import { findCapture } from './envoy/capture.ts';
 import { type EnvoyFiles, listeningPorts } from './envoy/listening-ports.ts';
 import { resolveOptIn } from './opt-in.ts';
 import { SYSTEM_NAMESPACES } from './rules/system-namespace.ts';

@@ -20,7 +20,7 @@ import { leftOutText } from '../../routing/left-out.ts';
 import type { Entry } from '../../routing/model.ts';
 import type { RoutedPort } from '../../routing/port-table.ts';
 import { entryName } from '../../routing/route-configuration.ts';
-import { bypassesOf, findCapture } from '../../sidecar/capture.ts';
+import { bypassesOf, findCapture } from '../../sidecar/envoy/capture.ts';
 import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';

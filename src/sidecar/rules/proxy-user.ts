@@ -1,6 +1,6 @@
 import { own } from '../../json/json.ts';
 import { CEL_ALL_CONTAINERS, celAnyOf } from '../../podspec/cel.ts';
-import { findCapture, proxyOf, proxyUserFaults, userOf } from '../capture.ts';
+import { findCapture, proxyOf, proxyUserFaults, userOf } from '../envoy/capture.ts';
 import type { AdviceRule } from '../rule.ts';
 
 export const proxyUser = {

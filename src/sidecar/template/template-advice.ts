@@ -10,7 +10,7 @@ import {
 import { containerAdvice } from '../../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../../podspec/rules/grace-period.ts';
 import { duplicates, isSet, items } from '../../podspec/rules/rules.ts';
-import { proxyUserFaults } from '../capture.ts';
+import { proxyUserFaults } from '../envoy/capture.ts';
 
 /** Warnings about a valid template: things that its author may not have meant. */
 export function* templateAdvice(spec: JsonObject, path: Path): Findings {

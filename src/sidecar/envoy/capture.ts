@@ -1,4 +1,4 @@
-import { isArray, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
+import { isArray, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import {
   containerFinder,
   containers,
@@ -7,8 +7,8 @@ import {
   nameOf,
   type Pod,
   specField,
-} from '../podspec/pod.ts';
-import type { Template } from './template/template.ts';
+} from '../../podspec/pod.ts';
+import type { Template } from '../template/template.ts';
 
 /** The user whose connections capture.sh lets pass, unless PROXY_UID says another. */
 const DEFAULT_UID = 1337;
