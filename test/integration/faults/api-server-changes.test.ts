@@ -100,7 +100,7 @@ since(36).test(
       policy: 'auto',
       revisions: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
       serverMinor: { current: () => undefined, onChanged() {} },
-    namespaces: { unseen: () => ({}), onUnseen() {} },
+      namespaces: { unseen: () => ({}), onUnseen() {} },
     });
     const stop = new AbortController();
     const running = manager.run(stop.signal);
