@@ -6,7 +6,6 @@ import { limitRangeOf } from '../../podspec/rules/limit-ranges.ts';
 import {
   asTemplate,
   createdPod,
-  isPod,
   objectsOf,
   type PodSite,
   type PodTemplateRule,
