@@ -12,8 +12,8 @@ import type { HTTPRouteMatch, HTTPRouteRule } from '../../../src/routing/http-ro
 import { ENVOY_CONFIGURATIONS } from '../../../src/sidecar/envoy/configurations.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { times } from '../../support/growth/growing-input.ts';
+import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { goldenCases } from '../../support/jest/golden-case.ts';
 import { matches, NAMESPACES, requests, routingInputs } from '../../support/routing/arbitrary-routes.ts';
 import { routeFor, routingInput, servicesOf } from '../../support/routing/routes.ts';
