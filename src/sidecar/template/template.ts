@@ -75,7 +75,9 @@ function hasSource(volume: JsonObject): boolean {
 }
 
 function uniqueNames(list: readonly JsonObject[]): readonly JsonObject[] {
-  return list.filter((item, at) => list.findIndex((each) => own(each, 'name') === own(item, 'name')) === at);
+  const names = list.map((item) => own(item, 'name'));
+  const first = new Map(names.map((name, at) => [name, at] as const).reverse());
+  return list.filter((_, at) => first.get(names[at]) === at);
 }
 
 function fields(object: JsonValue, key: string): JsonObject {

@@ -13,9 +13,24 @@ export interface FleetSize {
 
 /** What the operator lists or writes, by group and version. */
 export const FLEET_RESOURCES = {
-  '': ['pods', 'namespaces', 'nodes', 'configmaps', 'secrets', 'services', 'endpoints', 'events'],
+  '': [
+    'pods',
+    'namespaces',
+    'nodes',
+    'configmaps',
+    'secrets',
+    'services',
+    'endpoints',
+    'events',
+    'limitranges',
+  ],
   'apps/v1': ['controllerrevisions'],
-  'admissionregistration.k8s.io/v1': ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+  'admissionregistration.k8s.io/v1': [
+    'mutatingwebhookconfigurations',
+    'validatingwebhookconfigurations',
+    'validatingadmissionpolicies',
+    'validatingadmissionpolicybindings',
+  ],
   'discovery.k8s.io/v1': ['endpointslices'],
   'gateway.networking.k8s.io/v1': ['httproutes'],
   'k8s.cni.cncf.io/v1': ['network-attachment-definitions'],
