@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import jsonpatch, { type Operation } from 'fast-json-patch';
 import { isRecord } from '../../../src/json/json.ts';
 
 /** An object as it is on the wire. */
@@ -166,6 +167,7 @@ export class FleetServer {
     const target = this.#target(url.pathname);
     if (request.method === 'GET') return await this.#read(request, response, url.searchParams, target);
     const body: unknown = JSON.parse((await text(request)) || '{}');
+    if (Array.isArray(body)) return this.#patch(response, target, body);
     if (!isRecord(body)) return fail(response, 400, 'expected an object');
     if (REVIEWS.has(target.plural)) return send(response, { ...body, status: { allowed: true } });
     if (!target.collection) return fail(response, 404, `no resource ${target.plural}`);
@@ -215,6 +217,19 @@ export class FleetServer {
       await writeAll(response, initialEvents(collection.items(selects), metadataOnly, version));
     }
     collection.watchers.add(watcher);
+  }
+
+  /** Applies a JSON patch without its tests: nobody else writes here. */
+  #patch(
+    response: ServerResponse,
+    { plural, collection, namespace, name }: Target,
+    patch: Operation[],
+  ): void {
+    const before = collection?.get([namespace, name].filter(Boolean).join('/'));
+    this.#writes++;
+    const changes = patch.filter(({ op }) => op !== 'test');
+    if (!before) fail(response, 404, `${name} not found`);
+    else send(response, this.put(plural, jsonpatch.applyPatch(before, changes, false, false).newDocument));
   }
 
   #write(
