@@ -42,14 +42,6 @@ export function isCopy({ metadata }: ManagedConfigMap): boolean {
   );
 }
 
-/** The data of a source in this namespace, by an untouched copy of it; undefined if there is none. */
-export function copiedData(
-  configMaps: readonly ManagedConfigMap[],
-  namespace: string,
-): ConfigMap['data'] | undefined {
-  return configMaps.find((each) => isCopy(each) && each.metadata.labels?.[COPY_LABEL] === namespace)?.data;
-}
-
 function sameData(a: ConfigMap, b: ConfigMap): boolean {
   return canonicalJson(a.data ?? {}) === canonicalJson(b.data ?? {});
 }

@@ -12,7 +12,7 @@ import { keysFor } from '../sidecar/keys.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { setUpCopies } from './copies.ts';
-import { copiedData, type ManagedConfigMap } from './copy-plan.ts';
+import type { ManagedConfigMap } from './copy-plan.ts';
 import { setUpDriftController } from './drift-controller.ts';
 import { POD_INDEXERS, podSummary } from './drift-pods.ts';
 import { driftMetrics } from './metrics.ts';
@@ -72,9 +72,13 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   });
   const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
 
+  // Where it was deleted, the default would take the place of its copies. They prove nothing: anybody can forge one.
+  let data: Readonly<Record<string, string>> = ENVOY_FILES;
+  const seen = (each: ManagedConfigMap) => {
+    if (each.metadata.namespace === namespace) data = each.data ?? {};
+  };
+  configMaps.addEventHandler({ onAdd: seen, onUpdate: (_, current) => seen(current) });
   const create = restoreConfigMap({ client, lister: configMaps.lister, log, events }, () => {
-    // Where it was deleted, its copies have what it had: the default would take their place.
-    const data = copiedData(configMaps.lister.list(), namespace) ?? ENVOY_FILES;
     return { metadata: { namespace, name: ENVOY }, data };
   });
   manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });

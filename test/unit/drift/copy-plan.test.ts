@@ -1,11 +1,5 @@
 import { expect, test } from '@jest/globals';
-import {
-  COPY_LABEL,
-  COPY_MANAGER,
-  copiedData,
-  type ManagedConfigMap,
-  planCopy,
-} from '../../../src/drift/copy-plan.ts';
+import { COPY_LABEL, COPY_MANAGER, type ManagedConfigMap, planCopy } from '../../../src/drift/copy-plan.ts';
 
 const SOURCE = { metadata: { namespace: 'envoy-initializer', name: 'envoy' }, data: { 'envoy.json': '{}' } };
 const wroteData = (manager: string) => ({ manager, fieldsV1: { 'f:data': { 'f:envoy.json': {} } } });
@@ -73,12 +67,4 @@ test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>
   ],
 ])('planCopy %s', (_, situation, step) => {
   expect(planCopy(situation)).toBe(step);
-});
-
-test('the data of a deleted source is that of an untouched copy', () => {
-  const edited = copy(OLD, { managedFields: [wroteData('kubectl')] });
-  const ofOthers = copy(OLD, { labels: { [COPY_LABEL]: 'elsewhere' } });
-  const own = copy({ 'envoy.json': '{}' });
-  expect(copiedData([edited, ofOthers], 'envoy-initializer')).toBeUndefined();
-  expect(copiedData([edited, ofOthers, own], 'envoy-initializer')).toEqual(own.data);
 });
