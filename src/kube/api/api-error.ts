@@ -115,9 +115,9 @@ export function isAlreadyExists(error: unknown): boolean {
   return answered(error, 409) && error.reason === 'AlreadyExists';
 }
 
-/** A precondition failed: another client has written the object meanwhile. */
+/** A precondition failed: another client has written the object meanwhile. Not a quota that many use up at a time. */
 export function isConflict(error: unknown): boolean {
-  return answered(error, 409) && error.reason !== 'AlreadyExists';
+  return answered(error, 409) && error.reason !== 'AlreadyExists' && error.kind !== 'resourcequotas';
 }
 
 /** The request or its object is wrong, or an admission policy or webhook denied it. A failed JSON patch is one, too. */
@@ -131,7 +131,7 @@ export function isInvalid(error: unknown): boolean {
  * validation refuses, but only these two name the kind.
  */
 export function isOvertaken(error: unknown): boolean {
-  return answered(error, 409) || (answered(error, 422) && error.kind === '');
+  return isAlreadyExists(error) || isConflict(error) || (answered(error, 422) && error.kind === '');
 }
 
 /** The API server, an admission policy or a webhook does not want this: nobody was faster, and nothing is gone. */
@@ -142,8 +142,8 @@ export function isRefused(error: unknown): error is ApiError {
   return error.status >= 400 && error.status < 500 && !PASSING.has(error.status);
 }
 
-/** What is gone, took too long, or was asked for too often is not refused. */
-const PASSING: ReadonlySet<number> = new Set([404, 408, 410, 429]);
+/** What is gone, is written by others, took too long, or was asked for too often is not refused. */
+const PASSING: ReadonlySet<number> = new Set([404, 408, 409, 410, 429]);
 /** What the API server refuses with a 500: a webhook does not answer, or an eviction has two budgets. */
 const REFUSED_WITH_500 = /failed calling webhook|more than one PodDisruptionBudget/;
 

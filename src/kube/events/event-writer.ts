@@ -1,4 +1,4 @@
-import { ApiError, isAlreadyExists, isNotFound, TransportError } from '../api/api-error.ts';
+import { ApiError, isAlreadyExists, isNotFound, isRefused, TransportError } from '../api/api-error.ts';
 import type { KubeClient } from '../client/client.ts';
 import { EVENTS } from './event-object.ts';
 import type { CountedEvent } from './event-series.ts';
@@ -41,6 +41,7 @@ export async function writeEvent(
 
 /** Whether a failed write can succeed later: the server was unreachable or busy. It refused every other write. */
 export function mayWriteLater(error: unknown): boolean {
+  if (isRefused(error)) return false;
   if (error instanceof TransportError || isAlreadyExists(error)) return true;
   return error instanceof ApiError && (error.status === 429 || error.status >= 500);
 }

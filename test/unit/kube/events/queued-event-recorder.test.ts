@@ -240,6 +240,11 @@ describe('a write that fails', () => {
   test.each([
     ['is forbidden', refusal(403, 'Forbidden'), ['refused']],
     ['is invalid', refusal(422, 'Invalid'), ['refused']],
+    [
+      'is denied by a webhook that chooses the status',
+      apiErrorFrom(503, { message: 'admission webhook "a.b" denied the request' }),
+      ['refused'],
+    ],
     ['is for a namespace that does not exist', refusal(404, 'NotFound'), ['refused']],
     ['is for a namespace that is being deleted', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
   ])('because it %s is not retried', async (_, error, drops) => {
