@@ -6,6 +6,8 @@ import type { Observed, ObservedPod } from './observe.ts';
 /** After which time a refused pod is tried again: rights, policies and the pod itself change. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];
 
+const JUST_GONE = 'a pod of its workload has just gone';
+
 /** A pod that is asked about again later than this may have been free meanwhile. */
 const SAME_BLOCK_MS = 60_000;
 
@@ -38,6 +40,8 @@ interface Memo {
   /** For templates with this hash. */
   verdict: { readonly hash: string; readonly is: Verdict; readonly refusals: number } | undefined;
   blocked: RolloutPod['blocked'];
+  /** Until when it waits for another pod of its workload. */
+  goneUntil: number;
   /** Until when not to end its drain, because that was denied. */
   deniedUntil: number;
 }
@@ -91,12 +95,20 @@ export class PodMemory {
     memo.verdict = { hash, is, refusals: refusals + 1 };
   }
 
-  /** Its disruption is not allowed for a time. Asked again soon after, and refused again, it is still the same wait. */
+  /**
+   * Its disruption is not allowed for a time. Asked again soon after, and refused again, it is still the same wait, whatever
+   * the words are.
+   */
   block(uid: string, why: string, now: number, ms: number): void {
     const memo = this.#memo(uid);
     const { blocked } = memo;
-    const isSame = blocked?.why === why && now < blocked.until + SAME_BLOCK_MS;
+    const isSame = blocked !== undefined && now < blocked.until + SAME_BLOCK_MS;
     memo.blocked = { until: now + ms, since: isSame ? blocked.since : now, why };
+  }
+
+  /** Another pod of its workload has gone: until that is replaced, no pod shows that one is missing. */
+  lost(uid: string, until: number): void {
+    this.#memo(uid).goneUntil = until;
   }
 
   denied(uid: string, until: number): void {
@@ -176,7 +188,9 @@ export class PodMemory {
     memo.drainingSince = isDraining ? (memo.drainingSince ?? now) : undefined;
     memo.drainedSince = isDrained ? (memo.drainedSince ?? now) : undefined;
     const { verdict, drainingSince, undrainedAt, drainedSince } = memo;
-    const blocked = memo.blocked && now < memo.blocked.until + SAME_BLOCK_MS ? memo.blocked : undefined;
+    const refused = memo.blocked && now < memo.blocked.until + SAME_BLOCK_MS ? memo.blocked : undefined;
+    const isLost = now < memo.goneUntil && memo.goneUntil > (refused?.until ?? 0);
+    const blocked = isLost ? { since: now, why: JUST_GONE, ...refused, until: memo.goneUntil } : refused;
     const isValid = verdict?.hash === hash && now < (verdict.is.until ?? Number.POSITIVE_INFINITY);
     return { drainingSince, undrainedAt, drainedSince, blocked, verdict: isValid ? verdict.is : undefined };
   }
@@ -184,7 +198,7 @@ export class PodMemory {
   #memo(uid: string): Memo {
     const known = this.#memos.get(uid);
     if (known) return known;
-    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined, deniedUntil: 0 };
+    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined, goneUntil: 0, deniedUntil: 0 };
     this.#memos.set(uid, memo);
     return memo;
   }

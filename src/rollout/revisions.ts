@@ -4,7 +4,9 @@ import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
+import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { toError } from '../kube/util/to-error.ts';
 import { type Keys, keysFor } from '../sidecar/keys.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
@@ -58,6 +60,7 @@ export interface TemplateRevisions {
 const KEY = 'revisions';
 /** How often to try again where the operator lacks the rights. */
 const RIGHTS_MS = 60_000;
+const LACKS_RIGHT = / is forbidden: User .* cannot /;
 const ADVICE = 'apply deploy/overlays/rollout';
 
 /** Sets up the history of the templates: every replica reads it, the leader writes it. */
@@ -92,7 +95,11 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
   template.onAdopted(wake);
   template.onProofsForgotten(() => proofs.again());
   const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
-  work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), { keys: () => [KEY], after });
+  work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), {
+    keys: () => [KEY],
+    after,
+    waiting: () => asWaiting(CONFIG_MAPS, history.source()),
+  });
   manager.everyReplica('revision-proof', (signal) => proofs.run(signal), { after });
   return {
     current: () => history.current(),
@@ -169,7 +176,8 @@ function upkeepReconcile(
       isForbiddenLogged = false;
       return {};
     } catch (err) {
-      if (!isForbidden(err)) throw err;
+      // Others refuse it, too, such as a quota or a policy.
+      if (!isForbidden(err) || !LACKS_RIGHT.test(toError(err).message)) throw err;
       if (!isForbiddenLogged) {
         log.error({ err }, `cannot write ControllerRevisions: ${ADVICE}`);
         const note = `No pod gets the new template: the operator cannot write ControllerRevisions: ${ADVICE}`;

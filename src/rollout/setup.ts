@@ -91,7 +91,7 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
       // Until its replacement is there, no pod of the workload shows that one is missing.
       if (observed?.owner) {
         for (const pod of pods.lister.byIndex(OF_OWNER, workloadKey(observed)))
-          memory.block(pod.metadata.uid ?? '', 'a pod of its workload has just gone', now(), REPLACED_MS);
+          memory.lost(pod.metadata.uid ?? '', now() + REPLACED_MS);
       }
       wake();
     },
@@ -117,6 +117,7 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
   work.reconcile(reconcile, {
     keys: () => [KEY],
     after: (signal) => waitForSync([pods, configMaps], signal),
+    waiting: regarding,
     ended() {
       memory.clear();
       events.forget();

@@ -158,3 +158,23 @@ describe('what a pod claims of itself', () => {
     expect(isReplacement('first', {})).toBe(true);
   });
 });
+
+describe('a pod that may not be disrupted', () => {
+  const blockedOf = (memory: PodMemory, now: number) => memory.recall(observed(), 'h', now).blocked;
+
+  test('waits since the first refusal, whatever the words are, and also while another pod is replaced', () => {
+    const memory = new PodMemory();
+    memory.block(UID, 'no (1)', 0, 10_000);
+    memory.lost(UID, 14_000);
+    expect(blockedOf(memory, 9_000)).toEqual({ since: 0, until: 14_000, why: 'no (1)' });
+    memory.block(UID, 'no (2)', 20_000, 10_000);
+    expect(blockedOf(memory, 20_000)).toEqual({ since: 0, until: 30_000, why: 'no (2)' });
+  });
+
+  test('does not wait for long where pods of its workload are replaced one after the other', () => {
+    const memory = new PodMemory();
+    for (const at of [0, 20_000, 40_000]) memory.lost(UID, at + 5_000);
+    expect(blockedOf(memory, 41_000)).toMatchObject({ since: 41_000, until: 45_000 });
+    expect(blockedOf(memory, 46_000)).toBeUndefined();
+  });
+});
