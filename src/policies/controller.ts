@@ -5,6 +5,7 @@ import type { KubeObject, OwnerReference } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
@@ -14,6 +15,8 @@ import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts
 
 /** The field manager of our fields. */
 const FIELD_MANAGER = 'envoy-initializer-policy';
+/** After a rejection: what others have in the cluster may have refused it. */
+const RETRY_MS = 60_000;
 
 export interface PolicyControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply' | 'jsonPatch' | 'delete'>;
@@ -50,23 +53,30 @@ export interface PolicyMetrics {
 export class PolicyController {
   readonly #options: PolicyControllerOptions;
   #reported: Compiled | undefined;
+  /** What the API server rejected. A write of a part, and its deletion, must not wake this again at once. */
+  #rejected: { readonly objects: string; readonly until: number } | undefined;
 
   constructor(options: PolicyControllerOptions) {
     this.#options = options;
   }
 
-  async reconcile(signal: AbortSignal): Promise<void> {
+  async reconcile(signal: AbortSignal): Promise<Result> {
     const wanted = this.#wanted();
     // Without a valid template, the policies of the last one stay, as in the webhook.
-    if (!wanted) return;
+    if (!wanted) return {};
+    const objects = JSON.stringify(wanted.objects);
+    const waitMs = this.#rejected?.objects === objects ? this.#rejected.until - Date.now() : 0;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
     const owner = wanted.objects.length > 0 ? await this.#owner(signal) : undefined;
     // The namespace is being deleted, and new policies would stay behind.
-    if (wanted.objects.length > 0 && !owner) return;
+    if (wanted.objects.length > 0 && !owner) return {};
     const refused = owner ? await this.#write(wanted, owner, signal) : [];
     await this.#remove([...this.#unwanted(wanted.objects), ...refused], signal);
     const policies = wanted.objects.filter(({ kind }) => kind === POLICIES.kind);
     this.#options.metrics.kept(refused.length > 0 ? 0 : policies.length);
     this.#report(wanted);
+    this.#rejected = refused.length > 0 ? { objects, until: Date.now() + RETRY_MS } : undefined;
+    return refused.length > 0 ? { requeueAfterMs: RETRY_MS } : {};
   }
 
   #wanted(): Compiled | undefined {

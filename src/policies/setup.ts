@@ -79,18 +79,12 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
     metrics,
   });
   metrics.kept(0);
-  work.reconcile(
-    async (_, signal) => {
-      await controller.reconcile(signal);
-      return {};
-    },
-    {
-      keys: () => [KEY],
-      // Waits until the API server serves policies.
-      after: (signal) => waitForSync(informers, signal),
-      ended: () => metrics.kept(0),
-    },
-  );
+  work.reconcile((_, signal) => controller.reconcile(signal), {
+    keys: () => [KEY],
+    // Waits until the API server serves policies.
+    after: (signal) => waitForSync(informers, signal),
+    ended: () => metrics.kept(0),
+  });
 }
 
 function informersOf(manager: Manager) {

@@ -136,6 +136,8 @@ describe('PolicyController', () => {
     await reconcile();
     expect([...stores.policies.list(), ...stores.bindings.list()]).toEqual([]);
     expect(kept).toEqual([0]);
+    // Its own writes wake it.
+    expect(await reconcile()).toEqual([]);
   });
 
   test('retries if the API server fails', async () => {
