@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, own, ownString } from '../json/json.ts';
+import { PROGRAM } from '../json/own-names.ts';
 import { isForbidden } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { EVENTS } from '../kube/events/event-object.ts';
@@ -33,14 +34,18 @@ export async function lastEvent(
   return last && { reason: ownString(last, 'reason') ?? '', note: ownString(last, 'note') ?? '' };
 }
 
-/** What the latest Event of an object says; otherwise where to look, because there is none, or the user may not read it. */
+/** What the operator's latest Event of an object says, such as `Pod/web`; otherwise where to look, because there is none, or the user may not read it. */
 export async function lastWords(
   client: KubeClient,
   namespace: string | undefined,
   object: string,
+  uid?: string,
 ): Promise<string> {
   const [kind, name] = object.split('/');
-  const last = await lastEvent(client, namespace, `regarding.kind=${kind},regarding.name=${name}`);
+  // An earlier object had the same name.
+  const which = uid === undefined ? '' : `,regarding.uid=${uid}`;
+  const of = `reportingController=${PROGRAM},regarding.kind=${kind},regarding.name=${name}${which}`;
+  const last = await lastEvent(client, namespace, of);
   return last
     ? `${last.reason}: ${last.note}`
     : `no Event that you may read says why: see ${CALLED_AS} status`;

@@ -23,7 +23,8 @@ async function gateFinding(client: KubeClient, pod: JsonObject): Promise<CheckFi
   const metadata = own(pod, 'metadata');
   const [namespace, name = ''] = [ownString(metadata, 'namespace'), ownString(metadata, 'name')];
   const gates = ownObjects(own(pod, 'spec'), 'schedulingGates').map((gate) => String(own(gate, 'name')));
-  const why = gates.includes(NETWORK_GATE) ? await lastWords(client, namespace, `Pod/${name}`) : FOREIGN;
+  const uid = ownString(metadata, 'uid');
+  const why = gates.includes(NETWORK_GATE) ? await lastWords(client, namespace, `Pod/${name}`, uid) : FOREIGN;
   const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${why}`;
   return { reason: 'scheduling-gated', message };
 }

@@ -102,7 +102,11 @@ test('a Network that cannot be let go says what the API server refuses, where th
   expect(asked).toMatchObject([{ fieldSelector: expect.stringContaining('reason=RequestRefused') }]);
   expect((await judged(withEvents(), going)).findings).toEqual([{ reason: 'not-reconciled', message }]);
   expect((await judged(withEvents(event), found)).findings).toEqual([]);
-  expect(await lastWords(withEvents(event), 'shop', 'Pod/a')).toBe('RequestRefused: needs a team');
+  expect(await lastWords(withEvents(event), 'shop', 'Pod/a', '7')).toBe('RequestRefused: needs a team');
+  expect(asked.at(-1)).toMatchObject({
+    fieldSelector:
+      'reportingController=envoy-initializer,regarding.kind=Pod,regarding.name=a,regarding.uid=7',
+  });
   expect(await lastWords(withEvents(), 'shop', 'Pod/a')).toBe(
     'no Event that you may read says why: see envoy-initializer status',
   );
