@@ -94,7 +94,8 @@ export function unsettledUntil(pod: RolloutPod, now: number): number | undefined
   return now < until ? until : undefined;
 }
 
-function isMade({ pod }: Change): boolean {
+/** Whether the rollout has changed the pod, or created it in the place of another one. */
+export function isMade({ pod }: Change): boolean {
   return pod.changedAt !== undefined || pod.isReplacement;
 }
 

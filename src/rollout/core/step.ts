@@ -2,7 +2,7 @@ import type { Status } from '../../sidecar/status.ts';
 import { isCanary } from '../../sidecar/template/canary.ts';
 import type { PodShare, Strategy } from '../../sidecar/template/strategy.ts';
 import { canaryScope } from './canary-scope.ts';
-import { assess, type Change, changeOf, type Health, unsettledUntil } from './health.ts';
+import { assess, type Change, changeOf, type Health, isMade, unsettledUntil } from './health.ts';
 import { type Candidate, pick } from './order.ts';
 import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revision, Revisions } from './revision.ts';
@@ -251,15 +251,13 @@ function surveyOf(
     if (change) {
       changes.push(change);
       workload.changed += 1;
+      if (isMade(change)) workload.madeAt = Math.max(workload.madeAt, change.at);
       wake.at(change.until);
     }
     const { changedAt } = pod;
     if (changedAt !== undefined && changedAt > now - MINUTE_MS) recent.push(pod);
     else if (change && pod.isReplacement && change.at > now - MINUTE_MS) created.push(pod);
-    if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) {
-      workload.busy += 1;
-      workload.busySince = Math.max(workload.busySince, pod.ready === true ? now : pod.readySince);
-    }
+    if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
   }
   const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
   const states: PodState[] = [];
@@ -334,17 +332,21 @@ interface Plan {
   readonly unproved?: ReadonlySet<RolloutPod>;
 }
 
-/** Whether a pod that serves has waited for too long for a disruption budget, or for other pods of its workload. */
+/**
+ * Whether a pod that serves has waited for too long for a disruption budget, or for other pods of its workload, which may
+ * fail and recover again and again: since the rollout began, or got further with the workload.
+ */
 function isStuck(
   { pod, workload }: Candidate,
   { maxUnavailable }: Strategy,
+  begun: number,
   now: number,
   wake: Wake,
 ): boolean {
   if (pod.isDraining || pod.ready !== true) return false;
   const since = [
     ...(pod.blocked === undefined ? [] : [pod.blocked.since]),
-    ...(freeIn(workload, maxUnavailable) > 0 ? [] : [workload.busySince]),
+    ...(freeIn(workload, maxUnavailable) > 0 ? [] : [Math.max(begun, workload.madeAt)]),
   ];
   const end = Math.min(...since) + STUCK_MS;
   if (now < end) wake.at(end);
@@ -376,11 +378,13 @@ function plan(
   const inCanary = ({ pod }: Candidate) =>
     isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
   const canary: Plan = { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
+  // A clock that was set back must not make it wait.
+  const begun = target.since > now ? 0 : target.since;
   const isTried =
     target.state === 'canary' &&
     health.pending === 0 &&
     !rest.some(
-      (each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, now, wake),
+      (each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, begun, now, wake),
     );
   if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
     // A changed configuration of Envoy has no revision to go back to.
@@ -396,10 +400,10 @@ function plan(
   if (health.good === 0) {
     // Lost nodes may be what the template has done to them.
     const isLost = rest.length > 0 && rest.every(({ pod }) => pod.ready === 'unknown');
-    if (health.lost > 0 || isLost) return canary;
+    if (health.lost > 0 || isLost) return { ...canary, unproved: health.unknown };
     // Only pods that serve can prove more.
     const serving = rest.filter(({ pod }) => pod.ready === true);
-    const others = serving.filter((candidate) => !isStuck(candidate, strategy, now, wake));
+    const others = serving.filter((candidate) => !isStuck(candidate, strategy, begun, now, wake));
     const wider = {
       ...target.canary,
       percent: canaryScope(others, { ...strategy, canary: undefined }).percent,

@@ -8,8 +8,8 @@ export interface Workload {
   replicas: number;
   /** Pods that do not serve: not Ready, being deleted, drained, or changed a moment ago. */
   busy: number;
-  /** Since when all of these have not been Ready; now if one of them is. */
-  busySince: number;
+  /** When the rollout changed or replaced one of its pods last. */
+  madeAt: number;
   /** Pods that have been changed in this rollout. */
   changed: number;
 }
@@ -23,7 +23,7 @@ export class Workloads {
     const key = workloadKey(pod);
     const known = this.#byKey.get(key);
     if (known) return known;
-    const workload = { key, replicas: 0, busy: 0, busySince: 0, changed: 0 };
+    const workload = { key, replicas: 0, busy: 0, madeAt: 0, changed: 0 };
     this.#byKey.set(key, workload);
     return workload;
   }

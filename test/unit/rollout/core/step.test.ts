@@ -386,7 +386,8 @@ describe('a canary that has proved nothing', () => {
   const inCanary = { uid: '1-a', kind: 'ReplicaSet' };
   const canary = { namespaces: { env: 'stagging' }, percent: 20 };
   const others = () => [pod(), pod()];
-  const decide = (pods: readonly RolloutPod[]) => step(pods, to('canary', { canary }), IN_PLACE, NOW);
+  const decide = (pods: readonly RolloutPod[], ms = 60_000) =>
+    step(pods, to('canary', { canary, since: NOW - ms }), IN_PLACE, NOW);
 
   test.each([
     ['it has no pods', []],
@@ -416,7 +417,9 @@ describe('a canary that has proved nothing', () => {
       ready: 'unknown',
       status: statusOf(NEW, { at: new Date(NOW - 30_000).toISOString() }),
     });
-    expect(decide([lost, ...others()])).toMatchObject({ phase: 'canary', actions: [], decision: undefined });
+    const result = decide([lost, ...others()]);
+    expect(result).toMatchObject({ phase: 'canary', actions: [], decision: undefined });
+    expect(whys(result)).toContain('unready');
   });
 
   test('waits for pods that are not scheduled, or were broken before, where no other can prove anything', () => {
@@ -436,16 +439,19 @@ describe('a canary that has proved nothing', () => {
       ...web,
       blocked: { until: NOW + 1, since: NOW - since, why: 'x' },
     });
-    const broken = (since: number) =>
-      pod({ ...web, status: statusOf(NEW), createdAt: 0, ready: false, readySince: NOW - since });
+    // It fails and recovers again and again.
+    const broken = () =>
+      pod({ ...web, status: statusOf(NEW), createdAt: 0, ready: false, readySince: NOW - 1_000 });
     for (const pods of [
       (since: number) => [pod(blocked(since)), pod(blocked(since))],
-      (since: number) => [broken(since), pod(web), pod(web)],
+      () => [broken(), pod(web), pod(web)],
+      // It takes as long to end as its user likes.
+      () => [pod({ ...web, isGoing: true }), pod(web), pod(web)],
     ]) {
-      expect(decide([...pods(9 * MINUTES), ...others()])).toMatchObject({ decision: undefined });
-      expect(decide([...pods(10 * MINUTES), ...others()]).decision).toMatchObject({ do: 'begin' });
-      const alone = decide(pods(10 * MINUTES));
-      expect(alone).toMatchObject({ phase: 'canary', decision: undefined });
+      const after = (ms: number, more: readonly RolloutPod[]) => decide([...pods(ms), ...more], ms);
+      expect(after(9 * MINUTES, others())).toMatchObject({ decision: undefined });
+      expect(after(10 * MINUTES, others()).decision).toMatchObject({ do: 'begin' });
+      expect(after(10 * MINUTES, [])).toMatchObject({ phase: 'canary', decision: undefined });
     }
   });
 
