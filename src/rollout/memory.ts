@@ -185,10 +185,15 @@ export class PodMemory {
     const memo = isDraining ? this.#memo(uid) : this.#memos.get(uid);
     if (!memo) return NOTHING;
     if (!isDraining && memo.drainingSince !== undefined) memo.undrainedAt = now;
-    memo.drainingSince = isDraining ? (memo.drainingSince ?? now) : undefined;
-    memo.drainedSince = isDrained ? (memo.drainedSince ?? now) : undefined;
+    // The clock may have been set back: no pod stays out of its Services until it is right again.
+    const notAfterNow = (time = now) => Math.min(time, now);
+    memo.drainingSince = isDraining ? notAfterNow(memo.drainingSince) : undefined;
+    memo.drainedSince = isDrained ? notAfterNow(memo.drainedSince) : undefined;
     const { verdict, drainingSince, undrainedAt, drainedSince } = memo;
-    const refused = memo.blocked && now < memo.blocked.until + SAME_BLOCK_MS ? memo.blocked : undefined;
+    const refused =
+      memo.blocked && memo.blocked.since <= now && now < memo.blocked.until + SAME_BLOCK_MS
+        ? memo.blocked
+        : undefined;
     const isLost = now < memo.goneUntil && memo.goneUntil > (refused?.until ?? 0);
     const blocked = isLost ? { since: now, why: JUST_GONE, ...refused, until: memo.goneUntil } : refused;
     const isValid = verdict?.hash === hash && now < (verdict.is.until ?? Number.POSITIVE_INFINITY);

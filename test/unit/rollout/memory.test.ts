@@ -178,3 +178,15 @@ describe('a pod that may not be disrupted', () => {
     expect(blockedOf(memory, 46_000)).toBeUndefined();
   });
 });
+
+test('a clock that is set back keeps no pod drained or blocked until it is right again', () => {
+  const memory = new PodMemory();
+  const drained = observed({ isDraining: true, ready: false });
+  memory.recall(drained, 'h', 3_600_000);
+  memory.block(UID, 'no', 3_600_000, 10_000);
+  expect(memory.recall(drained, 'h', 1_000)).toMatchObject({
+    drainingSince: 1_000,
+    drainedSince: 1_000,
+    blocked: undefined,
+  });
+});

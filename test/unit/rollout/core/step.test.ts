@@ -448,10 +448,10 @@ describe('a canary that has proved nothing', () => {
       // It takes as long to end as its user likes.
       () => [pod({ ...web, isGoing: true }), pod(web), pod(web)],
     ]) {
-      const after = (ms: number, more: readonly RolloutPod[]) => decide([...pods(ms), ...more], ms);
-      expect(after(9 * MINUTES, others())).toMatchObject({ decision: undefined });
-      expect(after(10 * MINUTES, others()).decision).toMatchObject({ do: 'begin' });
-      expect(after(10 * MINUTES, [])).toMatchObject({ phase: 'canary', decision: undefined });
+      const decideIn = (ms: number, more: readonly RolloutPod[]) => decide([...pods(ms), ...more], ms);
+      expect(decideIn(9 * MINUTES, others())).toMatchObject({ decision: undefined });
+      expect(decideIn(10 * MINUTES, others()).decision).toMatchObject({ do: 'begin' });
+      expect(decideIn(10 * MINUTES, [])).toMatchObject({ phase: 'canary', decision: undefined });
     }
   });
 
