@@ -1,6 +1,7 @@
 import { parseAnnotation } from '../json/annotation-json.ts';
 import { clip } from '../json/clip.ts';
 import { isArray, own, ownObjects, ownString } from '../json/json.ts';
+import { splitKey } from '../kube/api/object.ts';
 import type { RolloutPod } from './core/pod.ts';
 
 /** The annotation of a revision with what the leader has found out about pods, for the command line. */
@@ -16,17 +17,24 @@ const AGAIN_MS = 10_000;
 export type Finding = Pick<RolloutPod, 'verdict' | 'blocked'>;
 
 /** What was found out about pods, as text: their UIDs by what it is and why. Empty if there is nothing. */
-export function formatFindings(pods: Iterable<Finding & Pick<RolloutPod, 'uid'>>, now: number): string {
+export function formatFindings(
+  pods: Iterable<Finding & Pick<RolloutPod, 'key' | 'uid'>>,
+  now: number,
+): string {
   const groups = new Map<string, { readonly is: string; readonly why: string; readonly pods: string[] }>();
   let count = 0;
-  for (const { uid, verdict, blocked } of pods) {
+  for (const { key, uid, verdict, blocked } of pods) {
     const isBlocked = blocked !== undefined && now < blocked.until && now >= blocked.since + LASTING_MS;
-    const [is, why] = verdict ? [verdict.how, verdict.why] : ['blocked', isBlocked ? blocked.why : undefined];
-    if (why === undefined || count === MOST_PODS) continue;
-    const key = `${is} ${why}`;
-    const group = groups.get(key) ?? { is, why: clip(why, MOST_WORDS), pods: [] };
-    if (groups.size === MOST_REASONS && !groups.has(key)) continue;
-    groups.set(key, group);
+    const [is, words] = verdict
+      ? [verdict.how, verdict.why]
+      : ['blocked', isBlocked ? blocked.why : undefined];
+    if (words === undefined || count === MOST_PODS) continue;
+    // The API server names the pod in what it refuses.
+    const said = clip(words.replaceAll(`"${splitKey(key).name}"`, '"…"'), MOST_WORDS);
+    const why = groups.size < MOST_REASONS || groups.has(`${is} ${said}`) ? said : 'one of many reasons';
+    const id = `${is} ${why}`;
+    const group = groups.get(id) ?? { is, why, pods: [] };
+    groups.set(id, group);
     group.pods.push(uid);
     count += 1;
   }

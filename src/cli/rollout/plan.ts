@@ -82,8 +82,12 @@ async function forecastPods(cluster: Cluster, given: PlanOptions, set: TemplateS
     templatesOfCluster(cluster, options, installation),
     listRevisions(cluster.client, options).catch(emptyIfForbidden),
   ]);
-  const known = [adopted, ...storedIn(objects, options).map((each) => each.set)];
-  const findings = findingsIn(objects, options, set);
+  const stored = storedIn(objects, options);
+  const known = [adopted, ...stored.map((each) => each.set)];
+  // Those of other templates are old, and those of halted ones are about the way back.
+  const isHalted = stored.some(({ state, set: { hash } }) => state === 'halted' && hash === set.hash);
+  const isTried = set.hash === adopted.hash && !isHalted;
+  const findings = isTried ? findingsIn(objects, options, set) : new Map<string, never>();
   const decide = { keys, requireAnnotation, operatorNamespace };
   const verdictOf = ({ pod, namespace, observed }: FleetPod): ForecastPod['verdict'] => {
     const found = findings.get(observed.uid)?.verdict;
