@@ -1,4 +1,4 @@
-import { isAlreadyExists, isRefused } from '../api/api-error.ts';
+import { isAlreadyExists, isNamespaceTerminating, isRefused } from '../api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../api/core-resources.ts';
 import { keyOf } from '../api/object.ts';
 import type { Lister } from '../cache/store.ts';
@@ -40,7 +40,7 @@ export function restoreConfigMap(
       await client.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', ...configMap }, { signal });
       log.info({ configMap: key }, 'created missing ConfigMap');
     } catch (err) {
-      if (signal.aborted || isAlreadyExists(err)) return;
+      if (signal.aborted || isAlreadyExists(err) || isNamespaceTerminating(err)) return;
       if (isRefused(err)) tellRefusal(events, { apiVersion: 'v1', kind: 'ConfigMap', ...configMap }, err);
       throw new Error(`cannot create missing ConfigMap ${key}: ${toError(err).message}`, { cause: err });
     }
