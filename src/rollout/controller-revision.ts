@@ -54,14 +54,17 @@ export function revisionName(configMap: string, hash: string): string {
   return `${configMap}-${hash.slice(0, 12)}`;
 }
 
-/** A new revision with the templates of the ConfigMap, which owns it. */
+/**
+ * A new revision with the templates of the ConfigMap. It outlives that: the operator restores a ConfigMap that was deleted, and
+ * what was halted must stay so.
+ */
 export function newRevision(
   { metadata, data = {} }: ConfigMap,
   hash: string,
   revision: number,
   details: RevisionDetails,
 ): ControllerRevision {
-  const { name, namespace = '', uid = '' } = metadata;
+  const { name, namespace = '' } = metadata;
   const { [ROLLOUT_KEY]: _, ...templates } = data;
   return {
     apiVersion: 'apps/v1',
@@ -70,7 +73,6 @@ export function newRevision(
       namespace,
       name: revisionName(name, hash),
       ...detailsMetadata(details),
-      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }],
     },
     data: templates,
     revision,
