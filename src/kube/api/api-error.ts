@@ -117,7 +117,7 @@ export function isAlreadyExists(error: unknown): boolean {
 
 /** A precondition failed: another client has written the object meanwhile. Not a quota that many use up at a time. */
 export function isConflict(error: unknown): boolean {
-  return answered(error, 409) && error.reason !== 'AlreadyExists' && error.kind !== 'resourcequotas';
+  return answered(error, 409) && error.reason !== 'AlreadyExists' && !error.kind.endsWith('resourcequotas');
 }
 
 /** The request or its object is wrong, or an admission policy or webhook denied it. A failed JSON patch is one, too. */

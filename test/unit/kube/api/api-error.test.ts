@@ -139,7 +139,9 @@ describe('what became of a write', () => {
     ),
     ['refused', 400, { reason: 'BadRequest' }],
     ['refused', 500, { message: 'Internal error occurred: failed calling webhook "a.b.c": no endpoints' }],
-    ['neither', 409, { reason: 'Conflict', details: { kind: 'resourcequotas' } }],
+    ...['resourcequotas', 'clusterresourcequotas'].map(
+      (kind) => ['neither', 409, { reason: 'Conflict', details: { kind } }] as const,
+    ),
     ['neither', 403, { reason: 'Forbidden', details: { causes: [{ reason: 'NamespaceTerminating' }] } }],
     ['neither', 404, { reason: 'NotFound', details: { kind: 'namespaces' } }],
     ['neither', 429, { reason: 'TooManyRequests' }],
