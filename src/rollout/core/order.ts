@@ -15,7 +15,7 @@ export interface PickOptions {
   readonly free: (workload: Workload) => number;
   /** When a pod of a node was last changed. */
   readonly touched: ReadonlyMap<string, number>;
-  /** How many pods of a namespace were changed a moment ago. */
+  /** How many pods of a namespace have had their turn. */
   readonly recentIn: ReadonlyMap<string, number>;
 }
 

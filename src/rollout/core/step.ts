@@ -38,7 +38,7 @@ const MINUTE_MS = 60_000;
 interface Survey {
   /** Pods with the target's templates that say something about it. */
   readonly changes: readonly Change[];
-  /** When pods were changed in the last minute, and how many in each namespace. */
+  /** When pods were changed in the last minute, and how many in each namespace in this rollout. */
   readonly recent: readonly number[];
   readonly recentIn: ReadonlyMap<string, number>;
   /** Pods that were changed and must stay Ready for a while. */
@@ -238,7 +238,7 @@ function surveyOf(
   const { target } = revisions;
   const workloads = new Workloads();
   const changes: Change[] = [];
-  const [recent, created]: [RolloutPod[], RolloutPod[]] = [[], []];
+  const [recent, created, served]: [RolloutPod[], RolloutPod[], RolloutPod[]] = [[], [], []];
   const settling = new Set<RolloutPod>();
   for (const pod of pods) {
     const workload = workloads.of(pod);
@@ -247,7 +247,8 @@ function surveyOf(
     wake.at(pod.verdict?.until);
     if (unsettled !== undefined) settling.add(pod);
     if (!pod.isGoing) workload.replicas += 1;
-    const change = isOfRollout(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
+    const has = hasSet(pod, target);
+    const change = has && isOfRollout(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
     if (change) {
       changes.push(change);
       workload.changed += 1;
@@ -255,6 +256,9 @@ function surveyOf(
       wake.at(change.until);
     }
     const { changedAt } = pod;
+    // In a minute, not each of many namespaces has a turn.
+    if (has && target.state !== 'halted' && changedAt !== undefined && changedAt >= target.since)
+      served.push(pod);
     if (changedAt !== undefined && changedAt > now - MINUTE_MS) recent.push(pod);
     else if (change && pod.isReplacement && change.at > now - MINUTE_MS) created.push(pod);
     if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
@@ -281,7 +285,7 @@ function surveyOf(
   const evicts = candidates.some(({ how }) => how === 'evict');
   const all = evicts ? [...recent, ...created] : recent;
   const recentIn = new Map<string, number>();
-  for (const { key } of [...all, ...draining.map(({ pod }) => pod)])
+  for (const { key } of new Set([...all, ...served, ...draining.map(({ pod }) => pod)]))
     recentIn.set(namespaceOf(key), (recentIn.get(namespaceOf(key)) ?? 0) + 1);
   // Others create new pods, too. Once all of them get the target, they are no part of its rollout.
   const isOurs = ({ pod }: Change) => pod.changedAt !== undefined || (evicts && pod.isReplacement);
@@ -293,9 +297,8 @@ function surveyOf(
   };
 }
 
-/** Whether a pod may say something about the target: it has it, by a rollout or by its creation in the canary. */
+/** Whether a pod with the target may say something about it: it has it by a rollout or by its creation in the canary. */
 function isOfRollout(pod: RolloutPod, target: Revision): boolean {
-  if (!hasSet(pod, target)) return false;
   if (target.state !== 'canary' || pod.changedAt !== undefined) return true;
   return isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
 }

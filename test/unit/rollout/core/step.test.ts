@@ -490,3 +490,19 @@ test('a pod that restarts nothing is left alone, like that of a Job', () => {
   expect(result.actions.map((action) => action.pod)).not.toContain(workflow);
   expect(whys(result)).toContain('job');
 });
+
+test('namespaces take turns, also where a minute has room for one pod only', () => {
+  const changedAt = NOW - 61_000;
+  const of = (namespace: string, owner: string, more: Partial<RolloutPod> = {}) =>
+    ['1', '2'].map((name) =>
+      pod({ key: `${namespace}/${owner}-${name}`, owner: { uid: owner, kind: 'ReplicaSet' }, ...more }),
+    );
+  const pods = [...of('a', 'v', { status: statusOf(NEW), changedAt }), ...of('a', 'w'), ...of('b', 'x')];
+  const { actions } = step(
+    pods,
+    to('promoted', { since: changedAt }),
+    strategyOf('{mode: in-place, perMinute: 1}'),
+    NOW,
+  );
+  expect(actions.map((action) => action.pod.key)).toEqual(['b/x-1']);
+});
