@@ -3,7 +3,7 @@ import type { JsonValue } from '../../json/json.ts';
 export const REDACTED = '<redacted>';
 
 /** Names whose values are secret: these words anywhere in them, or one of the short ones at their end. */
-const NAME = String.raw`(?:[\w./-]{0,200}(?:passw(?:or)?d|passphrase|token|secret|credential|authorization|cookie|api[-_]?key|private[-_]?key|client-key-data|jwt)[\w./-]{0,40}|(?:[\w.-]{0,80}[-_./])?(?:auth|pass|pwd|sig|signature|session|sid|jsessionid)|[\w.-]{0,80}[-_.]key)`;
+const NAME = String.raw`(?:[\w./-]{0,200}(?:passw(?:or)?d|passphrase|token|secret|credential|authorization|cookie|(?:api|private|access|account|encryption|signing|master)[-_]?key|client-key-data|jwt|passcode|creds|inline[-_]?(?:string|bytes))[\w./-]{0,40}|(?:[\w.-]{0,80}[-_./])?(?:auth|pass|pwd|pw|bearer|sig|signature|session|sid|jsessionid)|[\w.-]{0,80}[-_.]key)`;
 const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
 /** Names of what only refers to a secret. */
 const REFERENCE = /(?:name|ref|mount|file|path|url|policy|seconds?|count)[\w]{0,2}$/i;
@@ -27,20 +27,31 @@ export function isFlagOfSecret(word: JsonValue | undefined): boolean {
   return typeof word === 'string' && WHOLE_FLAG.test(word) && !REFERENCE.test(word);
 }
 
+/** Where the secret of a word of a command line starts, such as that of `--header=a: b`; -1 without one. */
+export function secretInWord(word: string): number {
+  if (/^-[Hu][\w-]+:/.test(word)) return 2;
+  const end = word.search(/[= ]/);
+  return end > 0 && isFlagOfSecret(word.slice(0, end)) ? end + 1 : -1;
+}
+
 /** What Kubernetes itself asks for, which is no secret. */
 const QUERY_OF_API = String.raw`limit|watch|timeout|\w*Seconds|resourceVersion\w*|\w+Selector|dryRun|fieldManager|force|\w+Bookmarks|sendInitialEvents|verbose|container|previous|tailLines|limitBytes|timestamps|ports`;
 
 /** Each finds a secret in a text. Its first group stays; the second is the name of the value. */
 const PATTERNS: readonly RegExp[] = [
-  /()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /()-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
   // A JSON web token, and those of some services.
   /()(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
-  /()\b(?:A[KS]IA[A-Z0-9]{16}|gh[pousr]_\w{20,}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}|hvs\.[\w-]{20,})/g,
+  /()\b(?:A[KS]IA[A-Z0-9]{16}|gh[pousr]_\w{20,}|github_pat_\w{20,}|[rs]k_live_\w{10,}|AIza[\w-]{35}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}|hvs\.[\w-]{20,})/g,
   /\b((?:Bearer|Basic) +)[\w.~+/=-]{6,}/gi,
-  // A user in a URL, and the values of its query.
-  /(:\/\/)(?:[^\s/@"'?#:]{0,200}:[^\s@"']{1,200}|[^\s/@"'?#]{1,200})(?=@)/g,
+  // A user in a URL, and the values of its query; no digest of an image.
+  /(:\/\/)(?:[^\s/@"'?#:]{0,200}:[^\s"']{1,200}|[^\s/@"'?#]{1,200})(?=@(?!sha256:))/g,
+  /((?<![\w.-])[\w.-]{1,64}:)[^\s@"']{1,200}(?=@(?:tcp|unix)\()/g,
   new RegExp(String.raw`([?&](?!(?:${QUERY_OF_API})=)[\w.~%[\]-]+=)[^&\s"'#\\]+`, 'g'),
   // A flag of a command line, or of a list of its words.
+  new RegExp(String.raw`((?<=")${FLAG}[= ])[^"\n]+`, 'gi'),
+  new RegExp(String.raw`((?<=')${FLAG}[= ])[^'\n]+`, 'gi'),
+  /((?<![\w-])-[Hu]["']?)(?=[\w-]+:)[^"'\n]+/g,
   new RegExp(
     String.raw`((?<![\w-])${FLAG}(?:[= ]|${QUOTE}(?:,\s*|\s+- +)))(?!["'\\]*(?:-|${REDACTED}))${WORD}`,
     'gi',
@@ -60,24 +71,34 @@ const PATTERNS: readonly RegExp[] = [
 /** A text, such as a log, without the secrets that have a known form. */
 export function redactText(text: string): string {
   const hide = (all: string, start: string, name: unknown) =>
-    typeof name === 'string' && REFERENCE.test(name) ? all : `${start}${REDACTED}`;
+    start +
+    (typeof name === 'string' && REFERENCE.test(name) ? redactText(all.slice(start.length)) : REDACTED);
   return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, hide), text);
 }
 
-const BLOCK_VALUE = /^(\s*(?:- +)*)["']?value["']?\s*:/;
+const BLOCK_VALUE = new RegExp(String.raw`^(\s*(?:- +)*)(["']?(value|${NAME})["']?\s*:)(?=\s|$)\s*(.*)`, 'i');
+/** The start of a value that is no text: empty, a map or a list, a word of YAML, or an object of CEL. */
+const NO_TEXT = /^(?:[[{]|Object\b|(?:(?:true|false|null)\s*)?(?:#|$))/;
+/** A line of a map or a list. */
+const ITEM = /^\s*(?:- |[^\s:]+:(?:\s|$))/;
 const FLOW_VALUE = new RegExp(`([{,]\\s*${QUOTE}value${QUOTE}[ \\t]*:[ \\t]*)${VALUE}`, 'g');
 
-/** A text of YAML, such as a template, which may be faulty, without the values of environment variables, too. */
+/** A text of YAML, such as a template, which may be faulty, without the values of environment variables and credentials, too. */
 export function redactValues(text: string): string {
   const lines: string[] = [];
   let hiddenColumn: number | undefined;
-  for (const line of text.split('\n')) {
+  const all = text.split('\n');
+  for (const [index, line] of all.entries()) {
     const margin = line.search(/\S/);
     // The rest of a value on several lines.
     if (hiddenColumn !== undefined && (margin < 0 || margin > hiddenColumn)) continue;
-    const start = BLOCK_VALUE.exec(line);
-    hiddenColumn = start?.[1]?.length;
-    lines.push(start ? `${start[0]} ${REDACTED}` : line);
+    const [, indent = '', key = '', name = '', value = ''] = BLOCK_VALUE.exec(line) ?? [];
+    const next = all[index + 1] ?? '';
+    const isText =
+      !NO_TEXT.test(value) || (value === '' && next.search(/\S/) > indent.length && !ITEM.test(next));
+    const isSecret = name === 'value' || (isCredential(name) && isText);
+    hiddenColumn = isSecret ? indent.length : undefined;
+    lines.push(isSecret ? `${indent}${key} ${REDACTED}` : line);
   }
   return redactText(lines.join('\n').replace(FLOW_VALUE, `$1${REDACTED}`));
 }

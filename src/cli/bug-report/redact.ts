@@ -1,5 +1,12 @@
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
-import { isCredential, isFlagOfSecret, REDACTED, redactText, redactValues } from './redact-text.ts';
+import {
+  isCredential,
+  isFlagOfSecret,
+  REDACTED,
+  redactText,
+  redactValues,
+  secretInWord,
+} from './redact-text.ts';
 
 /** Annotations that may be read: those of Kubernetes, and ours. Others may repeat whole objects, also packed. */
 const READABLE = /(?:^|\.)(?:k8s|kubernetes|cncf)\.io\/(?!last-applied)/;
@@ -97,11 +104,12 @@ export class Redactor {
     if (typeof value === 'string')
       return this.#json(value) ?? (value.includes('\n') ? redactValues(value) : redactText(value));
     if (isArray(value))
-      return value.map((item, index) =>
-        isFlagOfSecret(value[index - 1]) && typeof item === 'string' && !item.startsWith('-')
-          ? this.#hide(item)
-          : this.#value(item, isEnv),
-      );
+      return value.map((item, index) => {
+        if (typeof item !== 'string') return this.#value(item, isEnv);
+        if (isFlagOfSecret(value[index - 1]) && !item.startsWith('-')) return this.#hide(item);
+        const at = secretInWord(item);
+        return at < 0 ? this.#value(item) : `${item.slice(0, at)}${this.#hide(item.slice(at))}`;
+      });
     return isObject(value) ? this.#fields(value, isEnv) : value;
   }
 

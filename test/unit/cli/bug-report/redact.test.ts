@@ -45,6 +45,28 @@ describe('an object', () => {
     ],
     ['JSON in an annotation', { metadata: { annotations: { a: `{"password":"${SECRET}"}` } } }],
     ['a token', { note: `failed with ${JWT}` }],
+    ['keys of clouds', { accessKey: SECRET, args: [`AccountName=a;AccountKey=${SECRET}`] }],
+    ['a key after its name', { args: [`SharedAccessKeyName=Root;SharedAccessKey=${SECRET}`] }],
+    [
+      'a header in one word',
+      { command: [`--header=X-A: ${SECRET}`, `--header X-A: ${SECRET}`, `-HX-A: ${SECRET}`] },
+    ],
+    [
+      'a header in a script',
+      { command: ['sh', '-c', `curl -H"X-A: a ${SECRET}" "--header=X-A: a ${SECRET}"`] },
+    ],
+    ['a password with @', { args: [`postgres://u:p@${SECRET}@h/db`, `u:${SECRET}@tcp(db:3306)/x`] }],
+    [
+      'a key of PGP',
+      { a: `-----BEGIN PGP PRIVATE KEY BLOCK-----\n${SECRET}\n-----END PGP PRIVATE KEY BLOCK-----` },
+    ],
+    ['a block of YAML', { a: `password: |\n  ${SECRET}\n\n  ${SECRET}\nb: 1` }],
+    ['a value on the next line of YAML', { a: `a:\n  password:\n    ${SECRET}\n  b: 1` }],
+    [
+      'a value of YAML with commas and quotes',
+      { a: `a:\n  password: a,]'${SECRET}'\n  token: 'a''${SECRET}'` },
+    ],
+    ['a password of Envoy', { a: `password:\n  inline_string: a,${SECRET}\n` }],
   ])('loses %s', (_, object) => {
     expect(JSON.stringify(redactObject(object))).not.toContain(SECRET);
   });
