@@ -9,9 +9,9 @@ import { excludedPorts, type Keys } from './keys.ts';
 /** Istio's own container has that image, too. */
 export const ISTIO_CONTAINER = 'istio-proxy';
 
-const PORT = '0*(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
-/** A list of ports, as capture.sh reads it. */
-export const PORT_LIST = `^[ ,]*(?:${PORT}(?:[ ,]+|$))*$`;
+const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
+/** A list of ports, as capture.sh reads it: iptables takes numbers that start with 0 as octal ones. */
+export const PORT_LIST = `^[\\s,]*(?:${PORT}(?:[\\s,]+|$))*$`;
 
 /** What is wrong with a list of ports. */
 export const notPorts = 'write ports from 1 to 65535, separated by commas';

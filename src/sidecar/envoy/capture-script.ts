@@ -15,7 +15,8 @@ PROXY_UID="\${PROXY_UID:-1337}"
 ports() {
   for port in $(echo "$2" | tr ',' ' '); do
     case "$port" in
-      *[!0-9]* | ??????*) ;;
+      # iptables takes numbers that start with 0 as octal ones.
+      *[!0-9]* | ??????* | 0*) ;;
       *) if [ "$port" -ge 1 ] && [ "$port" -le 65535 ]; then echo "$port" && continue; fi ;;
     esac
     echo "annotation $1: \\"$port\\" is not a port: write numbers from 1 to 65535, separated by commas" >&2

@@ -26,7 +26,11 @@ export function listeningPorts(
   files: EnvoyFiles | undefined,
 ): readonly JsonObject[] {
   const declared = ownObjects(container, 'ports');
-  const others = [...probePorts(container), ...(files ? configuredPorts(container, volumes, files) : [])];
+  const others = [
+    ...probePorts(container),
+    ...inlinePorts(container),
+    ...(files ? configuredPorts(container, volumes, files) : []),
+  ];
   const known = new Set(declared.map((port) => formatPort(port)));
   return [
     ...declared,
@@ -35,17 +39,40 @@ export function listeningPorts(
 }
 
 const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'];
+const HOOKS = ['postStart', 'preStop'];
 const HANDLERS = ['httpGet', 'tcpSocket', 'grpc'];
 
-/** A probe that names no other host asks the container itself. */
+/** A probe or hook that names no other host asks the container itself. */
 function probePorts(container: JsonObject): readonly JsonObject[] {
-  return PROBES.flatMap((probe) =>
-    HANDLERS.map((handler) => own(own(container, probe), handler))
+  const askers = [
+    ...PROBES.map((probe) => own(container, probe)),
+    ...HOOKS.map((hook) => own(own(container, 'lifecycle'), hook)),
+  ];
+  return askers.flatMap((asker) =>
+    HANDLERS.map((handler) => own(asker, handler))
       .filter((handler) => !ownString(handler, 'host'))
       .map((handler) => own(handler, 'port'))
       .filter((port) => typeof port === 'number')
       .map((containerPort) => ({ containerPort, protocol: 'TCP' })),
   );
+}
+
+const inline = new WeakMap<JsonObject, readonly JsonObject[]>();
+
+/** Those of a configuration in the arguments, parsed once. */
+function inlinePorts(container: JsonObject): readonly JsonObject[] {
+  const args = argsOf(container);
+  const at = args.indexOf('--config-yaml');
+  if (at === -1) return [];
+  const ports = inline.get(container) ?? bootstrapPorts('', args[at + 1] ?? '');
+  inline.set(container, ports);
+  return ports;
+}
+
+function argsOf(container: JsonObject): readonly string[] {
+  return ['command', 'args']
+    .map((field) => own(container, field))
+    .flatMap((list) => (isArray(list) ? list.map(String) : []));
 }
 
 const parsed = new WeakMap<EnvoyFiles, Map<string, readonly JsonObject[]>>();
@@ -67,12 +94,12 @@ function configuredPorts(
 
 /** The key of the ConfigMap whose file Envoy is started with; undefined if it is not started with one. */
 function configurationKey(container: JsonObject, volumes: readonly JsonObject[]): string | undefined {
-  const words = ['command', 'args']
-    .map((field) => own(container, field))
-    .flatMap((list) => (isArray(list) ? list : []))
-    .flatMap((word) => String(word).split(/\s+/));
-  const at = words.findIndex((word) => word === '--config-path' || word === '-c');
-  const path = at === -1 ? undefined : words[at + 1];
+  // Also in the script of a shell.
+  const words = argsOf(container).flatMap((arg) => arg.split(/[\s"';]+/));
+  // A shell, too, has a flag -c.
+  const path = words.find(
+    (word, i) => /^(?:--config-path|-c)$/.test(words[i - 1] ?? '') && word.startsWith('/'),
+  );
   if (path === undefined) return undefined;
   for (const mount of ownObjects(container, 'volumeMounts')) {
     const [place, subPath] = [placeOf(ownString(mount, 'mountPath') ?? ''), ownString(mount, 'subPath')];
@@ -109,9 +136,9 @@ function bootstrapPorts(key: string, text: string): readonly JsonObject[] {
   });
   return addresses.flatMap((address) => {
     const socket = of(address, 'socket_address');
-    const containerPort = of(socket, 'port_value');
+    const containerPort = Number(of(socket, 'port_value') ?? 0);
     const protocol = ownString(socket, 'protocol') ?? 'TCP';
-    return typeof containerPort === 'number' && containerPort > 0 ? [{ containerPort, protocol }] : [];
+    return containerPort > 0 ? [{ containerPort, protocol }] : [];
   });
 }
 

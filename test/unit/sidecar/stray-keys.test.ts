@@ -153,6 +153,11 @@ describe('a setting of a sidecar without effect is named', () => {
       `annotation ${ports} is "http, 9100": write ports from 1`,
     ],
     [
+      'an octal port',
+      { labels: ON, annotations: { [ports]: '0443' } },
+      `annotation ${ports} is "0443": write ports from 1`,
+    ],
+    [
       'unread ports',
       { labels: ON, annotations: { [ports]: '22' } },
       `annotation ${ports} has no effect: the template does not`,

@@ -25,7 +25,7 @@ admin: {address: {socket_address: {address: 127.0.0.1, port_value: 9000}}}
 staticResources:
   listeners:
   - address: {socketAddress: {protocol: UDP, portValue: 53}}
-    additionalAddresses: [{address: {socketAddress: {portValue: 54}}}]
+    additionalAddresses: [{address: {socketAddress: {portValue: "54"}}}]
   - address: {pipe: {path: /sock}}
 `;
 
@@ -55,6 +55,13 @@ describe('a sidecar listens on', () => {
       { ...mounted(''), args: ['-c /etc/envoy/e.yaml'] },
       ['9000/TCP', '53/UDP', '54/TCP'],
     ],
+    [
+      'those of a file named in a script',
+      { ...mounted(''), command: ['sh', '-c', 'exec envoy -c "/etc/envoy/e.yaml"'], args: [] },
+      ['9000/TCP', '53/UDP', '54/TCP'],
+    ],
+    ['those of its arguments', { args: ['--config-yaml', YAML] }, ['9000/TCP', '53/UDP', '54/TCP']],
+    ['the ports of its hooks', { lifecycle: { preStop: { httpGet: { port: 83 } } } }, ['83/TCP']],
     ['nothing of a file that it does not mount', mounted('/etc/other/e.yaml'), []],
     ['nothing of a file that does not exist', mounted('/etc/envoy/f.yaml'), []],
     ['nothing of a file that is not valid', mounted('/etc/envoy/bad.json'), []],
