@@ -27,6 +27,10 @@ export function autoContainers(list: JsonValue | undefined): readonly string[] {
 /** What a pod asks for of a sidecar that it does not get, or whose template does not know it: one sentence each. */
 export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Keys): Generator<string> {
   const annotations = own(own(pod, 'metadata'), 'annotations');
+  const labels = own(own(pod, 'metadata'), 'labels');
+  for (const key of [keys.templates, ...Object.values(keys.overrides), ...excludedPorts(keys)])
+    if (own(labels, key) !== undefined)
+      yield `label ${key} has no effect: write it into the annotations of the pod`;
   if (injection.outcome === 'injected') {
     const spec = JSON.stringify(own(injection.pod, 'spec'));
     for (const key of excludedPorts(keys)) {
@@ -45,7 +49,7 @@ export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Ke
     for (const name of autoContainers(specField(pod, field)))
       yield `container ${name} has the image ${AUTO_IMAGE}, but its pod gets no sidecar, so it cannot start: write an image, or opt in`;
   if (reason !== 'not-opted-in') return;
-  for (const key of [keys.templates, ...Object.values(keys.overrides), ...excludedPorts(keys)])
-    if (own(annotations, key) !== undefined)
+  for (const key of Object.keys(isObject(annotations) ? annotations : {}))
+    if (key.startsWith(`${keys.optIn}-`) && key !== keys.status && key !== `${keys.optIn}-routes`)
       yield `annotation ${key} has no effect without the opt-in ${keys.optIn}: "true"`;
 }

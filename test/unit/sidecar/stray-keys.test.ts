@@ -167,6 +167,16 @@ describe('a setting of a sidecar without effect is named', () => {
       { annotations: { [`${KEY}-image`]: 'a' } },
       `annotation ${KEY}-image has no effect without the opt-in`,
     ],
+    [
+      'no opt-in, and a key that does not exist',
+      { annotations: { [`${KEY}-inject`]: 'true' } },
+      `annotation ${KEY}-inject has no effect without the opt-in`,
+    ],
+    [
+      'a label instead of an annotation',
+      { labels: { ...ON, [`${KEY}-templates`]: 'a' } },
+      `label ${KEY}-templates has no effect: write it into the annotations`,
+    ],
   ])('%s', (_, metadata, text) => {
     expect(pod(metadata)).toEqual([expect.stringContaining(text)]);
   });
