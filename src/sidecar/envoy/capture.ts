@@ -34,7 +34,8 @@ export function findCapture(all: readonly JsonObject[]): Capture | undefined {
 function isNetAdmin(container: JsonObject): boolean {
   const context = own(container, 'securityContext');
   const added = own(own(context, 'capabilities'), 'add');
-  return own(context, 'privileged') === true || (isArray(added) && added.includes('NET_ADMIN'));
+  const isAdmin = (name: unknown) => /^(?:cap_)?(?:net_admin|all)$/i.test(String(name));
+  return own(context, 'privileged') === true || (isArray(added) && added.some(isAdmin));
 }
 
 /** NaN if it says nothing. */
@@ -84,7 +85,13 @@ export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): reado
   for (const template of templates) {
     const inits = new Set(template.initContainers.map(nameOf));
     const capture = findCapture(initContainers(pod).filter((each) => inits.has(nameOf(each))));
-    if (!capture) continue;
+    if (!capture) {
+      const overridden = findCapture(template.initContainers);
+      if (!overridden) continue;
+      return [
+        `container ${overridden.name} is overridden so that it captures nothing, so all connections bypass Envoy: leave its command and rights as they are`,
+      ];
+    }
     const all = templates.flatMap((each) => [...each.containers, ...each.initContainers]);
     const { asEnvoy } = bypassesOf(pod, capture, new Set(all.map(nameOf)));
     const proxy = find(nameOf(proxyOf(template)));

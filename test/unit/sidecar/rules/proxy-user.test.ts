@@ -53,11 +53,20 @@ describe('a container that runs as Envoy', () => {
       TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[istio-iptables, -u, "1500"]'),
       [bypass('a', 1500), loop(1337, 1500)],
     ],
+    ['1337 with all rights', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [ALL]'), [bypass('b')]],
     ['of a template that does not capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), []],
     ['of one that does not say', TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[rules]'), []],
   ])('%s', (_, config, expected) => {
-    expect(warnings({ containers: [app(uid(1500))] }, config)).toEqual(expected);
+    const containers = [app(uid(1500)), { ...app(uid(1337)), name: 'b' }];
+    expect(warnings({ containers }, config)).toEqual(expected);
   });
+});
+
+test('a pod that keeps the rules from its template is told', () => {
+  const initContainers = [{ name: 'envoy-capture', image: 'auto', command: ['true'] }];
+  expect(warnings({ containers: [app()], initContainers })).toEqual([
+    expect.stringMatching(/^container envoy-capture is overridden so that it captures nothing/),
+  ]);
 });
 
 describe('an Envoy that runs as another user', () => {
