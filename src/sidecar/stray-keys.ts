@@ -97,7 +97,7 @@ function* search(
 
 function messageOf(
   object: JsonObject,
-  { what, path, isContainer }: Found,
+  { what, path, value, isContainer }: Found,
   isKnown: boolean,
   keys: Keys,
 ): string | undefined {
@@ -105,8 +105,11 @@ function messageOf(
   const where = formatPath(path);
   if (kind === 'Namespace') {
     const [, place] = path;
-    if (place === 'labels' ? [keys.optIn, ROLLOUT_KEY].includes(what) : what === keys.templates)
-      return undefined;
+    if (place === 'labels' && what === keys.optIn)
+      return value === 'true' || value === 'false'
+        ? undefined
+        : `${what} in ${where} is ${JSON.stringify(value)}: write "true" or "false"`;
+    if (what === (place === 'labels' ? ROLLOUT_KEY : keys.templates)) return undefined;
     if (what !== keys.optIn) return `${what} in ${where} has no effect: write it into the metadata of a pod`;
     const labels = own(own(object, 'metadata'), 'labels');
     return own(labels, what) === undefined ? annotatedNamespace(what) : undefined;

@@ -54,6 +54,10 @@ describe('an opt-in without effect is named with its place', () => {
       'in the annotations of the namespace, where',
       object('v1', 'Namespace', { metadata: { annotations: ON } }),
     ],
+    [
+      `${KEY} in metadata.labels is "True": write "true" or "false"`,
+      object('v1', 'Namespace', { metadata: { labels: { [KEY]: 'True' } } }),
+    ],
     ['in metadata.labels has no effect', object('v1', 'Service', { metadata: { labels: ON } })],
     ['in spec.podLabels has no effect here', object('example.com/v1', 'Gang', at('spec.podLabels', ON))],
     [
