@@ -57,9 +57,12 @@ const PATTERNS: readonly RegExp[] = [
     'gi',
   ),
   new RegExp(
-    String.raw`(?<![\w./-])(${QUOTE}(${NAME})${QUOTE}[ \t]*[:=][ \t]*)(?!${REDACTED}|(?:true|false|null)\b)${VALUE}`,
+    String.raw`(?<![\w./-])(${QUOTE}(${NAME})${QUOTE}[ \t]*[:=][ \t]*)(?!${REDACTED}|(?:true|false|null|Object)\b)${VALUE}`,
     'gi',
   ),
+  // Lines of YAML in a string of JSON or CEL.
+  new RegExp(String.raw`(?<![\w./-])((${NAME}): *[|>][-+]?)(?:\\n +[^\\"\n]*)+`, 'gi'),
+  /(\\n *(?:- +)*value: +)(?!Object\b)[^\\"\n]+/g,
   // The value of a pair, such as a header of JSON or an environment variable in CEL (policies/literal.ts).
   new RegExp(String.raw`(\bvalue${QUOTE}\s*[:=]\s*)(?:${QUOTED})`, 'gi'),
   new RegExp(
@@ -79,9 +82,14 @@ export function redactText(text: string): string {
 const BLOCK_VALUE = new RegExp(String.raw`^(\s*(?:- +)*)(["']?(value|${NAME})["']?\s*:)(?=\s|$)\s*(.*)`, 'i');
 /** The start of a value that is no text: empty, a map or a list, a word of YAML, or an object of CEL. */
 const NO_TEXT = /^(?:[[{]|Object\b|(?:(?:true|false|null)\s*)?(?:#|$))/;
+/** An object of a policy: its values are hidden one by one. */
+const CEL = /^(?:Object\.[\w.]+\{|variables\.)/;
 /** A line of a map or a list. */
 const ITEM = /^\s*(?:- |[^\s:]+:(?:\s|$))/;
-const FLOW_VALUE = new RegExp(`([{,]\\s*${QUOTE}value${QUOTE}[ \\t]*:[ \\t]*)${VALUE}`, 'g');
+const FLOW_VALUE = new RegExp(
+  `([{,]\\s*${QUOTE}value${QUOTE}[ \\t]*:[ \\t]*)(?!Object\\.|variables\\.)${VALUE}`,
+  'g',
+);
 
 /** A text of YAML, such as a template, which may be faulty, without the values of environment variables and credentials, too. */
 export function redactValues(text: string): string {
@@ -96,7 +104,7 @@ export function redactValues(text: string): string {
     const next = all[index + 1] ?? '';
     const isText =
       !NO_TEXT.test(value) || (value === '' && next.search(/\S/) > indent.length && !ITEM.test(next));
-    const isSecret = name === 'value' || (isCredential(name) && isText);
+    const isSecret = name === 'value' ? !CEL.test(value) : isCredential(name) && isText;
     hiddenColumn = isSecret ? indent.length : undefined;
     lines.push(isSecret ? `${indent}${key} ${REDACTED}` : line);
   }

@@ -66,6 +66,10 @@ describe('an object', () => {
       'a value of YAML with commas and quotes',
       { a: `a:\n  password: a,]'${SECRET}'\n  token: 'a''${SECRET}'` },
     ],
+    [
+      'YAML in a string of CEL',
+      { a: `args: ["a: 1\\npassword: |\\n  ${SECRET}\\nb:\\n  value: ${SECRET}"]` },
+    ],
     ['a password of Envoy', { a: `password:\n  inline_string: a,${SECRET}\n` }],
   ])('loses %s', (_, object) => {
     expect(JSON.stringify(redactObject(object))).not.toContain(SECRET);
@@ -158,6 +162,12 @@ describe('a template', () => {
     expect(redacted).not.toContain(SECRET);
     expect(redacted).toContain('A');
     expect(redacted).toContain('<redacted>');
+  });
+
+  test('keeps the objects of a policy', () => {
+    const text =
+      '{\n  path: "/spec/volumes/-",\n  value: Object.spec.volumes{\n    secret: Object.spec.volumes.secret{\n      secretName: "a"\n    }\n  }\n}';
+    expect(redactValues(text)).toBe(text);
   });
 
   test('keeps everything else', () => {
