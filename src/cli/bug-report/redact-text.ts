@@ -19,7 +19,7 @@ const VALUE = String.raw`(?:${QUOTED}|[^\s,}\]"'\\{[|>][^,}\]\n]*)`;
 const QUOTE = String.raw`(?:\\?["'])?`;
 /** A word of a command line, in quotes or plain. */
 const WORD = String.raw`(?:${QUOTED}|[^\s"',\]\\]+)`;
-const FLAG = String.raw`(?:-u|-H|--user|--?[\w-]{0,40}header|--?(${NAME}))`;
+const FLAG = String.raw`(?:-[fikLosSv]{0,8}[uH]|--user|--?[\w-]{0,40}header|--?(${NAME}))`;
 const WHOLE_FLAG = new RegExp(`^${FLAG}$`, 'i');
 
 /** Whether the next word of a command line is secret. */

@@ -55,6 +55,7 @@ describe('an object', () => {
       'a header in a script',
       { command: ['sh', '-c', `curl -H"X-A: a ${SECRET}" "--header=X-A: a ${SECRET}"`] },
     ],
+    ['a header after other flags', { command: [`curl -sSH 'X-A: ${SECRET}'`, '-sH', `X-A: ${SECRET}`] }],
     ['a password with @', { args: [`postgres://u:p@${SECRET}@h/db`, `u:${SECRET}@tcp(db:3306)/x`] }],
     [
       'a key of PGP',
