@@ -12,8 +12,8 @@ import type { Template } from '../template/template.ts';
 
 /** The user whose connections capture.sh lets pass, unless PROXY_UID says another. */
 const DEFAULT_UID = 1337;
-/** The flags of other programs that write such rules (istio-iptables, linkerd-init). */
-const UID_FLAGS = ['-u', '--proxy-uid'];
+/** What says another in a command: of istio-iptables, linkerd-init, consul, kumactl, iptables itself, or a script. */
+const UID_FLAGS = ['-u', '--proxy-uid', '-proxy-uid', '--kuma-dp-uid', '--uid-owner', 'PROXY_UID'];
 
 /** An init container of a template that sends the connections of the pod to Envoy, by rules of iptables. */
 export interface Capture {
@@ -40,14 +40,16 @@ function isNetAdmin(container: JsonObject): boolean {
 
 /** NaN if it says nothing. */
 function passedUid(container: JsonObject): number {
-  const variable = ownObjects(container, 'env').find((each) => nameOf(each) === 'PROXY_UID');
+  // The last one counts; an empty value is none, as for capture.sh.
+  const variable = ownObjects(container, 'env').findLast((each) => nameOf(each) === 'PROXY_UID');
   const words = [own(container, 'command'), own(container, 'args')]
     .flatMap((list) => (isArray(list) ? list : []))
-    .flatMap((item) => String(item).split(/[\s=]+/));
-  if (variable) return Number.parseInt(ownString(variable, 'value') ?? '', 10);
-  if (words.some((word) => word.endsWith('capture.sh'))) return DEFAULT_UID;
-  const flag = words.findIndex((word) => UID_FLAGS.includes(word));
-  return flag === -1 ? Number.NaN : Number.parseInt(words[flag + 1] ?? '', 10);
+    .flatMap((item) => String(item).split(/[\s=;"']+/));
+  const said = words.find((word, i) => UID_FLAGS.includes(words[i - 1] ?? '') && /^\d+$/.test(word));
+  const value = ownString(variable, 'value') || said;
+  if (value !== undefined) return Number(value);
+  const isDefault = !own(variable, 'valueFrom') && words.some((word) => word.endsWith('capture.sh'));
+  return isDefault ? DEFAULT_UID : Number.NaN;
 }
 
 /** The user that a container runs as, as far as the pod says. */

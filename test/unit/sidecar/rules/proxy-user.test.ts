@@ -53,6 +53,19 @@ describe('a container that runs as Envoy', () => {
       TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[istio-iptables, -u, "1500"]'),
       [bypass('a', 1500), loop(1337, 1500)],
     ],
+    [
+      '1500 by a script',
+      TRANSPARENT.replace(
+        '[sh, /etc/envoy/capture.sh]',
+        '[sh, -c, "PROXY_UID=1500; . /etc/envoy/capture.sh"]',
+      ),
+      [bypass('a', 1500), loop(1337, 1500)],
+    ],
+    [
+      '1337 by an empty PROXY_UID',
+      TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: ""}'),
+      [bypass('b')],
+    ],
     ['1337 with all rights', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [ALL]'), [bypass('b')]],
     ['of a template that does not capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), []],
     ['of one that does not say', TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[rules]'), []],
