@@ -53,8 +53,9 @@ export class FirewallWatch {
 
 /** Our rule in a chain of iptables: a bridge only switches these packets, so no firewall routes them. */
 const PASS = ['iifname', 'nw-*', 'oifname', 'nw-*', 'accept', 'comment', `"${PROGRAM}"`];
-// iptables words the rule anew when it restores what it has saved.
-const OURS = /iifname "nw-\*" oifname "nw-\*".* accept.* # handle (\d+)/g;
+// iptables words the rule anew when it restores what it has saved. With more conditions, it is another's.
+const OURS =
+  /iifname "nw-\*" oifname "nw-\*"(?:\s|xt match "comment"|counter packets \d+ bytes \d+)* accept(?: comment "[^"]*")? # handle (\d+)/g;
 
 /**
  * Lets switched packets through the chain FORWARD of iptables (nf_tables), where Docker and ufw drop what they do not

@@ -195,7 +195,10 @@ export class NetworkNodes {
   }
 
   #lookForAgent(node: string): void {
+    const wasMissing = this.#agents?.missing(node) !== undefined;
     if (this.#agents?.look(node, this.#reportOf(node)?.current?.pod)) this.#onUsers(node);
+    const isMissing = this.#agents?.missing(node) !== undefined;
+    if (wasMissing !== isMissing && this.#withoutMultus.size > 0) this.#tellOfMultus(node);
   }
 
   #tellOfMultus(node: string): void {

@@ -77,7 +77,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   if (gate < 0 && asked.length + multus.length + attachedTo.length === 0)
     return { ...WITHOUT_NETWORKS, metadata: identity(metadata) };
   const asksFor = [...new Set([...asked, ...multus.map(({ network }) => network)])];
-  const unattached = hasFirstInterface(value)
+  const unattached = mayLack(value, metadata)
     ? asksFor.filter((key) => !attachedTo.some(({ network }) => network === key))
     : [];
   const only = gate < 0 ? undefined : namedNodes(isObject(spec) ? spec : undefined);
@@ -119,9 +119,16 @@ function keptLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Rec
   return Object.keys(labels).length > MAX_LABELS ? {} : labels;
 }
 
-/** Multus reports all interfaces of a pod before the kubelet does the first. */
-function hasFirstInterface(pod: unknown): boolean {
-  return typeof field(field(pod, 'status'), 'podIP') === 'string';
+/**
+ * Whether it has its first interface, and could have others: Multus reports all before the kubelet reports that one. A pod
+ * with hostNetwork gets none, and one that goes needs none.
+ */
+function mayLack(pod: unknown, { deletionTimestamp }: KubeObject['metadata']): boolean {
+  return (
+    typeof field(field(pod, 'status'), 'podIP') === 'string' &&
+    field(field(pod, 'spec'), 'hostNetwork') !== true &&
+    deletionTimestamp === undefined
+  );
 }
 
 function isReady(pod: unknown): boolean {

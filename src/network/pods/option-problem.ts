@@ -7,7 +7,7 @@ import { ipsOf } from '../addresses/request.ts';
 import { GATEWAY_MAC, PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
 import type { NetworkAccess } from './network-access.ts';
 import type { NetworkState } from './network-state.ts';
-import { elementProblem, misreadKey, TAKEN_INTERFACES } from './request.ts';
+import { misreadKey, TAKEN_INTERFACES, unreadableOption } from './request.ts';
 import { keyOfSelected, parseSelection, type Selected } from './selection.ts';
 
 export interface AttachOptions {
@@ -19,7 +19,7 @@ export interface AttachOptions {
 /** GATEWAY_MAC in the forms that Go reads as hardware addresses. */
 const GATEWAY_MACS = /"(02[:-]6e[:-]77|026e\.77)/i;
 /** What Linux refuses in the name of an interface. */
-const NO_INTERFACE = /^\.{0,2}$|[\s/:]|.{16}/;
+const NO_INTERFACE = /^\.{0,2}$|[\s/:%]|.{16}/;
 
 /**
  * Why no pod can start with Multus' annotation, or may not have what it asks for, whatever other pods have: as the end of
@@ -33,16 +33,19 @@ export function optionProblem(
   const selection = parseSelection(text, namespace);
   if ('problem' in selection) return selection.problem;
   const { networks } = selection;
+  const ours: Selected[] = [];
   for (const selected of networks) {
     const key = keyOfSelected(selected);
     const state = access.allows(namespace, key) ? stateOf(key) : undefined;
     const problem =
       misreadKey(selected.element) ??
+      unreadableOption(selected.element) ??
       gatewayProblem(selected) ??
       (state?.kind === 'ready' ? stateProblem(selected, state) : undefined);
     if (problem !== undefined) return problem;
+    if (state?.kind === 'ready') ours.push(selected);
   }
-  return interfaceProblem(networks) ?? routeProblem(networks) ?? repetitionProblem(networks);
+  return interfaceProblem(networks) ?? routeProblem(networks) ?? repetitionProblem(ours);
 }
 
 function gatewayProblem(selected: Selected): string | undefined {
@@ -59,8 +62,7 @@ function stateProblem(
 ): string | undefined {
   const { element } = selected;
   const key = keyOfSelected(selected);
-  const invalid = elementProblem(element);
-  if (invalid !== undefined || !subnet) return invalid;
+  if (!subnet) return undefined;
   const ofPorts = [PORT_KEY, SECURITY_GROUPS_KEY].find((each) => own(element, each) !== undefined);
   if (ofPorts !== undefined && !hasPorts) {
     return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
@@ -108,7 +110,7 @@ function repetitionProblem(networks: readonly Selected[]): string | undefined {
   const seen = new Set<string>();
   for (const selected of networks) {
     const key = keyOfSelected(selected);
-    const mac = ownString(selected.element, 'mac');
+    const mac = ownString(selected.element, 'mac') || undefined;
     for (const value of [...ipsOf(selected.element), ...(mac === undefined ? [] : [mac])]) {
       const known = `${key} ${value === mac ? mac.replace(/[:.-]/g, '').toLowerCase() : plain(value)}`;
       if (seen.has(known)) return `asks for ${quote(value)} twice on Network ${key}: write it once`;

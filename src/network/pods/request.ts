@@ -17,19 +17,17 @@ const MAC = /^(?!00(:00){5})[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i;
 /** The most security groups of a pod on one Network. */
 const MAX_GROUPS = 16;
 
-/** Rules for options, and their text in messages. Multus cannot read an annotation with another type of value. */
-const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
-  namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
-  interface: [isInterfaceName, 'a name for an interface, such as net1'],
-  // Of Multus before version 4.
-  interfaceRequest: [() => false, 'the key interface instead'],
+/** Rules for options, and their text in messages. */
+type Rules = Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>>;
+
+/** Multus cannot read an annotation with another value, also where it is of a network that the operator does not know. */
+const READABLE: Rules = {
+  ...Object.fromEntries(
+    ['namespace', 'interface', 'interfaceRequest', CLAIM_KEY].map((key) => [key, [isText, 'a name']]),
+  ),
   mac: [
-    (value) => typeof value === 'string' && MAC.test(value),
+    (value) => value === '' || (isHardwareAddress(value) && !/^.[13579bdf]/i.test(String(value))),
     'a MAC address of one interface, such as 02:00:00:00:00:07',
-  ],
-  [CLAIM_KEY]: [
-    (value) => typeof value === 'string' && isDnsSubdomain(value),
-    'the name of an IPAMClaim of the same namespace',
   ],
   [PORT_KEY]: [isUuid, 'the ID of a port in Neutron'],
   [SECURITY_GROUPS_KEY]: [
@@ -44,10 +42,36 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
     (value) => isArray(value) && value.every((each) => isAddress(each) && !String(each).includes('/')),
     'a list of addresses without a prefix length, such as ["192.168.0.1"]',
   ],
-  portMappings: [(value) => isArray(value) && value.every(isObject), 'a list of objects'],
-  bandwidth: [isObject, 'an object'],
+  portMappings: [
+    (value) => isArray(value) && value.every((each) => hasNumbers(each, ['hostPort', 'containerPort'])),
+    'a list of objects such as {"hostPort": 8080, "containerPort": 80}',
+  ],
+  bandwidth: [
+    (value) => hasNumbers(value, ['ingressRate', 'ingressBurst', 'egressRate', 'egressBurst']),
+    'an object such as {"ingressRate": 1000000}',
+  ],
   'cni-args': [isObject, 'an object'],
-  'infiniband-guid': [(value) => typeof value === 'string', 'a GUID'],
+  'infiniband-guid': [
+    (value) => value === '' || isHardwareAddress(value),
+    'a GUID such as c2:11:22:33:44:55:66:77',
+  ],
+};
+
+/** The rules of the operator's annotation. */
+const RULES: Rules = {
+  ...READABLE,
+  namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
+  interface: [isInterfaceName, 'a name for an interface, such as net1'],
+  // Of Multus before version 4.
+  interfaceRequest: [() => false, 'the key interface instead'],
+  mac: [
+    (value) => typeof value === 'string' && MAC.test(value),
+    'a MAC address of one interface, such as 02:00:00:00:00:07',
+  ],
+  [CLAIM_KEY]: [
+    (value) => typeof value === 'string' && isDnsSubdomain(value),
+    'the name of an IPAMClaim of the same namespace',
+  ],
 };
 
 /** The keys of Multus (network-attachment-definition-client, NetworkSelectionElement), and those of the operator. */
@@ -110,12 +134,26 @@ export function elementProblem(element: JsonObject): string | undefined {
   if (!isName(name)) {
     return `has ${quote(name)}, which is not a valid name of a Network: write at most 63 of a-z, 0-9 and "-"`;
   }
-  for (const [key, [is, must]] of Object.entries(RULES)) {
-    const value = own(element, key);
-    if (value !== undefined && !is(value)) return `has ${quote(value)} as ${key}: write ${must}`;
-  }
+  const wrong = wrongOption(element, RULES);
+  if (wrong !== undefined) return wrong;
   if (claimOf(element) !== undefined && ipsOf(element).length > 0) {
     return `has ips and ${CLAIM_KEY} of ${quote(name)}: write one of them`;
+  }
+  return undefined;
+}
+
+/** Why Multus cannot read a network of its annotation. Null is nothing to it. */
+export function unreadableOption(element: JsonObject): string | undefined {
+  return wrongOption(
+    Object.fromEntries(Object.entries(element).filter(([, value]) => value !== null)),
+    READABLE,
+  );
+}
+
+function wrongOption(element: JsonObject, rules: Rules): string | undefined {
+  for (const [key, [is, must]] of Object.entries(rules)) {
+    const value = own(element, key);
+    if (value !== undefined && !is(value)) return `has ${quote(value)} as ${key}: write ${must}`;
   }
   return undefined;
 }
@@ -129,6 +167,25 @@ function isInterfaceName(value: JsonValue): boolean {
   return (
     typeof value === 'string' && isDnsLabel(value) && value.length <= 15 && !TAKEN_INTERFACES.includes(value)
   );
+}
+
+function isText(value: JsonValue): boolean {
+  return typeof value === 'string';
+}
+
+/** As Go reads it, in net.ParseMAC: 6, 8 or 20 bytes. */
+function isHardwareAddress(value: JsonValue): boolean {
+  return (
+    typeof value === 'string' &&
+    [/^([0-9a-f]{2}:)*[0-9a-f]{2}$/i, /^([0-9a-f]{2}-)*[0-9a-f]{2}$/i, /^([0-9a-f]{4}\.)*[0-9a-f]{4}$/i].some(
+      (form) => form.test(value),
+    ) &&
+    [12, 16, 40].includes(value.replace(/[:.-]/g, '').length)
+  );
+}
+
+function hasNumbers(value: JsonValue, keys: readonly string[]): boolean {
+  return isObject(value) && keys.every((key) => Number.isSafeInteger(own(value, key) ?? 0));
 }
 
 function isUuid(value: JsonValue): boolean {

@@ -76,14 +76,16 @@ function parseNames(text: string, podNamespace: string): Selection | Problem {
     const end = comma === -1 ? text.length : comma;
     const item = text.slice(start, end).trim();
     start = end + 1;
-    const [, namespace, name, device] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item) ?? [];
-    if (name === undefined) return { problem: `has ${quote(item)}, which is not a name: ${ADVICE}` };
+    const parts: readonly (string | undefined)[] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item) ?? [];
+    // Multus trims each.
+    const [, namespace, name, device] = parts.map((part) => part?.trim());
+    if (!name) return { problem: `has ${quote(item)}, which is not a name: ${ADVICE}` };
     const element = {
       name,
-      ...(namespace !== undefined && { namespace }),
-      ...(device !== undefined && { interface: device }),
+      ...(namespace && { namespace }),
+      ...(device && { interface: device }),
     };
-    networks.push({ namespace: namespace ?? podNamespace, name, element });
+    networks.push({ namespace: namespace || podNamespace, name, element });
   }
   return { form: 'names', text, networks };
 }

@@ -32,7 +32,7 @@ test('a firewall is told when ten packets have come and none has passed, until o
 test('the rule for iptables is inserted once, and removed where it is not wanted', async () => {
   const chains: Record<string, string> = {
     ip: 'iifname "nw-*" oifname "nw-*" xt match "comment" counter packets 0 bytes 0 accept # handle 7',
-    ip6: 'jump DOCKER-USER # handle 3',
+    ip6: 'iifname "nw-*" oifname "nw-*" ip6 saddr fd00::/8 counter packets 0 bytes 0 accept # handle 3',
   };
   const calls: string[] = [];
   const run = async (_: string, args: readonly string[]) => {

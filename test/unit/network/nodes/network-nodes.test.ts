@@ -175,6 +175,20 @@ describe('Multus', () => {
     expect(networkNodes.withoutMultus()).toBeDefined();
   });
 
+  test('is asked about nodes whose agents are there', () => {
+    const { networkNodes, agents, node, report, agent, told } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    agent('a', 'u1', 'n2');
+    report('n2', { pod: { name: 'a', uid: 'u1' } });
+    told.length = 0;
+    agents.delete('agents/a');
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+    agent('b', 'u2', 'n2');
+    report('n2', { pod: { name: 'b', uid: 'u2' } });
+    expect([networkNodes.withoutMultus(), told]).toEqual([undefined, Array(2).fill('multus everywhere')]);
+  });
+
   test('is told to the Networks with pods on the node', () => {
     const { node, report, pod, told, reasonOn } = stage();
     node('n1', '192.0.2.1');

@@ -218,6 +218,9 @@ describe('attach refuses', () => {
       '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]',
       'more than one default-route',
     ],
+    ['no GUID', blue({ 'infiniband-guid': 'x' }), 'has "x" as infiniband-guid'],
+    ['a text as a port', blue({ portMappings: [{ hostPort: '80' }] }), 'as portMappings'],
+    ['a text as a rate', blue({ bandwidth: { ingressRate: '5' } }), 'as bandwidth'],
     ["Multus' former key", blue({ interfaceRequest: 'net5' }), 'write the key interface instead'],
     ['a text for an object', blue({ bandwidth: '10M' }), 'has "10M" as bandwidth'],
     ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is for gateways'],
@@ -247,6 +250,9 @@ describe('attach refuses', () => {
     ],
     ['a text as addresses', '[{"name":"blue","ips":"10.0.0.7"}]', 'has "10.0.0.7" as ips'],
     ['another prefix', '[{"name":"blue","ips":["10.0.0.7/16"]}]', 'another prefix length'],
+    ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
+    ['no MAC address of another', '[{"name":"some-nad","mac":"x"}]', 'has "x" as mac'],
+    ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
     ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
   ])("%s in Multus' annotation", (_, multus, message) => {
     expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
@@ -263,6 +269,19 @@ describe('attach refuses', () => {
     '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"green","mac":"02:00:00:00:00:07"}]',
   ])('not %s', (asked) => {
     expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ outcome: 'attached' });
+  });
+
+  test.each([
+    '[{"name":"green","interface":"Net-1.2_x","mac":"02-00-00-00-00-07"}]',
+    '[{"name":"green","interface":"","mac":"","namespace":null,"ips":null,"cni-args":null}]',
+    '[{"name":"green","interfaceRequest":"net7"}]',
+    '[{"name":"nad","interface":"a","mac":"02:00:00:00:00:07"},{"name":"nad","interface":"b","mac":"02:00:00:00:00:07"}]',
+    'red /green @ net7',
+  ])("not %s in Multus' annotation, which Multus reads", (multus) => {
+    const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
+    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject({
+      outcome: 'attached',
+    });
   });
 
   test('a pod with hostNetwork', () => {

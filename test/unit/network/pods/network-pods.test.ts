@@ -87,6 +87,15 @@ describe('a pod lacks the interfaces', () => {
   ])('%s', (_, status, annotations, expected) => {
     expect(lacking(status, annotations).unattached).toEqual(expected);
   });
+
+  test.each([
+    [{ hostNetwork: true }, {}],
+    [{}, { deletionTimestamp: '2026-01-01T00:00:00Z' }],
+  ])('none with %j %j', (spec, more) => {
+    const metadata = { name: 'p', namespace: 'red', annotations: both, ...more };
+    const pod = networkPods(OPEN_ACCESS).decode({ metadata, spec, status: { podIP: '192.0.2.1' } });
+    expect(pod.unattached).toBeUndefined();
+  });
 });
 
 describe('a gated pod names its nodes', () => {
