@@ -87,8 +87,11 @@ const FAILURE = /(.*)\nCommand failed -:(\d+)/g;
  * forgets what it has learned.
  */
 const REACHED: readonly (readonly [line: RegExp, why: RegExp])[] = [
-  [/^(link add name \S+ type bridge$|address add )/, /File exists/],
-  [/^(link|address|fdb) delete /, /No such file or directory|Cannot find device|Cannot assign requested/],
+  [/^(link add name \S+ type bridge$|address add )/, /File exists|address already assigned/i],
+  [
+    /^(link|address|fdb) delete /,
+    /No such file or directory|Cannot find device|Cannot assign requested|address not found/i,
+  ],
 ];
 
 /**
