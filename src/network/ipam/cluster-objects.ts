@@ -15,6 +15,8 @@ export interface ClusterNode extends RangeHolder {
   readonly isAway: boolean;
   /** Whether new pods may not be scheduled there. */
   readonly isCordoned: boolean;
+  /** Whether only pods with a toleration may be scheduled there. */
+  readonly isTainted: boolean;
 }
 
 export const CLUSTER_NODES: Resource<ClusterNode> = { ...NODES, decode: clusterNode };
@@ -44,7 +46,7 @@ export const ENDPOINT_ADDRESSES: Resource<RangeHolder> = {
 
 function clusterNode(value: unknown): ClusterNode {
   const { spec, status } = value as {
-    readonly spec?: { readonly unschedulable?: unknown };
+    readonly spec?: { readonly unschedulable?: unknown; readonly taints?: unknown };
     readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
   };
   const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
@@ -53,6 +55,7 @@ function clusterNode(value: unknown): ClusterNode {
     addresses: internal.map(({ address }) => String(address)),
     isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
     isCordoned: spec?.unschedulable === true,
+    isTainted: items(spec?.taints).some(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute'),
   };
 }
 

@@ -91,12 +91,15 @@ export class NetworkNodes {
 
   /**
    * Why no pod gets an interface on these nodes, or on all that take new pods: Multus is on none of those whose agents
-   * report. Undefined if it is on one, or no agent reports.
+   * report. Undefined if it is on one, or no agent reports. With a taint, Multus' own pods may not be for the node: it counts
+   * only if it has Multus.
    */
   withoutMultus(names?: readonly string[]): string | undefined {
     const firstOf = (all: Pick<ReadonlySet<string>, 'keys' | 'has'>) => {
       for (const name of names ?? all.keys()) {
-        const isCandidate = names ? all.has(name) : takesPods(this.#options.nodes.lister.get(name));
+        const node = this.#options.nodes.lister.get(name);
+        const isOpen = all === this.#withMultus || !node?.isTainted;
+        const isCandidate = names ? all.has(name) : takesPods(node) && isOpen;
         if (isCandidate && this.#agents?.missing(name) === undefined) return name;
       }
       return undefined;
@@ -153,7 +156,8 @@ export class NetworkNodes {
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
     const isAway = current?.isAway ?? false;
     if (hasMoved || (previous?.isAway ?? false) !== isAway) this.#onUsers(name);
-    if (this.#withoutMultus.size > 0 && takesPods(previous) !== takesPods(current)) this.#tellOfMultus(name);
+    const isSame = takesPods(previous) === takesPods(current) && previous?.isTainted === current?.isTainted;
+    if (this.#withoutMultus.size > 0 && !isSame) this.#tellOfMultus(name);
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {

@@ -4,8 +4,8 @@ import { isArray, type JsonValue, own } from '../../json/json.ts';
 
 /** The files that container runtimes read. They use the first one by name. */
 const CONFIGURATION = /\.(conf|conflist|json)$/;
-/** The types of Multus' plugins: multus, multus-shim. */
-const MULTUS = /^multus/;
+/** The types of Multus' plugins: multus, multus-shim. A runtime that finds only loopback first uses another directory. */
+const MULTUS = /^(multus|loopback$)/;
 
 /**
  * Why pods start on the node without their Networks: its first CNI configuration is not of Multus. Undefined if it is, or

@@ -80,6 +80,7 @@ describe('nodes', () => {
       addresses: [],
       isAway: false,
       isCordoned: false,
+      isTainted: false,
     });
     expect(node('n1').cidrs).toEqual([]);
   });

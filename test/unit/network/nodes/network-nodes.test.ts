@@ -175,6 +175,18 @@ describe('Multus', () => {
     expect(networkNodes.withoutMultus()).toBeDefined();
   });
 
+  test('is not missed on nodes with a taint', () => {
+    const { networkNodes, nodes, report, told } = stage();
+    const taint = (effect: string) =>
+      nodes.set(CLUSTER_NODES.decode({ metadata: { name: 'n1' }, spec: { taints: [{ effect }] } }));
+    report('n1', bare);
+    taint('NoSchedule');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    told.length = 0;
+    taint('PreferNoSchedule');
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+  });
+
   test('is asked about nodes whose agents are there', () => {
     const { networkNodes, agents, node, report, agent, told } = stage();
     for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);

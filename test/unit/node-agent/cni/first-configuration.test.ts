@@ -22,6 +22,7 @@ test.each([
   ['Multus, thin', { '00-multus.conf': one('multus'), '10-kindnet.conflist': list('ptp') }],
   ['Multus, thick', { '00-multus.conf': one('multus-shim') }],
   ['Multus in a list', { '05-multus.conflist': list('multus', 'tuning') }],
+  ["CRI-O's, where another directory is in use", { '200-loopback.conflist': list('loopback') }],
   ['no configuration', { 'multus.d': '', '00-a.conf.bak': one('ptp') }],
   ['a file that cannot be read', { '00-a.conf': '{' }],
 ])('does not say that the first is another one: %s', async (_, files) => {
