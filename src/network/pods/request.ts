@@ -129,7 +129,7 @@ export function parseRequest(
 }
 
 /** What is wrong with a network of an annotation, whatever Networks there are. */
-export function elementProblem(element: JsonObject): string | undefined {
+function elementProblem(element: JsonObject): string | undefined {
   const name = own(element, 'name') ?? null;
   if (!isName(name)) {
     return `has ${quote(name)}, which is not a valid name of a Network: write at most 63 of a-z, 0-9 and "-"`;
