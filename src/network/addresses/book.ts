@@ -96,11 +96,6 @@ export class AddressBook {
     return this.#problemOf(address) ?? this.#pool(address)?.spellingProblem(address);
   }
 
-  /** Whether the address is in a range of the Network. */
-  contains(address: string): boolean {
-    return this.#find(address) !== undefined;
-  }
-
   /** The address in canonical form, without a prefix length; undefined if no pod may have it on this Network. */
   plainOf(address: string): string | undefined {
     const found = this.#find(address);

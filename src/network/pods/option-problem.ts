@@ -73,10 +73,13 @@ function stateProblem(
     if (problem !== undefined)
       return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
   }
-  const outside = routesOf(element).find((address) => !book.contains(address));
-  return outside === undefined
-    ? undefined
-    : `has the default-route ${outside} on Network ${key}, which is not in its range: write its gateway`;
+  for (const route of routesOf(element)) {
+    // The gateway may be one, and also another pod.
+    const problem = book.problemOf(route);
+    if (problem !== undefined && /range|broadcast/.test(problem))
+      return `has the default-route ${route} on Network ${key}, which ${problem}: write its gateway`;
+  }
+  return undefined;
 }
 
 /** Multus names an interface by the place of its network, if the annotation does not. */

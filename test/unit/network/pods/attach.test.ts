@@ -212,6 +212,11 @@ describe('attach refuses', () => {
     ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
     ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
     ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
+    [
+      'a default route to all',
+      blue({ 'default-route': ['10.0.0.255'] }),
+      'is its broadcast address: write its',
+    ],
     ['a default route with a prefix', blue({ 'default-route': ['10.0.0.1/24'] }), 'as default-route'],
     [
       'two default routes',
