@@ -369,8 +369,8 @@ deployment/web in namespace plain
       deployment('large', 'limited', { pod: { [OPT_IN]: 'true' } }),
     );
     const { report, reasons } = await check('deploy/large', '-n', 'limited');
-    expect(reasons).toEqual(['refused']);
-    expect(report.findings[0].message).toMatch(/maximum memory usage per Container is 256Mi/);
+    expect(reasons).toEqual(['limit-range']);
+    expect(report.findings[0].message).toMatch(/max 256Mi of LimitRange small/);
     await fixture.kubectl('delete', 'limitrange', 'small', '-n', 'limited');
     await fixture.apply({
       apiVersion: 'v1',

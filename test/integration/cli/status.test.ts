@@ -149,7 +149,7 @@ describe('with the operator', () => {
       leader: expect.stringMatching(/^ok: /),
       reconciles: expect.stringMatching(/^ok: /),
       certificate: expect.stringMatching(/^ok: ends at 20/),
-      webhooks: expect.stringMatching(/^ok: 8 webhooks, each with its caBundle$/),
+      webhooks: expect.stringMatching(/^ok: 10 webhooks, each with its caBundle$/),
       template: expect.stringMatching(/^ok: sha256 [0-9a-f]{12} of all templates$/),
       policies: expect.stringMatching(/^none: /),
       rollout: expect.stringMatching(/^none: /),

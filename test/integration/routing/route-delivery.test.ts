@@ -492,7 +492,7 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
   });
   await eventually('it is refused', async () => {
     const accepted = await condition('Accepted', 'giant', 'tenant');
-    return accepted?.status === 'False' && accepted.message.includes('is too large');
+    return accepted?.status === 'False' && accepted.message.includes('more than 64000');
   });
   await fixture.apply(route('after', 'default', 'web-2'));
   await eventually('others go on', async () => (await file('clients')).includes('/after'));
@@ -509,12 +509,13 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
   await kubectl('delete httproute after ported --namespace=default');
 });
 
-test('a tenant with more routes than a file has room for takes none from others', async () => {
+test('a tenant with more routes than its share takes none from others', async () => {
   const paths = (name: string, rule: number) =>
     Array.from({ length: 64 }, (_, i) => ({
-      path: { type: 'Exact', value: `/${name}/${rule}/${i}/${'x'.repeat(1000)}` },
+      path: { type: 'Exact', value: `/${name}/${rule}/${i}/${'x'.repeat(350)}` },
     }));
-  const large = ['l0', 'l1', 'l2', 'l3', 'l4', 'l5'].map((name) => {
+  const large = Array.from({ length: 20 }, (_, i) => {
+    const name = `l${i}`;
     const made = route(name, 'tenant', 'web');
     const rules = [0, 1].map((rule) => ({
       matches: paths(name, rule),
@@ -524,25 +525,23 @@ test('a tenant with more routes than a file has room for takes none from others'
   });
   await fixture.apply(service('web', 'tenant'), ...large);
   await eventually('the status says so', async () => {
-    const programmed = await condition(PROGRAMMED, 'l0', 'tenant');
+    const accepted = await condition('Accepted', 'l0', 'tenant');
     return (
-      programmed?.status === 'False' &&
-      /so the \d+ bytes of routes in namespace tenant are left out/.test(programmed.message)
+      accepted?.reason === 'RoutesTooLarge' &&
+      accepted.message.startsWith('namespace tenant has more than 900000 bytes of routes')
     );
   });
   await fixture.apply(route('after', 'default', 'web-2'));
   await eventually('others go on', async () => (await file('clients')).includes('"/after"'));
   expect(await file('clients')).not.toContain('tenant/web');
   await eventually('an Event says so', async () =>
-    (await kubectl('get events.events.k8s.io --namespace=clients -o yaml')).includes(
-      'reason: RoutesTooLarge',
-    ),
+    (await kubectl('get events.events.k8s.io --namespace=tenant -o yaml')).includes('reason: RoutesTooLarge'),
   );
   await eventually(
     'the routes of others are in use',
     async () => (await condition(PROGRAMMED, 'after', 'default'))?.status === 'True',
   );
-  const asked = await cli('check', 'pod/a', '-n', 'clients', '--to', 'http://web.tenant/');
+  const asked = await cli('check', 'httproute/l0', '-n', 'tenant');
   expect(asked).toMatchObject({ code: 1, text: expect.stringContaining('! RoutesTooLarge: ') });
   await kubectl('delete httproute --all --namespace=tenant');
   await kubectl('delete httproute after --namespace=default');
