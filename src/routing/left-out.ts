@@ -17,6 +17,11 @@ export const MAX_BYTES = 900_000;
  */
 export const STEP_BYTES = 4;
 
+/**
+ * So many bytes of what Envoy keeps of a regular expression as it matches texts count as one: 180 MB for all of a file.
+ */
+export const AUTOMATON_BYTES = 200;
+
 /** Of what one route says. A longer one is not even kept in memory. */
 export const MAX_ROUTE_BYTES = 64_000;
 

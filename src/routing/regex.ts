@@ -11,24 +11,70 @@ const PERL_STEPS = 5;
 const LOOP_STEPS = 3;
 /** How often a repetition of repetitions may repeat, in RE2. */
 const MAX_REPEATS = 1000;
+/** Of the automaton of one expression, RE2 keeps no more: a third of its 8 MB. */
+const MAX_AUTOMATON_BYTES = 2_700_000;
+/** To look at more of an automaton takes too long: one with more is taken for the largest. */
+const [MORE_STATES, STATES_OF_STEP] = [50, 3];
+const [MORE_WORK, WORK_OF_STEP] = [30_000, 50];
+/** At the begin of a text, which is that of a line. */
+const AT_BEGIN = 5;
+const ANCHORED = 2;
 /** What newer versions of Unicode added is not in every RE2. */
 const CATEGORIES = /^(?:C[cfos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?)$/;
 const CATEGORY = /\\[pP](?:\{\^?([^}]*)\}|([^{]))/g;
 /** A quotation, flags, an escape, a class (or what has no end of one), a repetition, a character. */
 const TOKENS =
   /\\Q[\s\S]*?(?:\\E|$)|\(\?[a-zA-Z-]+\)|\\[pP](?:\{[^}]*\}|[^{])|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*\]|\[[\s\S]*|\{(\d+)(,?)(\d*)\}|[\s\S]/g;
-/** Faults by pattern: a changed status gives a route a new identity, but no new patterns. */
-const known = new Map<string, string | undefined>();
+interface Verdict {
+  readonly fault: string | undefined;
+  readonly automatonBytes: number;
+}
+
+/** By pattern: a changed status gives a route a new identity, but no new patterns. The oldest is forgotten first. */
+const known = new Map<string, Verdict>();
 const MAX_KNOWN = 2000;
 
 /** Says why Envoy would refuse a regular expression, or take too long for it; undefined if neither. */
 export function regexFault(pattern: string): string | undefined {
-  if (pattern.length > MAX_STEPS) return TOO_LARGE;
-  if (known.has(pattern)) return known.get(pattern);
-  if (known.size >= MAX_KNOWN) known.clear();
+  return pattern.length > MAX_STEPS ? TOO_LARGE : verdictOn(pattern).fault;
+}
+
+/**
+ * What Envoy’s RE2 keeps of a valid expression at most once it has matched many texts. That does not depend on its size:
+ * `.*a.{20}` remembers of each of 20 characters whether it was an a, in a million ways.
+ */
+export function automatonBytes(pattern: string): number {
+  return verdictOn(pattern).automatonBytes;
+}
+
+function verdictOn(pattern: string): Verdict {
+  const before = known.get(pattern);
+  if (before) return before;
+  const [oldest] = known.keys();
+  if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
   const fault = findFault(pattern);
-  known.set(pattern, fault);
-  return fault;
+  const verdict = { fault, automatonBytes: fault === undefined ? measureAutomaton(pattern) : 0 };
+  known.set(pattern, verdict);
+  return verdict;
+}
+
+function measureAutomaton(pattern: string): number {
+  // These have so many ranges in RE2JS that they would take too long.
+  if (pattern.search(CATEGORY) >= 0) return MAX_AUTOMATON_BYTES;
+  const { dfa, prog } = compile(pattern).re2Input;
+  const runes = new Map([...dfa.latin1Class].map((runeClass, rune) => [runeClass, rune]));
+  const states = new Set([dfa.makeState([prog.start], AT_BEGIN, [])]);
+  const steps = regexSteps(pattern);
+  let work = MORE_WORK + WORK_OF_STEP * steps;
+  for (const state of states) {
+    for (const [runeClass, rune] of runes) {
+      const next = dfa.step(state, runeClass, rune, ANCHORED);
+      work -= state.nfaStates.length + (next?.nfaStates.length ?? work);
+      states.add(next);
+      if (work < 0 || states.size > MORE_STATES + STATES_OF_STEP * steps) return MAX_AUTOMATON_BYTES;
+    }
+  }
+  return Math.min(dfa.maxMem - dfa.memBudget, MAX_AUTOMATON_BYTES);
 }
 
 const TOO_LARGE = `is too large: its program may have ${MAX_STEPS} steps. Make it shorter, or its repetitions smaller`;

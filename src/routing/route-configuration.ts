@@ -11,7 +11,7 @@ import {
   routesFile,
 } from '../sidecar/envoy/routed.ts';
 import { type AttachedPort, socket } from './attach.ts';
-import { STEP_BYTES } from './left-out.ts';
+import { AUTOMATON_BYTES, STEP_BYTES } from './left-out.ts';
 import type {
   Action,
   Backend,
@@ -26,7 +26,7 @@ import type {
   Target,
   ValueMatch,
 } from './model.ts';
-import { regexSteps } from './regex.ts';
+import { automatonBytes, regexSteps } from './regex.ts';
 
 /** A file that Envoy reads its routes from. */
 export interface RouteFile {
@@ -161,8 +161,8 @@ const REFUSED: Action = { kind: 'error' };
 const REWRITE_STEPS = 20;
 
 /**
- * At most what entries take in the host of any port; a step of a regular expression counts as {@link STEP_BYTES}. A file
- * has all of a rule for each of its matches: here it is written once.
+ * At most what entries take in the host of any port; a step of a regular expression counts as {@link STEP_BYTES}, its
+ * automaton by {@link AUTOMATON_BYTES}. A file has all of a rule for each of its matches: here it is written once.
  */
 export function bytesOfEntries(entries: readonly Entry[]): number {
   const actions = new Map<Action, number>();
@@ -174,9 +174,14 @@ export function bytesOfEntries(entries: readonly Entry[]): number {
       ...(path.type === 'RegularExpression' ? [path.value] : []),
       ...[...headers, ...queryParams].flatMap(({ isRegex, value }) => (isRegex ? value : [])),
     ];
-    const steps = patterns.reduce((all, pattern) => all + regexSteps(pattern), 0);
-    return sum + known + bytesOf(matchOf(entry.match)) + STEP_BYTES * steps;
+    const cost = patterns.reduce((all, pattern) => all + expressionBytes(pattern), 0);
+    return sum + known + bytesOf(matchOf(entry.match)) + cost;
   }, 0);
+}
+
+/** What a valid regular expression counts beside its text. */
+export function expressionBytes(pattern: string): number {
+  return STEP_BYTES * regexSteps(pattern) + Math.ceil(automatonBytes(pattern) / AUTOMATON_BYTES);
 }
 
 /** What an entry takes beside its match. */

@@ -1,13 +1,13 @@
 import type { AttachedPort } from './attach.ts';
 import type { HTTPRoute } from './http-route.ts';
-import { largestBeyond, MAX_BYTES, MAX_ROUTE_BYTES, STEP_BYTES } from './left-out.ts';
+import { AUTOMATON_BYTES, largestBeyond, MAX_BYTES, MAX_ROUTE_BYTES, STEP_BYTES } from './left-out.ts';
 import { keyOf } from './objects.ts';
 import type { Draft, PlacedRoute } from './port-table.ts';
 import { MAX_STEPS, regexSteps } from './regex.ts';
 
 /** At least what one entry takes in the file. */
 const ENTRY_BYTES = 130;
-const HOW = `each of its matches has all backends and filters of its rule, and a step of a regular expression counts as ${STEP_BYTES}`;
+const HOW = `each of its matches has all backends and filters of its rule, and a step of a regular expression counts as ${STEP_BYTES}, ${AUTOMATON_BYTES} bytes of what Envoy may keep of it as 1`;
 
 const said = new WeakMap<HTTPRoute, number>();
 

@@ -4,10 +4,13 @@ import { type Compilation, compileRoutes } from '../../../src/routing/compile.ts
 import { explainRequest } from '../../../src/routing/explain.ts';
 import { FAULT_REASONS } from '../../../src/routing/findings.ts';
 import type { HTTPRouteRule } from '../../../src/routing/http-route.ts';
-import { STEP_BYTES } from '../../../src/routing/left-out.ts';
 import type { Entry } from '../../../src/routing/model.ts';
-import { regexSteps } from '../../../src/routing/regex.ts';
-import { bytesOfEntries, emptyHostBytes, portHost } from '../../../src/routing/route-configuration.ts';
+import {
+  bytesOfEntries,
+  emptyHostBytes,
+  expressionBytes,
+  portHost,
+} from '../../../src/routing/route-configuration.ts';
 import {
   manyRoutes,
   NAMESPACES,
@@ -114,8 +117,8 @@ describe('for any routes', () => {
           expect(most).toBeGreaterThanOrEqual(bytes);
           // An address may be 30 bytes longer, a backend may be none, and expressions count more than their text.
           const { length: backends = 0 } = JSON.stringify(port.entries).match(/"(?:service|broken)"/g) ?? [];
-          const steps = port.entries.flatMap(patternsIn).reduce((sum, each) => sum + regexSteps(each), 0);
-          const slack = 30 * backends + 400 * port.entries.length + STEP_BYTES * steps;
+          const cost = port.entries.flatMap(patternsIn).reduce((sum, each) => sum + expressionBytes(each), 0);
+          const slack = 30 * backends + 400 * port.entries.length + cost;
           expect(most - bytes).toBeLessThanOrEqual(slack);
         }
       }),

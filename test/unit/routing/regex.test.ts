@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { regexFault, regexMatches, regexSteps } from '../../../src/routing/regex.ts';
+import { automatonBytes, regexFault, regexMatches, regexSteps } from '../../../src/routing/regex.ts';
 
 const TOO_LARGE =
   'is too large: its program may have 2000 steps. Make it shorter, or its repetitions smaller';
@@ -66,6 +66,24 @@ test.each([
 ])('%s has at most %d steps, really %d', (pattern, steps, size) => {
   expect(regexSteps(pattern)).toBe(steps);
   expect(steps).toBeGreaterThanOrEqual(size);
+});
+
+test.each(['/v[0-9]+/.*', '.*@example\\.com', '.*(Chrome|Firefox|Safari)/.*', '.*a.{3}', '.{990}'])(
+  'of %s, Envoy keeps little, whatever it matches',
+  (pattern) => {
+    expect(automatonBytes(pattern)).toBeLessThan(240_000);
+  },
+);
+
+test.each([
+  '.*a.{20}',
+  '.*a....................',
+  '(a|b)*a(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)',
+  '[ab]{0,30}a[ab]{20}',
+  '(a{1,31}){1,31}',
+  '\\W*\\pP\\W{20}',
+])('of %s, Envoy may keep megabytes', (pattern) => {
+  expect(automatonBytes(pattern)).toBe(2_700_000);
 });
 
 test.each([
