@@ -93,7 +93,10 @@ export function routeSummary({ metadata, spec, status }: LiveRoute): LiveRoute {
 
 /** Keeps what routing reads of a Service. */
 export function serviceSummary({ metadata, spec = {} }: LiveService): LiveService {
-  const { type, clusterIP, clusterIPs, ports } = spec;
+  const { type, clusterIP, clusterIPs } = spec;
+  // Of one without an address, ports have no meaning, and nothing limits how many of these there are.
+  const hasAddress = (clusterIPs ?? [clusterIP]).some((address) => address && address !== 'None');
+  const ports = hasAddress ? spec.ports : undefined;
   return {
     metadata: identityOf({ metadata }),
     spec: {

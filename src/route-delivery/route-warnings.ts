@@ -33,6 +33,8 @@ const MAX_OTHERS = 500;
 /** A Service or grant that was applied just before its route may not be in the cache yet. */
 const LOOKS = 4;
 const LOOK_MS = 100;
+/** More reviews are answered without warnings: bodies of all webhooks share one room, and these keep theirs for long. */
+const MAX_AT_ONCE = 4;
 
 /** The keys of the Services that are parents of a route. */
 export function parentsIn({ metadata, spec }: LiveRoute): readonly string[] {
@@ -45,17 +47,41 @@ export function parentsIn({ metadata, spec }: LiveRoute): readonly string[] {
  * what is missing may come later, and other controllers may know more.
  */
 export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler {
+  let atOnce = 0;
   return async (request, signal) => {
+    if (atOnce >= MAX_AT_ONCE || !options.hasSynced()) return { allowed: true };
     const route = isAsDefined(own(request.object, 'spec')) ? changedRoute(request) : undefined;
-    if (route === undefined || !options.hasSynced()) return { allowed: true };
-    let problems: readonly RouteProblem[] = [];
-    for (let look = 0; look < LOOKS; look += 1) {
-      problems = await problemsOf(route, options);
-      if (!problems.some(mayComeSoon)) break;
-      if (look < LOOKS - 1) await sleep(options.clock, LOOK_MS, signal());
+    if (route === undefined) return { allowed: true };
+    atOnce += 1;
+    try {
+      const problems = await lastProblemsOf(route, options, signal());
+      return { allowed: true, warnings: problems.map(({ reason, message }) => `${reason}: ${message}`) };
+    } finally {
+      atOnce -= 1;
     }
-    return { allowed: true, warnings: problems.map(({ reason, message }) => `${reason}: ${message}`) };
   };
+}
+
+async function lastProblemsOf(
+  route: LiveRoute,
+  options: RouteWarningsOptions,
+  signal: AbortSignal,
+): Promise<readonly RouteProblem[]> {
+  for (let look = 1; ; look += 1) {
+    const problems = await problemsOf(route, options, signal);
+    if (look === LOOKS || !problems.some(mayComeSoon)) return problems;
+    await sleep(options.clock, LOOK_MS, signal);
+  }
+}
+
+/** Steps that end once nobody waits for their result. */
+function* awaited<T>(steps: Generator<void, T>, signal: AbortSignal): Generator<void, T> {
+  for (;;) {
+    signal.throwIfAborted();
+    const step = steps.next();
+    if (step.done) return step.value;
+    yield;
+  }
 }
 
 /** Whether all lists are as short as the CRD has them. Others than the API server may call the webhook. */
@@ -88,6 +114,7 @@ const NEWEST = '9999';
 async function problemsOf(
   route: LiveRoute,
   { routes, services, grants, hasSidecars, slices }: RouteWarningsOptions,
+  signal: AbortSignal,
 ): Promise<readonly RouteProblem[]> {
   const key = keyOf(route);
   const others = new Map(
@@ -101,7 +128,7 @@ async function problemsOf(
   const compared = others.size > MAX_OTHERS ? [] : others.values();
   const { namespace = '' } = route.metadata;
   const steps = compileSteps({ routes: [route, ...compared], services, grants: grants.list() });
-  const compilation = await slices.run(namespace, steps);
+  const compilation = await slices.run(namespace, awaited(steps, signal));
   const attachments = compilation.routes.get(key)?.attachments ?? [];
   const ports = attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
   return [...routeProblems(compilation, key), ...withoutSidecars(route, ports, hasSidecars)];

@@ -15,6 +15,9 @@ export interface ReferenceGrant {
 /** Whether HTTPRoutes of a namespace may name a Service of another one. */
 export type IsGranted = (from: string, service: ObjectKey) => boolean;
 
+/** Of one namespace, the first by name: there is no other limit, and each may name 16 Services for 16 namespaces. */
+const MAX_GRANTS = 256;
+
 /** Reads grants. What the routes of one namespace may name in another one is looked up once. */
 export function grantsOf(grants: readonly ReferenceGrant[]): IsGranted {
   const byNamespace = new Map<string, ReferenceGrant[]>();
@@ -24,14 +27,25 @@ export function grantsOf(grants: readonly ReferenceGrant[]): IsGranted {
     byNamespace.set(namespace, others);
     others.push(grant);
   }
+  const firsts = new Map<string, readonly ReferenceGrant[]>();
+  const firstOf = (namespace: string) => {
+    const first = firsts.get(namespace) ?? firstByName(byNamespace.get(namespace) ?? []);
+    firsts.set(namespace, first);
+    return first;
+  };
   const known = new Map<string, ReadonlySet<string | undefined>>();
   return (from, service) => {
     const [namespace = '', name = ''] = service.split('/');
     const pair = `${from}/${namespace}`;
-    const names = known.get(pair) ?? namesFor(from, byNamespace.get(namespace) ?? []);
+    const names = known.get(pair) ?? namesFor(from, firstOf(namespace));
     known.set(pair, names);
     return names.has(undefined) || names.has(name);
   };
+}
+
+function firstByName(grants: readonly ReferenceGrant[]): readonly ReferenceGrant[] {
+  if (grants.length <= MAX_GRANTS) return grants;
+  return grants.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)).slice(0, MAX_GRANTS);
 }
 
 /** The names of the Services that routes of a namespace may use; undefined among them stands for all. */

@@ -13,6 +13,7 @@ import {
   REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
   SERVICES,
+  serviceSummary,
 } from '../../route-delivery/resources.ts';
 import { type Compilation, compileRoutes } from '../../routing/compile.ts';
 import { explainRequest, type Request } from '../../routing/explain.ts';
@@ -259,7 +260,7 @@ export async function compileLive(
   const compilation = compileRoutes({
     routes,
     grants,
-    services: new Map(services.map((service) => [keyOf(service), service])),
+    services: new Map(services.map((service) => [keyOf(service), serviceSummary(service)])),
   });
   return { compilation, services };
 }

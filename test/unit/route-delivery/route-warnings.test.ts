@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import type { LiveRoute, LiveService } from '../../../src/route-delivery/resources.ts';
 import { createRouteHandler, parentsIn } from '../../../src/route-delivery/route-warnings.ts';
 import type { HTTPRoute } from '../../../src/routing/http-route.ts';
+import { times } from '../../support/growth/growing-input.ts';
 import { routeFor, serviceAt } from '../../support/routing/routes.ts';
 
 const backendRefs = [{ name: 'echo', port: 80 }];
@@ -20,13 +21,8 @@ interface World {
 const echo = (): Map<string, LiveService> =>
   new Map([['shop/echo', serviceAt('shop/echo', '10.96.0.7') as LiveService]]);
 
-/** The warnings for a route that is applied, or changed from `before`. */
-async function warningsFor(
-  route: HTTPRoute,
-  { routes = [], services = echo(), sidecarsIn = ['shop'], hasSynced = true }: World = {},
-  more: Partial<AdmissionRequest> = {},
-): Promise<readonly string[] | undefined> {
-  const handler = createRouteHandler({
+function handlerOf({ routes = [], services = echo(), sidecarsIn = ['shop'], hasSynced = true }: World) {
+  return createRouteHandler({
     routes: {
       byIndex: (_, parent) =>
         (routes as readonly LiveRoute[]).filter((each) => parentsIn(each).includes(parent)),
@@ -39,6 +35,16 @@ async function warningsFor(
     clock: systemClock,
     slices: new Slices(systemClock),
   });
+}
+
+/** The warnings for a route that is applied, or changed from `before`. */
+async function warningsFor(
+  route: HTTPRoute,
+  world: World = {},
+  more: Partial<AdmissionRequest> = {},
+  handler = handlerOf(world),
+  signal = new AbortController().signal,
+): Promise<readonly string[] | undefined> {
   const request = {
     kind: { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute' },
     operation: 'CREATE',
@@ -48,7 +54,7 @@ async function warningsFor(
     object: JSON.parse(JSON.stringify(route)),
     ...more,
   } as AdmissionRequest;
-  const answer = await handler(request, () => new AbortController().signal);
+  const answer = await handler(request, () => signal);
   expect(answer.allowed).toBe(true);
   return answer.allowed ? answer.warnings : undefined;
 }
@@ -95,6 +101,15 @@ test('a Service that comes into the cache a moment later is no problem', async (
   const answer = warningsFor(good, { services });
   services.set('shop/echo', serviceAt('shop/echo', '10.96.0.7') as LiveService);
   expect(await answer).toEqual([]);
+});
+
+test('a flood of reviews keeps no room: more than four at once are answered, and those that nobody waits for end', async () => {
+  const [handler, over] = [handlerOf({ services: new Map() }), new AbortController()];
+  const flood = times(4, () => warningsFor(good, {}, {}, handler, over.signal));
+  expect(await warningsFor(good, {}, {}, handler)).toBeUndefined();
+  over.abort();
+  for (const each of await Promise.allSettled(flood)) expect(each.status).toBe('rejected');
+  expect(await warningsFor(good, {}, {}, handler)).toHaveLength(2);
 });
 
 test('nothing is said before the caches are filled, of another kind, of its status, or if the spec is the same', async () => {

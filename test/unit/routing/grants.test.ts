@@ -3,6 +3,7 @@ import { compileRoutes } from '../../../src/routing/compile.ts';
 import { grantsOf, type ReferenceGrant } from '../../../src/routing/grants.ts';
 import type { HTTPRoute, HTTPRouteRule } from '../../../src/routing/http-route.ts';
 import { parentsOf } from '../../../src/routing/status.ts';
+import { times } from '../../support/growth/growing-input.ts';
 import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([
@@ -69,6 +70,15 @@ describe('a route of all clients', () => {
     expect(one.reason).toBe('RefNotPermitted');
     expect(one.file('anywhere')).toContain('10.96.0.2:80');
     expect(one.file('anywhere')).not.toContain('10.96.0.3:80');
+  });
+
+  test('with a grant after 256 others of its namespace has none', () => {
+    const named = (index: number) => {
+      const { spec, metadata } = grant({}, index === 0 ? {} : { name: `${index}` });
+      return { spec, metadata: { ...metadata, name: `g${2000 - index}` } };
+    };
+    expect(compile(producer, ...times(256, named)).reason).toBe('ResolvedRefs');
+    expect(compile(producer, ...times(257, named)).reason).toBe('RefNotPermitted');
   });
 
   test('needs none in its own namespace', () => {
