@@ -147,9 +147,13 @@ function hostOf(port: AttachedPort, routes: readonly JsonObject[]): JsonObject {
   return { name: `${port.service}:${port.port}`, domains, routes, retry_policy: PATIENCE };
 }
 
-/** What the host of a port takes without entries. */
-export function emptyHostBytes(port: AttachedPort): number {
-  return bytesOf(hostOf(port, [])) + SEPARATOR_BYTES;
+const NAMELESS_BYTES =
+  bytesOf(hostOf({ service: '', namespace: '', port: 0, addresses: [] }, [])) + SEPARATOR_BYTES;
+
+/** At most what the host of a port takes without entries. It is asked for all ports at once, so nothing is written. */
+export function emptyHostBytes({ service, port, addresses }: AttachedPort): number {
+  const quoted = addresses.map((address) => socket(address, port).length + 3);
+  return quoted.reduce((sum, length) => sum + length, NAMELESS_BYTES + service.length + `${port}`.length);
 }
 
 const LONGEST_PORT = 65535;
