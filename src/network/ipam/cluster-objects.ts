@@ -15,7 +15,7 @@ export interface ClusterNode extends RangeHolder {
   readonly isAway: boolean;
   /** Whether new pods may not be scheduled there. */
   readonly isCordoned: boolean;
-  /** Whether only pods with a toleration may be scheduled there. */
+  /** Whether only pods with a toleration may be scheduled there. The taints of conditions, such as not-ready, do not count. */
   readonly isTainted: boolean;
 }
 
@@ -55,7 +55,10 @@ function clusterNode(value: unknown): ClusterNode {
     addresses: internal.map(({ address }) => String(address)),
     isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
     isCordoned: spec?.unschedulable === true,
-    isTainted: items(spec?.taints).some(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute'),
+    isTainted: items(spec?.taints).some(
+      ({ key, effect }) =>
+        (effect === 'NoSchedule' || effect === 'NoExecute') && !String(key).startsWith('node.kubernetes.io/'),
+    ),
   };
 }
 

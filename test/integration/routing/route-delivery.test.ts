@@ -507,6 +507,7 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
   expect(warned.stderr).toBe('Warning: NoMatchingParent: Service default/web has no port 81\n');
   expect(await file('clients')).not.toContain('/ported');
   await kubectl('delete httproute after ported --namespace=default');
+  await kubectl('delete httproute giant --namespace=tenant');
 });
 
 test('a tenant with more routes than its share takes none from others', async () => {

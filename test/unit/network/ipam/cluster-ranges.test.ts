@@ -84,4 +84,14 @@ describe('nodes', () => {
     });
     expect(node('n1').cidrs).toEqual([]);
   });
+
+  test.each([
+    ['node-role.kubernetes.io/control-plane', 'NoSchedule', true],
+    ['gpu', 'NoExecute', true],
+    ['gpu', 'PreferNoSchedule', false],
+    ['node.kubernetes.io/not-ready', 'NoSchedule', false],
+  ])('with the taint %s:%s are only for pods that tolerate it: %s', (key, effect, isTainted) => {
+    const spec = { taints: [{ key, effect }] };
+    expect(CLUSTER_NODES.decode({ metadata: { name: 'n' }, spec }).isTainted).toBe(isTainted);
+  });
 });
