@@ -11,6 +11,7 @@ import { configurationMismatches, type SelectionFlags } from './configuration-mi
 export interface DependencyOptions extends SelectionFlags {
   readonly namespace: string;
   readonly webhookUrl: string | undefined;
+  readonly kubeconfig: string | undefined;
   readonly nodeAgentNamespace: string | undefined;
 }
 
@@ -94,7 +95,7 @@ export function setUpDependencies(manager: Manager, options: DependencyOptions):
 }
 
 function dependenciesOf(manager: Manager, options: DependencyOptions): readonly Dependency[] {
-  const { namespace, webhookUrl, nodeAgentNamespace } = options;
+  const { namespace, webhookUrl, kubeconfig, nodeAgentNamespace } = options;
   const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
   const policies = { ...POLICIES, ...(nodeAgentNamespace !== undefined && NODE_AGENT_POLICIES) };
   return [
@@ -109,8 +110,8 @@ function dependenciesOf(manager: Manager, options: DependencyOptions): readonly 
         return { object: objectOf(resource, { name: `${PROGRAM}-${end}` }), effect, informer };
       });
     }),
-    // A webhook that is called by an address needs none.
-    ...(webhookUrl === undefined
+    // A webhook that is called by an address needs none, as that of a process outside of the cluster.
+    ...(webhookUrl === undefined && kubeconfig === undefined
       ? [
           {
             object: objectOf(SERVICES, { namespace, name: PROGRAM }),

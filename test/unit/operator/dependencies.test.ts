@@ -13,6 +13,7 @@ import { FakeInformer } from '../../support/kube/fake-informer.ts';
 const flags: DependencyOptions = {
   namespace: 'envoy-initializer',
   webhookUrl: undefined,
+  kubeconfig: undefined,
   nodeAgentNamespace: 'envoy-initializer-node-agent',
   annotation: 'initializer.kubernetes.io/envoy',
   initializerName: 'envoy.initializer.kubernetes.io',
