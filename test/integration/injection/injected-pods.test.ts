@@ -13,6 +13,7 @@ import {
   parseTemplatePath,
   podSites,
 } from '../../../src/podspec/workload.ts';
+import { ENVOY_FILES } from '../../../src/sidecar/envoy/configurations.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { readTemplateFile } from '../../../src/sidecar/manifests/template-file.ts';
@@ -161,6 +162,7 @@ describe('for generated pods', () => {
     async (_, data) => {
       await stage.adopt(data);
       const state = { set: templateSet(data) };
+      const namespaceLabels = { [OPT_IN]: 'true' };
       let injected = 0;
       await fc.assert(
         fc.asyncProperty(plausiblePods, async (pod) => {
@@ -168,7 +170,7 @@ describe('for generated pods', () => {
           if (MINOR < 34 && specOf(pod).resources !== undefined) return;
           const plain = await stage.create(APART, pod);
           if (plain.code !== 201) return;
-          const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
+          const result = inject(decideInput(pod, { state, namespaceLabels, envoyFiles: ENVOY_FILES }));
           const admitted = await stage.create('opted-in', pod);
           expect(admitted).toMatchObject({ code: 201, message: '' });
           const want = result.outcome === 'injected' ? await stage.create(APART, result.pod) : plain;
