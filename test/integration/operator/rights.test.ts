@@ -46,6 +46,7 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list configmaps envoy-routes', LISTS],
   ['list httproutes.gateway.networking.k8s.io', LISTS],
   ['list referencegrants.gateway.networking.k8s.io', LISTS],
+  ['list limitranges', LISTS],
   ['list mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ['list namespaces', LISTS],
   ['list network-attachment-definitions.k8s.cni.cncf.io', LISTS],
