@@ -8,7 +8,7 @@ const KINDS = {
   tunnel: 'the packets of other nodes: open UDP port',
 } as const;
 
-/** With fewer, they may still be on their way, or of what is to be dropped. */
+/** With fewer, they may still be on their way, or are meant to be dropped. */
 const ENOUGH = 10;
 const COUNTER = /counter (\S+) \{\s+packets (\d+)/g;
 
@@ -53,7 +53,7 @@ export class FirewallWatch {
 
 /** Our rule in a chain of iptables: a bridge only switches these packets, so no firewall routes them. */
 const PASS = ['iifname', 'nw-*', 'oifname', 'nw-*', 'accept', 'comment', `"${PROGRAM}"`];
-// iptables words the rule anew when it restores what it has saved. With more conditions, it is another's.
+// iptables rewrites the rule when it restores what it has saved. With more conditions, it is another's.
 const OURS =
   /iifname "nw-\*" oifname "nw-\*"(?:\s|xt match "comment"|counter packets \d+ bytes \d+)* accept(?: comment "[^"]*")? # handle (\d+)/g;
 

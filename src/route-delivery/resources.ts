@@ -1,3 +1,4 @@
+import { isRecord } from '../json/json.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { identityOf } from '../kube/api/object.ts';
@@ -122,14 +123,7 @@ export function grantSummary({ metadata, spec: { from, to } }: LiveGrant): LiveG
 
 function isGrant(object: KubeObject): object is LiveGrant {
   const spec: unknown = 'spec' in object ? object.spec : undefined;
-  return (
-    typeof spec === 'object' &&
-    spec !== null &&
-    'from' in spec &&
-    Array.isArray(spec.from) &&
-    'to' in spec &&
-    Array.isArray(spec.to)
-  );
+  return isRecord(spec) && Array.isArray(spec.from) && Array.isArray(spec.to);
 }
 
 function isRoute(object: KubeObject): object is LiveRoute {

@@ -3,7 +3,7 @@ import type { KubeObject, ObjectKey } from '../api/object.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { Reconcile } from './controller.ts';
 
-/** Tells what the API server refuses, such as by somebody's admission policy. */
+/** Tells what the API server refuses, such as by an admission policy. */
 export interface RefusalTeller {
   readonly events: EventRecorder;
   /** The object that waits for the reconcile of a key; undefined if it is gone. */
