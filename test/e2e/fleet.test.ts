@@ -143,7 +143,7 @@ describeWithCluster('the fleet', () => {
     expect((await evicted()).length).toBeGreaterThan(0);
     expect((await evicted()).length).toBeLessThanOrEqual(1 + Math.ceil(trials));
     expect(await operator.kubectl(`logs ${await operator.leader()}`)).toContain(
-      '"why":"the replacement of an evicted pod has no sidecar","msg":"repair stopped, evicting no pods"',
+      '"msg":"repair stopped, evicting no pods"',
     );
   });
 
