@@ -14,6 +14,8 @@ FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
 # Suites of minutes that `make test` leaves to `make integration` and `make e2e`: faults at each write, outages, fleets.
 LONG := integration/(rollout/rollout\.|routing/route-faults|neutron/neutron-(crashes|outages)|faults/leader-outages|network/network-soak)|e2e/(outages|high-availability)
+# The modules without I/O.
+PURE := (util|injection|addons/routes/compile)
 SKIP ?= /node_modules/
 
 .PHONY: help
@@ -46,9 +48,9 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@node hack/generate-docs.ts --check
 
 .PHONY: unit
-unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
-	@$(JEST) --maxWorkers=2 --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
-	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
+unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure modules is too low
+	@$(JEST) --maxWorkers=2 --coverage 'build/test/(unit|properties)/$(PURE)/' build/test/project/golden
+	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='test/(unit|properties)/$(PURE)/|test/project/golden' -- \
 		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration
@@ -62,7 +64,7 @@ versions: build/.compiled dist/.built ## Try the operator on each version of Kub
 	@SUITES='$(SUITES)' LONG='$(LONG)' node test/versions/main.ts $(VERSIONS)
 
 .PHONY: mutation
-mutation: build/.compiled ## Run mutation tests of the pure rooms (MUTATE=src/podspec/rules/ports.ts for one file); report in out/mutation/index.html
+mutation: build/.compiled ## Run mutation tests of the pure modules (MUTATE=src/injection/podspec/rules/ports.ts for one file); report in out/mutation/index.html
 	@npm run --silent mutation -- $(if $(MUTATE),--mutate $(MUTATE))
 
 .PHONY: golden

@@ -1,12 +1,13 @@
 /**
- * Mutation testing of the rooms without I/O (`make mutation`): all mutants are compiled in one build and switched on one at a time,
+ * Mutation testing of the modules without I/O (`make mutation`): all mutants are compiled in one build and switched on one at a time,
  * each against the tests that reach it.
  */
 export default {
   mutate: [
-    'src/{json,podspec,routing,sidecar}/**/*.ts',
-    '!src/podspec/schema/pod-schema.ts',
-    '!src/routing/http-route.ts',
+    'src/{util,injection,addons/routes/compile}/**/*.ts',
+    '!src/injection/webhook/**',
+    '!src/injection/podspec/schema/pod-schema.ts',
+    '!src/addons/routes/compile/http-route.ts',
   ],
   ignorePatterns: ['build', 'dist', 'out', 'coverage'],
   buildCommand: 'tsc',

@@ -9,7 +9,7 @@ import { dirname, join, relative } from 'node:path';
  */
 const COMMAND = 'node hack/generate-api-report.ts';
 const PROJECT = join(import.meta.dirname, '..');
-const ENTRIES = { kube: 'kube', compat: 'kube/compat', prometheus: 'kube/prometheus', sidecar: 'sidecar' };
+const ENTRIES = { kube: 'kube', compat: 'kube/compat', prometheus: 'kube/prometheus', sidecar: 'injection' };
 
 /** A name of another file. */
 interface Source {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { REASONS } from '../src/addons/rollout/core/pod.ts';
 import { COMMANDS } from '../src/cli/commands.ts';
-import { REASONS } from '../src/rollout/core/pod.ts';
-import { RULES } from '../src/sidecar/rules/index.ts';
+import { RULES } from '../src/injection/rules/index.ts';
 
 /**
  * Writes the parts of docs/ that repeat code: the commands in cli.md, the reasons in reasons.md and rollout.md. They are the runs of

@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { ENVOY_FILES } from '../src/sidecar/envoy/configurations.ts';
+import { ENVOY_FILES } from '../src/injection/envoy/configurations.ts';
 
 /**
  * Writes the files of the default ConfigMap `envoy` into deploy/envoy, for users who read or apply them by hand.
@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (!args.includes('--check')) await writeFile(file, wanted);
     else if ((await readFile(file, 'utf8').catch(() => '')) !== wanted) {
       console.error(
-        `deploy/envoy/${name} does not match src/sidecar/envoy: run \`${COMMAND}\` and commit the result.`,
+        `deploy/envoy/${name} does not match src/injection/envoy: run \`${COMMAND}\` and commit the result.`,
       );
       return 1;
     }

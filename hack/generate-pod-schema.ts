@@ -1,11 +1,11 @@
 /**
- * Writes src/podspec/schema/pod-schema.ts from the OpenAPI document of Kubernetes: the fields of everything that a
+ * Writes src/injection/podspec/schema/pod-schema.ts from the OpenAPI document of Kubernetes: the fields of everything that a
  * template may add to a pod.
  *
  *   node hack/generate-pod-schema.ts VERSION < api/openapi-spec/v3/api__v1_openapi.json
  */
 import { readFileSync } from 'node:fs';
-import type { FieldSchema } from '../src/podspec/schema/schema.ts';
+import type { FieldSchema } from '../src/injection/podspec/schema/schema.ts';
 
 interface Property {
   readonly type?: string;

@@ -24,7 +24,7 @@ interface Kind {
 export const NETWORK: Kind = {
   name: 'Network',
   crd: 'crd/networks.yaml',
-  types: 'src/network/api/types.ts',
+  types: 'src/networks/api/types.ts',
   metadata: '../../kube/api/object.ts',
   titles: new Map([
     ['spec', 'NetworkSpec'],
@@ -42,7 +42,7 @@ const FILTERS = [`${RULE}.filters[]`, `${RULE}.backendRefs[].filters[]`];
 export const HTTP_ROUTE: Kind = {
   name: 'HTTPRoute',
   crd: 'crd/gateway-api/httproutes.yaml',
-  types: 'src/routing/http-route.ts',
+  types: 'src/addons/routes/compile/http-route.ts',
   metadata: './objects.ts',
   titles: new Map([
     [RULE, 'HTTPRouteRule'],

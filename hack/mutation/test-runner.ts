@@ -20,13 +20,15 @@ const stryker: InstrumenterContext = {};
 Object.assign(globalThis, { __stryker__: stryker });
 
 /**
- * Runs the suites of the pure rooms in Stryker's own process. Jest creates a new environment for each run, which
+ * Runs the suites of the pure modules in Stryker's own process. Jest creates a new environment for each run, which
  * takes a hundred times as long for each of some thousand mutants.
  */
 class CircusRunner implements TestRunner {
   readonly #suites = new Suites(
     join(process.cwd(), 'build'),
-    ['json', 'podspec', 'sidecar'].map((room) => join(process.cwd(), 'build/test/unit', room)),
+    ['util', 'injection', 'addons/routes/compile'].map((folder) =>
+      join(process.cwd(), 'build/test/unit', folder),
+    ),
   );
   #tests: readonly Test[] | undefined;
 

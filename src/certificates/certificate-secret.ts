@@ -1,7 +1,7 @@
-import { OWN_LABELS } from '../json/own-names.ts';
 import { isAlreadyExists, isNotFound } from '../kube/api/api-error.ts';
 import { SECRETS } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { OWN_LABELS } from '../util/own-names.ts';
 import { OWN_CERTIFICATE } from './names.ts';
 import { readSecret, type SecretContent, secretData } from './secret-content.ts';
 import type { KeyMaterial } from './x509/key-material.ts';

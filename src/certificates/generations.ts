@@ -1,7 +1,7 @@
-import { isObject, own, ownString } from '../json/json.ts';
-import { PROGRAM } from '../json/own-names.ts';
 import { LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { isObject, own, ownString } from '../util/json.ts';
+import { PROGRAM } from '../util/own-names.ts';
 
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 

@@ -1,4 +1,3 @@
-import { PROGRAM } from '../json/own-names.ts';
 import {
   SECRETS,
   type Secret,
@@ -13,6 +12,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
+import { PROGRAM } from '../util/own-names.ts';
 import { addIfUntrusted, type BundleTarget, CaBundle, holdsBundle } from './ca-bundle.ts';
 import { CertificateController, trusted } from './certificate-controller.ts';
 import { CertificateSecret, type CertificateSecretOptions } from './certificate-secret.ts';

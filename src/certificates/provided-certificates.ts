@@ -1,4 +1,3 @@
-import { PROGRAM } from '../json/own-names.ts';
 import { isConflict } from '../kube/api/api-error.ts';
 import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
 import type { Resource } from '../kube/api/resource.ts';
@@ -8,6 +7,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
+import { PROGRAM } from '../util/own-names.ts';
 import { addIfUntrusted, type BundleTarget, CaBundle, OTHERS_RECHECK_MS, observe } from './ca-bundle.ts';
 import { isRollingOut } from './generations.ts';
 import { Loop, Loops } from './loop.ts';

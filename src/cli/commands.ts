@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import type { NodeAgentOptions } from '../node-agent/node-agent.ts';
+import type { DriftOptions } from '../addons/drift/cli/drift.ts';
+import type { PolicyCommandOptions } from '../addons/policies/cli/policy.ts';
+import type { PlanOptions } from '../addons/rollout/cli/plan.ts';
+import type { RolloutOptions } from '../addons/rollout/cli/rollout.ts';
+import type { NodeAgentOptions } from '../networks/agent/node-agent.ts';
 import type { BugReportOptions } from './bug-report/bug-report.ts';
 import type { CheckOptions } from './check/check.ts';
-import type { DriftOptions } from './drift.ts';
 import type { InjectOptions } from './inject.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import type { LintOptions } from './lint/lint.ts';
 import type { ServeOptions } from './options/serve-options.ts';
-import type { PolicyCommandOptions } from './policy.ts';
-import type { PlanOptions } from './rollout/plan.ts';
-import type { RolloutOptions } from './rollout/rollout.ts';
 import type { StatusOptions } from './status/status.ts';
 import type { VersionOptions } from './status/version.ts';
 import type { UninjectOptions } from './uninject.ts';
@@ -64,7 +64,7 @@ export const COMMANDS: readonly CommandEntry[] = [
         await Promise.all([
           import('./options/node-agent-options.ts'),
           import('./options/serve-options.ts'),
-          import('../node-agent/node-agent.ts'),
+          import('../networks/agent/node-agent.ts'),
           import('../kube/manager/shutdown.ts'),
         ]);
       addNodeAgentOptions(command.allowExcessArguments(false)).action(async (options: NodeAgentOptions) => {
@@ -174,7 +174,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: '[options]',
     examples: ['policy -f template.yaml | kubectl apply -f -'],
     async load(command, { terminal, ended }) {
-      const { addPolicyOptions, policyCommand } = await import('./policy.ts');
+      const { addPolicyOptions, policyCommand } = await import('../addons/policies/cli/policy.ts');
       addPolicyOptions(command.allowExcessArguments(false)).action(async (options: PolicyCommandOptions) =>
         ended(await policyCommand(options, terminal)),
       );
@@ -186,7 +186,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: '[options]',
     examples: ['drift -A', 'drift -n shop -l app=web -o wide', 'drift -n shop --restart deploy/web'],
     async load(command, { terminal, ended }) {
-      const { addDriftOptions, driftCommand } = await import('./drift.ts');
+      const { addDriftOptions, driftCommand } = await import('../addons/drift/cli/drift.ts');
       addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>
         ended(await driftCommand(options, terminal)),
       );
@@ -198,7 +198,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: '[options]',
     examples: ['plan -f template.yaml', 'plan -f template.yaml -n shop'],
     async load(command, { terminal, ended }) {
-      const { addPlanOptions, planCommand } = await import('./rollout/plan.ts');
+      const { addPlanOptions, planCommand } = await import('../addons/rollout/cli/plan.ts');
       addPlanOptions(command.allowExcessArguments(false)).action(async (options: PlanOptions) =>
         ended(await planCommand(options, terminal)),
       );
@@ -210,7 +210,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: '[options] [action]',
     examples: ['rollout --watch', 'rollout pause'],
     async load(command, { terminal, ended }) {
-      const { addRolloutOptions, rolloutCommand } = await import('./rollout/rollout.ts');
+      const { addRolloutOptions, rolloutCommand } = await import('../addons/rollout/cli/rollout.ts');
       addRolloutOptions(command.allowExcessArguments(false)).action(
         async (action: string, options: RolloutOptions) =>
           ended(await rolloutCommand(action, options, terminal)),

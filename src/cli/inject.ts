@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander';
-import type { JsonObject } from '../json/json.ts';
-import { NETWORK_ANNOTATION } from '../network/api/names.ts';
-import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../podspec/workload.ts';
-import { keysFor } from '../sidecar/keys.ts';
+import { keysFor } from '../injection/keys.ts';
 import {
   type InjectManifestsOptions,
   injectManifests,
   type SiteResult,
-} from '../sidecar/manifests/inject-manifests.ts';
-import { explain } from '../sidecar/rules/index.ts';
+} from '../injection/manifests/inject-manifests.ts';
+import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../injection/podspec/workload.ts';
+import { explain } from '../injection/rules/index.ts';
+import { NETWORK_ANNOTATION } from '../networks/api/names.ts';
+import type { JsonObject } from '../util/json.ts';
 import { addInputOptions, requireInput } from './io/input-files.ts';
 import { manifestOption } from './io/output.ts';
 import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';

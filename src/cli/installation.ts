@@ -1,10 +1,10 @@
-import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
-import { PROGRAM } from '../json/own-names.ts';
+import { DEFAULT_KEY } from '../injection/keys.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { DEFAULT_KEY } from '../sidecar/keys.ts';
+import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
+import { PROGRAM } from '../util/own-names.ts';
 
 /** Flags of `serve` that the commands for people have, too. */
 export interface SharedFlags {

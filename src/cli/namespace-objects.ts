@@ -1,9 +1,9 @@
+import { ENVOY_CONFIG_MAP } from '../injection/envoy/configuration-age.ts';
+import type { NamespaceSettings } from '../injection/namespace-settings.ts';
+import { limitRangeOf } from '../injection/podspec/rules/limit-ranges.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIMIT_RANGES } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { limitRangeOf } from '../podspec/rules/limit-ranges.ts';
-import { ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
-import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 
 type Objects = Pick<NamespaceSettings, 'envoyFiles' | 'limitRanges'>;
 

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { PROGRAM } from '../json/own-names.ts';
-import { suggest } from '../json/suggest.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
+import { PROGRAM } from '../util/own-names.ts';
+import { suggest } from '../util/suggest.ts';
 import { COMMANDS } from './commands.ts';
 import { type ExitCode, processTerminal, type Terminal } from './io/terminal.ts';
 import { programName } from './program-name.ts';

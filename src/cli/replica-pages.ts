@@ -1,6 +1,4 @@
 import type { Duplex } from 'node:stream';
-import { isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
-import { PROGRAM } from '../json/own-names.ts';
 import { isForbidden, TransportError } from '../kube/api/api-error.ts';
 import { LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import { resourcePath } from '../kube/api/resource.ts';
@@ -8,6 +6,8 @@ import { toError } from '../kube/util/to-error.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { within } from '../kube/util/within.ts';
 import { systemClock } from '../kube/workqueue/clock.ts';
+import { isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
+import { PROGRAM } from '../util/own-names.ts';
 import type { Cluster } from './cluster.ts';
 import type { Installation } from './installation.ts';
 

@@ -1,11 +1,11 @@
-import { classify, type DriftBasis, isMissed, skipReason } from '../drift/classify.ts';
-import { isObject, own, ownObjects, ownString } from '../json/json.ts';
+import { classify, type DriftBasis, isMissed, skipReason } from '../addons/drift/classify.ts';
+import { namespaceSettings } from '../injection/namespace-settings.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
-import { NETWORK_GATE } from '../network/api/names.ts';
-import { namespaceSettings } from '../sidecar/namespace-settings.ts';
+import { NETWORK_GATE } from '../networks/api/names.ts';
+import { isObject, own, ownObjects, ownString } from '../util/json.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 import { NamespaceObjects } from './namespace-objects.ts';
 

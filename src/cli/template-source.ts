@@ -1,11 +1,11 @@
-import { type Fault, formatFault } from '../json/diagnostic.ts';
-import { isObject, own } from '../json/json.ts';
+import { readTemplateFile } from '../injection/manifests/template-file.ts';
+import { parseTemplateSet, type TemplateSet } from '../injection/template/template-set.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { readTemplateFile } from '../sidecar/manifests/template-file.ts';
-import { parseTemplateSet, type TemplateSet } from '../sidecar/template/template-set.ts';
+import { type Fault, formatFault } from '../util/diagnostic.ts';
+import { isObject, own } from '../util/json.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type Installation, installationOf } from './installation.ts';
 import { nameOfInput, readInput, type Terminal } from './io/terminal.ts';

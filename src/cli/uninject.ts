@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
-import { type Keys, keysFor } from '../sidecar/keys.ts';
-import { type UninjectResult, uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
+import { type Keys, keysFor } from '../injection/keys.ts';
+import { type UninjectResult, uninjectManifests } from '../injection/manifests/uninject-manifests.ts';
+import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
 import { addInputOptions, requireInput } from './io/input-files.ts';
 import { manifestOption } from './io/output.ts';
 import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';

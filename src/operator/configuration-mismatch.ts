@@ -1,4 +1,4 @@
-import { isRecord } from '../json/json.ts';
+import { isRecord } from '../util/json.ts';
 /** The flags of `serve` that only take effect if the applied webhook configuration agrees. */
 export interface SelectionFlags {
   readonly annotation: string;

@@ -1,10 +1,10 @@
 import { Gauge } from 'prom-client';
-import { PROGRAM } from '../json/own-names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { PROGRAM } from '../util/own-names.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
 /** The flags of `serve` that say what is installed. */

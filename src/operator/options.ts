@@ -1,10 +1,10 @@
+import type { DriftOptions } from '../addons/drift/setup.ts';
+import type { PolicyOptions } from '../addons/policies/setup.ts';
+import type { RouteOptions } from '../addons/routes/delivery/setup.ts';
 import type { CertificateOptions } from '../certificates/setup.ts';
-import type { DriftOptions } from '../drift/setup.ts';
-import type { WebhookOptions } from '../injector/setup.ts';
+import type { WebhookOptions } from '../injection/webhook/setup.ts';
 import type { LogLevel } from '../kube/manager/logger.ts';
-import type { NetworkOptions } from '../network/setup.ts';
-import type { PolicyOptions } from '../policies/setup.ts';
-import type { RouteOptions } from '../route-delivery/setup.ts';
+import type { NetworkOptions } from '../networks/setup.ts';
 
 /** The parsed flags of `serve`; durations are in milliseconds. */
 export interface OperatorOptions

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../src/json/json.ts';
+import { compilePolicies, type PolicyObject } from '../../src/addons/policies/compile.ts';
+import { POLICIES, POLICY_BINDINGS } from '../../src/addons/policies/resources.ts';
+import { keysFor } from '../../src/injection/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS } from '../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
-import { compilePolicies, type PolicyObject } from '../../src/policies/compile.ts';
-import { POLICIES, POLICY_BINDINGS } from '../../src/policies/resources.ts';
-import { keysFor } from '../../src/sidecar/keys.ts';
+import type { JsonObject } from '../../src/util/json.ts';
 import { eventually } from '../env/eventually.ts';
 import { hasSidecar } from '../support/cluster/admission-load.ts';
 import { OPT_IN, templateSet } from '../support/injection/demo.ts';

@@ -7,9 +7,9 @@ import { Informer } from '../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
 import { systemClock as clock } from '../../src/kube/workqueue/clock.ts';
-import { conditionOf } from '../../src/network/api/conditions.ts';
-import { NETWORKS } from '../../src/network/api/resources.ts';
-import type { Network } from '../../src/network/api/types.ts';
+import { conditionOf } from '../../src/networks/api/conditions.ts';
+import { NETWORKS } from '../../src/networks/api/resources.ts';
+import type { Network } from '../../src/networks/api/types.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 
 export const NAMESPACE = 'default';

@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
-import { run } from '../../src/node-agent/programs.ts';
+import { run } from '../../src/networks/agent/programs.ts';
+import { FIRST_VNI } from '../../src/networks/multus/cni-config.ts';
 import { CNI_PLUGINS } from '../env/cluster/requirements.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 

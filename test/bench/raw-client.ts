@@ -3,9 +3,9 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { Pool } from 'undici';
 import type { KubeObject } from '../../src/kube/api/object.ts';
 import { resourcePath } from '../../src/kube/api/resource.ts';
-import { NETWORK_FINALIZER } from '../../src/network/api/names.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
-import type { Network } from '../../src/network/api/types.ts';
+import { NETWORK_FINALIZER } from '../../src/networks/api/names.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/networks/api/resources.ts';
+import type { Network } from '../../src/networks/api/types.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { eachAtOnce, NAMESPACE, networkNumber } from './networks.ts';
 

@@ -1,4 +1,4 @@
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/networks/api/resources.ts';
 import { eventually } from '../env/eventually.ts';
 import type { Measurement } from './measurement.ts';
 import { NAMESPACE, User } from './networks.ts';

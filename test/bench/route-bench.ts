@@ -1,8 +1,8 @@
-import { planFile } from '../../src/route-delivery/file-plan.ts';
-import { ROUTES_LABEL } from '../../src/route-delivery/resources.ts';
-import { compileRoutes } from '../../src/routing/compile.ts';
-import type { HTTPRoute } from '../../src/routing/http-route.ts';
-import type { RouteFile } from '../../src/routing/route-configuration.ts';
+import { compileRoutes } from '../../src/addons/routes/compile/compile.ts';
+import type { HTTPRoute } from '../../src/addons/routes/compile/http-route.ts';
+import type { RouteFile } from '../../src/addons/routes/compile/route-configuration.ts';
+import { planFile } from '../../src/addons/routes/delivery/file-plan.ts';
+import { ROUTES_LABEL } from '../../src/addons/routes/delivery/resources.ts';
 import { worldNamespace, worldRoute, worldService } from '../support/routing/route-world.ts';
 import { servicesOf } from '../support/routing/routes.ts';
 import type { Measurement } from './measurement.ts';

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { conditionOf } from '../../src/network/api/conditions.ts';
-import type { Network } from '../../src/network/api/types.ts';
+import { conditionOf } from '../../src/networks/api/conditions.ts';
+import type { Network } from '../../src/networks/api/types.ts';
 import {
   FLEET_RESOURCES,
   type FleetSize,

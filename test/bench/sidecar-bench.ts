@@ -1,10 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JsonObject } from '../../src/json/json.ts';
-import { compileRoutes } from '../../src/routing/compile.ts';
-import { ENVOY_FILES } from '../../src/sidecar/envoy/configurations.ts';
-import { READINESS_PORT } from '../../src/sidecar/envoy/parts.ts';
+import { compileRoutes } from '../../src/addons/routes/compile/compile.ts';
 import {
   DESTINATION_HEADER,
   directRoutes,
@@ -13,7 +10,10 @@ import {
   READY_ROUTES,
   ROUTES_DIRECTORY,
   ROUTES_FILE,
-} from '../../src/sidecar/envoy/routed.ts';
+} from '../../src/addons/routes/envoy/routed.ts';
+import { ENVOY_FILES } from '../../src/injection/envoy/configurations.ts';
+import { READINESS_PORT } from '../../src/injection/envoy/parts.ts';
+import type { JsonObject } from '../../src/util/json.ts';
 import { ensureEnvoy } from '../env/envoy-binary.ts';
 import { eventually } from '../env/eventually.ts';
 import { memoryOf } from '../support/operator/process-memory.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
-import { FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
+import type { Network, NetworkStatus } from '../../src/networks/api/types.ts';
+import { FIRST_VNI } from '../../src/networks/multus/cni-config.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
 import { BLOCKING_RULES, FOREIGN_RULES } from '../support/cluster/foreign-rules.ts';
 import { type LabNode, type LabPod, labNodes, MeshLab } from '../support/cluster/mesh-lab.ts';

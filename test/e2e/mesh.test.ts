@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { NODE_IPAM } from '../../src/network/api/names.ts';
-import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
-import { bridgeName, FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
-import { SLICES } from '../../src/node-agent/cni/ipam-script.ts';
-import { type NodeLinks, tunnelName } from '../../src/node-agent/links.ts';
+import { SLICES } from '../../src/networks/agent/cni/ipam-script.ts';
+import { type NodeLinks, tunnelName } from '../../src/networks/agent/links.ts';
+import { NODE_IPAM } from '../../src/networks/api/names.ts';
+import type { Network, NetworkStatus } from '../../src/networks/api/types.ts';
+import { bridgeName, FIRST_VNI } from '../../src/networks/multus/cni-config.ts';
 import {
   type LabNode,
   type LabPod,

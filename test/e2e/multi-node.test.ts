@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
-import { tunnelName } from '../../src/node-agent/links.ts';
+import { tunnelName } from '../../src/networks/agent/links.ts';
+import { bridgeName } from '../../src/networks/multus/cni-config.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { CNI_DIRECTORIES } from '../env/cluster/container-config.ts';
 import type { Machine } from '../env/cluster/machine.ts';

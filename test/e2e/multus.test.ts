@@ -1,7 +1,7 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
+import { bridgeName } from '../../src/networks/multus/cni-config.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { DEFAULT_TEMPLATE } from '../../src/injector/default-template.ts';
-import { STATE_LABEL } from '../../src/rollout/controller-revision.ts';
-import { ENVOY_FILES } from '../../src/sidecar/envoy/configurations.ts';
+import { STATE_LABEL } from '../../src/addons/rollout/controller-revision.ts';
+import { ENVOY_FILES } from '../../src/injection/envoy/configurations.ts';
+import { DEFAULT_TEMPLATE } from '../../src/injection/webhook/default-template.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';

@@ -1,4 +1,4 @@
-import { PROGRAM } from '../../json/own-names.ts';
+import { PROGRAM } from '../../util/own-names.ts';
 import type { Signer } from '../renewal.ts';
 import type { CertificateAndKey } from './authority.ts';
 import { type CertifiedKey, missingNames, readCertifiedKey } from './certificate.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../json/json.ts';
+import type { JsonValue } from '../../util/json.ts';
 
 export const REDACTED = '<redacted>';
 

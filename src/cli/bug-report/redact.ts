@@ -1,4 +1,4 @@
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import {
   isCredential,
   isFlagOfSecret,

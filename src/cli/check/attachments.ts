@@ -1,11 +1,11 @@
-import { type JsonObject, own, ownObjects } from '../../json/json.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../injection/podspec/names.ts';
+import { annotation } from '../../injection/podspec/pod.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { MULTUS_NETWORKS } from '../../network/api/names.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS } from '../../network/api/resources.ts';
-import { keyOfSelected, parseSelection, type Selected } from '../../network/pods/selection.ts';
-import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
-import { annotation } from '../../podspec/pod.ts';
+import { MULTUS_NETWORKS } from '../../networks/api/names.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS } from '../../networks/api/resources.ts';
+import { keyOfSelected, parseSelection, type Selected } from '../../networks/pods/selection.ts';
+import { type JsonObject, own, ownObjects } from '../../util/json.ts';
 import type { CheckFinding } from './check-report.ts';
 
 /** A finding for each NetworkAttachmentDefinition that the annotation of Multus names, but that does not exist. */

@@ -1,7 +1,7 @@
-import type { TemplateProver } from '../../injector/template-proof.ts';
+import type { DecideOptions } from '../../injection/decision-input.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import type { TemplateProver } from '../../injection/webhook/template-proof.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import type { DecideOptions } from '../../sidecar/decision-input.ts';
-import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import type { AppliedWebhooks } from './check-webhook.ts';
 
 /** What the decision about a pod rests on. */

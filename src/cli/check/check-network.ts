@@ -1,20 +1,20 @@
-import { isObject, type JsonObject, own, ownString } from '../../json/json.ts';
+import type { RouteReport } from '../../addons/routes/cli/check-routes.ts';
+import { annotation } from '../../injection/podspec/pod.ts';
 import { ApiError, isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { REQUEST_REFUSED } from '../../kube/controller/refusals.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { conditionOf } from '../../network/api/conditions.ts';
-import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
-import { NETWORKS } from '../../network/api/resources.ts';
-import type { Condition, Network } from '../../network/api/types.ts';
-import { keyOfSelected, parseSelection } from '../../network/pods/selection.ts';
-import { annotation } from '../../podspec/pod.ts';
+import { conditionOf } from '../../networks/api/conditions.ts';
+import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
+import { NETWORKS } from '../../networks/api/resources.ts';
+import type { Condition, Network } from '../../networks/api/types.ts';
+import { keyOfSelected, parseSelection } from '../../networks/pods/selection.ts';
+import { isObject, type JsonObject, own, ownString } from '../../util/json.ts';
 import { lastEvent } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
 import type { CheckFinding } from './check-report.ts';
-import type { RouteReport } from './check-routes.ts';
 import { isName, isNameOf } from './check-target.ts';
 import { waitingAtGates } from './gates.ts';
 

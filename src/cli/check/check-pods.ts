@@ -1,8 +1,8 @@
-import { type JsonObject, own, ownString } from '../../json/json.ts';
-import { isPod, type PodSite } from '../../podspec/workload.ts';
-import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
-import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
-import { type SidecarState, sidecarState, unmarkedBecause } from '../../sidecar/sidecar-state.ts';
+import { ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
+import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
+import { type JsonObject, own, ownString } from '../../util/json.ts';
 import { lastWords } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
 import { missingAttachments } from './attachments.ts';

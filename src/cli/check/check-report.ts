@@ -1,6 +1,6 @@
-import { type JsonObject, own, ownString } from '../../json/json.ts';
-import { describeObject } from '../../podspec/workload.ts';
-import type { SidecarState } from '../../sidecar/sidecar-state.ts';
+import { describeObject } from '../../injection/podspec/workload.ts';
+import type { SidecarState } from '../../injection/sidecar-state.ts';
+import { type JsonObject, own, ownString } from '../../util/json.ts';
 import type { Column } from '../io/output.ts';
 
 /** A problem that the user should solve. */

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
-import { suggest } from '../../json/suggest.ts';
+import { WORKLOAD_KINDS, type WorkloadKind } from '../../injection/podspec/workload-kinds.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { WORKLOAD_KINDS, type WorkloadKind } from '../../podspec/workload-kinds.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import { suggest } from '../../util/suggest.ts';
 
 /** An object in the cluster that a user names, such as `deploy/web`. */
 export interface Target {

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
-import { PROGRAM } from '../../json/own-names.ts';
+import { POLICY_BINDINGS } from '../../addons/policies/resources.ts';
+import { selects } from '../../injection/podspec/label-selector.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { configurationMismatches } from '../../operator/configuration-mismatch.ts';
-import { selects } from '../../podspec/label-selector.ts';
-import { POLICY_BINDINGS } from '../../policies/resources.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import { PROGRAM } from '../../util/own-names.ts';
 import type { CheckFinding } from './check-report.ts';
 
 export interface WebhookQuestion {

@@ -1,14 +1,26 @@
 import { type Command, Option } from 'commander';
-import type { JsonObject } from '../../json/json.ts';
+import { checkRoute } from '../../addons/routes/cli/check-route.ts';
+import {
+  type AskedRequest,
+  checkRequest,
+  formatRouteReport,
+  parseHeader,
+  parseMethod,
+  parseUrl,
+  ROUTE_REPORT_COLUMNS,
+  type RouteReport,
+  routeTarget,
+} from '../../addons/routes/cli/check-routes.ts';
+import { keysFor } from '../../injection/keys.ts';
+import { namespaceOf, namespacesIn } from '../../injection/manifests/inject-manifests.ts';
+import { type PodSite, type PodTemplateRule, podSites } from '../../injection/podspec/workload.ts';
+import { strayKeys } from '../../injection/stray-keys.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
-import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
-import { keysFor } from '../../sidecar/keys.ts';
-import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
-import { strayKeys } from '../../sidecar/stray-keys.ts';
+import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
+import type { JsonObject } from '../../util/json.ts';
 import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/input-files.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
@@ -27,18 +39,6 @@ import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, networkTarget } from './check-network.ts';
 import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS, reportOf } from './check-report.ts';
-import { checkRoute } from './check-route.ts';
-import {
-  type AskedRequest,
-  checkRequest,
-  formatRouteReport,
-  parseHeader,
-  parseMethod,
-  parseUrl,
-  ROUTE_REPORT_COLUMNS,
-  type RouteReport,
-  routeTarget,
-} from './check-routes.ts';
 import { checkOffline } from './check-site.ts';
 import { getTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
 import { decideOptions, reportLive } from './report-live.ts';

@@ -1,16 +1,16 @@
-import { isObject, own, ownObjects } from '../../json/json.ts';
-import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
-import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
-import type { Pod } from '../../podspec/pod.ts';
 import {
   type ConfigurationAge,
   configurationAge,
   configurationRead,
   ENVOY_CONFIG_MAP,
   isOlder,
-} from '../../sidecar/envoy/configuration-age.ts';
-import type { Keys } from '../../sidecar/keys.ts';
+} from '../../injection/envoy/configuration-age.ts';
+import type { Keys } from '../../injection/keys.ts';
+import type { Pod } from '../../injection/podspec/pod.ts';
+import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isObject, own, ownObjects } from '../../util/json.ts';
 
 /** Knows whether sidecars run an older configuration of Envoy than their namespace has. Reads each ConfigMap once. */
 export class EnvoyConfigurations {

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
-import { annotation, nameOf } from '../../podspec/pod.ts';
-import { troubleOf } from '../../rollout/observe.ts';
-import type { Keys } from '../../sidecar/keys.ts';
-import { parseStatus } from '../../sidecar/status.ts';
+import { troubleOf } from '../../addons/rollout/observe.ts';
+import type { Keys } from '../../injection/keys.ts';
+import { annotation, nameOf } from '../../injection/podspec/pod.ts';
+import { parseStatus } from '../../injection/status.ts';
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { CheckFinding } from './check-report.ts';
 
 /** More pods are not named. */

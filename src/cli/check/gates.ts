@@ -1,6 +1,6 @@
-import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { NETWORK_GATE } from '../../network/api/names.ts';
+import { NETWORK_GATE } from '../../networks/api/names.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { lastWords } from '../last-event.ts';
 import type { CheckFinding } from './check-report.ts';
 

@@ -1,14 +1,14 @@
-import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../injection/podspec/names.ts';
+import { annotation } from '../../injection/podspec/pod.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { splitKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
-import { NETWORKS } from '../../network/api/resources.ts';
-import { OPEN_ACCESS } from '../../network/pods/network-access.ts';
-import { networkPods } from '../../network/pods/network-pods.ts';
-import { keyOfSelected, parseSelection, type Selected } from '../../network/pods/selection.ts';
-import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
-import { annotation } from '../../podspec/pod.ts';
+import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
+import { NETWORKS } from '../../networks/api/resources.ts';
+import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
+import { networkPods } from '../../networks/pods/network-pods.ts';
+import { keyOfSelected, parseSelection, type Selected } from '../../networks/pods/selection.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { judged } from './check-network.ts';
 import type { CheckFinding } from './check-report.ts';
 

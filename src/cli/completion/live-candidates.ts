@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { isObject, own, ownString } from '../../json/json.ts';
+import { routeTarget } from '../../addons/routes/cli/check-routes.ts';
+import { HTTP_ROUTES } from '../../addons/routes/delivery/resources.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import { defaultFiles, readKubeconfigs } from '../../kube/client/kubeconfig/kubeconfig-files.ts';
-import { NETWORKS } from '../../network/api/resources.ts';
-import { HTTP_ROUTES } from '../../route-delivery/resources.ts';
+import { NETWORKS } from '../../networks/api/resources.ts';
+import { isObject, own, ownString } from '../../util/json.ts';
 import { networkTarget } from '../check/check-network.ts';
-import { routeTarget } from '../check/check-routes.ts';
 import { parseTarget } from '../check/check-target.ts';
 import { withCluster } from '../cluster.ts';
 

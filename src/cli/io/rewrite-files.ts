@@ -1,9 +1,9 @@
-import { quoteText } from '../../json/clip.ts';
-import { isArray, isObject, type JsonValue, ownString } from '../../json/json.ts';
-import { PatchError } from '../../json/patch.ts';
-import { duplicateKeys, ManifestError, readManifests } from '../../json/yaml-edit/manifests.ts';
+import { objectsOf } from '../../injection/podspec/workload.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { objectsOf } from '../../podspec/workload.ts';
+import { quoteText } from '../../util/clip.ts';
+import { isArray, isObject, type JsonValue, ownString } from '../../util/json.ts';
+import { PatchError } from '../../util/patch.ts';
+import { duplicateKeys, ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
 import { type Input, type InputOptions, readInputs } from './input-files.ts';
 import { formatManifests } from './output.ts';
 import { nameOfInput, type Terminal } from './terminal.ts';

@@ -3,10 +3,10 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
-import type { Fault } from '../../json/diagnostic.ts';
-import { parseYaml } from '../../json/yaml.ts';
+import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../addons/routes/envoy/routed.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
+import type { Fault } from '../../util/diagnostic.ts';
+import { parseYaml } from '../../util/yaml.ts';
 
 interface Validation {
   readonly faults: readonly Fault[];

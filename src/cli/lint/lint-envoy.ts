@@ -1,7 +1,7 @@
+import { configurationFaults } from '../../injection/envoy/configuration-faults.ts';
+import { holdsWeights, isBootstrapKey } from '../../injection/envoy/weights.ts';
+import { readConfigMapTexts, type TextSource } from '../../injection/manifests/template-file.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { configurationFaults } from '../../sidecar/envoy/configuration-faults.ts';
-import { holdsWeights, isBootstrapKey } from '../../sidecar/envoy/weights.ts';
-import { readConfigMapTexts, type TextSource } from '../../sidecar/manifests/template-file.ts';
 import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';

@@ -1,6 +1,6 @@
-import type { Fault } from '../../json/diagnostic.ts';
-import type { TextSource } from '../../sidecar/manifests/template-file.ts';
-import { templateName } from '../../sidecar/template/template-set.ts';
+import type { TextSource } from '../../injection/manifests/template-file.ts';
+import { templateName } from '../../injection/template/template-set.ts';
+import type { Fault } from '../../util/diagnostic.ts';
 import { type OutputFormat, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 

@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../json/duration.ts';
-import { suggest } from '../../json/suggest.ts';
+import { isDnsLabel } from '../../injection/podspec/names.ts';
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
-import { formatRange, parseRange, type Range, readRange } from '../../network/ipam/cidr.ts';
-import type { RangePolicy } from '../../network/ipam/range-policy.ts';
-import { isDnsLabel } from '../../podspec/names.ts';
+import { formatRange, parseRange, type Range, readRange } from '../../networks/ipam/cidr.ts';
+import type { RangePolicy } from '../../networks/ipam/range-policy.ts';
+import { parseDuration } from '../../util/duration.ts';
+import { suggest } from '../../util/suggest.ts';
 
 export function text(value: string): string {
   if (value === '') throw new InvalidArgumentError('The value must not be empty.');

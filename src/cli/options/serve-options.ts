@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { PROGRAM } from '../../json/own-names.ts';
-import { suggest } from '../../json/suggest.ts';
+import { DEFAULT_KEY } from '../../injection/keys.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { LOG_LEVELS } from '../../kube/manager/logger.ts';
-import { DEFAULT_KEY } from '../../sidecar/keys.ts';
+import { PROGRAM } from '../../util/own-names.ts';
+import { suggest } from '../../util/suggest.ts';
 import {
   bool,
   count,

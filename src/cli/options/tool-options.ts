@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type PodTemplateRule, parseTemplatePath } from '../../injection/podspec/workload.ts';
 import type { KubeconfigOverrides } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
-import { type PodTemplateRule, parseTemplatePath } from '../../podspec/workload.ts';
 import { dnsName, requestTimeout, text } from './option-values.ts';
 import { serveOption } from './serve-options.ts';
 

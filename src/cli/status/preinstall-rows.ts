@@ -1,6 +1,6 @@
-import { isArray, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
-import { PROGRAM } from '../../json/own-names.ts';
-import { selects } from '../../podspec/label-selector.ts';
+import { selects } from '../../injection/podspec/label-selector.ts';
+import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import { PROGRAM } from '../../util/own-names.ts';
 import type { Read, ServedKinds } from './facts.ts';
 import {
   about,

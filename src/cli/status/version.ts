@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
-import type { JsonObject } from '../../json/json.ts';
+import { readFleet } from '../../addons/rollout/cli/read-fleet.ts';
+import { keysFor } from '../../injection/keys.ts';
+import { containers, initContainers, nameOf } from '../../injection/podspec/pod.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { VERSION } from '../../kube/util/version.ts';
-import { containers, initContainers, nameOf } from '../../podspec/pod.ts';
-import { keysFor } from '../../sidecar/keys.ts';
+import type { JsonObject } from '../../util/json.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { ReplicaPages } from '../replica-pages.ts';
-import { readFleet } from '../rollout/read-fleet.ts';
 import { readDeployment, tried } from './read-facts.ts';
 import { Samples } from './samples.ts';
 

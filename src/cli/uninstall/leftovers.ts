@@ -1,11 +1,11 @@
 import type { Operation } from 'fast-json-patch';
-import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../drift/copy-plan.ts';
-import { isObject, own, ownObjects } from '../../json/json.ts';
+import { ROUTES_LABEL } from '../../addons/routes/delivery/resources.ts';
+import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/copy-plan.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { NETWORK_GATE } from '../../network/api/names.ts';
-import { ROUTES_LABEL } from '../../route-delivery/resources.ts';
+import { NETWORK_GATE } from '../../networks/api/names.ts';
+import { isObject, own, ownObjects } from '../../util/json.ts';
 import { listed, metadataOf, NAMESPACE, objectOf, objectsOf } from './objects.ts';
 import type { Remover } from './remover.ts';
 

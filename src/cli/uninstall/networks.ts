@@ -1,4 +1,3 @@
-import { PROGRAM } from '../../json/own-names.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -6,11 +5,12 @@ import { defaultElectionTiming } from '../../kube/leaderelection/election-timing
 import { LEASES } from '../../kube/leaderelection/lease-record.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import { conditionOf } from '../../network/api/conditions.ts';
-import { withoutFinalizer } from '../../network/api/finalizer.ts';
-import { NETWORK_FINALIZER } from '../../network/api/names.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/resources.ts';
-import type { Network } from '../../network/api/types.ts';
+import { conditionOf } from '../../networks/api/conditions.ts';
+import { withoutFinalizer } from '../../networks/api/finalizer.ts';
+import { NETWORK_FINALIZER } from '../../networks/api/names.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
+import type { Network } from '../../networks/api/types.ts';
+import { PROGRAM } from '../../util/own-names.ts';
 import { listed, objectOf, objectsOf } from './objects.ts';
 import type { Remover } from './remover.ts';
 

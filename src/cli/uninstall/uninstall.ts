@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
-import { PROGRAM } from '../../json/own-names.ts';
+import { keysFor } from '../../injection/keys.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
-import { NODE_IPAM, NODE_OVS } from '../../network/api/names.ts';
-import { keysFor } from '../../sidecar/keys.ts';
+import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
+import { PROGRAM } from '../../util/own-names.ts';
 import { withCluster } from '../cluster.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { duration } from '../options/option-values.ts';

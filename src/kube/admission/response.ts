@@ -1,6 +1,6 @@
-import { clip } from '../../json/clip.ts';
-import type { JsonValue } from '../../json/json.ts';
-import type { PatchOperation } from '../../json/patch.ts';
+import { clip } from '../../util/clip.ts';
+import type { JsonValue } from '../../util/json.ts';
+import type { PatchOperation } from '../../util/patch.ts';
 import type { CallSignal } from './deadline.ts';
 import { type AdmissionRequest, REVIEW } from './review.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
 import { HttpError } from './http-error.ts';
 
 /** A request of the API server: the fields of an AdmissionRequest (admission.k8s.io/v1) that are used here. */

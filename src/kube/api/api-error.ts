@@ -1,4 +1,4 @@
-import { isRecord } from '../../json/json.ts';
+import { isRecord } from '../../util/json.ts';
 
 /** A field that the API server's validation refused. */
 export interface InvalidField {

@@ -1,5 +1,5 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import { isRecord } from '../../json/json.ts';
+import { isRecord } from '../../util/json.ts';
 import { apiErrorFrom, TransportError } from '../api/api-error.ts';
 import { linkedAbort } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';

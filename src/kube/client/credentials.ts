@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { isRecord } from '../../json/json.ts';
+import { isRecord } from '../../util/json.ts';
 import { TransportError } from '../api/api-error.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json/json.ts';
+import type { JsonObject } from '../../util/json.ts';
 import { ApiError } from '../api/api-error.ts';
 import { PODS } from '../api/core-resources.ts';
 import { resourcePath } from '../api/resource.ts';

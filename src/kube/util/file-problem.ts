@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isRecord } from '../../json/json.ts';
+import { isRecord } from '../../util/json.ts';
 import { toError } from './to-error.ts';
 
 const PROBLEMS: ReadonlyMap<unknown, string> = new Map([

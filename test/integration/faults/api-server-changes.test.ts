@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
-import { LiveTemplates } from '../../../src/injector/live-templates.ts';
+import { POLICIES } from '../../../src/addons/policies/resources.ts';
+import { setUpPolicies } from '../../../src/addons/policies/setup.ts';
+import { LiveTemplates } from '../../../src/injection/webhook/live-templates.ts';
 import { NAMESPACES } from '../../../src/kube/api/core-resources.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { POLICIES } from '../../../src/policies/resources.ts';
-import { setUpPolicies } from '../../../src/policies/setup.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { LoadBalancer } from '../../support/faults/load-balancer.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { JsonObject } from '../../../src/json/json.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { podReview } from '../../support/injection/admission-review.ts';
 import { HttpsClient } from '../../support/kube/https-client.ts';

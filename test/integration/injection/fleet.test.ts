@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { ENVOY_FILES } from '../../../src/sidecar/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../../src/injection/envoy/configurations.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';

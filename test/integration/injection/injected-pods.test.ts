@@ -2,9 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { DEFAULT_TEMPLATE } from '../../../src/injector/default-template.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../src/json/json.ts';
-import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
+import { ENVOY_FILES } from '../../../src/injection/envoy/configurations.ts';
+import { inject } from '../../../src/injection/inject.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import { readTemplateFile } from '../../../src/injection/manifests/template-file.ts';
 import {
   createdPod,
   objectsOf,
@@ -12,13 +13,12 @@ import {
   type PodTemplateRule,
   parseTemplatePath,
   podSites,
-} from '../../../src/podspec/workload.ts';
-import { ENVOY_FILES } from '../../../src/sidecar/envoy/configurations.ts';
-import { inject } from '../../../src/sidecar/inject.ts';
-import { keysFor } from '../../../src/sidecar/keys.ts';
-import { readTemplateFile } from '../../../src/sidecar/manifests/template-file.ts';
-import { parseStatus } from '../../../src/sidecar/status.ts';
-import { uninject } from '../../../src/sidecar/uninject.ts';
+} from '../../../src/injection/podspec/workload.ts';
+import { parseStatus } from '../../../src/injection/status.ts';
+import { uninject } from '../../../src/injection/uninject.ts';
+import { DEFAULT_TEMPLATE } from '../../../src/injection/webhook/default-template.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../src/util/json.ts';
+import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { JsonObject } from '../../../src/json/json.ts';
 import {
   ENFORCE_LABEL,
   ENFORCE_VERSION_LABEL,
   podSecurityOf,
   podSecurityViolations,
   STANDARD_CHANGES,
-} from '../../../src/podspec/pod-security/pod-security.ts';
+} from '../../../src/injection/podspec/pod-security/pod-security.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { InjectionStage } from '../../support/injection/injection-stage.ts';
 import { securedPods } from '../../support/injection/plausible-pods.ts';
 import { MINOR } from '../../support/jest/since.ts';

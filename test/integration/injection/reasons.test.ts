@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { JsonObject } from '../../../src/json/json.ts';
-import { decide } from '../../../src/sidecar/decide.ts';
-import { RULES } from '../../../src/sidecar/rules/index.ts';
+import { decide } from '../../../src/injection/decide.ts';
+import { RULES } from '../../../src/injection/rules/index.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN } from '../../support/injection/demo.ts';
 import { namesOf, specOf } from '../../support/injection/inject-checked.ts';
 import { type Answer, InjectionStage } from '../../support/injection/injection-stage.ts';

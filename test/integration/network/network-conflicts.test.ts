@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { conditionOf } from '../../../src/network/api/conditions.ts';
-import { NETWORKS } from '../../../src/network/api/resources.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
+import { NETWORKS } from '../../../src/networks/api/resources.ts';
 import { eventually, NetworkLab } from '../../support/network/network-lab.ts';
 
 jest.setTimeout(60_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { conditionOf } from '../../../src/network/api/conditions.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import { NetworkLab } from '../../support/network/network-lab.ts';
 
 jest.setTimeout(90_000);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { cniConfig } from '../../../src/network/providers/multus/cni-config.ts';
+import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { listed } from '../../env/operator.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { FIRST_VNI } from '../../../src/network/providers/multus/cni-config.ts';
+import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { listed, must } from '../../env/operator.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { NETWORKS } from '../../../src/network/api/resources.ts';
+import { NETWORKS } from '../../../src/networks/api/resources.ts';
 import { NetworkLab } from '../../support/network/network-lab.ts';
 
 let lab: NetworkLab;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
-import { conditionOf } from '../../../src/network/api/conditions.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import { NetworkWriter, StaleCopyError } from '../../../src/network/controller/network-writer.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
+import { NetworkWriter, StaleCopyError } from '../../../src/networks/controller/network-writer.ts';
 import { eventually, NetworkLab } from '../../support/network/network-lab.ts';
 
 jest.setTimeout(60_000);

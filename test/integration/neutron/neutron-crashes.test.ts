@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 import { startOperator } from '../../env/operator.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
 import { atEachWrite } from '../../support/neutron/neutron-deaths.ts';

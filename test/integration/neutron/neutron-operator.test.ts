@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Network } from '../../../src/network/api/types.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
 import { eventually } from '../../env/eventually.ts';
 import type { RunningKeystone } from '../../env/neutron/start.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';

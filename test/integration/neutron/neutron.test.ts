@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
 import { NeutronLab, nameOf } from '../../support/neutron/neutron-lab.ts';
 

@@ -1,11 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import fc from 'fast-check';
-import { type JsonObject, type JsonValue, ownObjects } from '../../../src/json/json.ts';
-import { placeOf } from '../../../src/podspec/mount-path.ts';
-import { annotation, containers, initContainers, type Pod, specField } from '../../../src/podspec/pod.ts';
-import type { Keys } from '../../../src/sidecar/keys.ts';
-import type { Template } from '../../../src/sidecar/template/template.ts';
+import type { Keys } from '../../../src/injection/keys.ts';
+import { placeOf } from '../../../src/injection/podspec/mount-path.ts';
+import {
+  annotation,
+  containers,
+  initContainers,
+  type Pod,
+  specField,
+} from '../../../src/injection/podspec/pod.ts';
+import type { Template } from '../../../src/injection/template/template.ts';
+import { type JsonObject, type JsonValue, ownObjects } from '../../../src/util/json.ts';
 import { podsFor, TEMPLATE_SETS } from '../../support/injection/policy-cases.ts';
 import {
   type Injector,

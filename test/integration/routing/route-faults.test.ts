@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { ROUTES_CONFIG_MAP } from '../../../src/route-delivery/resources.ts';
+import { ROUTES_CONFIG_MAP } from '../../../src/addons/routes/delivery/resources.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { KubeClient } from '../../../src/kube/client/client.ts';
-import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
-import { Transport } from '../../../src/kube/client/transport.ts';
-import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import {
   HTTP_ROUTES,
   type LiveService,
   ROUTES_CONFIG_MAP,
   ROUTES_MANAGER,
   SERVICES,
-} from '../../../src/route-delivery/resources.ts';
+} from '../../../src/addons/routes/delivery/resources.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
+import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
+import { Transport } from '../../../src/kube/client/transport.ts';
+import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, jest, test } from '@jest/globals';
-import { conditionOf } from '../../../src/network/api/conditions.ts';
-import type { Network } from '../../../src/network/api/types.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
 import {
   FLEET_RESOURCES,
   type FleetSize,

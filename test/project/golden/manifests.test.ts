@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { isArray, isObject, type JsonValue } from '../../../src/json/json.ts';
-import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
+import { isArray, isObject, type JsonValue } from '../../../src/util/json.ts';
+import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { isObject, type JsonValue } from '../../../src/json/json.ts';
-import { NeutronClient } from '../../../src/network/providers/neutron/neutron-client.ts';
+import { NeutronClient } from '../../../src/addons/neutron/neutron-client.ts';
+import { isObject, type JsonValue } from '../../../src/util/json.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';
 import { NetworkModel } from '../../support/network/network-model.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { compileRoutes } from '../../../src/routing/compile.ts';
-import { explainRoute } from '../../../src/routing/explain.ts';
-import { routeProblems } from '../../../src/routing/problems.ts';
-import { parentsOf } from '../../../src/routing/status.ts';
+import { compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
+import { explainRoute } from '../../../src/addons/routes/compile/explain.ts';
+import { routeProblems } from '../../../src/addons/routes/compile/problems.ts';
+import { parentsOf } from '../../../src/addons/routes/compile/status.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 import { routingInput } from '../../support/routing/routes.ts';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { POD_SCHEMA } from '../../../src/podspec/schema/pod-schema.ts';
+import { POD_SCHEMA } from '../../../src/injection/podspec/schema/pod-schema.ts';
 import { INPUTS } from '../../support/growth/all-inputs.ts';
 
 /**

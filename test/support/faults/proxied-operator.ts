@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isNotFound } from '../../../src/kube/api/api-error.ts';
-import { NETWORKS } from '../../../src/network/api/resources.ts';
-import type { Network } from '../../../src/network/api/types.ts';
+import { NETWORKS } from '../../../src/networks/api/resources.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';

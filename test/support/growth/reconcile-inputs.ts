@@ -1,32 +1,32 @@
 import { Store } from '../../../src/kube/cache/store.ts';
-import { AddressBook } from '../../../src/network/addresses/book.ts';
-import { poolsOf } from '../../../src/network/addresses/pool.ts';
-import { withAddresses } from '../../../src/network/addresses/request.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import { namePods } from '../../../src/network/controller/condition-plan.ts';
-import { parseRange } from '../../../src/network/ipam/cidr.ts';
-import { ClusterRanges } from '../../../src/network/ipam/cluster-ranges.ts';
-import { RangeClaims } from '../../../src/network/ipam/range-claims.ts';
-import { NODE_REPORTS } from '../../../src/network/nodes/node-objects.ts';
-import { nodesInUse } from '../../../src/network/nodes/nodes-in-use.ts';
-import { decideGate } from '../../../src/network/pods/gate-decision.ts';
-import { NetworkAccess } from '../../../src/network/pods/network-access.ts';
-import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/pods/network-pods.ts';
-import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
-import { FIRST_VNI } from '../../../src/network/providers/multus/cni-config.ts';
-import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus/multus-vnis.ts';
-import { sliced } from '../../../src/network/services/slices.ts';
-import { unneededBridges } from '../../../src/node-agent/bridge-plan.ts';
-import { type NodeNetwork, nodeNetworkOf } from '../../../src/node-agent/desired.ts';
+import { AddressBook } from '../../../src/networks/addresses/book.ts';
+import { poolsOf } from '../../../src/networks/addresses/pool.ts';
+import { withAddresses } from '../../../src/networks/addresses/request.ts';
+import { unneededBridges } from '../../../src/networks/agent/bridge-plan.ts';
+import { type NodeNetwork, nodeNetworkOf } from '../../../src/networks/agent/desired.ts';
 import {
   ALL_PEERS,
   type NodeLinks,
   parseLinks,
   RemoteEntries,
   tunnelName,
-} from '../../../src/node-agent/links.ts';
-import { nodePlan } from '../../../src/node-agent/node-plan.ts';
-import { parseRoutes, reportedRanges } from '../../../src/node-agent/routes.ts';
+} from '../../../src/networks/agent/links.ts';
+import { nodePlan } from '../../../src/networks/agent/node-plan.ts';
+import { parseRoutes, reportedRanges } from '../../../src/networks/agent/routes.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
+import { namePods } from '../../../src/networks/controller/condition-plan.ts';
+import { parseRange } from '../../../src/networks/ipam/cidr.ts';
+import { ClusterRanges } from '../../../src/networks/ipam/cluster-ranges.ts';
+import { RangeClaims } from '../../../src/networks/ipam/range-claims.ts';
+import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
+import { VNI_INDEXERS, Vnis } from '../../../src/networks/multus/multus-vnis.ts';
+import { NODE_REPORTS } from '../../../src/networks/nodes/node-objects.ts';
+import { nodesInUse } from '../../../src/networks/nodes/nodes-in-use.ts';
+import { decideGate } from '../../../src/networks/pods/gate-decision.ts';
+import { NetworkAccess } from '../../../src/networks/pods/network-access.ts';
+import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/networks/pods/network-pods.ts';
+import { NetworkUsers } from '../../../src/networks/pods/network-users.ts';
+import { sliced } from '../../../src/networks/services/slices.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
+import { OVERRIDES } from '../../../src/injection/keys.ts';
 import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
-import { OVERRIDES } from '../../../src/sidecar/keys.ts';
+import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
 import { podWith, STATUS, templateSet } from '../injection/demo.ts';
 import { attaching, call, injecting } from './calls.ts';

@@ -1,4 +1,4 @@
-import { compileRoutes } from '../../../src/routing/compile.ts';
+import { compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
 import { worldNamespace, worldRoute, worldService } from '../routing/route-world.ts';
 import { servicesOf } from '../routing/routes.ts';
 import { type GrowingInput, times } from './growing-input.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
-import { POD_SCHEMA } from '../../../src/podspec/schema/pod-schema.ts';
-import type { FieldSchema } from '../../../src/podspec/schema/schema.ts';
+import { POD_SCHEMA } from '../../../src/injection/podspec/schema/pod-schema.ts';
+import type { FieldSchema } from '../../../src/injection/podspec/schema/schema.ts';
+import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { mapOf, times } from './growing-input.ts';
 
 /** Where a spec of a pod has each type that a template may add. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../../src/json/json.ts';
-import { compilePolicies } from '../../../src/policies/compile.ts';
-import { keysFor } from '../../../src/sidecar/keys.ts';
-import { parseTemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { compilePolicies } from '../../../src/addons/policies/compile.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import { parseTemplateSet } from '../../../src/injection/template/template-set.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
 import { DEMO_TEMPLATE, podWith } from '../injection/demo.ts';
 import { call, configMapReview, injecting, validatingEnvoy, validatingTemplates } from './calls.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/json/json.ts';
+import type { JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
 import { DEMO_TEMPLATE, podWith } from '../injection/demo.ts';
 import {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../src/json/json.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { demoPod } from './demo.ts';
 
 /** An AdmissionReview as the API server sends it for a new pod; `request` takes the place of single fields. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, templateSet } from './demo.ts';
 
 /** Keys that trip up those who split pointers, or read what every object inherits. */

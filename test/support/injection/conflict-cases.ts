@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../../src/json/json.ts';
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { OPT_IN, templateSet } from './demo.ts';
 
 /** Pods and templates that have much in common: ports, volumes, mounts, devices, names and annotations. */

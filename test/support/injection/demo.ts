@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../../src/json/json.ts';
-import { podCreation } from '../../../src/podspec/admission-target.ts';
-import type { DecideInput } from '../../../src/sidecar/decision-input.ts';
-import { keysFor } from '../../../src/sidecar/keys.ts';
-import type { InjectManifestsOptions } from '../../../src/sidecar/manifests/inject-manifests.ts';
-import { parseTemplateSet, type TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import type { DecideInput } from '../../../src/injection/decision-input.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import type { InjectManifestsOptions } from '../../../src/injection/manifests/inject-manifests.ts';
+import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
+import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 
 /** The template of the demo, as it is given. */
 export const DEMO_TEMPLATE = `\

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import type { JsonObject } from '../../../src/json/json.ts';
-import type { DecideInput } from '../../../src/sidecar/decision-input.ts';
-import { type Injection, inject } from '../../../src/sidecar/inject.ts';
+import type { DecideInput } from '../../../src/injection/decision-input.ts';
+import { type Injection, inject } from '../../../src/injection/inject.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { applyRfc6902 } from './rfc6902.ts';
 
 type Injected = Extract<Injection, { outcome: 'injected' }>;

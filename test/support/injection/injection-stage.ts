@@ -1,6 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import type { JsonObject } from '../../../src/json/json.ts';
-import { parseTemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { parseTemplateSet } from '../../../src/injection/template/template-set.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { HttpsClient } from '../kube/https-client.ts';

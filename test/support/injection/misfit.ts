@@ -1,5 +1,5 @@
-import { POD_SHAPES, type PodShape } from '../../../src/sidecar/template/pod-shapes.ts';
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { POD_SHAPES, type PodShape } from '../../../src/injection/template/pod-shapes.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 
 /** Pods that must not restart. */
 export const NEVER = POD_SHAPES[0] as PodShape;

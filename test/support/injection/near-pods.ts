@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { DEFAULT_TEMPLATE } from '../../../src/injector/default-template.ts';
-import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
-import { podCreation } from '../../../src/podspec/admission-target.ts';
-import type { DecideInput } from '../../../src/sidecar/decision-input.ts';
-import { DEFAULT_CONTAINER_KEY } from '../../../src/sidecar/inject.ts';
-import { keysFor, knownAnnotations } from '../../../src/sidecar/keys.ts';
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import type { DecideInput } from '../../../src/injection/decision-input.ts';
+import { DEFAULT_CONTAINER_KEY } from '../../../src/injection/inject.ts';
+import { keysFor, knownAnnotations } from '../../../src/injection/keys.ts';
+import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
+import { DEFAULT_TEMPLATE } from '../../../src/injection/webhook/default-template.ts';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, OPT_IN, STATUS, templateSet } from './demo.ts';
 
 /** Adds to every list and map of the spec that injection may add to, and to the metadata. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../../src/json/json.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 
 /** Pods that an API server takes, most of them: in many forms, and in the way of templates here and there. */
 const name = fc.stringMatching(/^[a-z]([a-z0-9-]{0,6}[a-z0-9])?$/);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
-import { keysFor } from '../../../src/sidecar/keys.ts';
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
+import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { templateSet } from './demo.ts';
 
 /** Templates and pods that the API server takes, near enough to each other to meet often. */

@@ -1,19 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { createInjectHandler } from '../../../src/injector/inject-handler.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
+import {
+  type CompileOptions,
+  compilePolicies,
+  type PolicyObject,
+} from '../../../src/addons/policies/compile.ts';
+import { POLICIES, POLICY_BINDINGS } from '../../../src/addons/policies/resources.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import { namespaceSettings } from '../../../src/injection/namespace-settings.ts';
+import { label } from '../../../src/injection/podspec/pod.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
+import { createInjectHandler } from '../../../src/injection/webhook/inject-handler.ts';
 import { createApp } from '../../../src/kube/admission/handler.ts';
 import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
 import { WebhookServer } from '../../../src/kube/admission/server.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
-import { label } from '../../../src/podspec/pod.ts';
-import { type CompileOptions, compilePolicies, type PolicyObject } from '../../../src/policies/compile.ts';
-import { POLICIES, POLICY_BINDINGS } from '../../../src/policies/resources.ts';
-import { keysFor } from '../../../src/sidecar/keys.ts';
-import { namespaceSettings } from '../../../src/sidecar/namespace-settings.ts';
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { NO_WEBHOOK_METRICS } from '../kube/no-metrics.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../src/json/json.ts';
-import type { SkipReason } from '../../../src/sidecar/rules/index.ts';
+import type { SkipReason } from '../../../src/injection/rules/index.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, OPT_IN, STATUS } from './demo.ts';
 
 /** A pod that gets no sidecar. */

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
-import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
-import { formatPath, type Path } from '../../../src/json/path.ts';
-import { POD_SCHEMA } from '../../../src/podspec/schema/pod-schema.ts';
-import type { FieldSchema, ObjectSchema } from '../../../src/podspec/schema/schema.ts';
+import { POD_SCHEMA } from '../../../src/injection/podspec/schema/pod-schema.ts';
+import type { FieldSchema, ObjectSchema } from '../../../src/injection/podspec/schema/schema.ts';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
+import { formatPath, type Path } from '../../../src/util/path.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 
 /** The rich template with one thing changed. */

@@ -1,4 +1,4 @@
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 
 /** Stands for an API server that accepts all templates. */
 const proof = async (set: TemplateSet) => ({ set, faults: [], doubts: [] });

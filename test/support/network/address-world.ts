@@ -4,11 +4,11 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import type { ObjectRef } from '../../../src/kube/client/client.ts';
-import type { Subnet } from '../../../src/network/api/subnet.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import { AddressBooks } from '../../../src/network/pods/address-books.ts';
-import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../../src/network/pods/ipam-claims.ts';
-import { OPEN_ACCESS } from '../../../src/network/pods/network-access.ts';
+import type { Subnet } from '../../../src/networks/api/subnet.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
+import { AddressBooks } from '../../../src/networks/pods/address-books.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../../src/networks/pods/ipam-claims.ts';
+import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
 import {
   addressesOn,
   isGated,
@@ -16,10 +16,10 @@ import {
   type NetworkPod,
   networkPods,
   POD_INDEXERS,
-} from '../../../src/network/pods/network-pods.ts';
-import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
-import { PodAddresses } from '../../../src/network/pods/pod-addresses.ts';
-import { PodGates } from '../../../src/network/pods/pod-gates.ts';
+} from '../../../src/networks/pods/network-pods.ts';
+import { NetworkUsers } from '../../../src/networks/pods/network-users.ts';
+import { PodAddresses } from '../../../src/networks/pods/pod-addresses.ts';
+import { PodGates } from '../../../src/networks/pods/pod-gates.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';

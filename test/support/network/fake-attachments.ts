@@ -5,10 +5,10 @@ import { Store } from '../../../src/kube/cache/store.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   type NetworkAttachmentDefinition,
-} from '../../../src/network/api/resources.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import type { MultusOptions } from '../../../src/network/providers/multus/multus.ts';
-import { VNI_INDEXERS } from '../../../src/network/providers/multus/multus-vnis.ts';
+} from '../../../src/networks/api/resources.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
+import type { MultusOptions } from '../../../src/networks/multus/multus.ts';
+import { VNI_INDEXERS } from '../../../src/networks/multus/multus-vnis.ts';
 
 /** The API server's attachments, as far as the provider uses them, and a cache that only syncs when it is told. */
 export class FakeAttachments {

@@ -1,6 +1,6 @@
-import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
-import { parseYaml } from '../../../src/json/yaml.ts';
-import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import type { NetworkSpec } from '../../../src/networks/api/types.ts';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
+import { parseYaml } from '../../../src/util/yaml.ts';
 import type { NetworkModel } from './network-model.ts';
 
 /** One thing that happens in the life of a Network: its name, and what goes with it. */

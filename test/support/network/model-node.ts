@@ -4,8 +4,8 @@ import {
   type NodeLinks,
   type RemoteEntry,
   type TunnelLink,
-} from '../../../src/node-agent/links.ts';
-import type { Programs } from '../../../src/node-agent/programs.ts';
+} from '../../../src/networks/agent/links.ts';
+import type { Programs } from '../../../src/networks/agent/programs.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 

@@ -5,13 +5,13 @@ import { isNotFound } from '../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { apiVersionOf, type Resource } from '../../../src/kube/api/resource.ts';
 import { USER_AGENT } from '../../../src/kube/util/version.ts';
-import { conditionOf } from '../../../src/network/api/conditions.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NETWORKS,
   type NetworkAttachmentDefinition,
-} from '../../../src/network/api/resources.ts';
-import type { Network, NetworkSpec } from '../../../src/network/api/types.ts';
+} from '../../../src/networks/api/resources.ts';
+import type { Network, NetworkSpec } from '../../../src/networks/api/types.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';

@@ -14,12 +14,12 @@ import { USER_AGENT } from '../../../src/kube/util/version.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../src/kube/workqueue/rate-limiting-queue.ts';
-import { cachedNetwork, NETWORKS } from '../../../src/network/api/resources.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import { setUpNetworkController } from '../../../src/network/controller/controller.ts';
-import { NETWORK_INDEXERS } from '../../../src/network/providers/index.ts';
-import { multus } from '../../../src/network/providers/multus/index.ts';
-import type { Usage } from '../../../src/network/providers/provider.ts';
+import { cachedNetwork, NETWORKS } from '../../../src/networks/api/resources.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
+import { setUpNetworkController } from '../../../src/networks/controller/controller.ts';
+import { multus } from '../../../src/networks/multus/index.ts';
+import { NETWORK_INDEXERS } from '../../../src/networks/providers/index.ts';
+import type { Usage } from '../../../src/networks/providers/provider.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 
 /** The Network controller at work, as `serve` wires it, with its Events kept in a list. */

@@ -3,14 +3,14 @@ import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../../src
 import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
 import { apiVersionOf, type Resource } from '../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import { conditionOf } from '../../../src/network/api/conditions.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NETWORKS,
   type NetworkAttachmentDefinition,
-} from '../../../src/network/api/resources.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import { cniConfig } from '../../../src/network/providers/multus/cni-config.ts';
+} from '../../../src/networks/api/resources.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
+import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import type { SoakNeutron } from '../neutron/soak-neutron.ts';
 import { randomNumbers, type SoakNetwork, soakNetwork, soakSpec } from './soak-world.ts';
 

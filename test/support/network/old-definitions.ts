@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../../../src/kube/api/object.ts';
-import type { Subnet } from '../../../src/network/api/subnet.ts';
-import { bridgeName } from '../../../src/network/providers/multus/cni-config.ts';
+import type { Subnet } from '../../../src/networks/api/subnet.ts';
+import { bridgeName } from '../../../src/networks/multus/cni-config.ts';
 
 /** The CNI configuration as the previous release wrote it: with a range, and on several nodes with a VNI. */
 export function oldCniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {

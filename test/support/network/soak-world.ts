@@ -1,4 +1,4 @@
-import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 
 /**
  * What a Network of the soak is meant to be. Of ten, seven are fine, one overlaps the one before it, one asks OpenStack

@@ -1,12 +1,12 @@
-import { overlaps, parseRange, type Range } from '../../../src/network/ipam/cidr.ts';
-import type { Filter, NeutronApi } from '../../../src/network/providers/neutron/neutron-api.ts';
-import { poolsAround } from '../../../src/network/providers/neutron/neutron-pools.ts';
+import type { Filter, NeutronApi } from '../../../src/addons/neutron/neutron-api.ts';
+import { poolsAround } from '../../../src/addons/neutron/neutron-pools.ts';
 import type {
   NeutronNetwork,
   NeutronPort,
   NeutronSubnet,
-} from '../../../src/network/providers/neutron/neutron-resources.ts';
-import { OpenStackError } from '../../../src/network/providers/neutron/openstack/openstack-error.ts';
+} from '../../../src/addons/neutron/neutron-resources.ts';
+import { OpenStackError } from '../../../src/addons/neutron/openstack/openstack-error.ts';
+import { overlaps, parseRange, type Range } from '../../../src/networks/ipam/cidr.ts';
 
 /** What Neutron does with what the provider asks, as seen on a real one: a model to break at will. */
 export class FakeNeutron {

@@ -1,18 +1,15 @@
-import type { Filter } from '../../../src/network/providers/neutron/neutron-api.ts';
+import type { Filter } from '../../../src/addons/neutron/neutron-api.ts';
 import type {
   NeutronNetwork,
   NeutronPort,
   NeutronSubnet,
-} from '../../../src/network/providers/neutron/neutron-resources.ts';
-import { OpenStackError } from '../../../src/network/providers/neutron/openstack/openstack-error.ts';
-import type {
-  HttpAnswer,
-  HttpMethod,
-} from '../../../src/network/providers/neutron/openstack/openstack-http.ts';
+} from '../../../src/addons/neutron/neutron-resources.ts';
+import { OpenStackError } from '../../../src/addons/neutron/openstack/openstack-error.ts';
+import type { HttpAnswer, HttpMethod } from '../../../src/addons/neutron/openstack/openstack-http.ts';
 import type {
   NetworkRequest,
   OpenStackSession,
-} from '../../../src/network/providers/neutron/openstack/openstack-session.ts';
+} from '../../../src/addons/neutron/openstack/openstack-session.ts';
 import type { FakeNeutron } from './fake-neutron.ts';
 
 /** Of a list, what is no filter. */

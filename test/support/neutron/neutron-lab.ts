@@ -1,13 +1,10 @@
+import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
+import { NeutronConnection } from '../../../src/addons/neutron/neutron-connection.ts';
+import type { NeutronNetwork, NeutronSubnet } from '../../../src/addons/neutron/neutron-resources.ts';
+import { NeutronStore } from '../../../src/addons/neutron/neutron-store.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { subnetOf } from '../../../src/network/api/subnet.ts';
-import type { Network, NetworkSpec, NetworkStatus } from '../../../src/network/api/types.ts';
-import { NeutronProvider } from '../../../src/network/providers/neutron/neutron.ts';
-import { NeutronConnection } from '../../../src/network/providers/neutron/neutron-connection.ts';
-import type {
-  NeutronNetwork,
-  NeutronSubnet,
-} from '../../../src/network/providers/neutron/neutron-resources.ts';
-import { NeutronStore } from '../../../src/network/providers/neutron/neutron-store.ts';
+import { subnetOf } from '../../../src/networks/api/subnet.ts';
+import type { Network, NetworkSpec, NetworkStatus } from '../../../src/networks/api/types.ts';
 import type { PythonEnvironment } from '../../env/neutron/python-environment.ts';
 import { type NeutronOptions, type RunningNeutron, startNeutron } from '../../env/neutron/start.ts';
 import { OpenStackProxy } from './openstack-proxy.ts';

@@ -1,4 +1,4 @@
-import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 
 /** As `--neutron-secret` has it where nobody says otherwise. */

@@ -1,6 +1,6 @@
-import { conditionOf } from '../../../src/network/api/conditions.ts';
-import type { Network } from '../../../src/network/api/types.ts';
-import type { NeutronApi } from '../../../src/network/providers/neutron/neutron-api.ts';
+import type { NeutronApi } from '../../../src/addons/neutron/neutron-api.ts';
+import { conditionOf } from '../../../src/networks/api/conditions.ts';
+import type { Network } from '../../../src/networks/api/types.ts';
 import type { SoakNetwork } from '../network/soak-world.ts';
 
 const { signal } = new AbortController();

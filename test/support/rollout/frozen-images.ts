@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/json/json.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 
 /** A policy without a reason that denies other images to the pods for which a CEL expression is true, with its binding. */
 export function frozenImages(name: string, expression: string): readonly JsonObject[] {

@@ -1,11 +1,11 @@
-import { revisionsOf, type StoredRevision, upkeepOf } from '../../../src/rollout/core/history.ts';
-import type { Action, RolloutPod } from '../../../src/rollout/core/pod.ts';
-import type { Decision, Revisions } from '../../../src/rollout/core/revision.ts';
-import { type Step, step } from '../../../src/rollout/core/step.ts';
-import { appliedTemplate, type Status } from '../../../src/sidecar/status.ts';
-import { isCanary } from '../../../src/sidecar/template/canary.ts';
-import { parseStrategy, type Strategy } from '../../../src/sidecar/template/strategy.ts';
-import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { revisionsOf, type StoredRevision, upkeepOf } from '../../../src/addons/rollout/core/history.ts';
+import type { Action, RolloutPod } from '../../../src/addons/rollout/core/pod.ts';
+import type { Decision, Revisions } from '../../../src/addons/rollout/core/revision.ts';
+import { type Step, step } from '../../../src/addons/rollout/core/step.ts';
+import { appliedTemplate, type Status } from '../../../src/injection/status.ts';
+import { isCanary } from '../../../src/injection/template/canary.ts';
+import { parseStrategy, type Strategy } from '../../../src/injection/template/strategy.ts';
+import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { templateSet } from '../injection/demo.ts';
 
 /** What a sidecar of a template does when it starts. */

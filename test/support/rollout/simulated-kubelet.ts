@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../../src/json/json.ts';
 import { PODS } from '../../../src/kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../src/kube/api/resource.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 
 const DRAIN = 'initializer.kubernetes.io/drain';
 /** Calls at the same time. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { RoutingInput } from '../../../src/routing/compile.ts';
+import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
 import type {
   HTTPBackendRef,
   HTTPRoute,
@@ -7,8 +7,8 @@ import type {
   HTTPRouteMatch,
   HTTPRouteRule,
   ParentReference,
-} from '../../../src/routing/http-route.ts';
-import type { Service } from '../../../src/routing/objects.ts';
+} from '../../../src/addons/routes/compile/http-route.ts';
+import type { Service } from '../../../src/addons/routes/compile/objects.ts';
 import { servicesOf } from './routes.ts';
 
 /** Few names and values, so that routes meet. */

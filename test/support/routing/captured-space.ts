@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { ENVOY_FILES } from '../../../src/sidecar/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../../src/injection/envoy/configurations.ts';
 import { searchPath } from '../../env/cluster/search-path.ts';
 
 /** The user that sends requests. Envoy and servers are root, whom the rules let pass here. */

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JsonObject } from '../../../src/json/json.ts';
-import { READINESS_PORT } from '../../../src/sidecar/envoy/parts.ts';
-import { REFUSAL } from '../../../src/sidecar/envoy/routed.ts';
-import { INBOUND_PORT, OUTBOUND_PORT } from '../../../src/sidecar/envoy/transparent.ts';
+import { REFUSAL } from '../../../src/addons/routes/envoy/routed.ts';
+import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { INBOUND_PORT, OUTBOUND_PORT } from '../../../src/injection/envoy/transparent.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { startSupervisor } from '../../env/control-plane/supervisor.ts';
 import { eventually } from '../../env/eventually.ts';

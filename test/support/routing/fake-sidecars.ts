@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { ROUTES_CONFIG_MAP, type RoutesMap, TOUCH } from '../../../src/addons/routes/delivery/resources.ts';
+import { ROUTES_FILE } from '../../../src/addons/routes/envoy/routed.ts';
+import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { formatStatus } from '../../../src/injection/status.ts';
 import { CONFIG_MAPS, PODS } from '../../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { ROUTES_CONFIG_MAP, type RoutesMap, TOUCH } from '../../../src/route-delivery/resources.ts';
-import { READINESS_PORT } from '../../../src/sidecar/envoy/parts.ts';
-import { ROUTES_FILE } from '../../../src/sidecar/envoy/routed.ts';
-import { formatStatus } from '../../../src/sidecar/status.ts';
 
 const STATUS = formatStatus({
   templates: [{ name: 'transparent', sha256: '0' }],

@@ -1,8 +1,8 @@
+import type { HTTPRouteFilter } from '../../../src/addons/routes/compile/http-route.ts';
+import { LiveCompilation } from '../../../src/addons/routes/delivery/live-compilation.ts';
+import { type LiveRoute, routeSummary } from '../../../src/addons/routes/delivery/resources.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { LiveCompilation } from '../../../src/route-delivery/live-compilation.ts';
-import { type LiveRoute, routeSummary } from '../../../src/route-delivery/resources.ts';
-import type { HTTPRouteFilter } from '../../../src/routing/http-route.ts';
 import { times } from '../growth/growing-input.ts';
 import { routeFor, serviceAt, servicesOf } from './routes.ts';
 

@@ -1,7 +1,11 @@
 import { loadAll } from 'js-yaml';
-import type { RoutingInput } from '../../../src/routing/compile.ts';
-import type { HTTPRoute, HTTPRouteRule, ParentReference } from '../../../src/routing/http-route.ts';
-import { keyOf, type Service } from '../../../src/routing/objects.ts';
+import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
+import type {
+  HTTPRoute,
+  HTTPRouteRule,
+  ParentReference,
+} from '../../../src/addons/routes/compile/http-route.ts';
+import { keyOf, type Service } from '../../../src/addons/routes/compile/objects.ts';
 
 /** The Services and HTTPRoutes of manifests. */
 export function routingInput(yaml: string): RoutingInput {

@@ -1,4 +1,4 @@
-import { formatStatus } from '../../../src/sidecar/status.ts';
+import { formatStatus } from '../../../src/injection/status.ts';
 import { worldRoute, worldService } from '../routing/route-world.ts';
 import type { FleetServer, Item } from './fleet-server.ts';
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import jsonpatch, { type Operation } from 'fast-json-patch';
-import { isRecord } from '../../../src/json/json.ts';
+import { isRecord } from '../../../src/util/json.ts';
 
 /** An object as it is on the wire. */
 export type Item = Readonly<Record<string, unknown>>;

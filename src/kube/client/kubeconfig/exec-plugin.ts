@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { isRecord } from '../../../json/json.ts';
+import { isRecord } from '../../../util/json.ts';
 import type { ExecConfig, KubeCluster } from './kubeconfig-types.ts';
 
 /** The credential that a plugin returned. */

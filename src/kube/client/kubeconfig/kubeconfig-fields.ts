@@ -1,4 +1,4 @@
-import { suggest } from '../../../json/suggest.ts';
+import { suggest } from '../../../util/suggest.ts';
 
 /**
  * Reads the fields of one object of a kubeconfig, each with its type. Every method throws an Error that names the

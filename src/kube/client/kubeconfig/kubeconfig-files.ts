@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { load, YAMLException } from 'js-yaml';
-import type { Path } from '../../../json/path.ts';
-import { parseYaml, yamlProblem } from '../../../json/yaml.ts';
+import type { Path } from '../../../util/path.ts';
+import { parseYaml, yamlProblem } from '../../../util/yaml.ts';
 import { fileProblem } from '../../util/file-problem.ts';
 import { Fields } from './kubeconfig-fields.ts';
 import type { Environment } from './proxy.ts';

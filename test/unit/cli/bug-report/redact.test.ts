@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { Redactor } from '../../../../src/cli/bug-report/redact.ts';
 import { redactText, redactValues } from '../../../../src/cli/bug-report/redact-text.ts';
 import { ReportParts } from '../../../../src/cli/bug-report/report-parts.ts';
-import type { JsonObject } from '../../../../src/json/json.ts';
-import { printBlock } from '../../../../src/json/yaml-edit/print.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
+import { printBlock } from '../../../../src/util/yaml-edit/print.ts';
 
 const redactObject = (object: JsonObject) => new Redactor().object(object);
 const redactTemplates = (object: JsonObject) => new Redactor().templates(object);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { tryDryRun } from '../../../../src/cli/check/check-dry-run.ts';
+import { inject } from '../../../../src/injection/inject.ts';
+import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
-import { inject } from '../../../../src/sidecar/inject.ts';
-import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
 import { decideInput, demoPod, templateSet } from '../../../support/injection/demo.ts';
 import { injectChecked } from '../../../support/injection/inject-checked.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { judged, judgeNetwork, networkTarget } from '../../../../src/cli/check/check-network.ts';
 import { lastWords } from '../../../../src/cli/last-event.ts';
-import type { Condition, Network } from '../../../../src/network/api/types.ts';
-import { unavailable } from '../../../../src/network/providers/multus/multus-findings.ts';
+import type { Condition, Network } from '../../../../src/networks/api/types.ts';
+import { unavailable } from '../../../../src/networks/multus/multus-findings.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,

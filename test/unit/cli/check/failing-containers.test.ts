@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { failingContainers } from '../../../../src/cli/check/failing-containers.ts';
-import type { JsonObject } from '../../../../src/json/json.ts';
-import { keysFor } from '../../../../src/sidecar/keys.ts';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
 import { decideInput, demoPod } from '../../../support/injection/demo.ts';
 import { injectChecked } from '../../../support/injection/inject-checked.ts';
 

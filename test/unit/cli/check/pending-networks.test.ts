@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { pendingNetworks } from '../../../../src/cli/check/pending-networks.ts';
-import type { JsonObject } from '../../../../src/json/json.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
-import { newNetwork } from '../../network/networks.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
+import { newNetwork } from '../../networks/networks.ts';
 
 const notFound = new ApiError({
   status: 404,

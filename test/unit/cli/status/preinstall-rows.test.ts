@@ -6,7 +6,7 @@ import {
   type PreinstallFacts,
   preinstallRows,
 } from '../../../../src/cli/status/preinstall-rows.ts';
-import type { JsonObject } from '../../../../src/json/json.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 import { OPT_IN } from '../../../support/injection/demo.ts';
 

@@ -3,7 +3,7 @@ import { isLed, named } from '../../../../src/cli/uninstall/networks.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
-import type { Network } from '../../../../src/network/api/types.ts';
+import type { Network } from '../../../../src/networks/api/types.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** A client that reads a Lease of this version. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JsonValue } from '../../../../src/json/json.ts';
 import { HttpError } from '../../../../src/kube/admission/http-error.ts';
 import { parseReview } from '../../../../src/kube/admission/review.ts';
+import type { JsonValue } from '../../../../src/util/json.ts';
 import { podRequest, podReview } from '../../../support/injection/admission-review.ts';
 
 const message = (body: unknown) => {

@@ -8,8 +8,8 @@ import type {
 } from '@kubernetes/client-node';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Informer } from '../../../../src/kube/cache/informer.ts';
-import type { Network } from '../../../../src/network/api/types.ts';
-import type { NetworkControllerOptions } from '../../../../src/network/controller/controller.ts';
+import type { Network } from '../../../../src/networks/api/types.ts';
+import type { NetworkControllerOptions } from '../../../../src/networks/controller/controller.ts';
 import { added, configMap, deleted, listOf, modified } from '../../../support/kube/scripted-objects.ts';
 import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
 import { until } from '../../../support/time/until.ts';

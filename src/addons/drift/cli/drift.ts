@@ -1,0 +1,133 @@
+import { type Command, Option } from 'commander';
+import { parseTarget, type Target } from '../../../cli/check/check-target.ts';
+import { type Cluster, withCluster } from '../../../cli/cluster.ts';
+import { followInstallation, installationOf } from '../../../cli/installation.ts';
+import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
+import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
+import { serveOption } from '../../../cli/options/serve-options.ts';
+import {
+  addClusterOptions,
+  addScopeOptions,
+  type ClusterOptions,
+  type ScopeOptions,
+} from '../../../cli/options/tool-options.ts';
+import { CALLED_AS } from '../../../cli/program-name.ts';
+import { type DriftedPod, type Survey, surveyPods } from '../../../cli/survey.ts';
+import { templatesOfCluster } from '../../../cli/template-source.ts';
+import { keysFor } from '../../../injection/keys.ts';
+import { WORKLOAD_KINDS } from '../../../injection/podspec/workload-kinds.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { UsageError } from '../../../kube/util/usage-error.ts';
+import { PROGRAM } from '../../../util/own-names.ts';
+import { readRevisions } from '../../rollout/cli/read-revisions.ts';
+import type { DriftBasis } from '../classify.ts';
+
+export interface DriftOptions extends ClusterOptions, ScopeOptions {
+  readonly requireAnnotation: boolean;
+  readonly restart?: string;
+  readonly output: OutputFormat;
+}
+
+export function addDriftOptions(command: Command): Command {
+  addScopeOptions(command, 'pods')
+    .addOption(
+      new Option(
+        '--restart <workload>',
+        'recreate the pods of this workload, as kubectl rollout restart does',
+      ).conflicts(['allNamespaces', 'selector', 'output']),
+    )
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
+  return addClusterOptions(command);
+}
+
+/** Lists the pods with a missing or stale sidecar, or restarts a workload. */
+export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
+  const target = options.restart === undefined ? undefined : restartable(options.restart);
+  return await withCluster(options, async (cluster) => {
+    const namespace = options.namespace ?? cluster.namespace;
+    if (target) {
+      terminal.out(`${await restart(cluster.client, namespace, target)}\n`);
+      return 0;
+    }
+    const { selector } = options;
+    const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
+    const warn = (line: string) => terminal.err(`${line}\n`);
+    const basis = await driftBasis(cluster, options, warn);
+    const survey = await surveyPods(cluster.client, scope, basis);
+    const { drifted } = survey;
+    printOutput(terminal, options.output, {
+      value: drifted.map((pod) => ({ ...pod })),
+      list: { rows: drifted, columns: COLUMNS, nameOf: ({ name }) => `pod/${name}` },
+    });
+    if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
+    const rollout = drifted.length > 0 ? await rolloutLine(cluster, options, basis) : undefined;
+    if (rollout !== undefined) terminal.err(`${rollout}\n`);
+    return drifted.length > 0 ? 1 : 0;
+  });
+}
+
+const COLUMNS: readonly Column<DriftedPod>[] = [
+  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
+  { name: 'NAME', of: ({ name }) => name },
+  { name: 'SIDECAR', of: ({ sidecar }) => sidecar },
+  { name: 'CONTROLLER', of: ({ controller }) => controller || '<none>' },
+  { name: 'CREATED', of: ({ created }) => created, isWide: true },
+  { name: 'NODE', of: ({ node }) => node || '<none>', isWide: true },
+];
+
+/** What pods are compared with; `warn` gets a line if the live template is faulty. */
+export async function driftBasis(
+  cluster: Cluster,
+  given: ClusterOptions & { readonly requireAnnotation: boolean },
+  warn: (line: string) => void,
+): Promise<DriftBasis> {
+  const installation = await installationOf(cluster.client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
+  const { annotation, requireAnnotation, operatorNamespace } = options;
+  const { set, warning } = await templatesOfCluster(cluster, options, installation);
+  if (warning !== undefined) warn(warning);
+  return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
+}
+
+/** What the rollout of the template says; undefined without one. */
+async function rolloutLine(
+  { client }: Cluster,
+  options: DriftOptions,
+  { state }: DriftBasis,
+): Promise<string | undefined> {
+  const revisions = 'set' in state ? await readRevisions(client, options, state.set) : undefined;
+  if (revisions === undefined) return undefined;
+  const { set, state: phase } = revisions.target;
+  return `a rollout brings template ${set.hash.slice(0, 12)} (${phase}) to running pods: ${CALLED_AS} rollout shows how far it is`;
+}
+
+/** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
+function summaryOf({ count, skipped }: Survey): string {
+  const pods = (n: number) => (n === 1 ? '1 pod' : `${n} pods`);
+  const reasons = Array.from(skipped, ([reason, n]) => `${reason}: ${n}`).join(', ');
+  const asked = [...skipped.values()].reduce((sum, n) => sum + n, 0);
+  const rest = asked > 0 ? `; ${pods(asked)} asked for a sidecar and got none (${reasons})` : '';
+  return `no drift in ${pods(count)}${rest}`;
+}
+
+/** The annotation that kubectl rollout restart writes. */
+const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
+
+/** @throws UsageError if the kind does not recreate its pods after a change of their template. */
+function restartable(text: string): Target {
+  const target = parseTarget(text);
+  if (!target.workload.isRolling) {
+    const kinds = WORKLOAD_KINDS.flatMap(({ kind, isRolling }) => (isRolling ? [kind] : [])).join(', ');
+    throw new UsageError(`cannot restart a ${target.resource.kind}: use one of ${kinds}, or delete the pods`);
+  }
+  return target;
+}
+
+/** Restarts a workload with its own update strategy, and returns a line that says so. */
+async function restart(client: KubeClient, namespace: string, { resource, name }: Target): Promise<string> {
+  const annotations = { [RESTARTED_AT]: new Date().toISOString() };
+  const patch = { spec: { template: { metadata: { annotations } } } };
+  await client.mergePatch(resource, { namespace, name }, patch, { fieldManager: PROGRAM });
+  return `${resource.kind.toLowerCase()}.${resource.group}/${name} restarted`;
+}

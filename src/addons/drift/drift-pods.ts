@@ -1,0 +1,57 @@
+import { type Keys, ROLLOUT_KEY } from '../../injection/keys.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import { SharedValues } from '../../kube/util/shared-values.ts';
+
+/** The index of the pod cache by the UID of the controller. */
+export const OF_CONTROLLER = 'controller';
+
+/** Whether the pod has the annotation of an injected pod. */
+export function isInjected({ metadata }: KubeObject, keys: Keys): boolean {
+  return metadata.annotations?.[keys.status] !== undefined;
+}
+
+/** The owner that replaces this pod when it is deleted; undefined for a standalone pod. */
+export function controllerOf({ metadata }: KubeObject) {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+export const POD_INDEXERS = {
+  [OF_CONTROLLER]: (pod: KubeObject) => {
+    const uid = controllerOf(pod)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
+};
+
+/**
+ * Returns a transform that keeps what shows whether a pod's sidecar exists and is current, and its controller. A
+ * cluster can have hundreds of thousands of pods: what they have in common is kept once.
+ */
+export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
+  const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_KEY]);
+  const shared = new SharedValues();
+  return (pod) => {
+    const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = pod.metadata;
+    const { deletionTimestamp } = pod.metadata;
+    const owner = controllerOf(pod);
+    const labels = picked(pod.metadata.labels, kept);
+    const annotations = picked(pod.metadata.annotations, kept);
+    return {
+      metadata: {
+        ...{ name, namespace: shared.of(namespace), uid, resourceVersion },
+        creationTimestamp: shared.of(creationTimestamp),
+        ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+        ...(labels && { labels: shared.of(labels) }),
+        ...(annotations && { annotations: shared.of(annotations) }),
+        ...(owner && { ownerReferences: shared.of([owner]) }),
+      },
+    };
+  };
+}
+
+function picked(
+  map: Readonly<Record<string, string>> | undefined,
+  kept: ReadonlySet<string>,
+): Readonly<Record<string, string>> | undefined {
+  const entries = Object.entries(map ?? {}).filter(([key]) => kept.has(key));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}

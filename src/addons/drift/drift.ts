@@ -1,0 +1,93 @@
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { ObjectMap } from '../../kube/cache/object-map.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
+import { classify, type DriftBasis, isMissed } from './classify.ts';
+
+/** A pod that would be different if it were created now. */
+export interface Finding {
+  readonly kind: 'missed' | 'stale';
+  /** The part of its metadata that the cache keeps. */
+  readonly pod: KubeObject;
+}
+
+export interface DriftOptions {
+  readonly client: Pick<KubeClient, 'get'>;
+  /** Pods that have not finished, reduced by `podSummary`. */
+  readonly pods: Pick<Lister<KubeObject>, 'get'>;
+  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
+  readonly basis: () => DriftBasis;
+  /** Called once for each pod that is missed or stale. */
+  readonly onFinding: (finding: Finding) => void;
+}
+
+const KINDS = ['missed', 'stale'] as const;
+
+/** Finds every pod whose sidecar is missing or comes from another version of the template. */
+export class Drift {
+  readonly #options: DriftOptions;
+  /** After a change of the template, all pods of a cluster are here. */
+  readonly #found = { missed: new ObjectMap<KubeObject>(), stale: new ObjectMap<KubeObject>() };
+  /** UIDs of pods that a full read showed to need no sidecar. */
+  readonly #cleared = new Map<ObjectKey, string>();
+
+  constructor(options: DriftOptions) {
+    this.#options = options;
+  }
+
+  get findings(): readonly Finding[] {
+    return KINDS.flatMap((kind) => this.#found[kind].values().map((pod) => ({ kind, pod })));
+  }
+
+  /** The pod of the key if it is missed. */
+  missed(key: ObjectKey): KubeObject | undefined {
+    return this.#found.missed.get(key);
+  }
+
+  /** Forgets the full reads of these pods, because the template or the labels of their namespace have changed. */
+  reset(keys: Iterable<ObjectKey>): void {
+    for (const key of keys) this.#cleared.delete(key);
+  }
+
+  /** Forgets everything at the end of a term: this process misses changes until it leads again. */
+  forget(): void {
+    for (const kind of KINDS) this.#found[kind].clear();
+    this.#cleared.clear();
+  }
+
+  /** Classifies the pod of a key. */
+  readonly reconcile: Reconcile = async (key, signal) => {
+    const pod = this.#options.pods.get(key);
+    const kind = pod && !pod.metadata.deletionTimestamp ? await this.#kindOf(pod, signal) : undefined;
+    if (!pod) this.#cleared.delete(key);
+    const before = kind && this.#found[kind].get(key);
+    for (const each of KINDS) if (each !== kind) this.#found[each].delete(key);
+    if (pod && kind) {
+      this.#found[kind].set(pod.metadata, pod);
+      if (before?.metadata.uid !== pod.metadata.uid) this.#options.onFinding({ kind, pod });
+    }
+    return {};
+  };
+
+  async #kindOf(pod: KubeObject, signal: AbortSignal): Promise<Finding['kind'] | undefined> {
+    const { client, basis, namespaceSettings } = this.#options;
+    const { namespace = '', name, uid = '' } = pod.metadata;
+    const settings = namespaceSettings(namespace);
+    const state = classify(pod, settings, basis());
+    if (state === 'stale') return 'stale';
+    const key = keyOf(pod);
+    if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
+    try {
+      const whole = await client.get(PODS, { namespace, name }, { signal });
+      if (whole.metadata.uid === uid && isMissed(whole, settings, basis())) return 'missed';
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+    this.#cleared.set(key, uid);
+    return undefined;
+  }
+}

@@ -1,0 +1,247 @@
+import { keyOf } from '../../kube/api/object.ts';
+import { type GatewayRange, rangesOf, type Subnet, subnetOf } from '../../networks/api/subnet.ts';
+import type { Network } from '../../networks/api/types.ts';
+import { parseRange } from '../../networks/ipam/cidr.ts';
+import type { Attachments } from '../../networks/multus/attachments.ts';
+import { attachmentWith } from '../../networks/multus/multus-attachment.ts';
+import type {
+  Ensured,
+  Provider,
+  Realised,
+  Removal,
+  SpecError,
+  Usage,
+} from '../../networks/providers/provider.ts';
+import { type Action, type Found, type NeutronApi, perform, type WantedRange } from './neutron-api.ts';
+import {
+  addressUse,
+  heldByPorts,
+  type NeutronReason,
+  realised,
+  terminatingWithout,
+  unavailable,
+  waitsForPorts,
+} from './neutron-findings.ts';
+import type { Owner } from './neutron-marker.ts';
+import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
+import type { NeutronNetwork } from './neutron-resources.ts';
+import type { NeutronStore } from './neutron-store.ts';
+import { shapeOfFound } from './neutron-subnet-plan.ts';
+import {
+  isGone,
+  isInUse,
+  isStaleRevision,
+  isUnavailable,
+  NotConfiguredError,
+} from './openstack/openstack-error.ts';
+import { ovsConfig } from './pods/ovs-config.ts';
+
+export interface NeutronOptions {
+  /** Returns the client. @throws NotConfiguredError without one. */
+  readonly api: () => NeutronApi;
+  readonly store: NeutronStore;
+  /** The UID of the namespace kube-system, which distinguishes the networks of clusters. */
+  readonly clusterId: (signal: AbortSignal) => Promise<string>;
+  /** Without it, pods cannot attach. */
+  readonly attaching?: Attaching | undefined;
+}
+
+/** How pods attach to networks of Neutron. */
+export interface Attaching {
+  readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
+  readonly attachesPods: boolean;
+  readonly usageOf?: ((network: Network) => Usage) | undefined;
+  /** Why Neutron refuses ports for pods on the Network. */
+  readonly refusalOn?: (network: Network) => string | undefined;
+}
+
+/** A new network takes three rounds: network, subnet, check. The others are for conflicts with other clients. */
+const MAX_ROUNDS = 8;
+
+/**
+ * Realises a Network as a network of OpenStack Neutron with one subnet. The creating call writes the Network's UID
+ * into the description, which proves ownership. Each write is based on a fresh read, tied to its revision, and
+ * checked afterwards. So the provider continues interrupted work, and removes duplicates.
+ */
+export class NeutronProvider implements Provider<NeutronReason> {
+  readonly name = 'neutron';
+  readonly attachesPods: boolean;
+  readonly hasPorts = true;
+  readonly isRemote = true;
+  readonly #api: () => NeutronApi;
+  readonly #store: NeutronStore;
+  readonly #clusterId: NeutronOptions['clusterId'];
+  readonly #attaching: Attaching | undefined;
+
+  constructor({ api, store, clusterId, attaching }: NeutronOptions) {
+    this.attachesPods = attaching?.attachesPods ?? false;
+    this.#attaching = attaching;
+    this.#api = api;
+    this.#store = store;
+    this.#clusterId = clusterId;
+  }
+
+  /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
+  validate({ spec }: Network): SpecError | undefined {
+    if (!spec.exclude) return undefined;
+    return { reason: 'Invalid', message: 'provider neutron has no spec.exclude: remove it' };
+  }
+
+  async actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined> {
+    const found = keptOf(await this.#known(network, signal));
+    return found && shapeOfFound(found, subnetOf(network.spec));
+  }
+
+  async usage(network: Network, signal: AbortSignal): Promise<Usage | undefined> {
+    const found = await this.#known(network, signal);
+    if (!this.#store.hasListed()) return undefined;
+    const { allocated, total } = addressUse(found);
+    if (!this.attachesPods) return { pods: [], allocated };
+    const { usageOf, refusalOn } = this.#attaching ?? {};
+    const refusal = refusalOn?.(network);
+    const { pods = [], nodes } = usageOf?.(network) ?? {};
+    return {
+      ...{ pods, allocated, total },
+      ...(nodes && { nodes }),
+      ...(refusal !== undefined && { refusal }),
+    };
+  }
+
+  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+    let ensured: Ensured<NeutronReason>;
+    try {
+      await this.#store.refreshed(signal);
+      ensured = await this.#ensure(network, shape, signal);
+    } catch (error) {
+      if (!signal.aborted && isUnavailable(error)) return unavailable(error);
+      throw error;
+    }
+    return ensured.kind === 'ready' ? this.#attachable(network, ensured, signal) : ensured;
+  }
+
+  async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
+    const definition = await this.#attaching?.attachments.remove(network, retain, signal);
+    if (definition?.kind === 'blocked') return definition;
+    try {
+      await this.#store.refreshed(signal);
+      return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
+    } catch (error) {
+      // Without credentials and without a known network, nothing is left to delete. The garbage collector finds
+      // leftovers.
+      if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
+      if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
+      throw error;
+    }
+  }
+
+  /** Does nothing: the NeutronGarbageCollector finds leftovers by their mark. */
+  async release(): Promise<void> {}
+
+  /** Deletes the networks with this owner's mark; with `retain`, removes only the marks. */
+  async removeOf(owner: Owner, retain: boolean, signal: AbortSignal): Promise<Removal> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const actions = retain
+        ? (await this.#store.read(owner, signal)).flatMap(disownmentOf)
+        : (await this.#store.networksOf(owner, signal)).map(deletionOf);
+      if (actions.length === 0) {
+        this.#store.forget(owner.uid);
+        return { kind: 'gone' };
+      }
+      try {
+        await this.#performAll(actions, [], signal);
+      } catch (error) {
+        if (isInUse(error)) return await this.#heldByPorts(owner, error, signal);
+        if (!isStaleRevision(error) && !isGone(error)) throw error;
+      }
+    }
+    throw new Error(`other clients keep changing the network of ${owner.key} in Neutron: retry the deletion`);
+  }
+
+  async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+    const owner = await this.#ownerOf(network, signal);
+    const ranges = rangesOf(shape).map(wantedRange);
+    const wanted = { owner, shape, ranges, retain: network.spec.deletionPolicy === 'Retain' };
+    const known = this.#store.known(owner.uid);
+    const seen = keptOf(known);
+    // The lists may only decide that nothing needs a change.
+    if (seen && actionsFor(known, wanted).length === 0) return realised(network, seen, shape, []);
+    const done: Action[] = [];
+    let found = await this.#store.read(owner, signal);
+    let refusal: unknown;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const actions = actionsFor(found, wanted);
+      const kept = keptOf(found);
+      if (kept && actions.length === 0) return realised(network, kept, shape, done);
+      const [first] = actions;
+      if (first?.kind === 'wait') return waitsForPorts(first.message);
+      const created = await this.#performAll(actions, done, signal).catch((error: unknown) => {
+        // What was read is outdated: the next round reads again.
+        if (!isStaleRevision(error) && !isGone(error) && !isInUse(error)) throw error;
+        refusal = error;
+      });
+      found = created ? [created] : await this.#store.read(owner, signal);
+    }
+    throw new Error(
+      `the network of ${owner.key} in Neutron does not match the spec after ${MAX_ROUNDS} rounds`,
+      {
+        cause: refusal,
+      },
+    );
+  }
+
+  /** Writes the definition with which pods attach. */
+  async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+    const attachments = this.#attaching?.attachments;
+    if (!attachments || !this.attachesPods) return made;
+    const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
+    const wanted = attachmentWith(network, ovsConfig(network, mtu));
+    const attached = await attachments.ensure(network, async () => ({ wanted }), signal);
+    if (attached.kind === 'notReady') return attached;
+    return made.change === 'none' ? { ...made, change: attached.change } : made;
+  }
+
+  /** Performs the actions. Returns a created network. */
+  async #performAll(
+    actions: readonly Action[],
+    done: Action[],
+    signal: AbortSignal,
+  ): Promise<Found | undefined> {
+    let created: Found | undefined;
+    for (const action of actions) {
+      created = await perform(this.#api(), action, signal);
+      done.push(action);
+    }
+    return created;
+  }
+
+  async #heldByPorts(owner: Owner, refusal: Error, signal: AbortSignal): Promise<Removal> {
+    const ids = (await this.#store.networksOf(owner, signal)).map(({ id }) => id);
+    const ports = ids.length === 0 ? [] : await this.#api().ports({ network_id: ids }, signal);
+    return heldByPorts(ports, refusal);
+  }
+
+  /** The known networks, also if Neutron does not answer: ensure and remove report that. */
+  async #known({ metadata }: Network, signal: AbortSignal): Promise<readonly Found[]> {
+    try {
+      await this.#store.refreshed(signal);
+    } catch (error) {
+      if (signal.aborted || !isUnavailable(error)) throw error;
+    }
+    return this.#store.known(metadata.uid ?? '');
+  }
+
+  async #ownerOf(network: Network, signal: AbortSignal): Promise<Owner> {
+    const cluster = await this.#clusterId(signal);
+    return { key: keyOf(network), uid: network.metadata.uid ?? '', cluster };
+  }
+}
+
+function wantedRange({ cidr, gateway }: GatewayRange): WantedRange {
+  const range = parseRange(cidr);
+  if (!range) throw new Error(`expected a range in canonical form, got ${cidr}`);
+  return { cidr, gateway, range };
+}
+
+function deletionOf(network: NeutronNetwork): Action {
+  return { kind: 'deleteNetwork', network };
+}

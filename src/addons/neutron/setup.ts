@@ -1,0 +1,131 @@
+import { NAMESPACES, SECRETS } from '../../kube/api/core-resources.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import { aborted } from '../../kube/util/linked-abort.ts';
+import {
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  type NetworkAttachmentDefinition,
+} from '../../networks/api/resources.ts';
+import type { Network } from '../../networks/api/types.ts';
+import { Attachments } from '../../networks/multus/attachments.ts';
+import { cachedAttachment } from '../../networks/multus/cached-attachment.ts';
+import type { ProviderContext, ProviderSetup } from '../../networks/providers/provider-setup.ts';
+import { neutronMetrics } from './metrics.ts';
+import { NeutronProvider } from './neutron.ts';
+import { NeutronConnection } from './neutron-connection.ts';
+import type { NeutronReason } from './neutron-findings.ts';
+import { NeutronGarbageCollector } from './neutron-garbage-collector.ts';
+import type { NeutronPort } from './neutron-resources.ts';
+import { NeutronStore } from './neutron-store.ts';
+import { NeutronPodPorts } from './pods/neutron-pod-ports.ts';
+import { PortRemover, type PortRemoverOptions } from './pods/port-remover.ts';
+
+const CHECK_PERIOD_MS = 30_000;
+/** Of the queue of pods whose ports are removed. */
+const WORKERS = 4;
+
+/** The provider neutron, kept in step with its Secret on every replica; the leader looks after Neutron. */
+export function setUpNeutron(manager: Manager, context: ProviderContext): ProviderSetup<NeutronReason> {
+  const { namespace, neutronSecret: name, neutronPods: attachesPods, networks, enqueueAll, after } = context;
+  const { client, registry, clock, log } = manager;
+  const secretName = `${namespace}/${name}`;
+  const metrics = neutronMetrics(registry);
+  const connection = new NeutronConnection({
+    clock,
+    secretName,
+    metrics,
+    guard: manager.assertLeading,
+    onChange(problem) {
+      store.reset();
+      if (problem === undefined) log.info({ secret: secretName }, 'credentials of OpenStack read');
+      // Without a Secret, most clusters do not use OpenStack: a Network of the provider says it in its status.
+      else if (connection.hasBeenConfigured)
+        log.warn({ secret: secretName, reason: problem }, 'provider neutron is not set up');
+      enqueueAll();
+    },
+  });
+  const api = () => connection.api();
+  const store = new NeutronStore({ api, clock });
+  const clusterId = clusterIdOf(client);
+  const attachments = attachmentsOf(manager);
+  const refusalOn = (network: Network) => ports.refusalOn(network);
+  const attaching = { attachments, attachesPods, usageOf: context.usageOf, refusalOn };
+  const provider = new NeutronProvider({ api, store, clusterId, attaching });
+  const known = (key: ObjectKey) => networks.get(key);
+  const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
+  const secrets = manager.informer(SECRETS, { namespace, fieldSelector: `metadata.name=${name}` });
+  const update = () => connection.update(secrets.lister.get(secretName));
+  secrets.addEventHandler({ onAdd: update, onUpdate: update, onDelete: update });
+  manager.everyReplica('neutron', async (signal) => {
+    try {
+      // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
+      await secrets.waitForSync(signal).then(update, () => undefined);
+      await aborted(signal);
+    } finally {
+      await connection.close();
+    }
+  });
+  const check = async (signal: AbortSignal) => {
+    if (!connection.hasBeenConfigured) return;
+    await garbage.check(signal);
+    await remover.sweep(signal);
+  };
+  manager.singleton('neutron', check, {
+    after,
+    everyMs: CHECK_PERIOD_MS,
+    failed: (err) => log.error({ err }, 'cannot clean up networks in Neutron'),
+  });
+  const remover = setUpRemover(manager, context, { api, store, clusterId });
+  const onPort = (port: NeutronPort) => remover.learn(port);
+  const { pods, enqueue } = context;
+  const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
+  return { provider, ...(attachesPods && { ports }) };
+}
+
+/** Ports are removed also after pods can attach no longer. */
+function setUpRemover(
+  manager: Manager,
+  { pods, after }: Pick<ProviderContext, 'pods' | 'after'>,
+  options: Pick<PortRemoverOptions, 'api' | 'store' | 'clusterId'>,
+): PortRemover {
+  const controller = manager.controller('neutron-port', WORKERS);
+  const remover = new PortRemover({
+    ...options,
+    client: manager.leaderClient,
+    log: manager.log,
+    isLive: (key, uid) => pods.uidOf(key) === uid,
+    enqueue: (key) => controller.queue.add(key),
+  });
+  pods.onGone((key) => {
+    if (remover.has(key)) controller.queue.add(key);
+  });
+  controller.reconcile(remover.reconcile, { keys: () => [], after });
+  return remover;
+}
+
+/** The definitions, in the same cache as those of the provider multus. */
+function attachmentsOf(manager: Manager): Attachments {
+  const informer = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, {
+    transform: cachedAttachment,
+    startWhen: manager.served(NETWORK_ATTACHMENT_DEFINITIONS).until,
+  });
+  const attachments = new Attachments({ client: manager.leaderClient, attachments: informer });
+  const settle = (definition: NetworkAttachmentDefinition) => attachments.settle(keyOf(definition));
+  informer.addEventHandler({
+    onAdd: settle,
+    onUpdate: (_, current) => settle(current),
+    onDelete: settle,
+  });
+  return attachments;
+}
+
+/** The UID of kube-system: as good as a cluster's ID, since that namespace lives as long as the cluster. */
+function clusterIdOf(client: KubeClient): (signal: AbortSignal) => Promise<string> {
+  let known: string | undefined;
+  return async (signal) => {
+    known ??= (await client.get(NAMESPACES, { name: 'kube-system' }, { signal })).metadata.uid;
+    if (known === undefined) throw new Error('expected the namespace kube-system to have a UID');
+    return known;
+  };
+}

@@ -1,0 +1,63 @@
+import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
+import { celHas, celString, celStrings, celWhen } from '../../injection/podspec/cel.ts';
+import { nameOf } from '../../injection/podspec/pod.ts';
+import type { InjectionOptions } from '../../injection/template/options.ts';
+import type { Template } from '../../injection/template/template.ts';
+import type { JsonObject } from '../../util/json.ts';
+import { defaultContainerCondition } from './sidecars.ts';
+
+/** A variable of a policy: the names of the template that the pod does not have yet, and gets. */
+export interface Variable {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** Variables for the kinds of which a pod may already have some. Those stay, and the status names the others. */
+export function additionVariables(template: Template, options: InjectionOptions): readonly Variable[] {
+  const { imagePullSecrets, securityContext, dnsConfig, labels } = template;
+  return [
+    ...variable(
+      'imagePullSecrets',
+      imagePullSecrets.map(nameOf),
+      `${celHas('spec.imagePullSecrets')} && object.spec.imagePullSecrets.exists(s, has(s.name) && s.name == name)`,
+    ),
+    ...variable('securityContext', Object.keys(securityContext), isIn('spec.securityContext')),
+    ...variable('dnsConfig', Object.keys(dnsConfig), isIn('spec.dnsConfig')),
+    ...variable('labels', Object.keys(labels), isIn('metadata.labels')),
+    ...annotations(template, options),
+  ];
+}
+
+function annotations(template: Template, options: InjectionOptions): readonly Variable[] {
+  const keys = Object.keys(template.annotations);
+  const first = defaultContainerCondition(template, options);
+  const there = isIn('metadata.annotations');
+  if (first === undefined || keys.includes(DEFAULT_CONTAINER_KEY))
+    return variable('annotations', keys, there);
+  const own = celString(DEFAULT_CONTAINER_KEY);
+  const all = `[${[...keys.map(celString), first === 'true' ? own : celWhen(first, own)].join(', ')}]`;
+  return [{ name: 'annotations', expression: filter(all, there) }];
+}
+
+function variable(name: string, names: readonly string[], there: string): readonly Variable[] {
+  return names.length === 0 ? [] : [{ name, expression: filter(celStrings(names), there) }];
+}
+
+function filter(names: string, there: string): string {
+  return `${names}.filter(name, !(${there}))`;
+}
+
+function isIn(path: string): string {
+  return `${celHas(path)} && name in object.${path}`;
+}
+
+/** The values of labels or annotations, by their keys, as an expression. */
+export function celTexts(texts: JsonObject, further: readonly string[] = []): string {
+  const members = Object.entries(texts).map(
+    ([key, value]) => `${celString(key)}: ${celString(String(value))}`,
+  );
+  return `{${[...members, ...further].join(', ')}}`;
+}
+
+/** The member for the annotation of the default container, the application's first. */
+export const DEFAULT_CONTAINER_MEMBER = `${celString(DEFAULT_CONTAINER_KEY)}: string(object.spec.containers[0].name)`;

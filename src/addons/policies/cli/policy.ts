@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { formatManifests, outputOption } from '../../../cli/io/output.ts';
+import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
+import { serveOption } from '../../../cli/options/serve-options.ts';
+import { addTemplateFile, operatorNamespaceOption } from '../../../cli/options/tool-options.ts';
+import { templatesOfFile } from '../../../cli/template-source.ts';
+import { keysFor } from '../../../injection/keys.ts';
+import { compilePolicies } from '../compile.ts';
+import { optInPolicy } from '../opt-in-policy.ts';
+
+export interface PolicyCommandOptions {
+  readonly filename: string;
+  readonly annotation: string;
+  readonly initializerName: string;
+  readonly requireAnnotation: boolean;
+  readonly operatorNamespace: string;
+  readonly output: 'json' | 'yaml';
+}
+
+export function addPolicyOptions(command: Command): Command {
+  return addTemplateFile(command)
+    .addOption(serveOption('annotation'))
+    .addOption(serveOption('initializer-name'))
+    .addOption(serveOption('require-annotation'))
+    .addOption(operatorNamespaceOption())
+    .addOption(outputOption('yaml', 'json'));
+}
+
+/** Prints the admission policies of a template, and on standard error what they do not cover. */
+export async function policyCommand(options: PolicyCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  const set = await templatesOfFile(terminal, options.filename);
+  const { objects, left } = compilePolicies(set, {
+    keys: keysFor(options.annotation),
+    requireAnnotation: options.requireAnnotation,
+    operatorNamespace: options.operatorNamespace,
+    name: options.initializerName,
+    alone: true,
+  });
+  const { annotation: key, initializerName: name } = options;
+  const warnings = objects.length > 0 ? optInPolicy(`opt-in.${name}`, { key, warnsPods: true }) : [];
+  terminal.out(formatManifests(options.output, [...objects, ...warnings]));
+  for (const sentence of left) terminal.err(`${sentence}\n`);
+  return objects.length > 0 ? 0 : 1;
+}

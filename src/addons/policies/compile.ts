@@ -1,0 +1,212 @@
+import { ENVOY_FILES } from '../../injection/envoy/configurations.ts';
+import type { EnvoyFiles } from '../../injection/envoy/listening-ports.ts';
+import type { Keys } from '../../injection/keys.ts';
+import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../../injection/podspec/pod-security/pod-security.ts';
+import type { LimitRange } from '../../injection/podspec/rules/limit-ranges.ts';
+import type { Audience } from '../../injection/rule.ts';
+import { SYSTEM_NAMESPACES } from '../../injection/rules/system-namespace.ts';
+import type { CanaryScope } from '../../injection/template/strategy.ts';
+import type { Template } from '../../injection/template/template.ts';
+import { DEFAULT_TEMPLATE, type TemplateSet } from '../../injection/template/template-set.ts';
+import type { JsonObject } from '../../util/json.ts';
+import { OWN_LABELS } from '../../util/own-names.ts';
+import { matchConditions } from './conditions.ts';
+import { limitedNamespaces } from './limited-namespaces.ts';
+import { UnsupportedInCel } from './literal.ts';
+import { compileMutation, type Mutation } from './mutation.ts';
+import { type BrokenStandards, brokenStandards } from './pod-security.ts';
+import { unseenPolicy } from './unseen.ts';
+
+export interface CompileOptions {
+  readonly keys: Keys;
+  /** If false, pods with no opt-in or opt-out are injected too. */
+  readonly requireAnnotation: boolean;
+  readonly operatorNamespace: string;
+  /** The name of the policy for pods that opt in themselves, and of their webhook. Other policies prefix it. */
+  readonly name: string;
+  /**
+   * Whether there is no webhook behind the policies. Then the API server rejects a pod that opts in itself if the policy
+   * fails on it. The client that creates a pod without its sidecar gets a warning.
+   */
+  readonly alone: boolean;
+  /** The pods that get other templates. They are left to the webhook. */
+  readonly canary?: CanaryScope | undefined;
+  /** The minor version of the API server that runs the policies; undefined: the newest. */
+  readonly serverMinor?: number | undefined;
+  /** What sidecars may read; undefined: what comes with the operator. */
+  readonly envoyFiles?: readonly EnvoyFiles[] | undefined;
+  /** The LimitRanges of each namespace that has any. */
+  readonly limitRanges?: ReadonlyMap<string, readonly LimitRange[]> | undefined;
+}
+
+/** The policies for the API server. */
+export interface Compiled {
+  /** Policies, each followed by its bindings. */
+  readonly objects: readonly PolicyObject[];
+  /** What only the webhook can do: one sentence each, without a full stop. */
+  readonly left: readonly string[];
+}
+
+/** A policy or a binding. */
+export interface PolicyObject extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: `${'Mutating' | 'Validating'}AdmissionPolicy${'' | 'Binding'}`;
+  readonly metadata: JsonObject & { readonly name: string };
+  readonly spec: JsonObject;
+}
+
+const API_VERSION = 'admissionregistration.k8s.io/v1';
+/** Code points that cel-go accepts in one expression (ExpressionSizeCodePointLimit). */
+const MAX_EXPRESSION = 100_000;
+
+/**
+ * Compiles the default template into two policies, one for each webhook. They inject simple pods as the webhook does. All
+ * other pods stay unchanged and reach the webhook.
+ */
+export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
+  const others = options.alone ? 'no policy injects it' : 'only the webhook injects it';
+  const left = [...set.templates.keys()]
+    .filter((name) => name !== DEFAULT_TEMPLATE)
+    .map((name) => `template "${name}": ${others}, because pods and namespaces select it by annotation`);
+  const template = set.templates.get(DEFAULT_TEMPLATE);
+  if (!template) return { objects: [], left };
+  try {
+    const mutation = compileMutation(template, set.options, options.keys, options.canary);
+    const broken = {
+      ...brokenStandards(template, set, options.serverMinor),
+      namespaces: limitedNamespaces(template, options.limitRanges),
+    };
+    const objects = [
+      ...policyFor('pod', mutation, template, broken, options),
+      ...policyFor('namespace', mutation, template, broken, options),
+      ...(options.alone ? unseenFor(set, options) : []),
+    ];
+    const standards = [
+      ...broken.levels.map((level) => `${level} pod security`),
+      ...(broken.versions.length > 0 ? [`pod security of ${rangesOf(broken.versions)}`] : []),
+    ].map((standard) =>
+      options.alone
+        ? `template "config": no policy injects pods in namespaces that enforce ${standard}`
+        : `template "config": the policy leaves pods in namespaces that enforce ${standard} to the webhook`,
+    );
+    return { objects, left: [...standards, ...left] };
+  } catch (error) {
+    if (!(error instanceof UnsupportedInCel)) throw error;
+    return {
+      objects: [],
+      left: [`template "config": ${others}: ${error.message}`, ...left],
+    };
+  }
+}
+
+function policyFor(
+  audience: Audience,
+  { variables, expression }: Mutation,
+  template: Template,
+  broken: Broken,
+  options: CompileOptions,
+): readonly PolicyObject[] {
+  const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
+  const conditions = matchConditions({
+    audience,
+    keys: options.keys,
+    template,
+    envoyFiles: options.envoyFiles ?? [ENVOY_FILES],
+  });
+  for (const text of [expression, ...[...variables, ...conditions].map((each) => each.expression)]) {
+    if ([...text].length > MAX_EXPRESSION) throw new UnsupportedInCel('it is too long for a policy');
+  }
+  const policy = object('MutatingAdmissionPolicy', name, {
+    failurePolicy: audience === 'pod' && options.alone ? 'Fail' : 'Ignore',
+    // Our webhook handles what other webhooks add later.
+    reinvocationPolicy: 'Never',
+    matchConstraints: matchConstraints(broken, options),
+    matchConditions: conditions.map((condition) => ({ ...condition })),
+    variables: variables.map((variable) => ({ ...variable })),
+    mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
+  });
+  return [policy, ...bindingsFor(audience, name, options)];
+}
+
+function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
+  const { policy, binding: actions } = unseenPolicy(
+    options.keys,
+    set.options,
+    matchConstraints({ levels: [], versions: [], namespaces: [] }, options),
+  );
+  const { name } = options;
+  return [
+    object('ValidatingAdmissionPolicy', name, policy),
+    object('ValidatingAdmissionPolicyBinding', name, { policyName: name, ...actions }),
+  ];
+}
+
+/** Namespaces that only the webhook injects, by their labels or names. */
+interface Broken extends BrokenStandards {
+  readonly namespaces: readonly string[];
+}
+
+function matchConstraints(broken: Broken, options: CompileOptions): JsonObject {
+  const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
+  return {
+    resourceRules: [{ ...creations, scope: 'Namespaced' }],
+    namespaceSelector: { matchExpressions: namespaceExpressions(broken, options) },
+  };
+}
+
+function namespaceExpressions(
+  { levels, versions, namespaces }: Broken,
+  { operatorNamespace }: CompileOptions,
+): JsonObject[] {
+  const never = [
+    ...SYSTEM_NAMESPACES,
+    ...(operatorNamespace === '' ? [] : [operatorNamespace]),
+    ...namespaces,
+  ];
+  return [
+    { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: never },
+    ...notIn(ENFORCE_LABEL, levels),
+    ...notIn(
+      ENFORCE_VERSION_LABEL,
+      versions.map((minor) => `v1.${minor}`),
+    ),
+  ];
+}
+
+function notIn(key: string, values: readonly string[]): readonly JsonObject[] {
+  return values.length > 0 ? [{ key, operator: 'NotIn', values }] : [];
+}
+
+/** Such as `v1.0 to v1.31`. */
+function rangesOf(minors: readonly number[]): string {
+  const starts = minors.filter((minor) => !minors.includes(minor - 1));
+  const ends = minors.filter((minor) => !minors.includes(minor + 1));
+  return starts
+    .map((start, i) => (start === ends[i] ? `v1.${start}` : `v1.${start} to v1.${ends[i]}`))
+    .join(', ');
+}
+
+/** Bindings for opted-in namespaces and, if all pods are injected, for namespaces without the label. */
+function bindingsFor(
+  audience: Audience,
+  policyName: string,
+  options: CompileOptions,
+): readonly PolicyObject[] {
+  if (audience === 'pod') return [binding(policyName, policyName)];
+  const key = options.keys.optIn;
+  const optedIn = binding(policyName, policyName, { key, operator: 'In', values: ['true'] });
+  if (options.requireAnnotation) return [optedIn];
+  return [optedIn, binding(`all.${options.name}`, policyName, { key, operator: 'DoesNotExist' })];
+}
+
+function binding(name: string, policyName: string, namespaces?: JsonObject): PolicyObject {
+  const matchResources = namespaces && { namespaceSelector: { matchExpressions: [namespaces] } };
+  return object('MutatingAdmissionPolicyBinding', name, {
+    policyName,
+    ...(matchResources && { matchResources }),
+  });
+}
+
+function object(kind: PolicyObject['kind'], name: string, spec: JsonObject): PolicyObject {
+  return { apiVersion: API_VERSION, kind, metadata: { name, labels: OWN_LABELS }, spec };
+}

@@ -1,0 +1,164 @@
+import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
+import type { Keys } from '../../injection/keys.ts';
+import { celAnyOf, celGroup, celHas, celString } from '../../injection/podspec/cel.ts';
+import { uidBound } from '../../injection/template/canary.ts';
+import type { InjectionOptions } from '../../injection/template/options.ts';
+import type { CanaryScope } from '../../injection/template/strategy.ts';
+import type { Template } from '../../injection/template/template.ts';
+import { MAX_LENGTH } from '../../util/annotation-json.ts';
+import type { JsonObject } from '../../util/json.ts';
+import { pointer } from '../../util/path.ts';
+import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
+import { celObject, UnsupportedInCel } from './literal.ts';
+import { celAdd, celMake, celSetFields } from './operations.ts';
+import { defaultContainerCondition, NATIVE_VARIABLE, nativeOf, sidecarOperations } from './sidecars.ts';
+import { statusExpression } from './status.ts';
+
+/** How a template is added to a pod: expressions of a MutatingAdmissionPolicy. */
+export interface Mutation {
+  readonly variables: readonly Variable[];
+  /** The list of the operations of a JSON Patch. */
+  readonly expression: string;
+}
+
+/**
+ * The same as `inject` for a pod that has no item that conflicts with the template.
+ * @throws UnsupportedInCel
+ */
+export function compileMutation(
+  template: Template,
+  options: InjectionOptions,
+  keys: Keys,
+  canary?: CanaryScope,
+): Mutation {
+  if (template.namesWorkload) throw new UnsupportedInCel('it contains the name of the workload');
+  const additions = additionVariables(template, options);
+  const native = nativeOf(template, options) === 'variable';
+  const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];
+  const lists = [
+    ...toContainers('env', 'EnvVar', template.env),
+    ...toContainers('volumeMounts', 'VolumeMount', template.volumeMounts),
+    celGroup('[', fixedOperations(template, options), ']'),
+    ...conditionalOperations(template, options, additions),
+    celGroup('[', [celAdd(annotationPath(keys.status), 'variables.status')], ']'),
+  ];
+  const left = celAnyOf([
+    namespaceSelects(keys),
+    annotationsMayExceed(template, keys),
+    ...(canary ? canaryConditions(canary) : []),
+  ]);
+  return {
+    variables: [...variables, { name: 'status', expression: statusExpression(template, options, additions) }],
+    expression: `${left} ? [] :\n${lists.join(' +\n')}`,
+  };
+}
+
+/** Whether the namespace selects templates. Only the mutation sees the namespace; conditions do not. */
+function namespaceSelects({ templates: key }: Keys): string {
+  const annotations = 'namespaceObject.metadata.annotations';
+  return `has(${annotations}) && ${celString(key)} in ${annotations}`;
+}
+
+/** Whether a pod belongs to the canary: the same as `isCanary`. */
+function canaryConditions({ namespaces, percent }: CanaryScope): readonly string[] {
+  const conditions: string[] = [];
+  if (percent > 0) {
+    const isInside = `has(o.controller) && o.controller && o.uid < ${celString(uidBound(percent))}`;
+    conditions.push(
+      `${celHas('metadata.ownerReferences')} && object.metadata.ownerReferences.exists(o, ${isInside})`,
+    );
+  }
+  if (namespaces !== undefined) {
+    const labels = 'namespaceObject.metadata.labels';
+    const each = Object.entries(namespaces).map(
+      ([key, value]) =>
+        `${celString(key)} in ${labels} && ${labels}[${celString(key)}] == ${celString(value)}`,
+    );
+    conditions.push([`has(${labels})`, ...each].join(' && '));
+  }
+  return conditions;
+}
+
+/** Whether the annotations might become too large for the API server. The webhook knows exactly. */
+function annotationsMayExceed({ annotations }: Template, { status }: Keys): string {
+  const added = Object.entries({ ...annotations, [status]: '', [DEFAULT_CONTAINER_KEY]: 'x'.repeat(63) });
+  const most = MAX_LENGTH - new TextEncoder().encode(added.flat().join('')).length;
+  const bytes = (text: string) => `size(bytes(${text}))`;
+  const all = 'object.metadata.annotations';
+  const existing = `${all}.map(key, ${bytes('key')} + ${bytes(`${all}[key]`)}).sum()`;
+  return `${bytes('variables.status')} + (${celHas('metadata.annotations')} ? ${existing} : 0) > ${most}`;
+}
+
+/** Adds to each of the pod's own containers. Runs before sidecars move their indices. */
+function toContainers(
+  list: 'env' | 'volumeMounts',
+  type: string,
+  items: readonly JsonObject[],
+): readonly string[] {
+  if (items.length === 0) return [];
+  const indices = 'lists.range(size(object.spec.containers))';
+  const path = (end: string) => `"/spec/containers/" + string(i) + ${celString(`/${list}${end}`)}`;
+  const adds = items.map((item) => celAdd(path('/-'), celObject(item, type, `spec.containers.${list}`)));
+  return [
+    `${indices}.filter(i, !has(object.spec.containers[i].${list})).map(i, ${celAdd(path(''), '[]')})`,
+    `${indices}.map(i, ${celGroup('[', adds, ']')}).flatten()`,
+  ];
+}
+
+function fixedOperations(template: Template, options: InjectionOptions): readonly string[] {
+  const { volumes, hostAliases, imagePullSecrets, securityContext, dnsConfig } = template;
+  return [
+    ...sidecarOperations(template, options),
+    ...toList('volumes', 'Volume', volumes),
+    ...toList('hostAliases', 'HostAlias', hostAliases),
+    ...(imagePullSecrets.length > 0 ? [celMake(['spec', 'imagePullSecrets'], '[]')] : []),
+    ...toObject('securityContext', 'PodSecurityContext', securityContext),
+    ...toObject('dnsConfig', 'PodDNSConfig', dnsConfig),
+    ...(Object.keys(template.labels).length > 0 ? [celMake(['metadata', 'labels'], '{}')] : []),
+    celMake(['metadata', 'annotations'], '{}'),
+  ];
+}
+
+function toList(list: string, type: string, items: readonly JsonObject[]): readonly string[] {
+  if (items.length === 0) return [];
+  const adds = items.map((item) =>
+    celAdd(celString(`/spec/${list}/-`), celObject(item, type, `spec.${list}`)),
+  );
+  return [celMake(['spec', list], '[]'), ...adds];
+}
+
+function toObject(
+  key: 'securityContext' | 'dnsConfig',
+  type: 'PodSecurityContext' | 'PodDNSConfig',
+  fields: JsonObject,
+): readonly string[] {
+  if (Object.keys(fields).length === 0) return [];
+  return [celMake(['spec', key], '{}'), ...celSetFields(key, type, fields)];
+}
+
+/** One operation for each listed name that the pod does not have yet. */
+function conditionalOperations(
+  template: Template,
+  options: InjectionOptions,
+  additions: readonly Variable[],
+): readonly string[] {
+  const first = defaultContainerCondition(template, options) !== undefined;
+  const further = first && !Object.hasOwn(template.annotations, DEFAULT_CONTAINER_KEY);
+  const texts = {
+    labels: celTexts(template.labels),
+    annotations: celTexts(template.annotations, further ? [DEFAULT_CONTAINER_MEMBER] : []),
+  };
+  return additions.flatMap(({ name }) => {
+    if (name === 'imagePullSecrets') {
+      const add = celAdd('"/spec/imagePullSecrets/-"', 'Object.spec.imagePullSecrets{name: name}');
+      return [`variables.imagePullSecrets.map(name, ${add})`];
+    }
+    if (name !== 'labels' && name !== 'annotations') return [];
+    const add = celAdd(`"/metadata/${name}/" + jsonpatch.escapeKey(name)`, `${texts[name]}[name]`);
+    return [`variables.${name}.map(name, ${add})`];
+  });
+}
+
+function annotationPath(key: string): string {
+  return celString(pointer(['metadata', 'annotations', key]));
+}

@@ -1,0 +1,63 @@
+import { inject } from '../../injection/inject.ts';
+import { keysFor } from '../../injection/keys.ts';
+import { podCreation } from '../../injection/podspec/admission-target.ts';
+import {
+  ENFORCE_LABEL,
+  ENFORCE_VERSION_LABEL,
+  STANDARD_CHANGES,
+} from '../../injection/podspec/pod-security/pod-security.ts';
+import type { Template } from '../../injection/template/template.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+
+const LEVELS = ['baseline', 'restricted'] as const;
+
+/** What pods may break by a template. In namespaces that enforce one of them, only the webhook injects. */
+export interface BrokenStandards {
+  /** Levels of pod security, in the version of the API server. */
+  readonly levels: readonly string[];
+  /** Older minor versions in which the template breaks one of the other levels. */
+  readonly versions: readonly number[];
+}
+
+/**
+ * The standards of pod security that a pod may break by this template. The template's settings for the whole pod do not
+ * count, because a pod may override them. A sidecar that meets a level without them meets it in every pod.
+ */
+export function brokenStandards(template: Template, set: TemplateSet, serverMinor?: number): BrokenStandards {
+  // A misfit is no matter of levels: it has a condition of its own.
+  const whole = { ...template, misfits: [] };
+  const alone = { ...whole, securityContext: {} };
+  const isBroken = (labels: Readonly<Record<string, string>>) =>
+    [whole, alone].some((each) => breaks(each, set, labels, serverMinor));
+  const levels = LEVELS.filter((level) => isBroken({ [ENFORCE_LABEL]: level }));
+  const others = LEVELS.filter((level) => !levels.includes(level));
+  const versions = STANDARD_CHANGES.flatMap((minor, i) => {
+    const next = STANDARD_CHANGES[i + 1];
+    // The last ones are the standards of the API server itself.
+    if (next === undefined || next > (serverMinor ?? Number.POSITIVE_INFINITY)) return [];
+    const labels = { [ENFORCE_VERSION_LABEL]: `v1.${minor}` };
+    if (!others.some((level) => isBroken({ ...labels, [ENFORCE_LABEL]: level }))) return [];
+    return Array.from({ length: next - minor }, (_, n) => minor + n);
+  });
+  return { levels, versions };
+}
+
+function breaks(
+  template: Template,
+  set: TemplateSet,
+  namespaceLabels: Readonly<Record<string, string>>,
+  serverMinor: number | undefined,
+): boolean {
+  const keys = keysFor();
+  return ['Always', 'Never'].some((restartPolicy) => {
+    const injection = inject({
+      request: podCreation('default'),
+      pod: { metadata: {}, spec: { restartPolicy, containers: [{ name: 'envoy-initializer-policy' }] } },
+      namespaceLabels,
+      serverMinor,
+      options: { keys, requireAnnotation: false, operatorNamespace: '' },
+      state: { set: { ...set, templates: new Map([['config', template]]) } },
+    });
+    return injection.outcome !== 'injected';
+  });
+}

@@ -1,0 +1,144 @@
+import { keysFor } from '../../injection/keys.ts';
+import type { CanaryScope } from '../../injection/template/strategy.ts';
+import type { TemplateState } from '../../injection/template/template-set.ts';
+import { isNotFound, retryAfterMs } from '../../kube/api/api-error.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Logger } from '../../kube/util/log.ts';
+import { sleep } from '../../kube/util/sleep.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
+import { askAgainMs } from './ask-again.ts';
+import type { CompileOptions } from './compile.ts';
+import { knowsPolicies, PolicyController } from './controller.ts';
+import { policyMetrics } from './metrics.ts';
+import { POLICIES, POLICY_BINDINGS } from './resources.ts';
+
+/** The flags of `serve` that policies look at. */
+export interface PolicyOptions {
+  readonly namespace: string;
+  readonly annotation: string;
+  readonly requireAnnotation: boolean;
+  readonly initializerName: string;
+  readonly policy: 'auto' | 'off';
+}
+
+export interface PolicySetupOptions extends PolicyOptions {
+  /** The templates of new pods, which a rollout may hold back. */
+  readonly revisions: {
+    forPolicies(): { readonly state: TemplateState; readonly canary: CanaryScope | undefined };
+    onChanged(listener: () => void): void;
+  };
+  /** The minor version of the API server. */
+  readonly serverMinor: {
+    current(): number | undefined;
+    onChanged(listener: () => void): void;
+  };
+  /** What policies cannot see of namespaces. */
+  readonly namespaces: {
+    unseen(): Pick<CompileOptions, 'envoyFiles' | 'limitRanges'>;
+    onUnseen(listener: () => void): void;
+  };
+}
+
+const RETRY_MS = 5_000;
+const KEY = 'policies';
+const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
+
+/** The template as policies that the API server runs, once it serves them; kept by the leader. */
+export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
+  const { revisions, serverMinor, namespaces, annotation, requireAnnotation } = options;
+  const { namespace: operatorNamespace } = options;
+  const { leaderClient, log } = manager;
+  const metrics = policyMetrics(manager.registry);
+  const work = manager.controller('policy');
+  /** The queue holds the key once, so wakes during a reconcile cause one more reconcile. */
+  const wake = () => work.queue.add(KEY);
+  const live = informersOf(manager);
+  const informers = Object.values(live);
+  for (const each of informers) each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
+  revisions.onChanged(wake);
+  serverMinor.onChanged(wake);
+  namespaces.onUnseen(wake);
+  const controller = new PolicyController({
+    client: leaderClient,
+    live,
+    templates: () => revisions.forPolicies(),
+    serverMinor: serverMinor.current,
+    unseen: namespaces.unseen,
+    compile: {
+      keys: keysFor(annotation),
+      requireAnnotation,
+      operatorNamespace,
+      name: options.initializerName,
+      // The webhook runs too, and rejects pods if it must.
+      alone: false,
+    },
+    enabled: options.policy === 'auto',
+    log,
+    metrics,
+  });
+  metrics.kept(0);
+  work.reconcile((_, signal) => controller.reconcile(signal), {
+    keys: () => [KEY],
+    // Waits until the API server serves policies.
+    after: (signal) => waitForSync(informers, signal),
+    ended: () => metrics.kept(0),
+  });
+}
+
+function informersOf(manager: Manager) {
+  const { client, clock, log } = manager;
+  let known: Promise<boolean> | undefined;
+  const selection = {
+    labelSelector: 'app=envoy-initializer',
+    startWhen(signal: AbortSignal) {
+      known ??= supported(client, clock, log, signal);
+      return known;
+    },
+  };
+  return {
+    policies: manager.informer(POLICIES, selection),
+    bindings: manager.informer(POLICY_BINDINGS, selection),
+  };
+}
+
+/** Resolves with true once the API server knows policies, which an upgrade may bring; with false when the signal aborts. */
+async function supported(
+  client: KubeClient,
+  clock: Clock,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let known: boolean | undefined;
+  while (!signal.aborted) {
+    let delayMs = askAgainMs();
+    try {
+      if (await servesPolicies(client, signal)) {
+        if (known === false) log.info('the API server supports MutatingAdmissionPolicy now');
+        return true;
+      }
+      if (known === undefined) {
+        log.info(
+          'the API server does not support MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook injects all pods',
+        );
+      }
+      known = false;
+    } catch (err) {
+      if (signal.aborted) break;
+      log.warn({ err }, 'cannot list the admission policies, retrying');
+      delayMs = Math.max(RETRY_MS, retryAfterMs(err));
+    }
+    await sleep(clock, delayMs, signal).catch(() => undefined);
+  }
+  return false;
+}
+
+async function servesPolicies(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  try {
+    return knowsPolicies(await client.request('GET', DISCOVERY, { signal }));
+  } catch (err) {
+    if (isNotFound(err)) return false;
+    throw err;
+  }
+}

@@ -1,0 +1,250 @@
+import type { Operation } from 'fast-json-patch';
+import type { DecideOptions } from '../../injection/decision-input.ts';
+import type { Status } from '../../injection/status.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import { ApiError, isNotFound, isOvertaken, isRefused } from '../../kube/api/api-error.ts';
+import { NODES, PODS } from '../../kube/api/core-resources.ts';
+import { type KubeObject, splitKey } from '../../kube/api/object.ts';
+import type { KubeClient, WriteOptions } from '../../kube/client/client.ts';
+import { evict } from '../../kube/client/evict.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import type { Action, RolloutPod } from './core/pod.ts';
+import { DRAIN_LIMIT_MS } from './core/step.ts';
+import { isServed } from './endpoints.ts';
+import type { PodMemory } from './memory.ts';
+import { type Observed, observe } from './observe.ts';
+import { type InPlaceChange, NO_RESIZE, type PodChange, podChange } from './pod-change.ts';
+import { changePatch, drainPatch, resizePatch, undrainPatch } from './pod-patch.ts';
+
+/**
+ * What became of an action. `left`: the pod or the API server does not allow it, as the memory says. `denied`: that is
+ * so for the end of a drain, which was not tried again yet.
+ */
+export type Outcome = 'done' | 'left' | 'later' | 'gone' | 'denied';
+
+export interface ActuatorOptions {
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'jsonPatch' | 'request'>;
+  readonly decide: DecideOptions;
+  readonly memory: PodMemory;
+  /** sha256 in hex of the ConfigMap with Envoy's configuration in a namespace. */
+  readonly configOf: (namespace: string | undefined) => string | undefined;
+  /** The templates of a status, if they are kept. */
+  readonly setOf: (status: Status) => TemplateSet | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A budget of disruptions, or what denies the end of a drain, is asked again after this time. */
+const BUDGET_MS = 10_000;
+/** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
+const SOON_MS = 1_000;
+const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
+
+type WholePod = KubeObject & JsonObject;
+
+/** Does to pods what a step of the rollout has decided. Each write is refused for a pod that has changed meanwhile. */
+export class Actuator {
+  readonly #options: ActuatorOptions;
+
+  constructor(options: ActuatorOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects if the API server does not answer. */
+  async act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
+    const { memory, now } = this.#options;
+    if (what !== 'undrain' && now() < (pod.blocked?.until ?? 0)) return 'later';
+    if (what === 'undrain' && memory.isDenied(pod.uid, now())) return 'denied';
+    try {
+      if (what === 'evict') return await this.#evict(pod, signal);
+      const whole = await this.#read(pod, signal);
+      const before = whole && observe(whole, this.#options.decide.keys);
+      if (!before) return 'gone';
+      if (what === 'undrain') return await this.#undrain(whole, before, signal);
+      const change = await this.#changeOf(whole, pod, to.set, signal);
+      if (change.how === 'none') return 'later';
+      if (change.how !== 'in-place') return this.#judge(pod, to.set, change);
+      if (what === 'change') return await this.#change(whole, before, change, signal, this.#isOverdue(pod));
+      return await this.#drain(whole, before, change, { pod, set: to.set }, signal);
+    } catch (err) {
+      if (isNotFound(err) && !isUnserved(err)) return 'gone';
+      // Another writer was faster: the next step sees its write.
+      if (isOvertaken(err)) return 'later';
+      const judgement = judgementOf(err);
+      // Such as a webhook for this pod that is down, or two disruption budgets: the other pods go on.
+      if (what !== 'undrain' && err instanceof ApiError && err.status === 500)
+        return this.#block(pod, err.message, BUDGET_MS);
+      if (!judgement) throw err;
+      if (what === 'undrain') memory.denied(pod.uid, now() + BUDGET_MS);
+      return this.#judge(pod, to.set, judgement);
+    }
+  }
+
+  /** Asks the API server whether it allows all of the change before the pod leaves its Services. */
+  async #drain(
+    whole: WholePod,
+    before: Observed,
+    change: InPlaceChange,
+    { pod, set }: { readonly pod: RolloutPod; readonly set: TemplateSet },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const dryRun = { dryRun: true, signal };
+    const resize = resizePatch(whole, change);
+    if (resize.length > 0) await this.#patch(whole, resize, { ...dryRun, subresource: 'resize' });
+    const written = await this.#patch(whole, this.#changePatch(whole, before, change), dryRun);
+    const mutated = imagesOf(written, change).find(({ is, to }) => is !== to);
+    if (mutated) {
+      const why = `an admission policy changes the image ${mutated.to} to ${mutated.is}`;
+      return this.#judge(pod, set, { how: 'refused', why });
+    }
+    if (!change.restarts) return await this.#change(whole, before, change, signal);
+    if ((await evict(this.#options.client, whole, { signal, dryRun: true })) === 'refused') {
+      return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
+    }
+    await this.#write(whole, drainPatch(whole), { signal });
+    this.#options.memory.drained(pod.uid);
+    return 'done';
+  }
+
+  async #change(
+    whole: WholePod,
+    before: Observed,
+    change: InPlaceChange,
+    signal: AbortSignal,
+    isOverdue = false,
+  ): Promise<Outcome> {
+    const { namespace } = whole.metadata;
+    if (before.isDraining && before.ready === false && before.trouble === undefined && !isOverdue) {
+      if (await isServed(this.#options.client, namespace, before.uid, signal)) {
+        return this.#block(before, 'a Service still sends requests to it', SOON_MS);
+      }
+    }
+    const resize = resizePatch(whole, change);
+    // First, so that a pod whose status says that it is done is done.
+    if (resize.length > 0) await this.#write(whole, resize, { subresource: 'resize', signal });
+    await this.#write(whole, this.#changePatch(whole, before, change), { signal });
+    this.#options.memory.changed(before.uid, this.#options.now());
+    return 'done';
+  }
+
+  /** Whether the pod has been drained for too long to wait for its Services. */
+  #isOverdue({ drainingSince }: RolloutPod): boolean {
+    return drainingSince !== undefined && this.#options.now() >= drainingSince + DRAIN_LIMIT_MS;
+  }
+
+  async #undrain(whole: WholePod, before: Observed, signal: AbortSignal): Promise<Outcome> {
+    if (!before.isDraining) return 'later';
+    // Until its new container runs, the old one must get no requests again.
+    if (!before.isRestarted) return 'later';
+    await this.#write(whole, undrainPatch(whole), { signal });
+    return 'done';
+  }
+
+  async #evict(pod: RolloutPod, signal: AbortSignal): Promise<Outcome> {
+    const { namespace = '', name } = splitKey(pod.key);
+    const object = { metadata: { namespace, name, uid: pod.uid } };
+    const outcome = await evict(this.#options.client, object, { signal });
+    if (outcome === 'refused') {
+      return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
+    }
+    if (outcome === 'gone') return 'gone';
+    this.#options.memory.evicted(pod, this.#options.now());
+    return 'done';
+  }
+
+  async #read({ key, uid }: RolloutPod, signal: AbortSignal): Promise<WholePod | undefined> {
+    const whole = await this.#options.client.get(PODS, splitKey(key), { signal });
+    return whole.metadata.uid === uid ? (whole as WholePod) : undefined;
+  }
+
+  async #changeOf(
+    whole: WholePod,
+    { namespace, isConfigStale, status }: RolloutPod,
+    set: TemplateSet,
+    signal: AbortSignal,
+  ): Promise<PodChange> {
+    const { decide, setOf } = this.#options;
+    const from = status && setOf(status);
+    const options = { from, restart: isConfigStale };
+    const change = podChange(whole, namespace, set, decide, options);
+    const isNative =
+      change.how === 'in-place' &&
+      change.restarts &&
+      change.images.some(({ list }) => list === 'initContainers');
+    if (!isNative) return change;
+    const kubelet = await this.#kubeletOf(whole, signal);
+    return podChange(whole, namespace, set, decide, { ...options, kubelet });
+  }
+
+  /** The version of the kubelet of a pod's node. */
+  async #kubeletOf(whole: WholePod, signal: AbortSignal): Promise<string | undefined> {
+    const name = nodeOf(whole);
+    if (name === '') return undefined;
+    const options = { fieldSelector: `metadata.name=${name}`, signal };
+    const { items } = await this.#options.client.list(NODES, options, NODES.decode);
+    return items[0]?.status?.nodeInfo?.kubeletVersion;
+  }
+
+  #changePatch(whole: WholePod, before: Observed, change: InPlaceChange): readonly Operation[] {
+    const { decide, configOf, now } = this.#options;
+    const config = configOf(whole.metadata.namespace);
+    return changePatch(whole, change, decide.keys, { at: new Date(now()), config, before });
+  }
+
+  #patch(
+    { metadata: { namespace, name } }: KubeObject,
+    operations: readonly Operation[],
+    options: WriteOptions,
+  ): Promise<KubeObject> {
+    return this.#options.client.jsonPatch(PODS, { namespace, name }, operations, { ...MANAGER, ...options });
+  }
+
+  /** Writes, and remembers the answer. */
+  async #write(whole: WholePod, operations: readonly Operation[], options: WriteOptions): Promise<void> {
+    const { memory, decide } = this.#options;
+    const written = await this.#patch(whole, operations, options);
+    memory.wrote(written, observe(written as WholePod, decide.keys));
+  }
+
+  #judge(
+    { uid }: RolloutPod,
+    { hash }: TemplateSet,
+    { how, why }: { readonly how: 'replace' | 'refused'; readonly why: string },
+  ): Outcome {
+    this.#options.memory.judged(uid, hash, { how, why }, this.#options.now());
+    return 'left';
+  }
+
+  #block({ uid }: Pick<RolloutPod, 'uid'>, why: string, ms: number): Outcome {
+    this.#options.memory.block(uid, why, this.#options.now(), ms);
+    return 'later';
+  }
+}
+
+type Judgement = Exclude<PodChange, InPlaceChange | { readonly how: 'none' }>;
+
+/** The API server does not serve the subresource. For a pod that is gone, it names the kind. */
+function isUnserved(err: unknown): boolean {
+  return isNotFound(err) && err instanceof ApiError && err.kind === '';
+}
+
+/** What an answer of the API server means for the pod; undefined if it means nothing. */
+function judgementOf(err: unknown): Judgement | undefined {
+  if (isUnserved(err)) return { how: 'replace', why: NO_RESIZE };
+  if (!isRefused(err)) return undefined;
+  // Validation names fields: they cannot change in a running pod. Policies and webhooks deny other pods, too.
+  const isValidation = err.status === 422 && err.fields.length > 0 && err.message.includes(' is invalid: ');
+  return { how: isValidation ? 'replace' : 'refused', why: err.message };
+}
+
+function nodeOf(pod: WholePod): string {
+  return ownString(own(pod, 'spec'), 'nodeName') ?? '';
+}
+
+/** The images that the API server would store, beside those that the change asked for. */
+function imagesOf(written: KubeObject, { images }: InPlaceChange) {
+  return images.map(({ list, index, to }) => {
+    const container = ownObjects(own(written as WholePod, 'spec'), list)[index];
+    return { to, is: ownString(container, 'image') ?? '' };
+  });
+}

@@ -1,0 +1,152 @@
+import { type ConfigurationAge, isOlder } from '../../injection/envoy/configuration-age.ts';
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
+import type { Logger } from '../../kube/util/log.ts';
+import type { Actuator, Outcome } from './actuator.ts';
+import type { Action, RolloutPod } from './core/pod.ts';
+import type { Decision, Revisions } from './core/revision.ts';
+import { type Step, step } from './core/step.ts';
+import type { RolloutEvents } from './events.ts';
+import { formatFindings } from './findings.ts';
+import type { PodMemory } from './memory.ts';
+import type { RolloutMetrics } from './metrics.ts';
+import type { ObservedPod } from './observe.ts';
+
+/** The templates that a rollout goes from and to. */
+export interface RevisionStore {
+  /** Undefined while there is no strategy, or while they are not read. */
+  current(): Revisions | undefined;
+  decide(decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Writes what was found out about pods, for the command line. */
+  publish(findings: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface RolloutControllerOptions {
+  readonly revisions: RevisionStore;
+  readonly pods: { list(): readonly ObservedPod[] };
+  readonly memory: PodMemory;
+  /** Envoy's configuration in a namespace. */
+  readonly configIn: (namespace: string) => ConfigurationAge | undefined;
+  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
+  readonly actuator: Pick<Actuator, 'act'>;
+  readonly events: RolloutEvents;
+  readonly metrics: RolloutMetrics;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Events come in bursts: a step looks at all pods. */
+export const STEP_MS = 200;
+/** If nothing announces that an action can be repeated. */
+const AGAIN_MS = 1_000;
+const WAITS: ReadonlySet<Outcome> = new Set(['later', 'denied']);
+/** How often to publish what was found out. */
+const PUBLISH_MS = 5_000;
+/** Actions at the same time. */
+const PARALLEL = 16;
+/** After this time the next step says what is urgent: drained pods go back before others are drained. */
+const BATCH_MS = 1_000;
+
+/**
+ * Returns the reconcile of the whole rollout: looks at all pods, decides, and acts. Its one key stands for all pods,
+ * because budgets and the breaker do. Needs exactly one worker.
+ */
+export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
+  const { revisions, memory, actuator, events, metrics, log, now } = options;
+
+  async function act(action: Action, signal: AbortSignal): Promise<Outcome> {
+    const how = action.do === 'evict' ? 'replace' : 'in-place';
+    try {
+      const outcome = await actuator.act(action, signal);
+      log.debug({ pod: action.pod.key, action: action.do, outcome }, 'rollout');
+      if (outcome === 'left') {
+        metrics.changed(how, 'left');
+        const { key, uid } = action.pod;
+        log.warn({ pod: key, action: action.do, why: memory.why(uid) }, 'a rollout leaves the pod as it is');
+      } else if (outcome === 'done' && action.do !== 'drain' && action.do !== 'undrain')
+        metrics.changed(how, 'done');
+      return outcome;
+    } catch (err) {
+      if (!signal.aborted) metrics.changed(how, 'failed');
+      throw err;
+    }
+  }
+
+  let [published, publishedAt] = ['', Number.NEGATIVE_INFINITY];
+  /** Returns when to call it again if there is more to publish. It tells users: what fails here stops no rollout. */
+  async function publish({ pods }: Step, hash: string, signal: AbortSignal): Promise<number | undefined> {
+    const text = formatFindings(
+      pods.map(({ pod }) => pod),
+      now(),
+    );
+    if (`${hash}${text}` === published) return undefined;
+    const waitMs = publishedAt + PUBLISH_MS - now();
+    if (waitMs > 0) return waitMs;
+    publishedAt = now();
+    try {
+      await revisions.publish(text, signal);
+      published = `${hash}${text}`;
+      return undefined;
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, 'cannot publish what keeps pods from their change');
+      return PUBLISH_MS;
+    }
+  }
+
+  return async (_, signal) => {
+    const current = revisions.current();
+    const strategy = current?.target.set.rollout;
+    if (!current || !strategy || strategy.mode === 'new-pods') {
+      metrics.stepped(undefined);
+      return {};
+    }
+    const next = step(podsOf(options, current), current, strategy, now());
+    metrics.stepped(next);
+    if (next.decision) await revisions.decide(next.decision, signal);
+    events.seen(next, current, now());
+    const publishMs = await publish(next, current.target.set.hash, signal);
+    const outcomes: Outcome[] = [];
+    const left = [...next.actions];
+    const end = now() + BATCH_MS;
+    const workers = Array.from({ length: Math.min(PARALLEL, left.length) }, async () => {
+      for (let action = left.shift(); action; action = now() < end ? left.shift() : undefined) {
+        const outcome = await act(action, signal);
+        // The restart of a sidecar, for which the end of a drain may wait, is an event.
+        if (action.do !== 'undrain' || outcome !== 'later') outcomes.push(outcome);
+      }
+    });
+    const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    const waits = [
+      next.wakeInMs,
+      publishMs,
+      next.decision || left.length > 0 || outcomes.some((outcome) => !WAITS.has(outcome))
+        ? STEP_MS
+        : undefined,
+      outcomes.some((outcome) => WAITS.has(outcome)) ? AGAIN_MS : undefined,
+    ].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...waits)) };
+  };
+}
+
+function podsOf(
+  { pods, memory, configIn, namespaceSettings, now }: RolloutControllerOptions,
+  { target, promoted }: Revisions,
+): readonly RolloutPod[] {
+  const { hash } = (target.state === 'halted' ? promoted : target).set;
+  const seen = pods.list().flatMap((pod) => {
+    const observed = memory.newest(pod);
+    if (!observed) return [];
+    const { namespace = '' } = pod.metadata;
+    const config = configIn(namespace);
+    return {
+      ...observed,
+      namespace: namespaceSettings(namespace),
+      isConfigStale: config !== undefined && isOlder(observed.config, config),
+      ...memory.recall(observed, hash, now()),
+    };
+  });
+  memory.recalledAll(now());
+  return seen;
+}

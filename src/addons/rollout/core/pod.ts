@@ -1,0 +1,124 @@
+import type { NamespaceSettings } from '../../../injection/namespace-settings.ts';
+import type { Status } from '../../../injection/status.ts';
+import type { Revision } from './revision.ts';
+
+/** A pod as a rollout sees it: what can be read of its metadata and its status. Times are milliseconds since 1970. */
+export interface RolloutPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  /** The settings of its namespace. */
+  readonly namespace: NamespaceSettings;
+  /** Its annotation that selects templates. */
+  readonly selects: string | undefined;
+  /** Its controller, and the name of the workload that has created that one, such as the Deployment of a ReplicaSet. */
+  readonly owner:
+    | { readonly uid: string; readonly kind: string; readonly creator?: string | undefined }
+    | undefined;
+  /** Its node; empty until it is scheduled. */
+  readonly node: string;
+  readonly createdAt: number;
+  /** Whether it is being deleted. */
+  readonly isGoing: boolean;
+  /** Its condition Ready; `unknown` if its node does not answer. */
+  readonly ready: boolean | 'unknown';
+  /** Since when the condition Ready has that value. */
+  readonly readySince: number;
+  /** Whether all containers of the sidecar are ready. */
+  readonly isSidecarReady: boolean;
+  /** Since when all containers of the sidecar run; undefined if one does not. */
+  readonly sidecarStartedAt: number | undefined;
+  /** When a rollout changed it in place; undefined if none did. Its user can write any time into its annotation. */
+  readonly changedAt: number | undefined;
+  /** Whether it may have been created in the place of a pod that a rollout evicted. */
+  readonly isReplacement: boolean;
+  /** The parsed status annotation; undefined for a pod without a sidecar. */
+  readonly status: Status | undefined;
+  /** Whether its sidecar reads a configuration that has changed since it started. */
+  readonly isConfigStale: boolean;
+  /** Whether a label or annotation of the pod keeps rollouts away from it. */
+  readonly isOptedOut: boolean;
+  /** Whether its restart policy is not `Always`: no sidecar that ends is started again, and it may be a job of any kind. */
+  readonly endsByItself: boolean;
+  /** Whether its annotation `drain` is set. */
+  readonly isDraining: boolean;
+  /** Whether a rollout may have set it: users can, too. */
+  readonly isDrainOurs: boolean;
+  /** Since when the annotation is known to be set. */
+  readonly drainingSince: number | undefined;
+  /** When it is known to have been removed. */
+  readonly undrainedAt: number | undefined;
+  /** Whether the sidecar runs again after its last change, if that restarted it. */
+  readonly isRestarted: boolean;
+  /** Since when it has been out of its Services, or could not be drained; undefined before that. */
+  readonly drainedSince: number | undefined;
+  /** What the kubelet says where a container of the sidecar cannot run or has ended, such as `ErrImagePull: …`. */
+  readonly trouble: string | undefined;
+  /** What only a read of the whole pod, or the API server, could tell. */
+  readonly verdict: Verdict | undefined;
+  /** Why its disruption is not allowed, since when, and until when not to ask again. */
+  readonly blocked: { readonly until: number; readonly since: number; readonly why: string } | undefined;
+}
+
+/** What a rollout has made of a pod. */
+export type Made = Pick<RolloutPod, 'changedAt' | 'isReplacement' | 'isDrainOurs'>;
+/** What a rollout has found out about a pod. */
+export type FoundOut = Pick<
+  RolloutPod,
+  'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked'
+>;
+
+/** Why a pod cannot be changed in place, or at all. */
+export interface Verdict {
+  readonly how: 'replace' | 'refused';
+  readonly why: string;
+  /** When it is worth another try: what refused it may allow it then. Absent: never. */
+  readonly until?: number;
+}
+
+/** What to do with a pod next. */
+export interface Action {
+  /**
+   * `drain`: take it out of its Services. `change`: patch it in place. `evict`: have its controller replace it.
+   * `undrain`: put it back, unchanged.
+   */
+  readonly do: 'drain' | 'change' | 'evict' | 'undrain';
+  readonly pod: RolloutPod;
+  /** The templates that it gets. */
+  readonly to: Revision;
+}
+
+/** Why a pod that does not have the target yet is not changed now, or at all. */
+export const REASONS = {
+  'opted-out': 'the pod or its namespace opts out with `initializer.kubernetes.io/rollout: "false"`',
+  'no-controller': 'it must be replaced, and no controller would create another one',
+  job: 'it belongs to a Job, or its `restartPolicy` is not `Always`: it ends by itself',
+  'single-replica':
+    'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
+  'not-in-place': 'it must be replaced, which the mode `in-place` does not do',
+  'unknown-template': 'it selects a template that does not exist',
+  refused: 'the new template does not fit the pod, or the API server refuses the change',
+  paused: 'the rollout is paused',
+  halted: 'the breaker has stopped the rollout',
+  canary: 'it waits for the canary',
+  hold: 'the canary is good: it waits until `canary.hold` is over',
+  unproven: 'it waits until the changed pods are good',
+  rate: 'it waits for its turn in `perMinute`',
+  workload: '`maxUnavailable` allows no more pods of its workload now',
+  budget: 'a PodDisruptionBudget does not allow it now',
+  node: 'its node does not respond',
+  unready:
+    'it has the new template, but is not Ready and proves nothing: repair it, delete it, or opt it out',
+} as const;
+
+export type Reason = keyof typeof REASONS;
+
+/** The state of a pod in a rollout. */
+export interface PodState {
+  readonly pod: RolloutPod;
+  /** `left`: a user must act. `waiting`: its turn will come. */
+  readonly is: 'current' | 'under-way' | 'waiting' | 'left' | 'refused';
+  readonly why?: Reason | undefined;
+  /** Further words, if any. */
+  readonly message?: string | undefined;
+}

@@ -1,0 +1,97 @@
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { EventRecorder } from '../../kube/events/events.ts';
+import type { PodState } from './core/pod.ts';
+import type { Revisions } from './core/revision.ts';
+import type { Phase, Step } from './core/step.ts';
+
+/** Named in an Event; the others are counted. */
+const MOST_NAMED = 5;
+
+/** Most budgets have room again after this time. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Tells of a rollout on its ConfigMap: when it starts, is halted, and is done, and of the first pod that is refused, or
+ * that waits for its disruption.
+ */
+export class RolloutEvents {
+  readonly #events: EventRecorder;
+  readonly #regarding: () => KubeObject;
+  readonly #revisionOf: (hash: string) => KubeObject;
+  #phase: Phase | undefined;
+  /** The hashes of the last templates of which a refused pod, and one that waits, were reported. */
+  #refused: string | undefined;
+  #blocked: string | undefined;
+
+  /** `revisionOf`: the revision of the templates with a hash. */
+  constructor(events: EventRecorder, regarding: () => KubeObject, revisionOf: (hash: string) => KubeObject) {
+    this.#events = events;
+    this.#regarding = regarding;
+    this.#revisionOf = revisionOf;
+  }
+
+  /** Call it with each step. What an earlier leader has told is not told again. */
+  seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
+    const before = this.#phase;
+    this.#phase = phase;
+    // An Event of another template is no repetition: its note names other pods.
+    const related = this.#revisionOf(target.set.hash);
+    const tell = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+      this.#events.event(this.#regarding(), { type, reason, action: 'RollOut', note, related });
+    if (decision?.do === 'begin') {
+      const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
+      tell('Normal', 'RolloutStarted', `The new template reaches ${count(waiting)}, step by step`);
+    }
+    // A configuration of Envoy has no revision that could say that it was halted before.
+    const isHalted = decision?.do === 'halt' || (phase === 'halted' && target.state !== 'halted');
+    if (isHalted && before !== 'halted') {
+      const named = health.failing
+        .slice(0, MOST_NAMED)
+        .map(({ pod, why }) => (why === undefined ? pod.key : `${pod.key}: ${why}`));
+      const others = health.failing.length - named.length;
+      const note = [`The breaker has stopped the rollout. Failing: ${named.join('; ')}`];
+      if (others > 0) note.push(`and ${others} more`);
+      tell('Warning', 'RolloutHalted', note.join('; '));
+    }
+    const refused = pods.filter(({ is, message }) => is === 'refused' && message !== undefined);
+    const [first] = refused;
+    if (first && this.#refused !== target.set.hash) {
+      this.#refused = target.set.hash;
+      tell(
+        'Warning',
+        'RolloutRefused',
+        `${count(refused.length)} cannot get the template. ${first.pod.key}: ${first.message}`,
+      );
+    }
+    const isBlocked = ({ is, pod: { blocked } }: PodState) =>
+      is === 'waiting' && blocked !== undefined && now >= blocked.since + PATIENCE_MS;
+    const waiting = pods.filter(isBlocked);
+    const [firstWaiting] = waiting;
+    if (firstWaiting && this.#blocked !== target.set.hash) {
+      this.#blocked = target.set.hash;
+      const { key, blocked } = firstWaiting.pod;
+      tell(
+        'Warning',
+        'RolloutWaits',
+        `${count(waiting.length)} cannot be changed yet. ${key}: ${blocked?.why}`,
+      );
+    }
+    if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
+      const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
+      const rest = left === 0 ? '' : `; ${count(left)} left as ${left === 1 ? 'it is' : 'they are'}`;
+      const current = pods.filter(({ is }) => is === 'current').length;
+      tell('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
+    }
+  }
+
+  /** At the end of a term. */
+  forget(): void {
+    this.#phase = undefined;
+    this.#refused = undefined;
+    this.#blocked = undefined;
+  }
+}
+
+function count(pods: number): string {
+  return pods === 1 ? '1 pod' : `${pods} pods`;
+}

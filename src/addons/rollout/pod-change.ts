@@ -1,0 +1,286 @@
+import type { DecideOptions } from '../../injection/decision-input.ts';
+import { readsConfiguration } from '../../injection/envoy/configuration-age.ts';
+import { type Injection, inject } from '../../injection/inject.ts';
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { podCreation } from '../../injection/podspec/admission-target.ts';
+import { isSameImage, respelled } from '../../injection/podspec/image-spelling.ts';
+import { annotation, isNativeSidecar, nameOf, type Pod, specField } from '../../injection/podspec/pod.ts';
+import { parseQuantity } from '../../injection/podspec/quantity.ts';
+import { type AddedKind, parseStatus, type Status } from '../../injection/status.ts';
+import type { ContainerList } from '../../injection/template/container-override.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import { uninject } from '../../injection/uninject.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../../util/json.ts';
+
+/** What else the change of a pod depends on. */
+export interface ChangeOptions {
+  /** The templates that the pod has, if they are known: with them, what others changed in the pod is told apart. */
+  readonly from?: TemplateSet | undefined;
+  /** Whether the sidecar must restart to read its configuration again. */
+  readonly restart?: boolean;
+  /** The version of the kubelet, such as `v1.36.3`; undefined if it is unknown. */
+  readonly kubelet?: string | undefined;
+  /** Whether the API server serves `pods/resize`; default true. */
+  readonly canResize?: boolean;
+}
+
+/** A new value of a container of the sidecar. */
+export interface ContainerChange<T> {
+  readonly list: ContainerList;
+  readonly index: number;
+  readonly name: string;
+  readonly from: T;
+  readonly to: T;
+}
+
+/** How a running pod gets other templates in place. */
+export interface InPlaceChange {
+  readonly how: 'in-place';
+  readonly images: readonly ContainerChange<string>[];
+  /** The whole `resources` of the container. */
+  readonly resources: readonly ContainerChange<JsonObject>[];
+  /** Its status annotation afterwards, but for what is known only then. */
+  readonly status: Status;
+  /** Whether the sidecar restarts. */
+  readonly restarts: boolean;
+}
+
+/** How a pod gets other templates. `why` is a sentence without a full stop. */
+export type PodChange =
+  | { readonly how: 'none' }
+  | InPlaceChange
+  | { readonly how: 'replace'; readonly why: string }
+  | { readonly how: 'refused'; readonly why: string };
+
+/** Before Kubernetes 1.33, pods have no subresource `resize`. */
+export const NO_RESIZE = 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can';
+/** The first kubelet that restarts a native sidecar whose image changes (kubernetes/kubernetes#126525). */
+const NATIVE_SINCE = 32;
+const RESIZABLE = ['cpu', 'memory'] as const;
+const AMOUNTS = ['limits', 'requests'] as const;
+
+/**
+ * How a pod gets the templates of a set. In place, only images, cpu and memory of the sidecar change. Compares the pod with an injection of the same pod without its sidecar.
+ */
+export function podChange(
+  pod: Pod,
+  namespace: NamespaceSettings,
+  set: TemplateSet,
+  options: DecideOptions,
+  { from, restart = false, kubelet, canResize = true }: ChangeOptions = {},
+): PodChange {
+  const before = parseStatus(annotation(pod, options.keys.status));
+  if (!before) return { how: 'none' };
+  const original = uninject(pod, options.keys);
+  if (!original)
+    return refused('the pod would have no container without its sidecar: its status annotation is wrong');
+  const injected = injectAgain(original, pod, namespace, set, options);
+  if (injected.outcome !== 'injected') return refused(reasonOf(injected));
+  const { status: after } = injected;
+  if (!restart && sameTemplates(before, after, 'sha256')) return { how: 'none' };
+  const differs = sameTemplates(before, after, 'shape')
+    ? differenceOf(before, after, pod, injected.pod)
+    : 'the templates differ in more than images, cpu and memory';
+  if (differs !== undefined) return { how: 'replace', why: differs };
+  const old = from && injectAgain(original, pod, namespace, from, options);
+  const known =
+    old?.outcome === 'injected' && sameTemplates(before, old.status, 'sha256') ? old.pod : undefined;
+  return changeOf({ pod, wanted: injected.pod, known, after, restart, kubelet, canResize });
+}
+
+function refused(why: string): PodChange {
+  return { how: 'refused', why };
+}
+
+function injectAgain(
+  original: Pod,
+  pod: Pod,
+  namespace: NamespaceSettings,
+  set: TemplateSet,
+  options: DecideOptions,
+): Injection {
+  const request = podCreation(ownString(own(pod, 'metadata'), 'namespace') ?? '');
+  return inject({ request, pod: original, ...namespace, options, state: { set } });
+}
+
+function reasonOf(injection: Exclude<Injection, { readonly outcome: 'injected' }>): string {
+  const { reason, messages } = injection.skip;
+  return [`a new pod would get no sidecar: ${reason}`, ...messages].join(': ');
+}
+
+function sameTemplates(a: Status, b: Status, key: 'sha256' | 'shape'): boolean {
+  const [one, other] = [a.templates, b.templates].map((templates) =>
+    templates.map((template) => template[key] && `${template.name}@${template[key]}`),
+  );
+  return one !== undefined && !one.includes(undefined) && one.join() === other?.join();
+}
+
+/** Lists and maps whose items cannot change in a running pod. */
+const FIXED: readonly AddedKind[] = [
+  'containers',
+  'initContainers',
+  'volumes',
+  'imagePullSecrets',
+  'hostAliases',
+  'securityContext',
+  'dnsConfig',
+  'labels',
+  'annotations',
+  'env',
+  'volumeMounts',
+];
+
+/** Why an injection of today differs in more than may change; undefined if it does not. */
+function differenceOf(before: Status, after: Status, pod: Pod, wanted: Pod): string | undefined {
+  for (const kind of FIXED) {
+    const [one, other] = [before, after].map(({ added }) => [...(added[kind] ?? [])].sort().join(', '));
+    if (one !== other) return `${kind} differ: ${one || 'none'}, in place of ${other || 'none'}`;
+  }
+  for (const kind of ['labels', 'annotations'] as const) {
+    const [live, now] = [pod, wanted].map((each) => own(own(each, 'metadata'), kind));
+    const other = after.added[kind]?.find((name) => ownString(live, name) !== ownString(now, name));
+    if (other !== undefined) return `${kind} differ: ${other}`;
+  }
+  // The fence knows the operator's containers by the status.
+  const [overlaid] = Object.keys(after.overlaid);
+  if (overlaid !== undefined) return `the pod itself overrides container ${overlaid}`;
+  const [live, now] = [pod, wanted].map((each) => own(specField(each, 'resources'), 'requests'));
+  const grown = new Set([...Object.keys(before.requests), ...Object.keys(after.requests)]);
+  for (const name of grown) {
+    if (parseQuantity(own(live, name)) !== parseQuantity(own(now, name)))
+      return `the request of the pod itself for ${name} would change`;
+  }
+  return undefined;
+}
+
+interface Comparison extends Pick<Required<ChangeOptions>, 'restart' | 'kubelet' | 'canResize'> {
+  readonly pod: Pod;
+  /** The pod as it would be created now. */
+  readonly wanted: Pod;
+  /** The pod as it was created; undefined if its templates are not known. */
+  readonly known: Pod | undefined;
+  readonly after: Status;
+}
+
+function changeOf({ pod, wanted, known, after, restart, kubelet, canResize }: Comparison): PodChange {
+  const images: ContainerChange<string>[] = [];
+  const resources: ContainerChange<JsonObject>[] = [];
+  const [placeIn, placeInWanted, placeInKnown] = [places(pod), places(wanted), places(known ?? {})];
+  for (const name of [...(after.added.containers ?? []), ...(after.added.initContainers ?? [])]) {
+    const [live, goal] = [placeIn.get(name), placeInWanted.get(name)];
+    if (!live || !goal || live.list !== goal.list)
+      return replace(`container ${name} is not where a new pod has it`);
+    const once = placeInKnown.get(name)?.container;
+    const image = imageOf(live.container);
+    if (once && !isSameImage(imageOf(once), image))
+      return replace(`container ${name} has the image ${image}, which is not that of its template`);
+    const place = { list: live.list, index: live.index, name };
+    const to = imageOf(goal.container);
+    const runs = live.list === 'containers' || isNativeSidecar(live.container);
+    if (!isSameImage(image, to)) images.push({ ...place, from: image, to });
+    else if (restart && runs && readsConfiguration(live.container, pod)) {
+      const other = respelled(image);
+      if (other === undefined)
+        return replace(`image ${image} has no other spelling, by which to restart the container`);
+      images.push({ ...place, from: image, to: other });
+    }
+    const resized = resizedOf(live.container, goal.container, once);
+    if ('why' in resized) return replace(`container ${name} ${resized.why}`);
+    if (resized.to) resources.push({ ...place, from: objectAt(live.container, 'resources'), to: resized.to });
+  }
+  if (resources.length > 0 && !canResize) return replace(NO_RESIZE);
+  const isNative = images.some(({ list, name }) => list === 'initContainers' && isNativeIn(pod, name));
+  if (isNative && isOlder(kubelet)) {
+    return replace(
+      `its node has kubelet ${kubelet}, which restarts no native sidecar: v1.${NATIVE_SINCE} does`,
+    );
+  }
+  return {
+    how: 'in-place',
+    images,
+    resources,
+    status: after,
+    restarts: images.some(({ list, name }) => list === 'containers' || isNativeIn(pod, name)),
+  };
+}
+
+function replace(why: string): PodChange {
+  return { how: 'replace', why };
+}
+
+interface Placed {
+  readonly list: ContainerList;
+  readonly index: number;
+  readonly container: JsonObject;
+}
+
+function places(pod: Pod): ReadonlyMap<string, Placed> {
+  const all = (['containers', 'initContainers'] as const).flatMap((list) => {
+    const items = specField(pod, list);
+    const placed = isArray(items) ? [...items.entries()] : [];
+    return placed.flatMap(([index, container]) =>
+      isObject(container) ? [[nameOf(container), { list, index, container }] as const] : [],
+    );
+  });
+  return new Map(all);
+}
+
+function isNativeIn(pod: Pod, name: string): boolean {
+  const container = ownObjects(own(pod, 'spec'), 'initContainers').find((each) => nameOf(each) === name);
+  return container !== undefined && isNativeSidecar(container);
+}
+
+function isOlder(kubelet: string | undefined): boolean {
+  const minor = /^v1\.(\d+)/.exec(kubelet ?? '')?.[1];
+  return minor !== undefined && Number(minor) < NATIVE_SINCE;
+}
+
+function imageOf(container: JsonObject): string {
+  return ownString(container, 'image') ?? '';
+}
+
+function objectAt(value: JsonObject, key: string): JsonObject {
+  const found = own(value, key);
+  return isObject(found) ? found : {};
+}
+
+/**
+ * The resources of a container in place of its own; undefined if they stay. What the template never had, others have
+ * added, such as a LimitRange. The API server removes no limit or request from a running pod.
+ */
+function resizedOf(
+  live: JsonObject,
+  goal: JsonObject,
+  once: JsonObject | undefined,
+): { readonly to: JsonObject | undefined } | { readonly why: string } {
+  const now = objectAt(live, 'resources');
+  const changed: Record<string, JsonObject> = {};
+  for (const kind of AMOUNTS) {
+    for (const resource of RESIZABLE) {
+      const [is, to] = [amount(live, kind, resource), amount(goal, kind, resource)];
+      if (to === undefined) {
+        const isOurs = once === undefined || amount(once, kind, resource) !== undefined;
+        if (is !== undefined && isOurs)
+          return { why: `has ${kind} of ${resource}, which cannot be removed in place` };
+      } else if (parseQuantity(is) !== parseQuantity(to)) {
+        changed[kind] = { ...objectAt(now, kind), ...changed[kind], [resource]: to };
+      }
+    }
+  }
+  return { to: Object.keys(changed).length === 0 ? undefined : { ...now, ...changed } };
+}
+
+/** A limit or request: by default, the request is the limit. */
+function amount(container: JsonObject, kind: 'limits' | 'requests', resource: string): JsonValue | undefined {
+  const resources = objectAt(container, 'resources');
+  const given = own(own(resources, kind), resource);
+  return given === undefined && kind === 'requests' ? own(own(resources, 'limits'), resource) : given;
+}

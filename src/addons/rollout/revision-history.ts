@@ -1,0 +1,86 @@
+import type { TemplateSet, TemplateState } from '../../injection/template/template-set.ts';
+import type { ConfigMap } from '../../kube/api/core-resources.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import { type ControllerRevision, readRevision, revisionName } from './controller-revision.ts';
+import { revisionsOf, type StoredRevision } from './core/history.ts';
+import type { Revisions } from './core/revision.ts';
+
+/** The annotation of the template's ConfigMap that pauses a rollout with the value `true`. */
+export const PAUSED_KEY = 'initializer.kubernetes.io/rollout-paused';
+
+export interface RevisionHistoryOptions {
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly objects: Pick<Lister<ControllerRevision>, 'get' | 'list'>;
+  readonly configMaps: Pick<Lister<ConfigMap>, 'get'>;
+  readonly templates: { readonly state: TemplateState };
+}
+
+/** The templates of the ConfigMap and their ControllerRevisions, as the caches have them. */
+export class RevisionHistory {
+  readonly #options: RevisionHistoryOptions;
+  readonly #read = new Map<
+    string,
+    { readonly version: string; readonly revision: StoredRevision | undefined }
+  >();
+  #memo: { readonly set: TemplateSet; readonly revisions: Revisions | undefined } | undefined;
+
+  constructor(options: RevisionHistoryOptions) {
+    this.#options = options;
+  }
+
+  get state(): TemplateState {
+    return this.#options.templates.state;
+  }
+
+  source(): ConfigMap | undefined {
+    const { namespace, configmap, configMaps } = this.#options;
+    return configMaps.get(`${namespace}/${configmap}`);
+  }
+
+  adopted(): TemplateSet | undefined {
+    return 'set' in this.state ? this.state.set : undefined;
+  }
+
+  /** What the rollout goes from and to; undefined without a strategy, and until the first revision is written. */
+  current(): Revisions | undefined {
+    const set = this.adopted();
+    if (set === undefined || !isActive(set)) return undefined;
+    if (this.#memo?.set === set) return this.#memo.revisions;
+    const paused = this.source()?.metadata.annotations?.[PAUSED_KEY] === 'true';
+    this.#memo = { set, revisions: revisionsOf(set, this.stored(), paused) };
+    return this.#memo.revisions;
+  }
+
+  /** Call it when a cache has changed. */
+  changed(): void {
+    this.#memo = undefined;
+  }
+
+  stored(): readonly StoredRevision[] {
+    const prefix = `${this.#options.configmap}-`;
+    return this.#options.objects.list().flatMap((object) => {
+      const { name, resourceVersion: version = '' } = object.metadata;
+      if (!name.startsWith(prefix)) return [];
+      const known = this.#read.get(name);
+      if (known?.version === version) return known.revision ?? [];
+      const revision = readRevision(object);
+      this.#read.set(name, { version, revision });
+      return revision ?? [];
+    });
+  }
+
+  objectOf(hash: string): ControllerRevision | undefined {
+    const { namespace, configmap, objects } = this.#options;
+    return objects.get(`${namespace}/${revisionName(configmap, hash)}`);
+  }
+
+  nextNumber(): number {
+    return Math.max(0, ...this.#options.objects.list().map(({ revision = 0 }) => revision)) + 1;
+  }
+}
+
+/** Whether the strategy of the templates changes running pods. */
+export function isActive({ rollout }: TemplateSet): boolean {
+  return rollout !== undefined && rollout.mode !== 'new-pods';
+}

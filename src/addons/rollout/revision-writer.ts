@@ -1,0 +1,151 @@
+import type { CanaryScope } from '../../injection/template/strategy.ts';
+import { parseTemplateSet } from '../../injection/template/template-set.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
+import type { ConfigMap } from '../../kube/api/core-resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Logger } from '../../kube/util/log.ts';
+import {
+  CONTROLLER_REVISIONS,
+  type ControllerRevision,
+  detailsMetadata,
+  newRevision,
+  type RevisionDetails,
+  readRevision,
+  revisionName,
+  STATE_LABEL,
+} from './controller-revision.ts';
+import type { Upkeep } from './core/history.ts';
+import type { Decision, Revision } from './core/revision.ts';
+import { FINDINGS } from './findings.ts';
+import type { RevisionHistory } from './revision-history.ts';
+
+export interface RevisionWriterOptions {
+  /** The client of the leader. */
+  readonly client: KubeClient;
+  readonly log: Logger;
+  readonly history: RevisionHistory;
+  readonly namespace: string;
+}
+
+const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
+
+/** Writes ControllerRevisions. For the leader. */
+export class RevisionWriter {
+  readonly #options: RevisionWriterOptions;
+
+  constructor(options: RevisionWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Writes a decision of the rollout. */
+  async decide(decision: Decision, signal: AbortSignal): Promise<void> {
+    const target = this.#options.history.current()?.target;
+    if (target === undefined) return;
+    await this.#write(detailsOf(decision, target, this.#now(), Date.now()), signal);
+  }
+
+  /** Notes what was found out about pods in the target's revision, where it differs. */
+  async publish(findings: string, signal: AbortSignal): Promise<void> {
+    const { client, namespace, history } = this.#options;
+    const target = history.current()?.target;
+    const object = target && history.objectOf(target.set.hash);
+    if (!object || (object.metadata.annotations?.[FINDINGS] ?? '') === findings) return;
+    const patch = { metadata: { annotations: { [FINDINGS]: findings === '' ? null : findings } } };
+    await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name: object.metadata.name }, patch, {
+      signal,
+    });
+  }
+
+  /** Keeps the history fit for the templates of the ConfigMap. */
+  async keep(upkeep: Upkeep, signal: AbortSignal): Promise<void> {
+    if (upkeep.do === 'promote') {
+      const details = { since: this.#now(), canary: NO_CANARY, heldSince: undefined };
+      return await this.#write({ state: 'promoted', ...details }, signal);
+    }
+    const { client, namespace } = this.#options;
+    const ref = { namespace, name: upkeep.name };
+    const superseded = { metadata: { labels: { [STATE_LABEL]: 'superseded' } } };
+    try {
+      if (upkeep.do === 'delete') await client.delete(CONTROLLER_REVISIONS, ref, { signal });
+      else await client.mergePatch(CONTROLLER_REVISIONS, ref, superseded, { signal });
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+  }
+
+  /** A time after that of all revisions, also after the clock was set back: the last promoted one is the latest. */
+  #now(): number {
+    return Math.max(Date.now(), ...this.#options.history.stored().map(({ since }) => since + 1));
+  }
+
+  /** Writes the state of the adopted templates: creates their revision, or changes its metadata. */
+  async #write(details: RevisionDetails, signal: AbortSignal): Promise<void> {
+    const { history } = this.#options;
+    const [set, source] = [history.adopted(), history.source()];
+    if (set === undefined || source === undefined) return;
+    // The cache of the ConfigMap may be ahead of the templates that are proved and adopted.
+    const parsed = parseTemplateSet(source.data ?? {});
+    if ('faults' in parsed || parsed.set.hash !== set.hash) return;
+    try {
+      await this.#writeOf(set.hash, source, details, signal);
+    } catch (err) {
+      // The watch delivers the newer state.
+      if (!isAlreadyExists(err) && !isConflict(err) && !isNotFound(err)) throw err;
+    }
+  }
+
+  async #writeOf(
+    hash: string,
+    source: ConfigMap,
+    details: RevisionDetails,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, log, history, namespace } = this.#options;
+    const name = revisionName(source.metadata.name, hash);
+    const isSound = (object: ControllerRevision) => readRevision(object)?.set.hash === hash;
+    const cached = history.objectOf(hash);
+    log.info({ revision: name, state: details.state, canary: details.canary }, 'template revision written');
+    if (cached && isSound(cached)) {
+      const { resourceVersion } = cached.metadata;
+      const patch = { metadata: { resourceVersion, ...detailsMetadata(details) } };
+      await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });
+      return;
+    }
+    // The cache has none without its label.
+    const fieldSelector = `metadata.name=${name}`;
+    const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, fieldSelector, signal });
+    const [live] = items.map((item) => CONTROLLER_REVISIONS.decode(item));
+    if (live && isSound(live)) return;
+    if (live) {
+      log.warn(
+        { revision: name },
+        'ControllerRevision has other templates than its name says, or no valid state: replacing it',
+      );
+      const { uid } = live.metadata;
+      await client.delete(CONTROLLER_REVISIONS, { namespace, name }, { preconditions: { uid }, signal });
+    }
+    await client.create(CONTROLLER_REVISIONS, newRevision(source, hash, history.nextNumber(), details), {
+      signal,
+    });
+  }
+}
+
+/** What a decision makes of the target. */
+function detailsOf(decision: Decision, target: Revision, begins: number, now: number): RevisionDetails {
+  const { state, since, canary, heldSince } = target;
+  switch (decision.do) {
+    case 'begin':
+      return {
+        state: 'canary',
+        since: state === 'new' ? begins : since,
+        canary: decision.canary,
+        heldSince: undefined,
+      };
+    case 'hold':
+      return { state: 'canary', since, canary, heldSince: now };
+    case 'promote':
+      return { state: 'promoted', since, canary, heldSince };
+    case 'halt':
+      return { state: 'halted', since, canary, heldSince };
+  }
+}

@@ -1,0 +1,206 @@
+import { type Keys, keysFor } from '../../injection/keys.ts';
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { parseStatus, type Status } from '../../injection/status.ts';
+import { isCanary } from '../../injection/template/canary.ts';
+import type { CanaryScope } from '../../injection/template/strategy.ts';
+import type { TemplateSet, TemplateState } from '../../injection/template/template-set.ts';
+import { isForbidden } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
+import { asWaiting } from '../../kube/manager/managed-controller.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import { toError } from '../../kube/util/to-error.ts';
+import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
+import { setWith, upkeepOf } from './core/history.ts';
+import type { Decision, Revisions } from './core/revision.ts';
+import { forecastWarning } from './forecast-warning.ts';
+import { PromotedProofs, type Prover } from './promoted-proofs.ts';
+import { isActive, RevisionHistory } from './revision-history.ts';
+import { RevisionWriter } from './revision-writer.ts';
+
+export interface RevisionsOptions {
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+  readonly template: {
+    readonly templates: { readonly state: TemplateState };
+    readonly prover: Prover;
+    onAdopted(listener: () => void): void;
+    onProofsForgotten(listener: () => void): void;
+  };
+  /** Live pods with their status annotations. */
+  readonly pods: Informer<KubeObject>;
+  readonly namespaces: { cached(namespace: string): NamespaceSettings };
+}
+
+/** The revisions of the templates, on every replica. */
+export interface TemplateRevisions {
+  /** What the rollout goes from and to; undefined without a strategy, and until the first revision is written. */
+  current(): Revisions | undefined;
+  /** The templates for a new pod: those of the target only if it is promoted, or the pod belongs to its canary. */
+  forPod(pod: { readonly controllerUid: string | undefined }, namespace: NamespaceSettings): TemplateState;
+  /** The templates for all pods outside of the canary, and the canary while there is one. */
+  forPolicies(): { readonly state: TemplateState; readonly canary: CanaryScope | undefined };
+  /** The known templates that a pod has by its status; undefined if none has them. */
+  find(status: Status): TemplateSet | undefined;
+  /** Writes a decision of a rollout. For the leader. */
+  decide(decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Writes what was found out about pods, for the command line. For the leader. */
+  publish(findings: string, signal: AbortSignal): Promise<void>;
+  /** Calls the listener when the answers above may have changed. */
+  onChanged(listener: () => void): void;
+  hasSynced(): boolean;
+  /** What templates would do to running pods, in one line; undefined without a strategy for them. */
+  forecast(set: TemplateSet): string | undefined;
+}
+
+const KEY = 'revisions';
+/** How often to try again where the operator lacks the rights. */
+const RIGHTS_MS = 60_000;
+const LACKS_RIGHT = / is forbidden: User .* cannot /;
+const ADVICE = 'apply deploy/overlays/rollout';
+
+/** Sets up the history of the templates: every replica reads it, the leader writes it. */
+export function setUpRevisions(manager: Manager, options: RevisionsOptions): TemplateRevisions {
+  const { namespace, configmap, template, pods } = options;
+  const { leaderClient: client, log } = manager;
+  const keys = keysFor(options.annotation);
+  const objects = manager.informer(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
+  const fieldSelector = `metadata.name=${configmap}`;
+  const configMaps = manager.informer(CONFIG_MAPS, { namespace, fieldSelector });
+  const history = new RevisionHistory({
+    ...{ namespace, configmap, templates: template.templates },
+    objects: objects.lister,
+    configMaps: configMaps.lister,
+  });
+  const listeners: (() => void)[] = [];
+  const changed = () => {
+    history.changed();
+    proofs.changed();
+    for (const listener of listeners) listener();
+  };
+  const proofs = new PromotedProofs({ history, prover: template.prover, log, onProved: changed });
+  const writer = new RevisionWriter({ client, log, history, namespace });
+
+  const work = manager.controller('revisions');
+  const wake = () => {
+    work.queue.add(KEY);
+    changed();
+  };
+  for (const informer of [objects, configMaps] as Informer<KubeObject>[])
+    informer.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
+  template.onAdopted(wake);
+  template.onProofsForgotten(() => proofs.again());
+  const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
+  work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), {
+    keys: () => [KEY],
+    after,
+    waiting: () => asWaiting(CONFIG_MAPS, history.source()),
+  });
+  manager.everyReplica('revision-proof', (signal) => proofs.run(signal), { after });
+  return {
+    current: () => history.current(),
+    ...templatesBy(history, proofs),
+    decide: (decision, signal) => writer.decide(decision, signal),
+    publish: (findings, signal) => writer.publish(findings, signal),
+    onChanged: (listener) => void listeners.push(listener),
+    forecast: forecastWarning({
+      pods: pods.lister,
+      namespaceSettings: (name) => options.namespaces.cached(name),
+      keys,
+    }),
+    hasSynced: () => {
+      const set = history.adopted();
+      return set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());
+    },
+  };
+}
+
+/** Returns which templates pods get and have. */
+function templatesBy(
+  history: RevisionHistory,
+  proofs: PromotedProofs,
+): Pick<TemplateRevisions, 'forPod' | 'forPolicies' | 'find'> {
+  /** The templates outside of the canary; the canary is undefined while there is none. */
+  function forPolicies() {
+    const { state } = history;
+    const revisions = history.current();
+    if (revisions === undefined || revisions.promoted === revisions.target)
+      return { state, canary: undefined };
+    const { target, promoted } = revisions;
+    return {
+      state: { set: proofs.setOf(promoted) },
+      canary: target.state === 'canary' ? target.canary : undefined,
+    };
+  }
+  return {
+    forPolicies,
+    forPod({ controllerUid }, { namespaceLabels }) {
+      const { state, canary } = forPolicies();
+      return canary && isCanary(canary, namespaceLabels, controllerUid) ? history.state : state;
+    },
+    find(status) {
+      const sets = [history.adopted(), ...history.stored().map(({ set }) => set)];
+      return setWith(
+        status,
+        sets.filter((set) => set !== undefined),
+      );
+    },
+  };
+}
+
+/** Returns the reconcile of the leader: it keeps the history fit for the templates of the ConfigMap. */
+function upkeepReconcile(
+  { log, events }: Manager,
+  options: {
+    readonly history: RevisionHistory;
+    readonly writer: RevisionWriter;
+    readonly pods: Informer<KubeObject>;
+    readonly keys: Keys;
+  },
+): Reconcile {
+  const { history, writer, pods, keys } = options;
+  let isForbiddenLogged = false;
+  return async (_, signal) => {
+    const [set, source] = [history.adopted(), history.source()];
+    if (set === undefined || source === undefined) return {};
+    const used = usedTemplates(pods, keys.status);
+    const isUsed = ({ templates }: TemplateSet) =>
+      [...templates.values()].some(({ hash }) => used().has(hash));
+    try {
+      for (const upkeep of upkeepOf(set, history.stored(), isActive(set), isUsed))
+        await writer.keep(upkeep, signal);
+      isForbiddenLogged = false;
+      return {};
+    } catch (err) {
+      // Others refuse it, too, such as a quota or a policy.
+      if (!isForbidden(err) || !LACKS_RIGHT.test(toError(err).message)) throw err;
+      if (!isForbiddenLogged) {
+        log.error({ err }, `cannot write ControllerRevisions: ${ADVICE}`);
+        const note = `No pod gets the new template: the operator cannot write ControllerRevisions: ${ADVICE}`;
+        const regarding = { ...source, apiVersion: 'v1', kind: 'ConfigMap' };
+        events.event(regarding, { type: 'Warning', reason: 'RolloutForbidden', action: 'RollOut', note });
+      }
+      isForbiddenLogged = true;
+      return { requeueAfterMs: RIGHTS_MS };
+    }
+  };
+}
+
+/** Returns a function that computes the hashes of the templates of live pods once. */
+function usedTemplates(pods: Informer<KubeObject>, key: string): () => ReadonlySet<string> {
+  let hashes: ReadonlySet<string> | undefined;
+  return () => {
+    hashes ??= new Set(
+      pods.lister
+        .list()
+        .flatMap(({ metadata }) =>
+          (parseStatus(metadata.annotations?.[key])?.templates ?? []).map(({ sha256 }) => sha256),
+        ),
+    );
+    return hashes;
+  };
+}

@@ -1,0 +1,140 @@
+import { cachedAge, ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
+import { keysFor } from '../../injection/keys.ts';
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import type { Status } from '../../injection/status.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import { apiVersionOf } from '../../kube/api/resource.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import { Actuator } from './actuator.ts';
+import { type RevisionStore, rolloutReconcile, STEP_MS } from './controller.ts';
+import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
+import { workloadKey } from './core/workloads.ts';
+import { RolloutEvents } from './events.ts';
+import { PodMemory } from './memory.ts';
+import { rolloutMetrics } from './metrics.ts';
+import { observedPods } from './observe.ts';
+
+/** The flags of `serve` that a rollout looks at. */
+export interface RolloutOptions {
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+  readonly requireAnnotation: boolean;
+}
+
+export interface RolloutSetupOptions extends RolloutOptions {
+  readonly revisions: RevisionStore & {
+    /** The templates that a pod was injected with, if they are kept. */
+    find(status: Status): TemplateSet | undefined;
+    /** Calls the listener when `current` changes. */
+    onChanged(listener: () => void): void;
+  };
+  readonly namespaces: {
+    cached(namespace: string): NamespaceSettings;
+    onChanged(listener: (namespace: string) => void): void;
+  };
+}
+
+/** Another text than that of the fleet: whole pods are watched only while there is a rollout. */
+const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
+const KEY = 'rollout';
+const OF_OWNER = 'owner';
+/** How long a controller may take to replace a pod: a StatefulSet does it after the pod has gone. */
+const REPLACED_MS = 5_000;
+
+/** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
+export function setUpRollout(manager: Manager, options: RolloutSetupOptions): void {
+  const { revisions, namespaces, namespace, configmap: name } = options;
+  const { leaderClient: client, log } = manager;
+  const keys = keysFor(options.annotation);
+  const work = manager.controller(KEY);
+  const wake = () => work.queue.addAfter(KEY, STEP_MS);
+  const pods = manager.informer(observedPods(keys), {
+    fieldSelector: OF_LIVE_PODS,
+    indexers: { [OF_OWNER]: ({ observed }) => (observed?.owner ? [workloadKey(observed)] : []) },
+    startWhen: (signal) => untilRollout(revisions, signal),
+  });
+  const templates = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
+  const configMaps = manager.informer(COPIED_CONFIG_MAPS, {
+    fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
+  });
+  const memory = new PodMemory();
+  const configIn = (of: string) => cachedAge(configMaps.lister.get(`${of}/${ENVOY_CONFIG_MAP}`));
+  const regarding = () => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...(templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } }),
+  });
+  const revisionOf = (hash: string) => ({
+    apiVersion: apiVersionOf(CONTROLLER_REVISIONS),
+    kind: CONTROLLER_REVISIONS.kind,
+    metadata: { namespace, name: revisionName(name, hash) },
+  });
+  const events = new RolloutEvents(manager.events, regarding, revisionOf);
+  const metrics = rolloutMetrics(manager.registry);
+  const now = Date.now;
+  const actuator = new Actuator({
+    client,
+    decide: { keys, requireAnnotation: options.requireAnnotation, operatorNamespace: namespace },
+    memory,
+    configOf: (of = '') => configIn(of)?.hash,
+    setOf: (status) => revisions.find(status),
+    now,
+  });
+  pods.addEventHandler({
+    onAdd: wake,
+    onUpdate: wake,
+    onDelete({ metadata, observed }) {
+      memory.forget(metadata.uid ?? '');
+      // Until its replacement is there, no pod of the workload shows that one is missing.
+      if (observed?.owner) {
+        for (const pod of pods.lister.byIndex(OF_OWNER, workloadKey(observed)))
+          memory.lost(pod.metadata.uid ?? '', now() + REPLACED_MS);
+      }
+      wake();
+    },
+  });
+  configMaps.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
+  revisions.onChanged(wake);
+  namespaces.onChanged(() => {
+    memory.reconsider();
+    wake();
+  });
+  const reconcile = rolloutReconcile({
+    revisions,
+    pods: pods.lister,
+    memory,
+    configIn,
+    namespaceSettings: (of) => namespaces.cached(of),
+    actuator,
+    events,
+    metrics,
+    log,
+    now,
+  });
+  work.reconcile(reconcile, {
+    keys: () => [KEY],
+    after: (signal) => waitForSync([pods, configMaps], signal),
+    waiting: regarding,
+    ended() {
+      memory.clear();
+      events.forget();
+      metrics.stepped(undefined);
+    },
+  });
+}
+
+/** Resolves with true once there is a strategy that changes pods; with false when the signal aborts. */
+function untilRollout(revisions: RolloutSetupOptions['revisions'], signal: AbortSignal): Promise<boolean> {
+  const isOn = () => (revisions.current()?.target.set.rollout?.mode ?? 'new-pods') !== 'new-pods';
+  return new Promise((resolve) => {
+    const look = () => {
+      if (isOn()) resolve(true);
+    };
+    signal.addEventListener('abort', () => resolve(false), { once: true });
+    revisions.onChanged(look);
+    look();
+  });
+}

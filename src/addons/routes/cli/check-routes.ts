@@ -1,0 +1,285 @@
+import { InvalidArgumentError } from 'commander';
+import type { CheckFinding } from '../../../cli/check/check-report.ts';
+import { isName, isNameOf } from '../../../cli/check/check-target.ts';
+import type { Column } from '../../../cli/io/output.ts';
+import { lastWords } from '../../../cli/last-event.ts';
+import { bypassesOf, findCapture } from '../../../injection/envoy/capture.ts';
+import type { Keys } from '../../../injection/keys.ts';
+import { containers, initContainers, nameOf } from '../../../injection/podspec/pod.ts';
+import { parseStatus } from '../../../injection/status.ts';
+import { isForbidden, isNotFound } from '../../../kube/api/api-error.ts';
+import { CONFIG_MAPS, type ConfigMap, PODS } from '../../../kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
+import type { Resource } from '../../../kube/api/resource.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { UsageError } from '../../../kube/util/usage-error.ts';
+import { isObject, type JsonObject } from '../../../util/json.ts';
+import { type Compilation, compileRoutes } from '../compile/compile.ts';
+import { explainRequest, type Request } from '../compile/explain.ts';
+import { leftOutText } from '../compile/left-out.ts';
+import type { Entry } from '../compile/model.ts';
+import type { RoutedPort } from '../compile/port-table.ts';
+import { entryName } from '../compile/route-configuration.ts';
+import {
+  HTTP_ROUTES,
+  type LiveService,
+  REFERENCE_GRANTS,
+  ROUTES_CONFIG_MAP,
+  SERVICES,
+  serviceSummary,
+} from '../delivery/resources.ts';
+import { ROUTES_FILE } from '../envoy/routed.ts';
+
+/** The result of `check` for a route, or for a request of a pod. */
+export interface RouteReport {
+  /** `httproute/web`, or `pod/a to http://web/`. */
+  readonly object: string;
+  readonly namespace: string;
+  readonly because: readonly string[];
+  readonly findings: readonly CheckFinding[];
+}
+
+/** The request of `--to`, `--method` and `--header`. */
+export interface AskedRequest {
+  readonly to: URL;
+  readonly method: string;
+  readonly headers: readonly string[];
+}
+
+/** The ports of other hosts that capture.sh leaves out. */
+const EXCLUDED_PORTS = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
+/** RFC 9110, 5.6.2. */
+const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+const KINDS = ['httproute', 'httproutes'];
+
+/** The name of the HTTPRoute that a target such as `httproute/web` names; undefined for another kind. */
+export function routeTarget(target: string): string | undefined {
+  const [kind = '', name = '', ...rest] = target.split('/');
+  return isNameOf(KINDS, HTTP_ROUTES.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
+}
+
+/** Parses the value of `--to`. */
+export function parseUrl(value: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.protocol !== 'http:') {
+    throw new InvalidArgumentError(
+      'Use a URL such as http://web/path. Sidecars pass https on without looking into it.',
+    );
+  }
+  return url;
+}
+
+/** Parses a value of `--method`. */
+export function parseMethod(value: string): string {
+  if (!HTTP_TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
+  return value;
+}
+
+/** Checks a value of `--header`. */
+export function parseHeader(line: string): string {
+  const [name = '', value] = line.split(/:(.*)/s);
+  if (value === undefined || !HTTP_TOKEN.test(name))
+    throw new InvalidArgumentError('Use a name and a value such as "version: 2".');
+  return line;
+}
+
+/** Says which rule takes a request of a pod, and why the others do not. */
+export async function checkRequest(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  { to, method, headers }: AskedRequest,
+  keys: Keys,
+): Promise<RouteReport> {
+  const pod = await client.get(PODS, { namespace, name }).catch((cause: unknown) => {
+    if (isNotFound(cause))
+      throw new UsageError(`pod/${name} does not exist in namespace ${namespace}`, { cause });
+    throw cause;
+  });
+  const object = `pod/${name} to ${to.href}`;
+  const bypass = bypassOf(pod, to, keys);
+  if (bypass) {
+    return { object, namespace, because: [STRAIGHT], findings: [bypass] };
+  }
+  const bypasses = capturedBy(pod, keys);
+  if (bypasses.isWhole) return { object, namespace, because: [STRAIGHT], findings: bypasses.findings };
+  const { compilation, services } = await compileLive(client);
+  const service = services.find((each) => isNamed(each, to.hostname, namespace));
+  const port = portOf(to);
+  const findings: CheckFinding[] = [...bypasses.findings];
+  const { text, leftOut } = compilation.file(namespace);
+  const from = service?.metadata.namespace ?? '';
+  const left = leftOut.get(from);
+  if (left !== undefined) {
+    findings.push({ reason: 'RoutesTooLarge', message: leftOutText(from, left, namespace) });
+  }
+  if ((await liveFile(client, namespace)) !== text) {
+    const why = await lastWords(client, namespace, `ConfigMap/${ROUTES_CONFIG_MAP}`);
+    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: ${why}`;
+    findings.push({ reason: 'routes-behind', message });
+  }
+  const routed = compilation
+    .ports(namespace)
+    .find((each) => service && each.service === keyOf(service) && each.port === port);
+  const because = routed
+    ? explain(
+        routed,
+        { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) },
+        namespace,
+      )
+    : [unrouted(service, to, port)];
+  return { object, namespace, because: [...because, ...bypasses.because], findings };
+}
+
+const STRAIGHT = 'no HTTPRoute applies: the request goes straight to its destination';
+
+/** The containers of a pod whose requests do not go through Envoy, although it captures those of the pod. */
+function capturedBy(pod: KubeObject, keys: Keys) {
+  const given: unknown = pod;
+  const added = parseStatus(pod.metadata.annotations?.[keys.status])?.added;
+  const names = new Set([...(added?.containers ?? []), ...(added?.initContainers ?? [])]);
+  const isOurs = (container: JsonObject) => names.has(nameOf(container));
+  const capture = isObject(given) ? findCapture(initContainers(given).filter(isOurs)) : undefined;
+  if (!isObject(given) || !capture) return { findings: [], because: [], isWhole: false };
+  const { asEnvoy, early } = bypassesOf(given, capture, names);
+  const findings = asEnvoy.map((name) => ({
+    reason: 'proxy-user',
+    message: `the requests of container ${name} bypass the sidecar, because it runs as user ${capture.uid}, Envoy's own: use another runAsUser`,
+  }));
+  const because = early.map(
+    (name) => `those of init container ${name} go straight: it ends before Envoy starts`,
+  );
+  const isWhole = containers(given).every((each) => isOurs(each) || asEnvoy.includes(nameOf(each)));
+  return { findings, because, isWhole };
+}
+
+/** Why the requests of a pod do not go through routes at all; undefined if they do. */
+function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding | undefined {
+  const status = parseStatus(metadata.annotations?.[keys.status]);
+  if (!status)
+    return { reason: 'no-sidecar', message: `the pod has no sidecar: run check pod/${metadata.name}` };
+  if (!status.added.volumes?.includes(ROUTES_CONFIG_MAP)) {
+    const templates = status.templates.map(({ name }) => name).join(', ');
+    const message = `the sidecar (template ${templates}) does not capture the requests of the pod: HTTPRoutes need the template transparent (docs/routing.md)`;
+    return { reason: 'no-capture', message };
+  }
+  const excluded = metadata.annotations?.[EXCLUDED_PORTS] ?? '';
+  if (!excluded.split(/[\s,]+/).some((port) => Number(port) === portOf(to))) return undefined;
+  return {
+    reason: 'excluded-port',
+    message: `port ${portOf(to)} bypasses the sidecar: see the annotation ${EXCLUDED_PORTS}`,
+  };
+}
+
+function portOf({ port }: URL): number {
+  return port === '' ? 80 : Number(port);
+}
+
+export const ROUTE_REPORT_COLUMNS: readonly Column<RouteReport>[] = [
+  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
+  { name: 'NAME', of: ({ object }) => object },
+  { name: 'FINDINGS', of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none' },
+];
+
+/** The lines of the report for people. */
+export function formatRouteReport({ object, namespace, because, findings }: RouteReport): readonly string[] {
+  return [
+    `${object} in namespace ${namespace}`,
+    ...because.map((line) => `  ${line}`),
+    ...findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
+    ...(findings.length === 0 ? ['  no problems found'] : []),
+  ];
+}
+
+function explain(port: RoutedPort, request: Request, namespace: string): readonly string[] {
+  const verdicts = explainRequest(port, request);
+  const winner = verdicts.find(({ wins }) => wins);
+  return [
+    winner
+      ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}`
+      : 'no rule matches, so the answer is 404',
+    ...verdicts
+      .filter(({ wins }) => !wins)
+      .map(({ entry, why }) => `${entryName(entry)} is not used: ${why}`),
+    `the routes are in namespace ${port.isConsumer ? namespace : port.namespace}`,
+  ];
+}
+
+function actionText({ action }: Entry): string {
+  if (action.kind === 'error') return 'answers 500, because the rule is invalid';
+  if (action.kind === 'redirect') return `answers ${action.redirect.status}, a redirect`;
+  const total = action.backends.reduce((sum, { weight }) => sum + weight, 0);
+  if (total === 0) return 'answers 500, because it has no backend';
+  return action.backends
+    .filter(({ weight }) => weight > 0)
+    .map((each) => {
+      const to = 'broken' in each ? 'an error (500)' : `${each.service}:${each.port}`;
+      return `${Math.round((each.weight / total) * 1000) / 10} % to ${to}`;
+    })
+    .join(', ');
+}
+
+function unrouted(service: LiveService | undefined, { hostname }: URL, port: number): string {
+  if (!service) return `no Service has the name or address ${hostname}: it goes there as without routes`;
+  return `no route holds for Service ${keyOf(service)} port ${port}: it goes there as without routes`;
+}
+
+/** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */
+function isNamed({ metadata, spec }: LiveService, host: string, namespace: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  if ((spec?.clusterIPs ?? []).includes(address)) return true;
+  const [name, of = namespace, ...rest] = host.split('.');
+  if (rest.length > 0 && rest[0] !== 'svc') return false;
+  return name === metadata.name && of === metadata.namespace;
+}
+
+function headersOf(given: readonly string[], { host }: URL): Readonly<Record<string, string>> {
+  const pairs = given.map((text) => {
+    const [name = '', value = ''] = text.split(/:\s*(.*)/s);
+    return [name.toLowerCase(), value] as const;
+  });
+  return { host, ':authority': host, ...Object.fromEntries(pairs) };
+}
+
+/** Compiles the routes of the cluster. @throws UsageError if it serves none. */
+export async function compileLive(
+  client: KubeClient,
+): Promise<{ readonly compilation: Compilation; readonly services: readonly LiveService[] }> {
+  const routes = await all(client, HTTP_ROUTES).catch((cause: unknown) => {
+    if (!isNotFound(cause)) throw cause;
+    throw new UsageError(
+      'the cluster has no HTTPRoutes: kubectl apply --server-side -k deploy/overlays/gateway-api',
+      { cause },
+    );
+  });
+  const services = await all(client, SERVICES);
+  const grants = await all(client, REFERENCE_GRANTS).catch((cause: unknown) => {
+    if (isNotFound(cause)) return [];
+    throw cause;
+  });
+  const compilation = compileRoutes({
+    routes,
+    grants,
+    services: new Map(services.map((service) => [keyOf(service), serviceSummary(service)])),
+  });
+  return { compilation, services };
+}
+
+/** All objects of a kind, in all namespaces. */
+export async function all<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+): Promise<readonly T[]> {
+  const { items } = await client.list(resource, {});
+  return items.map((item) => resource.decode(item));
+}
+
+async function liveFile(client: KubeClient, namespace: string): Promise<string | undefined> {
+  try {
+    const map: ConfigMap = await client.get(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP });
+    return map.data?.[ROUTES_FILE];
+  } catch (err) {
+    if (isNotFound(err) || isForbidden(err)) return undefined;
+    throw err;
+  }
+}

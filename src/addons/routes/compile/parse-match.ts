@@ -1,0 +1,130 @@
+import { quoteText } from '../../../util/clip.ts';
+import type { Path } from '../../../util/path.ts';
+import type { Findings } from './findings.ts';
+import type { HTTPHeaderMatch, HTTPQueryParamMatch, HTTPRouteMatch } from './http-route.ts';
+import type { Match, PathMatch, ValueMatch } from './model.ts';
+import { regexFault } from './regex.ts';
+
+/** How much of a value a message shows. */
+const SHOWN = 64;
+/** The characters of a name of a header or query parameter. */
+export const TOKEN = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/;
+/** The characters of a path. */
+export const PATH = /^\/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$/;
+export const PATH_TYPES = ['Exact', 'RegularExpression', 'PathPrefix'] as const;
+const ALL: PathMatch = { type: 'PathPrefix', value: '/' };
+
+/** Quotes a value for a message. */
+export function shown(value: unknown): string {
+  return quoteText(String(value), SHOWN);
+}
+
+/** A match as far as it has a meaning. */
+export interface ParsedMatch {
+  readonly match: Match;
+  /** Set if a criterion has no meaning and is left out: the match as it was meant, good for its place among others. */
+  readonly meant?: Match;
+}
+
+export function parseMatch(given: HTTPRouteMatch, at: Path, findings: Findings): ParsedMatch {
+  const before = findings.faults.length;
+  findings.unknownFields(given, at, ['path', 'method', 'headers', 'queryParams']);
+  const match = {
+    path: parsePath(given.path, [...at, 'path'], findings) ?? ALL,
+    ...method(given.method, at, findings),
+    headers: values(given.headers, [...at, 'headers'], findings, (name) => name.toLowerCase()),
+    queryParams: values(given.queryParams, [...at, 'queryParams'], findings, (name) => name),
+  };
+  return findings.faults.length === before ? { match } : { match, meant: meantBy(given) };
+}
+
+function meantBy({ path, method, headers = [], queryParams = [] }: HTTPRouteMatch): Match {
+  const asGiven = ({ name, value }: HTTPHeaderMatch) => ({ name, value, isRegex: true });
+  return {
+    // Of a type that is not known, it may be as specific as any.
+    path: {
+      type: PATH_TYPES.find((type) => type === (path?.type ?? 'PathPrefix')) ?? 'Exact',
+      value: path?.value ?? '/',
+    },
+    ...(method !== undefined && { method }),
+    headers: headers.map(asGiven),
+    queryParams: queryParams.map(asGiven),
+  };
+}
+
+function parsePath(given: HTTPRouteMatch['path'], at: Path, findings: Findings): PathMatch | undefined {
+  if (given === undefined) return ALL;
+  if (findings.unknownFields(given, at, ['type', 'value'])) return undefined;
+  const { type = 'PathPrefix', value = '/' } = given;
+  if (type === 'RegularExpression') {
+    const fault = regexFault(value);
+    if (fault === undefined) return { type, value };
+    return findings.add(
+      'UnsupportedValue',
+      [...at, 'value'],
+      `the regular expression ${shown(value)} ${fault}`,
+    );
+  }
+  if (type !== 'Exact' && type !== 'PathPrefix') return unknownType(type, at, findings);
+  if (!PATH.test(value)) {
+    const message = `${shown(value)} is not a path: write one that begins with / and has no query`;
+    return findings.add('UnsupportedValue', [...at, 'value'], message);
+  }
+  return { type, value: type === 'Exact' ? value : withoutEndingSlash(value) || '/' };
+}
+
+/** A prefix consists of whole segments: /a/ and /a are the same. `/` becomes empty. */
+export function withoutEndingSlash(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}
+
+function method(given: string | undefined, at: Path, findings: Findings): { readonly method?: string } {
+  if (given === undefined) return {};
+  if (TOKEN.test(given)) return { method: given };
+  findings.add('UnsupportedValue', [...at, 'method'], `${shown(given)} is not a method`);
+  return {};
+}
+
+/** Of several criteria for one name, the first counts. */
+function values(
+  given: readonly (HTTPHeaderMatch | HTTPQueryParamMatch)[] | undefined,
+  at: Path,
+  findings: Findings,
+  canonical: (name: string) => string,
+): readonly ValueMatch[] {
+  const found = new Map<string, ValueMatch>();
+  for (const [index, criterion] of (given ?? []).entries()) {
+    const parsed = valueMatch(criterion, [...at, index], findings, canonical);
+    if (parsed && !found.has(parsed.name)) found.set(parsed.name, parsed);
+  }
+  // Their order does not matter to a request, so equal matches have equal text.
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function valueMatch(
+  given: HTTPHeaderMatch | HTTPQueryParamMatch,
+  at: Path,
+  findings: Findings,
+  canonical: (name: string) => string,
+): ValueMatch | undefined {
+  if (findings.unknownFields(given, at, ['name', 'type', 'value'])) return undefined;
+  const { name, type = 'Exact', value } = given;
+  if (type !== 'Exact' && type !== 'RegularExpression') return unknownType(type, at, findings);
+  if (!TOKEN.test(name)) {
+    return findings.add('UnsupportedValue', [...at, 'name'], `${shown(name)} is not a name`);
+  }
+  const fault = type === 'RegularExpression' ? regexFault(value) : undefined;
+  if (fault === undefined) return { name: canonical(name), value, isRegex: type === 'RegularExpression' };
+  return findings.add(
+    'UnsupportedValue',
+    [...at, 'value'],
+    `the regular expression ${shown(value)} ${fault}`,
+  );
+}
+
+/** For a value that the CRD gained after this program was made. */
+function unknownType(type: never, at: Path, findings: Findings): undefined {
+  return findings.add('UnsupportedValue', [...at, 'type'], `${shown(type)} is not supported`);
+}

@@ -1,0 +1,131 @@
+import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../../kube/api/object.ts';
+import { identityOf } from '../../../kube/api/object.ts';
+import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
+import { isRecord } from '../../../util/json.ts';
+import type { ReferenceGrant } from '../compile/grants.ts';
+import type { HTTPRoute } from '../compile/http-route.ts';
+import type { Service } from '../compile/objects.ts';
+import { withoutLongRules } from '../compile/shares.ts';
+
+/** An HTTPRoute of the API server. */
+export type LiveRoute = HTTPRoute & KubeObject;
+
+/** A Service of the API server. */
+export type LiveService = Service & KubeObject;
+
+export const HTTP_ROUTES: Resource<LiveRoute> = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1',
+  kind: 'HTTPRoute',
+  plural: 'httproutes',
+  namespaced: true,
+  decode(value) {
+    const object = decodeObject(value);
+    if (!isRoute(object)) throw new TypeError('expected an HTTPRoute with a spec');
+    return object;
+  },
+};
+
+export const SERVICES: Resource<LiveService> = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  namespaced: true,
+  // The API server has validated the spec.
+  decode: decodeObject,
+};
+
+/** A ReferenceGrant of the API server. */
+export type LiveGrant = ReferenceGrant & KubeObject;
+
+/** In the version that each release of the Gateway API since 0.6 serves. */
+export const REFERENCE_GRANTS: Resource<LiveGrant> = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1beta1',
+  kind: 'ReferenceGrant',
+  plural: 'referencegrants',
+  namespaced: true,
+  decode(value) {
+    const object = decodeObject(value);
+    if (!isGrant(object)) throw new TypeError('expected a ReferenceGrant with spec.from and spec.to');
+    return object;
+  },
+};
+
+/** The ConfigMap with the file of routes, in each namespace with pods that mount it. */
+export const ROUTES_CONFIG_MAP = 'envoy-routes';
+/** Its label. The value is the operator’s namespace. */
+export const ROUTES_LABEL = 'initializer.kubernetes.io/routes-of';
+export const ROUTES_MANAGER = 'envoy-initializer-routes';
+
+/** The annotation whose change makes the kubelet of a pod mount a changed ConfigMap at once. */
+export const TOUCH = 'initializer.kubernetes.io/envoy-routes';
+
+/** A ConfigMap with the file of routes. */
+export type RoutesMap = ConfigMap & { readonly immutable?: boolean };
+
+export const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
+
+/** The field selector of them. The operator may read no other ConfigMap. */
+export const ONLY_ROUTES_MAPS = `metadata.name=${ROUTES_CONFIG_MAP}`;
+
+/** Asks for the metadata alone of what was written. */
+export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** Of one Service, routing knows no more: the API has no limit. */
+const MAX_PORTS = 256;
+
+/** Keeps what routing reads of a route: managed fields and annotations may be larger than all of it. */
+export function routeSummary({ metadata, spec, status }: LiveRoute): LiveRoute {
+  const { generation, creationTimestamp, deletionTimestamp } = metadata;
+  return withoutLongRules({
+    metadata: {
+      ...identityOf({ metadata }),
+      ...(generation !== undefined && { generation }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    },
+    spec,
+    ...(status && { status }),
+  });
+}
+
+/** Keeps what routing reads of a Service. */
+export function serviceSummary({ metadata, spec = {} }: LiveService): LiveService {
+  const { type, clusterIP, clusterIPs } = spec;
+  // Of one without an address, ports have no meaning, and nothing limits how many of these there are.
+  const hasAddress = (clusterIPs ?? [clusterIP]).some((address) => address && address !== 'None');
+  const ports = hasAddress ? spec.ports : undefined;
+  return {
+    metadata: identityOf({ metadata }),
+    spec: {
+      ...(type !== undefined && { type }),
+      ...(clusterIP !== undefined && { clusterIP }),
+      ...(clusterIPs && { clusterIPs }),
+      ...(ports && {
+        ports: ports.slice(0, MAX_PORTS).map(({ name, port, protocol, appProtocol }) => ({
+          ...(name !== undefined && { name }),
+          port,
+          ...(protocol !== undefined && { protocol }),
+          ...(appProtocol !== undefined && { appProtocol }),
+        })),
+      }),
+    },
+  };
+}
+
+/** Keeps what routing reads of a ReferenceGrant. */
+export function grantSummary({ metadata, spec: { from, to } }: LiveGrant): LiveGrant {
+  return { metadata: identityOf({ metadata }), spec: { from, to } };
+}
+
+function isGrant(object: KubeObject): object is LiveGrant {
+  const spec: unknown = 'spec' in object ? object.spec : undefined;
+  return isRecord(spec) && Array.isArray(spec.from) && Array.isArray(spec.to);
+}
+
+function isRoute(object: KubeObject): object is LiveRoute {
+  return 'spec' in object && typeof object.spec === 'object' && object.spec !== null;
+}

@@ -1,0 +1,204 @@
+import { isNamespaceTerminating, isNotFound, isOvertaken, isRefused } from '../../../kube/api/api-error.ts';
+import { CONFIG_MAPS } from '../../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../../kube/api/object.ts';
+import { resourcePath } from '../../../kube/api/resource.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { JsonParts } from '../../../kube/client/json-chunks.ts';
+import type { Result } from '../../../kube/controller/controller.ts';
+import { REQUEST_REFUSED } from '../../../kube/controller/refusals.ts';
+import type { EventRecorder } from '../../../kube/events/events.ts';
+import { isRecord } from '../../../util/json.ts';
+import { leftOutText } from '../compile/left-out.ts';
+import type { RouteFile } from '../compile/route-configuration.ts';
+import type { Obstacle } from '../compile/status.ts';
+import { ROUTES_FILE } from '../envoy/routed.ts';
+import { type FoundFile, planFile } from './file-plan.ts';
+import {
+  METADATA_ONLY,
+  ONLY_ROUTES_MAPS,
+  ROUTES_CONFIG_MAP,
+  ROUTES_LABEL,
+  ROUTES_MANAGER,
+  ROUTES_MAPS,
+} from './resources.ts';
+
+export interface RouteFilesOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  /** Their metadata: the texts of all namespaces would take too much memory. */
+  readonly configMaps: Pick<Lister<KubeObject>, 'get'>;
+  /** The operator’s namespace. */
+  readonly namespace: string;
+  /** The file for clients in a namespace. */
+  file(namespace: string): RouteFile | Promise<RouteFile>;
+  hasSidecars(namespace: string): boolean;
+  readonly events: EventRecorder;
+  /** Called when the file is in place; `isNew` if this call has written it. */
+  delivered(namespace: string, file: RouteFile, isNew: boolean): void;
+  refused(namespace: string, file: RouteFile): void;
+  /** Called when a namespace has neither the file nor a pod that needs it: it may be gone. */
+  forget(namespace: string): void;
+}
+
+/** What a ConfigMap has. */
+interface Content extends Omit<FoundFile, 'metadata'> {
+  readonly resourceVersion: string | undefined;
+  /** What the cache had at that time: it may not have come further. */
+  readonly cached: string | undefined;
+}
+
+/** Keeps the ConfigMap with the file of routes in each namespace. */
+export class RouteFiles {
+  readonly #options: RouteFilesOptions;
+  readonly #obstacles = new Map<string, Obstacle>();
+  /** By namespace. Another resourceVersion in the cache means that it must be read again. */
+  readonly #contents = new Map<string, Content>();
+
+  constructor(options: RouteFilesOptions) {
+    this.#options = options;
+  }
+
+  /** The namespaces whose file cannot be written, and why. */
+  get obstacles(): ReadonlyMap<string, Obstacle> {
+    return this.#obstacles;
+  }
+
+  /** Brings the file of one namespace up to date. With `isNeeded`, it is made even before the first pod is in the cache. */
+  async reconcile(namespace: string, signal: AbortSignal, isNeeded = false): Promise<Result> {
+    const { file: fileOf, hasSidecars, delivered } = this.#options;
+    const found = await this.#find(namespace, signal);
+    const file = await fileOf(namespace);
+    const step = planFile({ file, found, isNeeded: isNeeded || hasSidecars(namespace) });
+    if (step === 'nothing') {
+      if (!found) this.#forget(namespace);
+      return {};
+    }
+    if (step === 'foreign' || step === 'immutable') {
+      this.#block(REFUSALS[step](namespace), namespace, file);
+      return {};
+    }
+    for (const [from, bytes] of file.leftOut) {
+      this.#warn(namespace, { reason: 'RoutesTooLarge', message: leftOutText(from, bytes, namespace) });
+    }
+    const isNew = step !== 'in-place';
+    const isDelivered = !isNew || (await this.#write(namespace, found, file, signal));
+    this.#obstacles.delete(namespace);
+    if (isDelivered) delivered(namespace, file, isNew);
+    return {};
+  }
+
+  /** The ConfigMap of a namespace. It is read only if it is not as this operator wrote it or read it last. */
+  async #find(namespace: string, signal: AbortSignal): Promise<(FoundFile & Content) | undefined> {
+    const { configMaps, client, file } = this.#options;
+    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
+    const known = this.#contents.get(namespace);
+    if (!cached && !known) return undefined;
+    const seen = cached?.metadata.resourceVersion;
+    if (cached && known && (known.resourceVersion === seen || known.cached === seen)) {
+      return { ...known, metadata: cached.metadata };
+    }
+    // Not list(), which looks at each byte of a long list to hold one item at a time: this one has one item.
+    const list = await client.request('GET', resourcePath(ROUTES_MAPS, { namespace }), {
+      query: { fieldSelector: ONLY_ROUTES_MAPS },
+      signal,
+    });
+    const items = isRecord(list) ? (list.items ?? []) : undefined;
+    if (!Array.isArray(items)) throw new TypeError('expected a list of ConfigMaps');
+    const [found] = items.map(ROUTES_MAPS.decode);
+    this.#contents.delete(namespace);
+    if (!found) return undefined;
+    const { data = {}, immutable, metadata } = found;
+    const text = data[ROUTES_FILE];
+    const wanted = await file(namespace);
+    const content = {
+      resourceVersion: metadata.resourceVersion,
+      cached: seen,
+      version: text === wanted.text && Object.keys(data).length === 1 ? wanted.version : undefined,
+      isImmutable: immutable === true,
+    };
+    this.#contents.set(namespace, content);
+    return { ...content, metadata };
+  }
+
+  /** Returns false if another client was faster: the watch delivers the new state. */
+  async #write(
+    namespace: string,
+    found: (FoundFile & Content) | undefined,
+    file: RouteFile,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, configMaps, namespace: home } = this.#options;
+    const { json, version } = file;
+    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
+    // A request that is repeated writes it again.
+    const data = { [ROUTES_FILE]: new JsonParts({ [Symbol.iterator]: json }) };
+    const options = {
+      query: { fieldManager: ROUTES_MANAGER },
+      accept: METADATA_ONLY,
+      isLong: true as const,
+      signal,
+    };
+    try {
+      const written = found
+        ? await client.request('PATCH', resourcePath(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }), {
+            ...options,
+            contentType: 'application/json-patch+json',
+            body: [
+              { op: 'test', path: '/metadata/resourceVersion', value: found.resourceVersion },
+              { op: 'add', path: '/data', value: data },
+            ],
+          })
+        : await client.request('POST', resourcePath(CONFIG_MAPS, { namespace }), {
+            ...options,
+            body: {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              metadata: { namespace, name: ROUTES_CONFIG_MAP, labels: { [ROUTES_LABEL]: home } },
+              data,
+            },
+          });
+      this.#contents.set(namespace, {
+        resourceVersion: CONFIG_MAPS.decode(written).metadata.resourceVersion,
+        cached,
+        version,
+        isImmutable: false,
+      });
+      return true;
+    } catch (err) {
+      if (isOvertaken(err) || isNotFound(err) || isNamespaceTerminating(err)) return false;
+      if (isRefused(err)) {
+        const message = `the API server refuses the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace}, and the operator tries again: ${err.message}`;
+        this.#block({ reason: REQUEST_REFUSED, message }, namespace, file);
+      }
+      throw err;
+    }
+  }
+
+  #forget(namespace: string): void {
+    this.#contents.delete(namespace);
+    this.#obstacles.delete(namespace);
+    this.#options.forget(namespace);
+  }
+
+  #block(obstacle: Obstacle, namespace: string, file: RouteFile): void {
+    this.#obstacles.set(namespace, obstacle);
+    this.#options.refused(namespace, file);
+    this.#warn(namespace, obstacle);
+  }
+
+  #warn(namespace: string, { reason, message: note }: Obstacle): void {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ROUTES_CONFIG_MAP } };
+    this.#options.events.event(object, { type: 'Warning', reason, action: 'Deliver', note });
+  }
+}
+
+const REFUSALS = {
+  foreign: (namespace: string): Obstacle => ({
+    reason: 'RoutesNotOurs',
+    message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has no label ${ROUTES_LABEL}, so the operator does not write to it: rename or delete it`,
+  }),
+  immutable: (namespace: string): Obstacle => ({
+    reason: 'RoutesNotOurs',
+    message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} is immutable: delete it, and the operator creates it again`,
+  }),
+};

@@ -1,0 +1,183 @@
+import { isConflict, isNotFound } from '../../../kube/api/api-error.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import type { Result } from '../../../kube/controller/controller.ts';
+import type { EventDetails, EventRecorder } from '../../../kube/events/events.ts';
+import type { Compilation } from '../compile/compile.ts';
+import type { RouteCondition, RouteParentStatus } from '../compile/http-route.ts';
+import type { ObjectKey } from '../compile/objects.ts';
+import { NO_SIDECAR } from '../compile/problems.ts';
+import { CONTROLLER_NAME, nextParents, PROGRAMMED, type Programmed, parentsOf } from '../compile/status.ts';
+import { HTTP_ROUTES, type LiveRoute } from './resources.ts';
+
+export interface RouteStatusOptions {
+  readonly client: Pick<KubeClient, 'mergePatch'>;
+  readonly routes: Pick<Lister<LiveRoute>, 'get'>;
+  compilation(): Compilation | Promise<Compilation>;
+  programmed(route: ObjectKey, compilation: Compilation): Programmed;
+  /** Whether all sidecars were asked in this term, so that the numbers are right. */
+  isSurveyed(): boolean;
+  readonly events: EventRecorder;
+  /** A monotonic time in milliseconds. */
+  now(): number;
+  wallClock(): Date;
+}
+
+/** How often the number of sidecars is written at most: while some are behind, and when none is. */
+const NUMBERS_MS = 10_000;
+const SETTLED_NUMBERS_MS = 300_000;
+/** How often the number is looked at while some are behind, at first and later. */
+const LOOK_MS = 1000;
+const LATE_LOOK_MS = 30_000;
+const LATE_MS = 120_000;
+/** Not none. */
+const UNKNOWN: Programmed = { sidecars: 0, of: 1 };
+
+/** Writes the statuses of routes, and Events about what is wrong. */
+export class RouteStatus {
+  readonly #options: RouteStatusOptions;
+  readonly #written = new Map<ObjectKey, number>();
+
+  constructor(options: RouteStatusOptions) {
+    this.#options = options;
+  }
+
+  /** The key is that of a route. */
+  async reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result> {
+    const { routes, wallClock, now } = this.#options;
+    const compilation = await this.#options.compilation();
+    const [object, route] = [routes.get(key), compilation.routes.get(key)];
+    if (!object || !route || object.metadata.deletionTimestamp !== undefined) {
+      this.#written.delete(key);
+      return {};
+    }
+    // A newer generation is compiled soon, and comes here then.
+    if (route.object.metadata.generation !== object.metadata.generation) return {};
+    // A new leader writes no numbers before it has asked all sidecars: they would be too low.
+    const isSurveyed = this.#options.isSurveyed();
+    const programmed = this.#options.programmed(key, compilation);
+    const [before, date] = [object.status?.parents ?? [], wallClock().toISOString().replace(/\.\d+/, '')];
+    const after = nextParents(before, parentsOf(route, isSurveyed ? programmed : undefined), date);
+    const isFar = !isSurveyed || programmed.sidecars < programmed.of;
+    const since = now() - (this.#written.get(key) ?? Number.NEGATIVE_INFINITY);
+    // What removes an obstacle comes here by itself.
+    const isLate = programmed.obstacle !== undefined || (since > LATE_MS && since < Infinity);
+    const again = isFar ? { requeueAfterMs: isLate ? LATE_LOOK_MS : LOOK_MS } : {};
+    if (after === undefined) return again;
+    if (!isSurveyed && onlyProgrammedDiffers(before, after)) return again;
+    if (onlyNumbersDiffer(before, after)) {
+      const leftMs = (isFar ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
+      if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: isFar ? LOOK_MS : leftMs };
+    }
+    if (isSurveyed) this.#written.set(key, now());
+    else this.#written.delete(key);
+    if (await this.#write(object, after, signal)) {
+      this.#tell(object, before, after, isSurveyed ? programmed : UNKNOWN);
+    }
+    return again;
+  }
+
+  /** Returns false if another client was faster: the watch delivers the new state. */
+  async #write(
+    { metadata }: LiveRoute,
+    parents: readonly RouteParentStatus[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { namespace, name, resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion }, status: { parents } };
+    try {
+      const options = { subresource: 'status', signal };
+      await this.#options.client.mergePatch(HTTP_ROUTES, { namespace, name }, patch, options);
+      return true;
+    } catch (err) {
+      if (!isConflict(err) && !isNotFound(err)) throw err;
+      return false;
+    }
+  }
+
+  #tell(
+    { metadata }: LiveRoute,
+    before: readonly RouteParentStatus[],
+    after: readonly RouteParentStatus[],
+    programmed: Programmed,
+  ): void {
+    const object = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata };
+    for (const details of eventsOf(before, after, programmed)) this.#options.events.event(object, details);
+  }
+}
+
+/** Whether statuses differ in nothing but the message of the condition Programmed. */
+function onlyNumbersDiffer(
+  before: readonly RouteParentStatus[],
+  after: readonly RouteParentStatus[],
+): boolean {
+  return textOf(before) === textOf(after);
+}
+
+/** Whether the status says that there are no sidecars. */
+function hasNobody(parents: readonly RouteParentStatus[]): boolean {
+  return parents.some(({ conditions }) =>
+    conditions.some(({ type, message }) => type === PROGRAMMED && message.startsWith('0 of 0 ')),
+  );
+}
+
+/** Whether statuses differ in nothing but the condition Programmed. */
+function onlyProgrammedDiffers(
+  before: readonly RouteParentStatus[],
+  after: readonly RouteParentStatus[],
+): boolean {
+  const others = (parents: readonly RouteParentStatus[]) =>
+    JSON.stringify(parents, (_, value: unknown) =>
+      Array.isArray(value) ? value.filter((each) => !isProgrammed(each)) : value,
+    );
+  return others(before) === others(after);
+}
+
+function textOf(parents: readonly RouteParentStatus[]): string {
+  return JSON.stringify(parents, (_, value: unknown) =>
+    isProgrammed(value) ? { ...value, message: '' } : value,
+  );
+}
+
+function isProgrammed(value: unknown): value is RouteCondition {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'message' in value &&
+    'type' in value &&
+    value.type === PROGRAMMED
+  );
+}
+
+/** One for each condition that has changed. */
+export function eventsOf(
+  before: readonly RouteParentStatus[],
+  after: readonly RouteParentStatus[],
+  { of }: Programmed,
+): readonly EventDetails[] {
+  const was = new Set(conditionsOf(before));
+  const events = new Map<string, EventDetails>();
+  const accepted = (text: string) => text.startsWith('Accepted True ');
+  for (const text of conditionsOf(after)) {
+    if (was.has(text)) continue;
+    const [type, status, reason = '', ...words] = text.split(' ');
+    const isBad = type === 'PartiallyInvalid' ? status === 'True' : status === 'False';
+    const isNewlyAccepted = accepted(text) && ![...was].some(accepted);
+    if (!isBad && !isNewlyAccepted) continue;
+    const note = words.join(' ');
+    events.set(text, { type: isBad ? 'Warning' : 'Normal', reason, action: 'Route', note });
+    if (isNewlyAccepted && of === 0) {
+      const { reason, message } = NO_SIDECAR;
+      events.set(PROGRAMMED, { type: 'Warning', reason, action: 'Route', note: message });
+    }
+  }
+  return [...events.values()];
+}
+
+function conditionsOf(parents: readonly RouteParentStatus[]): readonly string[] {
+  return parents
+    .filter(({ controllerName }) => controllerName === CONTROLLER_NAME)
+    .flatMap(({ conditions }) => conditions)
+    .filter(({ type }) => type !== PROGRAMMED)
+    .map(({ type, status, reason, message }) => `${type} ${status} ${reason} ${message}`);
+}

@@ -1,0 +1,284 @@
+import { isDeepStrictEqual } from 'node:util';
+import { configurationRead } from '../../../injection/envoy/configuration-age.ts';
+import { keysFor } from '../../../injection/keys.ts';
+import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
+import type { Informer } from '../../../kube/cache/informer.ts';
+import { tellRefusal } from '../../../kube/controller/refusals.ts';
+import { asWaiting } from '../../../kube/manager/managed-controller.ts';
+import type { Manager } from '../../../kube/manager/manager.ts';
+import { Slices } from '../../../kube/util/slices.ts';
+import { askSidecar } from './ask-sidecar.ts';
+import { Changes } from './changes.ts';
+import { LiveCompilation } from './live-compilation.ts';
+import { type RouteMetrics, routeMetrics } from './metrics.ts';
+import { Progress } from './progress.ts';
+import { HTTP_ROUTES } from './resources.ts';
+import { namespacesOf, RouteCaches } from './route-caches.ts';
+import { RouteFiles } from './route-files.ts';
+import { RouteStatus } from './route-status.ts';
+import { createRouteHandler } from './route-warnings.ts';
+import { Sidecars } from './sidecars.ts';
+
+/** The flags of `serve` for routes. */
+export interface RouteOptions {
+  readonly namespace: string;
+  readonly annotation: string;
+  readonly routes: 'auto' | 'off';
+  readonly routesTouch: boolean;
+}
+
+export interface RouteSetupOptions extends RouteOptions {
+  readonly fleet: {
+    /** Live pods: what they are called, and the annotation of injected ones. */
+    readonly pods: Informer<KubeObject>;
+    /** Runs before a namespace gets its first copy of Envoy’s configuration, for which its first pod waits. */
+    beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
+  };
+}
+
+const FILE_WORKERS = 8;
+/** More than 20: a change is to reach 50 pods in seconds. Most of their time they wait. */
+const SIDECAR_WORKERS = 32;
+const STATUS_WORKERS = 2;
+/** How often new and ended sidecars are counted in statuses. */
+const NUMBERS_MS = 10_000;
+const FIRST_FILE_MS = 5000;
+/** The path of the webhook. */
+const WARNINGS = '/validate-route';
+
+/** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
+export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
+  if (options.routes === 'off') {
+    manager.webhook(WARNINGS, async () => ({ allowed: true }));
+    return;
+  }
+  const { fleet } = options;
+  const served = manager.served(HTTP_ROUTES);
+  const caches = new RouteCaches(manager, fleet.pods, keysFor(options.annotation), served.until);
+  const slices = new Slices(manager.clock);
+  setUpWarnings(manager, caches, slices);
+  const delivery = deliveryOf(manager, options, caches, slices);
+  queueOnEvents(delivery);
+  runChanges(manager, delivery);
+  runControllers(delivery);
+  fleet.beforeCopy(async (namespace, signal) => {
+    if (served.isServed !== true) return;
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_FILE_MS)]);
+    if (await caches.waitForSync(limited)) await delivery.files.reconcile(namespace, signal, true);
+  });
+}
+
+function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): void {
+  const warnings = createRouteHandler({
+    routes: caches.routes.lister,
+    services: caches.services.lister,
+    grants: caches.grants.lister,
+    hasSynced: () => caches.hasSynced(),
+    hasSidecars: (namespace) => caches.hasSidecars(namespace),
+    clock: manager.clock,
+    slices,
+  });
+  manager.webhook(WARNINGS, warnings);
+}
+
+/** The parts that deliver routes, and their queues. */
+interface Delivery {
+  readonly caches: RouteCaches;
+  readonly metrics: RouteMetrics;
+  readonly compilation: LiveCompilation;
+  readonly changes: Changes;
+  readonly sidecars: Sidecars;
+  readonly files: RouteFiles;
+  readonly status: RouteStatus;
+  readonly work: Work;
+}
+
+type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
+
+function deliveryOf(
+  manager: Manager,
+  options: RouteSetupOptions,
+  caches: RouteCaches,
+  slices: Slices,
+): Delivery {
+  const { leaderClient: client, clock, events } = manager;
+  const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
+  const work = {
+    files: manager.controller('route-files', FILE_WORKERS),
+    sidecars: manager.controller('route-sidecars', SIDECAR_WORKERS),
+    statuses: manager.controller('route-status', STATUS_WORKERS),
+  };
+  const progress = new Progress();
+  const compilation = new LiveCompilation({
+    routes: caches.routes.lister,
+    services: caches.services.lister,
+    grants: caches.grants.lister,
+    progress,
+    slices,
+    namespaces: () => caches.namespaces(),
+  });
+  const sidecars = new Sidecars({
+    client,
+    pods: caches.pods.lister,
+    touch: options.routesTouch,
+    ask: askSidecar,
+    now: () => clock.now(),
+    wallClock: () => new Date(),
+    taken: metrics.taken,
+    refused(pod, err) {
+      manager.log.warn({ key: keyOf(pod), err }, 'cannot touch a pod: its sidecar gets routes later');
+      tellRefusal(events, { apiVersion: 'v1', kind: 'Pod', ...pod }, err);
+    },
+    read: (pod) => configurationRead(pod, keys),
+    configuration: (namespace) => caches.configuration(namespace),
+    recount: (namespace) => progress.recount(namespace),
+  });
+  metrics.watch(
+    () => sidecars.behind(),
+    () => sidecars.withOlderConfiguration(),
+  );
+  const parts = { caches, metrics, compilation, progress, sidecars, work };
+  const files = routeFiles(manager, options.namespace, parts);
+  const status = new RouteStatus({
+    client,
+    routes: caches.routes.lister,
+    compilation: () => compilation.get(),
+    programmed: (key, compiled) =>
+      progress.of(key, compiled, {
+        namespaces: () => new Set([...caches.namespaces(), ...files.obstacles.keys()]),
+        has: (namespace) => caches.hasFile(namespace) || files.obstacles.has(namespace),
+        tally: (namespace) => sidecars.tally(namespace),
+        obstacles: files.obstacles,
+      }),
+    isSurveyed: () => sidecars.isSurveyed(() => caches.namespaces()),
+    events,
+    now: () => clock.now(),
+    wallClock: () => new Date(),
+  });
+  return { ...parts, changes: new Changes(clock), files, status };
+}
+
+function routeFiles(
+  { leaderClient: client, events }: Manager,
+  namespace: string,
+  parts: Omit<Delivery, 'changes' | 'files' | 'status'> & { readonly progress: Progress },
+): RouteFiles {
+  const { caches, metrics, compilation, progress, sidecars, work } = parts;
+  return new RouteFiles({
+    client,
+    configMaps: caches.maps.lister,
+    namespace,
+    async file(of) {
+      const file = (await compilation.get()).file(of);
+      progress.wanted(of, file.version);
+      return file;
+    },
+    hasSidecars: (of) => caches.hasSidecars(of),
+    events,
+    delivered(of, file, isNew) {
+      metrics.size(of, file.bytes);
+      if (isNew) metrics.written();
+      if (!sidecars.delivered(of, file.version, isNew)) return;
+      for (const pod of caches.routedPodsIn(of)) work.sidecars.queue.add(keyOf(pod));
+    },
+    refused(of) {
+      metrics.refused();
+      sidecars.refused(of);
+    },
+    forget(of) {
+      metrics.forget(of);
+      sidecars.forgetFile(of);
+      progress.forget(of);
+    },
+  });
+}
+
+function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
+  const mark = () => changes.mark();
+  // Not for labels: the cache has what routing reads.
+  const onUpdate = (before: { readonly spec?: unknown }, after: { readonly spec?: unknown }) => {
+    if (!isDeepStrictEqual(before.spec, after.spec)) changes.mark();
+  };
+  caches.services.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
+  caches.grants.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
+  caches.routes.addEventHandler({
+    onAdd: mark,
+    onUpdate(before, route) {
+      const isSame =
+        before.metadata.uid === route.metadata.uid &&
+        before.metadata.generation === route.metadata.generation;
+      // Only the status has changed.
+      if (isSame) work.statuses.queue.add(keyOf(route));
+      else changes.mark();
+    },
+    onDelete: mark,
+  });
+  const onMap = ({ metadata: { namespace = '' } }: KubeObject) => work.files.queue.add(namespace);
+  caches.maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
+  const queueMissingFile = ({ metadata: { namespace } }: KubeObject) => {
+    if (namespace !== undefined && !caches.hasFile(namespace)) work.files.queue.add(namespace);
+  };
+  const onPod = (pod: KubeObject) => {
+    if (pod.metadata.namespace === undefined || !caches.isRouted(pod)) return;
+    queueMissingFile(pod);
+    work.sidecars.queue.add(keyOf(pod));
+  };
+  caches.pods.addEventHandler({
+    onAdd: onPod,
+    onUpdate(before, pod) {
+      if (before.metadata.uid !== pod.metadata.uid) sidecars.forget(before);
+      onPod(pod);
+    },
+    onDelete(pod) {
+      sidecars.forget(pod);
+      if (caches.isRouted(pod)) queueMissingFile(pod);
+    },
+  });
+}
+
+/** Queues all files and statuses after changes of routes, and all statuses after changes of the numbers in them. */
+function runChanges(manager: Manager, { caches, changes, compilation, sidecars, work }: Delivery): void {
+  const after = (signal: AbortSignal) => caches.waitForSync(signal);
+  const queueStatuses = () => {
+    for (const route of caches.routes.lister.list()) work.statuses.queue.add(keyOf(route));
+  };
+  const handle = async () => {
+    await compilation.renew();
+    for (const namespace of caches.namespaces()) work.files.queue.add(namespace);
+    queueStatuses();
+  };
+  manager.singleton(
+    'route-changes',
+    (signal) => {
+      changes.mark();
+      return changes.run(handle, signal);
+    },
+    { after },
+  );
+  const numbers = async () => {
+    if (sidecars.hasChanged()) queueStatuses();
+  };
+  manager.singleton('route-numbers', numbers, { after, everyMs: NUMBERS_MS });
+}
+
+function runControllers({ caches, compilation, metrics, sidecars, files, status, work }: Delivery): void {
+  const after = (signal: AbortSignal) => caches.waitForSync(signal);
+  work.files.reconcile((namespace, signal) => files.reconcile(namespace, signal), {
+    keys: () => namespacesOf([...caches.routedPods(), ...caches.maps.lister.list()]),
+    after,
+  });
+  work.sidecars.reconcile((key, signal) => sidecars.reconcile(key, signal), {
+    keys: () => caches.routedPods().map(keyOf),
+    after,
+    ended() {
+      compilation.forget();
+      sidecars.clear();
+      metrics.reset();
+    },
+  });
+  work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
+    keys: () => caches.routes.lister.list().map(keyOf),
+    after,
+    waiting: (key) => asWaiting(HTTP_ROUTES, caches.routes.lister.get(key)),
+  });
+}

@@ -1,0 +1,344 @@
+import {
+  type ConfigurationAge,
+  type ConfigurationRead,
+  isOlder,
+} from '../../../injection/envoy/configuration-age.ts';
+import { type ApiError, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
+import { PODS } from '../../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../../kube/api/object.ts';
+import { resourcePath } from '../../../kube/api/resource.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import type { Result } from '../../../kube/controller/controller.ts';
+import { isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
+import { METADATA_ONLY, TOUCH } from './resources.ts';
+
+export interface SidecarsOptions {
+  readonly client: Pick<KubeClient, 'get' | 'request'>;
+  readonly pods: Pick<Lister<KubeObject>, 'get' | 'byIndex'>;
+  /** Whether to change an annotation of pods that run older routes. */
+  readonly touch: boolean;
+  ask(address: string, signal: AbortSignal): Promise<string | undefined>;
+  /** A monotonic time in milliseconds. */
+  now(): number;
+  wallClock(): Date;
+  /** The configuration that the sidecar of a pod has read. */
+  read(pod: JsonObject): ConfigurationRead;
+  /** Envoy's configuration in a namespace; undefined if it has none. */
+  configuration(namespace: string): ConfigurationAge | undefined;
+  /** A sidecar has confirmed the current routes, this long after they were written. */
+  taken(seconds: number): void;
+  /** The API server refuses to let the pod be touched. */
+  refused(pod: KubeObject, refusal: ApiError): void;
+  /** The versions in a namespace have changed. */
+  recount(namespace: string): void;
+}
+
+/** The index of the pods that mount the file, by namespace. */
+export const ROUTED_IN = 'routed';
+
+/** About as long as the kubelet takes: questions take time from it. */
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 5000;
+const RETOUCH_MS = 2000;
+const MAX_TOUCHES = 5;
+/** A sidecar that answers is asked until the kubelet has mounted the file without a touch, too. */
+const MAX_ASKS = 40;
+/** One that never answers may be starting, or out of reach. */
+const MAX_ASKS_IN_VAIN = 12;
+const ASKS_BEFORE_BLIND_TOUCH = 4;
+const BLIND_TOUCHES = 2;
+const SURVEY_MS = 30_000;
+/** Sidecars that did not answer last time cost a second each. Some of 32 workers are left for the others. */
+const MAX_SILENT_AT_ONCE = 24;
+const TURN_MS = 250;
+const TURNS = 20;
+
+/** What is known about a sidecar. */
+interface Sidecar {
+  readonly namespace: string;
+  address: string | undefined;
+  /** The configuration that it has read. */
+  read: ConfigurationRead;
+  /** The version that it runs; undefined before its first answer. */
+  version: string | undefined;
+  /** The version that it should run, and what was done for it. */
+  target: string;
+  /** Whether it was asked in this term, or has not started. */
+  isAsked: boolean;
+  /** Whether it did not answer last time. */
+  isSilent: boolean;
+  asks: number;
+  touches: number;
+  touchedAt: number;
+  /** It is not asked before. A touch is an update of the pod, so it comes here earlier. */
+  askAt: number;
+}
+
+interface Delivered {
+  readonly version: string;
+  readonly writtenAt: number | undefined;
+}
+
+/** How many sidecars run each version; those that never answered are not in it. */
+export type Tally = ReadonlyMap<string, number>;
+
+/**
+ * Brings the delivered file into running sidecars. A change of an annotation makes the kubelet mount it, and the sidecar
+ * then answers with its version.
+ */
+export class Sidecars {
+  readonly #options: SidecarsOptions;
+  readonly #known = new Map<string, Sidecar>();
+  readonly #delivered = new Map<string, Delivered>();
+  /** Of all that are known. Not of the cache: a pod that has gone from it is forgotten a moment later. */
+  readonly #tallies = new Map<string, Map<string, number>>();
+  /** Namespaces in which no sidecar is to be asked. */
+  readonly #surveyed = new Set<string>();
+  #surveyEndsAt: number | undefined;
+  /** Namespaces in which sidecars are still to be asked; undefined before the first question. */
+  #unsurveyed: Set<string> | undefined;
+  /** The UID of one of these sidecars. */
+  #unasked: string | undefined;
+  /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
+  #silentAtOnce = 0;
+  #sentAway = 0;
+  #hasChanged = false;
+
+  constructor(options: SidecarsOptions) {
+    this.#options = options;
+  }
+
+  /** Notes the file of a namespace. Returns true if its sidecars must be told. */
+  delivered(namespace: string, version: string, isNew: boolean): boolean {
+    if (this.#delivered.get(namespace)?.version === version) return false;
+    this.#delivered.set(namespace, { version, writtenAt: isNew ? this.#options.now() : undefined });
+    return true;
+  }
+
+  /** Forgets a deleted pod. */
+  forget({ metadata: { uid = '' } }: KubeObject): void {
+    const known = this.#known.get(uid);
+    this.#known.delete(uid);
+    if (uid === this.#unasked) this.#unasked = undefined;
+    if (known) this.#recount(known.namespace, known.version, undefined);
+  }
+
+  /** Forgets the file of a namespace that has none any more. */
+  forgetFile(namespace: string): void {
+    for (const each of [this.#delivered, this.#surveyed]) each.delete(namespace);
+    this.#unsurveyed?.delete(namespace);
+    // It may be a sidecar there, which is not asked any more.
+    this.#unasked = undefined;
+    this.#options.recount(namespace);
+  }
+
+  /** Forgets all: the next term asks again. */
+  clear(): void {
+    for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
+    this.#surveyEndsAt = undefined;
+    this.#unsurveyed = undefined;
+    this.#unasked = undefined;
+  }
+
+  /** The versions in a namespace. */
+  tally(namespace: string): Tally {
+    return this.#tallies.get(namespace) ?? new Map();
+  }
+
+  /** Notes that the file of a namespace cannot be delivered. */
+  refused(namespace: string): void {
+    this.#surveyed.add(namespace);
+  }
+
+  /**
+   * Whether all sidecars in these namespaces were asked once in this term. Until then, numbers are too low. A namespace
+   * whose file cannot be written holds up the numbers for 30 s at most.
+   */
+  isSurveyed(namespaces: () => Iterable<string>): boolean {
+    this.#surveyEndsAt ??= this.#options.now() + SURVEY_MS;
+    if (this.#options.now() >= this.#surveyEndsAt) return true;
+    // Each route asks, so what was found is not looked for again.
+    if (this.#unasked !== undefined && !this.#known.get(this.#unasked)?.isAsked) return false;
+    this.#unsurveyed ??= new Set(namespaces());
+    for (const namespace of this.#unsurveyed) {
+      if (!this.#isSurveyedIn(namespace)) return false;
+      this.#unsurveyed.delete(namespace);
+    }
+    this.#surveyEndsAt = this.#options.now();
+    return true;
+  }
+
+  #isSurveyedIn(namespace: string): boolean {
+    if (this.#surveyed.has(namespace)) return true;
+    if (!this.#delivered.has(namespace)) return false;
+    const isUnasked = ({ metadata }: KubeObject) => !this.#known.get(metadata.uid ?? '')?.isAsked;
+    // The last one is asked last.
+    const pod = this.#options.pods.byIndex(ROUTED_IN, namespace).findLast(isUnasked);
+    this.#unasked = pod?.metadata.uid;
+    return pod === undefined;
+  }
+
+  /** Whether a number has changed since the last call. */
+  hasChanged(): boolean {
+    const hasChanged = this.#hasChanged;
+    this.#hasChanged = false;
+    return hasChanged;
+  }
+
+  /** Counts a sidecar with its new version, and no longer with the one before. */
+  #recount(namespace: string, before: string | undefined, after: string | undefined): void {
+    const tally = this.#tallies.get(namespace) ?? new Map<string, number>();
+    if (before !== undefined) tally.set(before, (tally.get(before) ?? 0) - 1);
+    if (before !== undefined && tally.get(before) === 0) tally.delete(before);
+    if (after !== undefined) tally.set(after, (tally.get(after) ?? 0) + 1);
+    if (tally.size > 0) this.#tallies.set(namespace, tally);
+    else this.#tallies.delete(namespace);
+    this.#hasChanged = true;
+    this.#options.recount(namespace);
+  }
+
+  /** How many sidecars are known to run older routes than they should. */
+  behind(): number {
+    return [...this.#known.values()].filter(
+      ({ version, target }) => version !== undefined && version !== target,
+    ).length;
+  }
+
+  /** How many sidecars are known to run an older configuration of Envoy than their namespace has. */
+  withOlderConfiguration(): number {
+    return [...this.#known.values()].filter((sidecar) => this.#isOlder(sidecar)).length;
+  }
+
+  #isOlder({ namespace, read }: Sidecar): boolean {
+    const configuration = this.#options.configuration(namespace);
+    return configuration !== undefined && isOlder(read, configuration);
+  }
+
+  /** The key is that of a pod. */
+  async reconcile(key: string, signal: AbortSignal): Promise<Result> {
+    const pod = this.#options.pods.get(key);
+    const { uid, namespace } = pod?.metadata ?? {};
+    const delivered = this.#delivered.get(namespace ?? '');
+    if (!pod || uid === undefined || namespace === undefined || !delivered) return {};
+    const sidecar = this.#sidecar(uid, namespace, delivered.version);
+    if (sidecar.version === sidecar.target) {
+      // Its container may have started again.
+      if (this.#isOlder(sidecar)) await this.#look(pod, sidecar, signal);
+      return {};
+    }
+    if (this.#options.touch && sidecar.version !== undefined && sidecar.touches === 0) {
+      await this.#touch(pod, sidecar, signal);
+      return this.#askLater(sidecar);
+    }
+    const early = sidecar.askAt - this.#options.now();
+    if (early > 0) return { requeueAfterMs: early };
+    if (sidecar.isSilent && this.#silentAtOnce >= MAX_SILENT_AT_ONCE) {
+      this.#sentAway += 1;
+      return { requeueAfterMs: TURN_MS * (1 + (this.#sentAway % TURNS)) };
+    }
+    const answer = await this.#ask(pod, sidecar, signal);
+    sidecar.isAsked = true;
+    // The pod has not started. Its next update brings it here.
+    if (sidecar.address === undefined) return {};
+    if (answer === undefined) sidecar.address = undefined;
+    else this.#answered(uid, sidecar, answer, delivered);
+    if (answer === sidecar.target) return {};
+    sidecar.asks += 1;
+    if (this.#isDue(sidecar, answer)) await this.#touch(pod, sidecar, signal);
+    const limit = sidecar.version === undefined ? MAX_ASKS_IN_VAIN : MAX_ASKS;
+    if (sidecar.asks >= limit) return {};
+    return this.#askLater(sidecar);
+  }
+
+  #askLater(sidecar: Sidecar): Result {
+    const requeueAfterMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 1.5 ** sidecar.asks);
+    sidecar.askAt = this.#options.now() + requeueAfterMs;
+    return { requeueAfterMs };
+  }
+
+  async #ask(pod: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<string | undefined> {
+    const share = sidecar.isSilent ? 1 : 0;
+    this.#silentAtOnce += share;
+    try {
+      if (sidecar.address === undefined) await this.#look(pod, sidecar, signal);
+      if (sidecar.address === undefined) return undefined;
+      const answer = await this.#options.ask(sidecar.address, signal);
+      sidecar.isSilent = answer === undefined;
+      return answer;
+    } finally {
+      this.#silentAtOnce -= share;
+    }
+  }
+
+  #sidecar(uid: string, namespace: string, target: string): Sidecar {
+    const known = this.#known.get(uid);
+    const never = Number.NEGATIVE_INFINITY;
+    const fresh = { target, asks: 0, touches: 0, touchedAt: never, askAt: never };
+    if (known) return known.target === target ? known : Object.assign(known, fresh);
+    const sidecar = {
+      ...{ namespace, address: undefined, read: {}, version: undefined },
+      ...{ isAsked: false, isSilent: false },
+      ...fresh,
+    };
+    this.#known.set(uid, sidecar);
+    return sidecar;
+  }
+
+  #answered(uid: string, sidecar: Sidecar, answer: string, { writtenAt }: Delivered): void {
+    const { namespace, version } = sidecar;
+    sidecar.version = answer;
+    // Its pod may have gone meanwhile.
+    if (answer !== version && this.#known.get(uid) === sidecar) this.#recount(namespace, version, answer);
+    if (answer === sidecar.target && writtenAt !== undefined && sidecar.touches > 0) {
+      this.#options.taken((this.#options.now() - writtenAt) / 1000);
+    }
+  }
+
+  /** The kubelet may have been touched before it saw the new file. A sidecar that does not answer may have the old one. */
+  #isDue({ touches, touchedAt, asks }: Sidecar, answer: string | undefined): boolean {
+    const isSoon = this.#options.now() - touchedAt < RETOUCH_MS * 2 ** Math.max(0, touches - 1);
+    if (isSoon) return false;
+    return answer === undefined
+      ? asks >= ASKS_BEFORE_BLIND_TOUCH && touches < BLIND_TOUCHES
+      : touches < MAX_TOUCHES;
+  }
+
+  async #touch({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
+    const { client, touch, now, wallClock } = this.#options;
+    if (!touch) return;
+    const { namespace, name, uid } = metadata;
+    // The same text again would be no change.
+    const value = `${sidecar.target} ${wallClock().toISOString()}`;
+    const options = {
+      body: { metadata: { uid, annotations: { [TOUCH]: value } } },
+      contentType: 'application/merge-patch+json',
+      accept: METADATA_ONLY,
+      signal,
+    };
+    try {
+      await client.request('PATCH', resourcePath(PODS, { namespace, name }), options);
+    } catch (err) {
+      // The pod is gone, or another one has its name.
+      if (isRefused(err)) this.#options.refused({ metadata }, err);
+      else if (!isNotFound(err) && !isConflict(err)) throw err;
+    }
+    // Also without a touch the kubelet mounts the file, only later.
+    sidecar.touches += 1;
+    sidecar.touchedAt = now();
+  }
+
+  /** Reads the pod: where its sidecar is, and since when it runs. */
+  async #look({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid } = metadata;
+    try {
+      const found: unknown = await this.#options.client.get(PODS, { namespace, name }, { signal });
+      const pod = isObject(found) ? found : {};
+      if (ownString(own(pod, 'metadata'), 'uid') !== uid) return;
+      sidecar.address = ownString(own(pod, 'status'), 'podIP');
+      sidecar.read = this.#options.read(pod);
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import {
+  containerFinder,
+  containers,
+  initContainers,
+  isNativeSidecar,
+  nameOf,
+  type Pod,
+  specField,
+} from '../podspec/pod.ts';
+import type { Template } from '../template/template.ts';
+
+/** The user whose connections capture.sh lets pass, unless PROXY_UID says another. */
+const DEFAULT_UID = 1337;
+/** What says another in a command: of istio-iptables, linkerd-init, consul, kumactl, iptables itself, or a script. */
+const UID_FLAGS = ['-u', '--proxy-uid', '-proxy-uid', '--kuma-dp-uid', '--uid-owner', 'PROXY_UID'];
+
+/** An init container of a template that sends the connections of the pod to Envoy, by rules of iptables. */
+export interface Capture {
+  readonly name: string;
+  /** The user whose connections it lets pass: Envoy's. */
+  readonly uid: number;
+}
+
+/** The first of these containers that captures, and says for whom it does not. */
+export function findCapture(all: readonly JsonObject[]): Capture | undefined {
+  for (const container of all) {
+    const uid = isNetAdmin(container) ? passedUid(container) : Number.NaN;
+    if (Number.isInteger(uid)) return { name: nameOf(container), uid };
+  }
+  return undefined;
+}
+
+function isNetAdmin(container: JsonObject): boolean {
+  const context = own(container, 'securityContext');
+  const added = own(own(context, 'capabilities'), 'add');
+  const isAdmin = (name: unknown) => /^(?:cap_)?(?:net_admin|all)$/i.test(String(name));
+  return own(context, 'privileged') === true || (isArray(added) && added.some(isAdmin));
+}
+
+/** NaN if it says nothing. */
+function passedUid(container: JsonObject): number {
+  // The last one counts; an empty value is none, as for capture.sh.
+  const variable = ownObjects(container, 'env').findLast((each) => nameOf(each) === 'PROXY_UID');
+  const words = [own(container, 'command'), own(container, 'args')]
+    .flatMap((list) => (isArray(list) ? list : []))
+    .flatMap((item) => String(item).split(/[\s=;"']+/));
+  const said = words.find((word, i) => UID_FLAGS.includes(words[i - 1] ?? '') && /^\d+$/.test(word));
+  const value = ownString(variable, 'value') || said;
+  if (value !== undefined) return Number(value);
+  const isDefault = !own(variable, 'valueFrom') && words.some((word) => word.endsWith('capture.sh'));
+  return isDefault ? DEFAULT_UID : Number.NaN;
+}
+
+/** The user that a container runs as, as far as the pod says. */
+export function userOf(container: JsonObject, pod: Pod): unknown {
+  const said = own(own(container, 'securityContext'), 'runAsUser');
+  return said ?? own(specField(pod, 'securityContext'), 'runAsUser') ?? undefined;
+}
+
+/** How the requests of the pod's own containers, all but these, do not reach Envoy. */
+export function bypassesOf(pod: Pod, capture: Capture, sidecars: ReadonlySet<string>) {
+  const isOwn = (container: JsonObject) => !sidecars.has(nameOf(container));
+  const inits = initContainers(pod);
+  const at = inits.findIndex((container) => nameOf(container) === capture.name);
+  const isEarly = (container: JsonObject, index: number) =>
+    index < at && isOwn(container) && !isNativeSidecar(container);
+  const captured = [...containers(pod), ...inits.filter((container, index) => !isEarly(container, index))];
+  return {
+    /** Those that run as Envoy's user. */
+    asEnvoy: captured.filter((each) => isOwn(each) && userOf(each, pod) === capture.uid).map(nameOf),
+    /** Init containers that end before the rules are there. */
+    early: inits.filter(isEarly).map(nameOf),
+  };
+}
+
+type Sidecars = Pick<Template, 'containers' | 'initContainers'>;
+
+/** The container of a template that gets the connections: the first that keeps running. */
+export function proxyOf({ containers: running, initContainers: inits }: Sidecars): JsonObject | undefined {
+  return running[0] ?? inits.find(isNativeSidecar);
+}
+
+/** What is wrong with the users of an injected pod, if one of its templates captures: one sentence each. */
+export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): readonly string[] {
+  const find = containerFinder(pod);
+  for (const template of templates) {
+    const inits = new Set(template.initContainers.map(nameOf));
+    const capture = findCapture(initContainers(pod).filter((each) => inits.has(nameOf(each))));
+    if (!capture) {
+      const overridden = findCapture(template.initContainers);
+      if (!overridden) continue;
+      return [
+        `container ${overridden.name} is overridden so that it captures nothing, so all connections bypass Envoy: leave its command and rights as they are`,
+      ];
+    }
+    const all = templates.flatMap((each) => [...each.containers, ...each.initContainers]);
+    const { asEnvoy } = bypassesOf(pod, capture, new Set(all.map(nameOf)));
+    const proxy = find(nameOf(proxyOf(template)));
+    const user = proxy && userOf(proxy, pod);
+    return [
+      ...asEnvoy.map(
+        (name) =>
+          `container ${name} runs as user ${capture.uid}, Envoy's own, so its connections bypass Envoy: use another runAsUser`,
+      ),
+      ...(user === undefined || user === capture.uid
+        ? []
+        : [
+            `container ${nameOf(proxy)} runs as user ${String(user)}, but ${capture.name} lets only user ${capture.uid} pass, so its connections come back to it: use runAsUser ${capture.uid}`,
+          ]),
+    ];
+  }
+  return [];
+}

@@ -1,0 +1,157 @@
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../../util/json.ts';
+import { parseYaml } from '../../util/yaml.ts';
+import { placeOf } from '../podspec/mount-path.ts';
+import { nameOf } from '../podspec/pod.ts';
+import { formatPort } from '../podspec/rules/ports.ts';
+import { ENVOY_CONFIG_MAP } from './configuration-age.ts';
+
+/** The data of the ConfigMap `envoy`, which sidecars mount. */
+export type EnvoyFiles = Readonly<Record<string, string>>;
+
+/**
+ * The ports on which a container of a template listens: those that it declares, those of its probes, and those of Envoy's
+ * configuration that it names, if its content is known.
+ */
+export function listeningPorts(
+  container: JsonObject,
+  volumes: readonly JsonObject[],
+  files: EnvoyFiles | undefined,
+): readonly JsonObject[] {
+  const declared = ownObjects(container, 'ports');
+  const others = [
+    ...probePorts(container),
+    ...inlinePorts(container),
+    ...(files ? configuredPorts(container, volumes, files) : []),
+  ];
+  const known = new Set(declared.map((port) => formatPort(port)));
+  return [
+    ...declared,
+    ...others.filter((port) => !known.has(formatPort(port)) && known.add(formatPort(port))),
+  ];
+}
+
+const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'];
+const HOOKS = ['postStart', 'preStop'];
+const HANDLERS = ['httpGet', 'tcpSocket', 'grpc'];
+
+/** A probe or hook that names no other host asks the container itself. */
+function probePorts(container: JsonObject): readonly JsonObject[] {
+  const askers = [
+    ...PROBES.map((probe) => own(container, probe)),
+    ...HOOKS.map((hook) => own(own(container, 'lifecycle'), hook)),
+  ];
+  return askers.flatMap((asker) =>
+    HANDLERS.map((handler) => own(asker, handler))
+      .filter((handler) => !ownString(handler, 'host'))
+      .map((handler) => own(handler, 'port'))
+      .filter((port) => typeof port === 'number')
+      .map((containerPort) => ({ containerPort, protocol: 'TCP' })),
+  );
+}
+
+const inline = new WeakMap<JsonObject, readonly JsonObject[]>();
+
+/** Those of a configuration in the arguments, parsed once. */
+function inlinePorts(container: JsonObject): readonly JsonObject[] {
+  const args = argsOf(container);
+  const at = args.indexOf('--config-yaml');
+  if (at === -1) return [];
+  const ports = inline.get(container) ?? bootstrapPorts('', args[at + 1] ?? '');
+  inline.set(container, ports);
+  return ports;
+}
+
+function argsOf(container: JsonObject): readonly string[] {
+  return ['command', 'args']
+    .map((field) => own(container, field))
+    .flatMap((list) => (isArray(list) ? list.map(String) : []));
+}
+
+const parsed = new WeakMap<EnvoyFiles, Map<string, readonly JsonObject[]>>();
+
+/** Parses each file of a ConfigMap once. */
+function configuredPorts(
+  container: JsonObject,
+  volumes: readonly JsonObject[],
+  files: EnvoyFiles,
+): readonly JsonObject[] {
+  const key = configurationKey(container, volumes);
+  if (key === undefined || !Object.hasOwn(files, key)) return [];
+  const known = parsed.get(files) ?? new Map<string, readonly JsonObject[]>();
+  parsed.set(files, known);
+  const ports = known.get(key) ?? bootstrapPorts(key, files[key] ?? '');
+  known.set(key, ports);
+  return ports;
+}
+
+/** The key of the ConfigMap whose file Envoy is started with; undefined if it is not started with one. */
+function configurationKey(container: JsonObject, volumes: readonly JsonObject[]): string | undefined {
+  // Also in the script of a shell.
+  const words = argsOf(container).flatMap((arg) => arg.split(/[\s"';]+/));
+  // A shell, too, has a flag -c.
+  const path = words.find(
+    (word, i) => /^(?:--config-path|-c)$/.test(words[i - 1] ?? '') && word.startsWith('/'),
+  );
+  if (path === undefined) return undefined;
+  for (const mount of ownObjects(container, 'volumeMounts')) {
+    const [place, subPath] = [placeOf(ownString(mount, 'mountPath') ?? ''), ownString(mount, 'subPath')];
+    const isInside = subPath ? path === place : path.startsWith(`${place}/`);
+    const volume = isInside ? volumes.find((each) => nameOf(each) === nameOf(mount)) : undefined;
+    for (const source of [volume, ...ownObjects(own(volume, 'projected'), 'sources')]) {
+      const configMap = own(source, 'configMap');
+      if (ownString(configMap, 'name') !== ENVOY_CONFIG_MAP) continue;
+      const file = subPath || path.slice(place.length + 1);
+      const item = ownObjects(configMap, 'items').find((each) => ownString(each, 'path') === file);
+      return item ? ownString(item, 'key') : file;
+    }
+  }
+  return undefined;
+}
+
+/** Longer YAML takes too long to parse while a pod waits. JSON is faster. */
+const MAX_YAML = 50_000;
+
+/** The ports of the admin endpoint and the listeners of a bootstrap; none if it is not valid. */
+function bootstrapPorts(key: string, text: string): readonly JsonObject[] {
+  const value = parseFile(key, text);
+  const of = (object: JsonValue | undefined, snake: string) =>
+    own(object, snake) ??
+    own(
+      object,
+      snake.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    );
+  const listeners = of(of(value, 'static_resources'), 'listeners');
+  const holders = [of(value, 'admin'), ...(isArray(listeners) ? listeners : [])];
+  const addresses = holders.flatMap((holder) => {
+    const more = of(holder, 'additional_addresses');
+    return [of(holder, 'address'), ...(isArray(more) ? more.map((each) => of(each, 'address')) : [])];
+  });
+  return addresses.flatMap((address) => {
+    const socket = of(address, 'socket_address');
+    const containerPort = Number(of(socket, 'port_value') ?? 0);
+    const protocol = ownString(socket, 'protocol') ?? 'TCP';
+    return containerPort > 0 ? [{ containerPort, protocol }] : [];
+  });
+}
+
+function parseFile(key: string, text: string): JsonValue | undefined {
+  if (key.endsWith('.json')) {
+    try {
+      const value: unknown = JSON.parse(text);
+      return isObject(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+  if (text.length > MAX_YAML) return undefined;
+  const result = parseYaml(text);
+  return 'value' in result ? result.value : undefined;
+}

@@ -1,0 +1,170 @@
+import { MAX_LENGTH } from '../util/annotation-json.ts';
+import { isObject, own } from '../util/json.ts';
+import { type PatchOperation, PodDraft } from '../util/patch.ts';
+import { decide } from './decide.ts';
+import type { DecideInput } from './decision-input.ts';
+import { invalidOverride, mergeTemplate } from './merge.ts';
+import type { NamespaceSettings } from './namespace-settings.ts';
+import { isExplicit, resolveOptIn } from './opt-in.ts';
+import { annotation, containers, nameOf, type Pod, specField } from './podspec/pod.ts';
+import { grownRequests } from './podspec/rules/pod-resources.ts';
+import { ADVICE_RULES, type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
+import { formatStatus, type Status, StatusBuilder } from './status.ts';
+import { strayOverrides } from './template/container-override.ts';
+import { DEFAULT_OPTIONS } from './template/options.ts';
+import { hasShape } from './template/pod-shapes.ts';
+import type { Template } from './template/template.ts';
+import type { Selection } from './template/template-set.ts';
+import { forWorkload } from './workload-name.ts';
+
+/** The result for a pod. */
+export type Injection =
+  | {
+      readonly outcome: 'injected';
+      /** The operations that turn the given pod into `pod`: at least one. */
+      readonly operations: readonly PatchOperation[];
+      readonly pod: Pod;
+      readonly status: Status;
+      readonly selectedBy: Selection['selectedBy'];
+      /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and what ADVICE_RULES find. */
+      readonly warnings: readonly Obstacle[];
+    }
+  /** The pod stays unchanged. */
+  | { readonly outcome: 'skipped'; readonly skip: Skip }
+  /** The pod is rejected, because of `onConflict: deny`. */
+  | { readonly outcome: 'denied'; readonly skip: Skip };
+
+/** The annotation for the default container of `kubectl exec` and `kubectl logs`. */
+export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
+
+/**
+ * Decides about a pod and adds the sidecar if it gets one. The given pod does not change.
+ * @throws PatchError if an operation does not fit the pod.
+ */
+export function inject(input: DecideInput): Injection {
+  const decision = decide(input);
+  if (!decision.inject) return { outcome: 'skipped', skip: decision };
+  const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
+  const draft = new PodDraft(input.pod);
+  const status = new StatusBuilder();
+  const refused = (obstacle: Obstacle): Injection => {
+    const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
+    return { outcome, skip: toSkip(input, obstacle) };
+  };
+  const ignored = [...strayOverrides(input.pod, decision.templates)];
+  if (ignored.length > 0 && options.onConflict === 'deny') return refused(invalidOverride(ignored));
+  for (const [index, template] of decision.templates.entries()) {
+    const overrides = index === 0 ? input.options.keys : undefined;
+    const named = forWorkload(template, input.pod, input.workload);
+    const { envoyFiles } = input;
+    const merged =
+      misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides, envoyFiles });
+    if ('obstacle' in merged) return refused(merged.obstacle);
+    ignored.push(...merged.ignored);
+    if (status.isTooLong) return refused(tooMuchAdded(input));
+  }
+  for (const [name, request] of grownRequests(input.pod, draft.pod)) {
+    status.grown(name, own(own(specField(input.pod, 'resources'), 'requests'), name));
+    draft.set(['spec', 'resources', 'requests'], name, request);
+  }
+  const refusal = predictRejection(input.pod, draft.pod, input);
+  if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
+  keepDefaultContainer(draft, input.pod, status);
+  const done = status.build(decision.templates, input.pod, draft.pod);
+  draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
+  if (annotationsExceed(draft.pod) && !annotationsExceed(input.pod)) return refused(TOO_MANY_ANNOTATIONS);
+  return {
+    outcome: 'injected',
+    operations: draft.operations,
+    pod: draft.pod,
+    status: done,
+    selectedBy: decision.selectedBy,
+    warnings: [invalidOverride(ignored), ...adviceOn(draft.pod, decision.templates)].filter(
+      ({ messages }) => messages.length > 0,
+    ),
+  };
+}
+
+function adviceOn(pod: Pod, templates: readonly Template[]): readonly Obstacle[] {
+  return ADVICE_RULES.map(({ reason, advice }) => ({ reason, messages: advice(pod, templates) }));
+}
+
+/** The API server refuses pods of this shape with the template. */
+function misfit({ name, misfits }: Template, pod: Pod): { readonly obstacle: Obstacle } | undefined {
+  const found = misfits.filter(({ shape }) => hasShape(pod, shape));
+  if (found.length === 0) return undefined;
+  const messages = found.map(
+    ({ shape, message }) =>
+      `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+  );
+  return { obstacle: { reason: 'conflict', messages } };
+}
+
+/** The API server would reject the pod because of its annotations. */
+function tooMuchAdded({ options }: DecideInput): Obstacle {
+  const key = options.keys.status;
+  const message = `metadata.annotations[${key}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`;
+  return { reason: 'conflict', messages: [message] };
+}
+
+/** The API server would refuse the pod for its annotations together. */
+const TOO_MANY_ANNOTATIONS: Obstacle = {
+  reason: 'conflict',
+  messages: [
+    `metadata.annotations: with those of the sidecar they have more than ${MAX_LENGTH} bytes, the limit of the API server: shorten them, or use a template that adds less`,
+  ],
+};
+
+/** Whether the annotations are larger than the API server allows (k8s.io/apimachinery, ValidateAnnotationsSize). */
+function annotationsExceed(pod: Pod): boolean {
+  const annotations = own(own(pod, 'metadata'), 'annotations');
+  if (!isObject(annotations)) return false;
+  let length = 0;
+  for (const key in annotations) {
+    const value = own(annotations, key);
+    length += key.length + (typeof value === 'string' ? value.length : 0);
+    if (length > MAX_LENGTH) return true;
+  }
+  // A character has at least one byte and at most three.
+  if (3 * length <= MAX_LENGTH) return false;
+  const texts = [...Object.keys(annotations), ...Object.values(annotations)].filter(
+    (text) => typeof text === 'string',
+  );
+  // One call, because each costs more than a short text. The separators keep texts apart.
+  return new TextEncoder().encode(texts.join('\n')).length - (texts.length - 1) > MAX_LENGTH;
+}
+
+function toSkip(input: DecideInput, obstacle: Obstacle): Skip {
+  const explicit = isExplicit(resolveOptIn(input.pod, input.namespaceLabels, input.options));
+  return { inject: false, ...obstacle, explicit, warn: true };
+}
+
+/**
+ * Makes the application's container the default of kubectl, so that `kubectl logs` shows the same as before.
+ * kubectl takes the first container, so this is needed only if a sidecar comes before it.
+ */
+function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilder): void {
+  const after = containers(draft.pod);
+  const first = nameOf(after[0]);
+  if (!status.hasContainer(first) || first === nameOf(containers(before)[0])) return;
+  const application = after.map(nameOf).find((name) => !status.hasContainer(name));
+  if (!application) return;
+  if (annotation(draft.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
+  draft.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
+  status.added('annotations', DEFAULT_CONTAINER_KEY);
+}
+
+/**
+ * Predicts why the API server would reject the injected pod, from the pod and its namespace. Violations of the pod
+ * without its sidecar do not count.
+ */
+function predictRejection(before: Pod, after: Pod, namespace: NamespaceSettings): Obstacle | undefined {
+  for (const { reason, violations } of RESULT_RULES) {
+    const found = violations(after, namespace);
+    if (found.length === 0) continue;
+    const known = new Set(violations(before, namespace));
+    const messages = found.filter((message) => !known.has(message));
+    if (messages.length > 0) return { reason, messages };
+  }
+  return undefined;
+}

@@ -1,0 +1,110 @@
+import type { Fault, Location } from '../../util/diagnostic.ts';
+import { type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { locationsIn } from '../../util/locations.ts';
+import type { Path } from '../../util/path.ts';
+import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
+import { parseText } from '../../util/yaml-edit/parse.ts';
+import type { SyntaxNode } from '../../util/yaml-edit/syntax.ts';
+import { objectsOf } from '../podspec/workload.ts';
+import { DEFAULT_TEMPLATE, looksLikeTemplate } from '../template/template-set.ts';
+
+/** The texts of one ConfigMap manifest, or of a bare file. */
+export interface TextSource {
+  /** The data of the ConfigMap, or what it would be. */
+  readonly data: Readonly<Record<string, string>>;
+  /** The place in the file of a fault in one of the texts. */
+  readonly locate: (fault: Fault) => Location;
+}
+
+const START: Location = { line: 1, column: 1 };
+
+/**
+ * The templates of a file: from each ConfigMap that has any, or the file itself if it is a bare template. The parser of
+ * templates reports invalid YAML.
+ */
+export function readTemplateFile(text: string): readonly TextSource[] {
+  const found = readConfigMapTexts(text, DEFAULT_TEMPLATE, isTemplateKey);
+  // A misspelled key counts only if there is no right one: another ConfigMap of the file may have a similar key.
+  return found.length > 0 ? found : readConfigMapTexts(text, DEFAULT_TEMPLATE, looksLikeTemplate);
+}
+
+/**
+ * The texts of each ConfigMap in a file that has a wanted key. If the file contains no Kubernetes object, the file
+ * itself under `bareKey`.
+ */
+export function readConfigMapTexts(
+  text: string,
+  bareKey: string,
+  isWanted: (key: string) => boolean,
+): readonly TextSource[] {
+  const documents = tryRead(text);
+  const objects = documents.flatMap((document, index) =>
+    [...objectsOf(document)].map(([object, path]) => ({ object, index, path })),
+  );
+  if (!objects.some(({ object }) => typeof own(object, 'apiVersion') === 'string')) {
+    return [
+      {
+        data: { [bareKey]: text },
+        locate: ({ line, column }) => (line && column ? { line, column } : START),
+      },
+    ];
+  }
+  const { roots, origin } = parseText(text);
+  const inText = locationsIn(text);
+  const file = { roots: roots(), locationOf: (offset: number) => inText(origin(offset)) };
+  return objects
+    .filter(
+      ({ object }) =>
+        ownString(object, 'kind') === 'ConfigMap' && Object.keys(own(object, 'data') ?? {}).some(isWanted),
+    )
+    .map(({ object, index, path }) => configMapSource(file, index, object, path));
+}
+
+/** A text that is parsed once for all faults. */
+interface ParsedFile {
+  readonly roots: readonly (SyntaxNode | undefined)[];
+  readonly locationOf: (offset: number) => Location;
+}
+
+function tryRead(text: string): readonly JsonValue[] {
+  try {
+    return readManifests(text);
+  } catch (err) {
+    if (err instanceof ManifestError) return [];
+    throw err;
+  }
+}
+
+function isTemplateKey(key: string): boolean {
+  return key === DEFAULT_TEMPLATE || key.startsWith(`${DEFAULT_TEMPLATE}.`);
+}
+
+function configMapSource(
+  { roots, locationOf }: ParsedFile,
+  index: number,
+  configMap: JsonObject,
+  path: Path,
+): TextSource {
+  const root = roots[index];
+  const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(child, root);
+  const strings = Object.entries(own(configMap, 'data') ?? {}).filter(
+    ([, value]) => typeof value === 'string',
+  );
+  return {
+    data: Object.fromEntries(strings) as Record<string, string>,
+    locate({ source, line, column }) {
+      const node = child(dataNode, source);
+      if (node?.kind !== 'scalar') return locationOf((dataNode ?? root)?.start ?? 0);
+      const { line: firstLine, ...first } = locationOf(node.start);
+      if (node.literalIndent === undefined || !line || !column) return { line: firstLine, ...first };
+      return { line: firstLine + line - 1, column: column + node.literalIndent };
+    },
+  };
+}
+
+function child(node: SyntaxNode | undefined, segment: string | number): SyntaxNode | undefined {
+  if (node?.kind !== 'mapping' && node?.kind !== 'sequence') return undefined;
+  const entry =
+    typeof segment === 'number' ? node.entries[segment] : node.entries.find(({ key }) => key === segment);
+  return entry?.node;
+}

@@ -1,0 +1,50 @@
+import { finder } from '../../util/finder.ts';
+import { type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+
+/** A pod as received. */
+export type Pod = JsonObject;
+
+/** Marks a mirror pod: the API server's copy of a pod that a kubelet runs from a file. */
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+export function label(pod: Pod, key: string): string | undefined {
+  return ownString(own(own(pod, 'metadata'), 'labels'), key);
+}
+
+export function annotation(pod: Pod, key: string): string | undefined {
+  return ownString(own(own(pod, 'metadata'), 'annotations'), key);
+}
+
+export function specField(pod: Pod, key: string): JsonValue | undefined {
+  return own(own(pod, 'spec'), key);
+}
+
+export function containers(pod: Pod): readonly JsonObject[] {
+  return ownObjects(own(pod, 'spec'), 'containers');
+}
+
+export function initContainers(pod: Pod): readonly JsonObject[] {
+  return ownObjects(own(pod, 'spec'), 'initContainers');
+}
+
+export function volumes(pod: Pod): readonly JsonObject[] {
+  return ownObjects(own(pod, 'spec'), 'volumes');
+}
+
+/** Whether an init container is a native sidecar, which keeps running beside the application (KEP-753). */
+export function isNativeSidecar(initContainer: JsonObject): boolean {
+  return own(initContainer, 'restartPolicy') === 'Always';
+}
+
+/** Finds the container or init container with a name: both kinds share one space of names. */
+export function containerFinder(pod: Pod): (name: string) => JsonObject | undefined {
+  return finder([...containers(pod), ...initContainers(pod)], (container) => ownString(container, 'name'));
+}
+
+/** The name of a container, volume or similar object; empty if it has none. */
+export function nameOf(item: JsonObject | undefined): string {
+  return ownString(item, 'name') ?? '';
+}
+
+/** The annotation of a pod for what `spec.securityContext.seccompProfile` says today. */
+export const SECCOMP_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';

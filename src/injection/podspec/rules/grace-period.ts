@@ -1,0 +1,41 @@
+import { isObject, type JsonObject, own } from '../../../util/json.ts';
+import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
+
+/** The default of the API server, in seconds (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
+export const DEFAULT_GRACE_PERIOD = 30;
+const HOOKS = ['postStart', 'preStop'] as const;
+
+/**
+ * What the API server rejects in a pod with a short grace period: a hook that sleeps longer than that
+ * (k8s.io/kubernetes/pkg/apis/core/validation, validateSleepAction).
+ */
+export function gracePeriodViolations(pod: Pod): readonly string[] {
+  const given = specField(pod, 'terminationGracePeriodSeconds');
+  const seconds = typeof given === 'number' ? given : DEFAULT_GRACE_PERIOD;
+  const violations: string[] = [];
+  for (const list of [containers(pod), initContainers(pod)]) {
+    for (const container of list) {
+      for (const sleep of sleeps(container)) {
+        if (sleep.seconds <= seconds) continue;
+        violations.push(
+          `the ${sleep.hook} hook of container ${nameOf(container)} sleeps for ${sleep.seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${seconds}: write ${sleep.seconds} or more`,
+        );
+      }
+    }
+  }
+  return violations;
+}
+
+/** The longest that a hook of these containers sleeps, in seconds. */
+export function longestSleep(list: readonly JsonObject[]): number {
+  return Math.max(0, ...list.flatMap(sleeps).map(({ seconds }) => seconds));
+}
+
+function sleeps(container: JsonObject) {
+  const lifecycle = own(container, 'lifecycle');
+  if (!isObject(lifecycle)) return [];
+  return HOOKS.flatMap((hook) => {
+    const seconds = own(own(own(lifecycle, hook), 'sleep'), 'seconds');
+    return typeof seconds === 'number' ? [{ hook, seconds }] : [];
+  });
+}

@@ -1,0 +1,102 @@
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
+import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
+import { type Amounts, amountsOf, requestsOf, totalOf } from './pod-resources.ts';
+
+/** A LimitRange as the API server has it, or as it is in a file. */
+export interface LimitRange {
+  readonly name: string;
+  readonly limits: readonly JsonObject[];
+}
+
+interface Usage {
+  readonly requests: Amounts;
+  readonly limits: Amounts;
+}
+
+/**
+ * What the API server would refuse because of LimitRanges (k8s.io/kubernetes/plugin/pkg/admission/limitranger), once it has
+ * set their defaults.
+ */
+export function limitRangeViolations(pod: Pod, ranges: readonly LimitRange[]): readonly string[] {
+  if (ranges.length === 0) return [];
+  const defaults = ranges.flatMap(({ limits }) => limits.filter(isOf('Container')).map(withDefaults));
+  const named = [...containers(pod), ...initContainers(pod)].map(
+    (container) => [`container ${nameOf(container)}`, usageOf(container, defaults)] as const,
+  );
+  const ofPod = usageOfPod(pod, defaults);
+  return [
+    ...named.flatMap(([what, usage]) => aboveLimit(what, usage)),
+    ...ranges.flatMap(({ name, limits }) => [
+      ...limits
+        .filter(isOf('Container'))
+        .flatMap((item) => named.flatMap(([what, usage]) => itemViolations(what, usage, item, name))),
+      ...limits.filter(isOf('Pod')).flatMap((item) => itemViolations('the pod', ofPod, item, name)),
+    ]),
+  ];
+}
+
+function isOf(type: string): (item: JsonObject) => boolean {
+  return (item) => ownString(item, 'type') === type;
+}
+
+/** The defaults that the API server fills in (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem). */
+function withDefaults(item: JsonObject): Usage {
+  const limits = new Map([...amountsOf(own(item, 'max')), ...amountsOf(own(item, 'default'))]);
+  const requests = new Map([
+    ...amountsOf(own(item, 'min')),
+    ...limits,
+    ...amountsOf(own(item, 'defaultRequest')),
+  ]);
+  return { limits, requests };
+}
+
+function usageOf(container: JsonObject, defaults: readonly Usage[]): Usage {
+  const of = (list: keyof Usage) => defaults.flatMap((each) => [...each[list]]);
+  return {
+    limits: new Map([...of('limits'), ...amountsOf(own(own(container, 'resources'), 'limits'))]),
+    requests: new Map([...of('requests'), ...requestsOf(container)]),
+  };
+}
+
+function usageOfPod(pod: Pod, defaults: readonly Usage[]): Usage {
+  const given: JsonValue | undefined = specField(pod, 'resources');
+  const total = (list: keyof Usage) =>
+    new Map([
+      ...totalOf(pod, (container) => usageOf(container, defaults)[list]),
+      ...amountsOf(isObject(given) ? own(given, list) : undefined),
+    ]);
+  return { requests: total('requests'), limits: total('limits') };
+}
+
+/** A default limit may be less than a request. */
+function aboveLimit(what: string, { requests, limits }: Usage): readonly string[] {
+  return [...requests].flatMap(([resource, request]) =>
+    request > (limits.get(resource) ?? request)
+      ? [`${what}: it requests more ${resource} than the default limit of a LimitRange: give it a limit`]
+      : [],
+  );
+}
+
+function itemViolations(what: string, { requests, limits }: Usage, item: JsonObject, name: string) {
+  const found: string[] = [];
+  const check = (bound: string, isBroken: (amount: bigint, request?: bigint, limit?: bigint) => boolean) => {
+    for (const [resource, amount] of amountsOf(own(item, bound))) {
+      if (!isBroken(amount, requests.get(resource), limits.get(resource))) continue;
+      const most = String(own(own(item, bound), resource));
+      found.push(`${what}: its ${resource} breaks ${bound} ${most} of LimitRange ${name}`);
+    }
+  };
+  check('min', (min, request, limit) => request === undefined || request < min || (limit ?? min) < min);
+  check('max', (max, request, limit) => limit === undefined || limit > max || (request ?? 0n) > max);
+  check('maxLimitRequestRatio', (ratio, request = 0n, limit = 0n) => {
+    // Both are in thousand-millionths.
+    return request === 0n || limit === 0n || limit * 1_000_000_000n > ratio * request;
+  });
+  return found;
+}
+
+/** The LimitRange in an object of the API. */
+export function limitRangeOf(object: unknown): LimitRange {
+  const [metadata, spec] = isObject(object) ? [own(object, 'metadata'), own(object, 'spec')] : [];
+  return { name: ownString(metadata, 'name') ?? '', limits: ownObjects(spec, 'limits') };
+}

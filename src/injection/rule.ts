@@ -1,0 +1,60 @@
+import type { DecisionInput } from './decision-input.ts';
+import type { EnvoyFiles } from './envoy/listening-ports.ts';
+import type { Keys } from './keys.ts';
+import type { NamespaceSettings } from './namespace-settings.ts';
+import type { Pod } from './podspec/pod.ts';
+import type { Template } from './template/template.ts';
+
+/** The pods of a policy: pods that opt in themselves, or pods whose namespace opts in. */
+export type Audience = 'pod' | 'namespace';
+
+/** The input for the conditions of an admission policy. */
+export interface PolicySubject {
+  readonly audience: Audience;
+  readonly keys: Keys;
+  readonly template: Template;
+  /** What sidecars may read. */
+  readonly envoyFiles?: readonly EnvoyFiles[];
+}
+
+/** A condition in CEL for the pods that a policy skips (`unless`), or takes (`only`). */
+export type PolicyCondition = { readonly unless: string } | { readonly only: string };
+
+/** A reason to leave a pod unchanged. */
+interface Rule {
+  /** Users see it in logs, metrics, warnings, Events and `check`. */
+  readonly reason: string;
+  /** Its meaning, as Markdown for the table in docs/reasons.md. */
+  readonly help: string;
+  /** Whether the client that creates the pod gets a warning; `asked`: only if the pod itself opted in. */
+  readonly warn: boolean | 'asked';
+  /**
+   * How a policy finds it. The condition may match more pods, which the policy leaves to the webhook. `elsewhere`: it
+   * has no condition of its own. Undefined: it cannot occur with this template.
+   */
+  readonly cel: 'elsewhere' | ((subject: PolicySubject) => PolicyCondition | undefined);
+}
+
+/** A rule that checks the pod and its namespace. */
+export interface PodRule extends Rule {
+  /** Returns one sentence if it matches. */
+  readonly find: (subject: DecisionInput) => string | undefined;
+}
+
+/** A rule that the merge checks (merge.ts). */
+export interface MergeRule extends Rule {
+  readonly warn: true;
+}
+
+/** A rule about a pod that gets its sidecar, and whose author should know how that does not work. */
+export interface AdviceRule extends Rule {
+  readonly warn: true;
+  readonly advice: (pod: Pod, templates: readonly Template[]) => readonly string[];
+}
+
+/** A rule of the API server that would reject the pod with its sidecar. */
+export interface ResultRule extends Rule {
+  readonly warn: true;
+  /** The violations in a pod. Only those that the sidecar adds count. */
+  readonly violations: (pod: Pod, namespace: NamespaceSettings) => readonly string[];
+}

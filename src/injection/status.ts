@@ -1,0 +1,251 @@
+import { MAX_LENGTH, parseAnnotation } from '../util/annotation-json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../util/json.ts';
+import { containerFinder, containers, initContainers, nameOf, type Pod } from './podspec/pod.ts';
+import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import type { ContainerList } from './template/container-override.ts';
+import type { Template } from './template/template.ts';
+
+/** The lists and maps that injection adds to, with the key of their items. */
+export type AddedKind =
+  | 'containers'
+  | 'initContainers'
+  | 'volumes'
+  | 'imagePullSecrets'
+  | 'hostAliases'
+  | 'securityContext'
+  | 'dnsConfig'
+  | 'labels'
+  | 'annotations'
+  /** Additions to the application's containers: `CONTAINER/NAME` or `CONTAINER/PATH`. */
+  | 'env'
+  | 'volumeMounts';
+
+/** The names of all additions, which `uninject` removes. */
+type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
+
+/** A template that a pod was injected with, and its state. */
+export interface AppliedTemplate {
+  readonly name: string;
+  readonly sha256: string;
+  /** The shape of the template; absent in pods of earlier versions. */
+  readonly shape?: string;
+}
+
+/** The content of the status annotation of an injected pod. */
+export interface Status {
+  readonly templates: readonly AppliedTemplate[];
+  readonly added: Added;
+  /** The pod's own containers before they were merged with the template's, by name. */
+  readonly overlaid: JsonObject;
+  /** The original place of those that moved between containers and init containers. */
+  readonly moved: Moved;
+  /** The pod's own requests (`spec.resources`) that grew, with their values before; null if there was none. */
+  readonly requests: JsonObject;
+  /** sha256 in hex of the configurations that the sidecars read at their start, by ConfigMap, if they are known. */
+  readonly configs?: Readonly<Record<string, string>>;
+  /** When the sidecar was changed in the running pod, in RFC 3339; absent if it never was. */
+  readonly at?: string;
+  /** Whether the pod was Ready before that change: only such pods show whether the change was good. */
+  readonly wasReady?: boolean;
+  /** The restarts of the sidecar's containers before that change: more of them show that it has happened. */
+  readonly restarts?: number;
+}
+
+/** The version of the annotation's format, not of this program: pods outlive upgrades. */
+const VERSION = 1;
+
+/** Records the changes to a pod during injection. */
+export class StatusBuilder {
+  readonly #added: Partial<Record<AddedKind, string[]>> = {};
+  readonly #overlaid: Record<string, JsonObject> = {};
+  readonly #requests: Record<string, JsonValue> = {};
+  readonly #containers = new Set<string>();
+  #length = 0;
+
+  /** Records the name of an addition. */
+  added(kind: AddedKind, name: string): void {
+    if (kind === 'containers' || kind === 'initContainers') this.#containers.add(name);
+    this.#length += name.length;
+    const names = this.#added[kind];
+    if (names) names.push(name);
+    else this.#added[kind] = [name];
+  }
+
+  /** Records a container of the pod as it was before its merge with the template's. */
+  overlaid(name: string, container: JsonObject): void {
+    this.#overlaid[name] = container;
+  }
+
+  /** Records a request of the pod itself as it was before it grew. */
+  grown(resource: string, request: JsonValue | undefined): void {
+    this.#requests[resource] = request ?? null;
+  }
+
+  /** Whether the names of all additions exceed the size limit of an annotation. */
+  get isTooLong(): boolean {
+    return this.#length > MAX_LENGTH;
+  }
+
+  /** Whether a container comes from a template. */
+  hasContainer(name: string): boolean {
+    return this.#containers.has(name) || Object.hasOwn(this.#overlaid, name);
+  }
+
+  build(templates: readonly Template[], before: Pod, after: Pod): Status {
+    return {
+      templates: templates.map(appliedTemplate),
+      added: this.#added,
+      overlaid: this.#overlaid,
+      moved: findMoved(before, after, Object.keys(this.#overlaid)),
+      requests: this.#requests,
+    };
+  }
+}
+
+/** A template as the status names it. */
+export function appliedTemplate({ name, hash, shape }: Template): AppliedTemplate {
+  return { name, sha256: hash, shape };
+}
+
+/** The text of the status annotation. Omits empty parts. */
+export function formatStatus(status: Status): string {
+  const { templates, added, overlaid, moved, requests, configs = {}, at, wasReady, restarts } = status;
+  const said = {
+    version: VERSION,
+    templates,
+    added,
+    overlaid: unlessEmpty(overlaid),
+    moved: unlessEmpty(moved),
+    requests: unlessEmpty(requests),
+    configs: unlessEmpty(configs),
+    at,
+    wasReady,
+    restarts,
+  };
+  return JSON.stringify(said);
+}
+
+function unlessEmpty<T extends object>(object: T): T | undefined {
+  return Object.keys(object).length > 0 ? object : undefined;
+}
+
+/** Parses a status annotation, which is not trusted; undefined if it is missing or not ours. */
+export function parseStatus(text: string | undefined): Status | undefined {
+  const status = text === undefined ? undefined : parseAnnotation(text);
+  if (own(status, 'version') !== VERSION) return undefined;
+  const templates = ownObjects(status, 'templates').map((template) => {
+    const shape = ownString(template, 'shape');
+    const [name = '', sha256 = ''] = [ownString(template, 'name'), ownString(template, 'sha256')];
+    return { name, sha256, ...(shape !== undefined && { shape }) };
+  });
+  const added = own(status, 'added');
+  const overlaid = own(status, 'overlaid');
+  const requests = own(status, 'requests');
+  const [configs, at] = [own(status, 'configs'), ownString(status, 'at')];
+  const [wasReady, restarts] = [own(status, 'wasReady'), own(status, 'restarts')];
+  return {
+    templates,
+    added: isObject(added) ? namesOf(added) : {},
+    overlaid: isObject(overlaid) ? overlaid : {},
+    moved: parseMoved(own(status, 'moved')),
+    requests: isObject(requests) ? requests : {},
+    ...(isObject(configs) && { configs: stringsIn(configs) }),
+    ...(at !== undefined && !Number.isNaN(Date.parse(at)) && { at }),
+    ...(typeof wasReady === 'boolean' && { wasReady }),
+    ...(typeof restarts === 'number' && { restarts }),
+  };
+}
+
+function stringsIn(object: JsonObject): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+}
+
+/**
+ * Whether a pod was injected with exactly these templates: its status says so, and the pod has the containers of the
+ * templates. The status alone may be a copy, or a lie.
+ */
+export function isInjected(
+  pod: Pod,
+  statusText: string | undefined,
+  templates: readonly Template[],
+): boolean {
+  const status = parseStatus(statusText);
+  if (!status || status.templates.length !== templates.length) return false;
+  const isSame = templates.every(({ name, hash }, i) => {
+    const applied = status.templates[i];
+    return applied?.name === name && applied.sha256 === hash;
+  });
+  return isSame && hasContainers(pod, templates);
+}
+
+/** Whether the pod has containers with the names of all those of the templates. */
+export function hasContainers(pod: Pod, templates: readonly Template[]): boolean {
+  const find = containerFinder(pod);
+  const isThere = (container: JsonObject) => {
+    const found = find(nameOf(container));
+    return found !== undefined && own(found, 'image') !== AUTO_IMAGE;
+  };
+  return templates.every((each) => each.containers.every(isThere) && each.initContainers.every(isThere));
+}
+
+function namesOf(added: JsonObject): Added {
+  return Object.fromEntries(
+    Object.entries(added).map(([kind, names]) => [
+      kind,
+      isArray(names) ? names.filter((name) => typeof name === 'string') : [],
+    ]),
+  );
+}
+
+/** The original place of a container that moved to the other list. */
+export interface Origin {
+  readonly list: ContainerList;
+  readonly index: number;
+}
+
+type Moved = Readonly<Record<string, Origin>>;
+
+/** The containers with these names that injection moved from one list to the other. */
+function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
+  const moved = names.flatMap((name) => {
+    const origin = originOf(before, name);
+    return origin && origin.list !== originOf(after, name)?.list ? [[name, origin] as const] : [];
+  });
+  return Object.fromEntries(moved);
+}
+
+/** Parses the moved containers of a status annotation, which is not trusted. */
+function parseMoved(value: JsonValue | undefined): Moved {
+  const entries = Object.entries(isObject(value) ? value : {}).flatMap(([name, origin]) => {
+    const parsed = isObject(origin) ? parseOrigin(origin) : undefined;
+    return parsed ? [[name, parsed] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function parseOrigin(origin: JsonObject): Origin | undefined {
+  const [list, index] = [own(origin, 'list'), own(origin, 'index')];
+  if (list !== 'containers' && list !== 'initContainers') return undefined;
+  return typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? { list, index } : undefined;
+}
+
+function originOf(pod: Pod, name: string): Origin | undefined {
+  for (const [list, all] of [
+    ['containers', containers(pod)],
+    ['initContainers', initContainers(pod)],
+  ] as const) {
+    const index = all.findIndex((container) => nameOf(container) === name);
+    if (index !== -1) return { list, index };
+  }
+  return undefined;
+}

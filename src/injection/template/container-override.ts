@@ -1,0 +1,114 @@
+import { finder } from '../../util/finder.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
+import { containers, initContainers, nameOf, type Pod } from '../podspec/pod.ts';
+import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
+import type { Template } from './template.ts';
+
+export type ContainerList = 'containers' | 'initContainers';
+
+/** A pod's own container with the name of a template's container and the image `auto`. */
+export interface ContainerOverride {
+  readonly list: ContainerList;
+  readonly container: JsonObject;
+}
+
+/** Finds the override with a name. */
+export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
+  const overrides = (list: ContainerList, all: readonly JsonObject[]): readonly ContainerOverride[] =>
+    all.filter((item) => own(item, 'image') === AUTO_IMAGE).map((container) => ({ list, container }));
+  return finder(
+    [...overrides('containers', containers(pod)), ...overrides('initContainers', initContainers(pod))],
+    ({ container }) => nameOf(container),
+  );
+}
+
+/** What is wrong with containers that override a container which none of the templates has. */
+export function strayOverrides(pod: Pod, templates: readonly Template[]): readonly string[] {
+  const strays = [...containers(pod), ...initContainers(pod)].filter(
+    (container) => own(container, 'image') === AUTO_IMAGE,
+  );
+  if (strays.length === 0) return [];
+  const names = templates.flatMap((each) => [...each.containers, ...each.initContainers]).map(nameOf);
+  const known = new Set(names);
+  const hint = names.length === 0 ? 'write an image' : `name it ${names.join(' or ')}, or write an image`;
+  return strays
+    .map(nameOf)
+    .filter((name) => !known.has(name))
+    .map(
+      (name) =>
+        `container ${name} has the image ${AUTO_IMAGE}, but the template has no such container: ${hint}`,
+    );
+}
+
+/** Defaults that the API server sets before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */
+const CONTAINER_DEFAULTS: JsonObject = {
+  imagePullPolicy: 'Always',
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+};
+const PROBE_DEFAULTS: JsonObject = {
+  failureThreshold: 3,
+  periodSeconds: 10,
+  successThreshold: 1,
+  timeoutSeconds: 1,
+};
+const PROBES: readonly string[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+
+/** Fields inside a container that the API server drops if they are false or 0. */
+const ZEROABLE: readonly string[] = [
+  'hostPort',
+  'initialDelaySeconds',
+  'readOnly',
+  'stdin',
+  'stdinOnce',
+  'tty',
+];
+
+/**
+ * The fields that an override sets, without its image, defaults of the API server, and values that the API server drops.
+ * Thus the webhook and the command line get the same result. A default that the user wrote looks the same as one of the
+ * API server, so the template's value wins.
+ */
+export function saidBy({ container }: ContainerOverride): JsonObject {
+  const { image: _, ...rest } = withRequests(withoutZeros(container));
+  const said = Object.entries(without(rest, CONTAINER_DEFAULTS)).map(
+    ([field, value]): [string, JsonValue] => [
+      field,
+      PROBES.includes(field) && isObject(value) ? without(value, PROBE_DEFAULTS) : value,
+    ],
+  );
+  return Object.fromEntries(said);
+}
+
+/** A limit without a request is also the request, as the API server defaults it. */
+function withRequests(container: JsonObject): JsonObject {
+  const resources = own(container, 'resources');
+  const [limits, requests] = [own(resources, 'limits'), own(resources, 'requests')];
+  if (!isObject(resources) || !isObject(limits)) return container;
+  const all = { ...limits, ...(isObject(requests) && requests) };
+  return { ...container, resources: { ...resources, requests: all } };
+}
+
+/** Removes null, empty text and empty lists (Go's omitempty). Empty text stays in lists. */
+function withoutZeros(object: JsonObject): JsonObject {
+  const value = (item: JsonValue): JsonValue => {
+    if (isArray(item)) return item.map(value);
+    return isObject(item) ? withoutZeros(item) : item;
+  };
+  const isZero = (field: string, item: JsonValue) =>
+    item === null ||
+    item === '' ||
+    (isArray(item) && item.length === 0) ||
+    (!item && ZEROABLE.includes(field));
+  return Object.fromEntries(
+    Object.entries(object)
+      .filter(([field, item]) => !isZero(field, item))
+      .map(([field, item]) => [field, value(item)]),
+  );
+}
+
+function without(object: JsonObject, defaults: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(([field, value]) => own(defaults, field) !== value),
+  );
+}

@@ -1,0 +1,46 @@
+import { type Fault, toFaults } from '../../util/diagnostic.ts';
+import { type JsonValue, own } from '../../util/json.ts';
+import { parseYaml } from '../../util/yaml.ts';
+import type { ObjectSchema } from '../podspec/schema/schema.ts';
+import { checkObject } from '../podspec/schema/schema-check.ts';
+
+/** The policy of an installation, from the key `options` of the template's ConfigMap. */
+export interface InjectionOptions {
+  /** Whether a pod that conflicts with the template is admitted unchanged (`skip`) or rejected (`deny`). */
+  readonly onConflict: 'skip' | 'deny';
+  /** The pods that get native sidecars (KEP-753): pods that are meant to finish, all, or none. */
+  readonly nativeSidecar: 'jobs' | 'always' | 'never';
+  /** Whether the template's containers come after or before the pod's own. */
+  readonly position: 'last' | 'first';
+}
+
+export const DEFAULT_OPTIONS: InjectionOptions = {
+  onConflict: 'skip',
+  nativeSidecar: 'jobs',
+  position: 'last',
+};
+
+const FIELDS: ObjectSchema = {
+  onConflict: { type: 'string', values: ['skip', 'deny'] },
+  nativeSidecar: { type: 'string', values: ['jobs', 'always', 'never'] },
+  position: { type: 'string', values: ['last', 'first'] },
+};
+
+type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly Fault[] };
+
+/** Parses the options of an installation. Missing ones have their defaults. */
+export function parseOptions(source: string, text: string): ParsedOptions {
+  if (text.trim() === '') return { options: DEFAULT_OPTIONS };
+  const parsed = parseYaml(text);
+  if ('error' in parsed) {
+    return { faults: [{ source, path: '', ...parsed.location, message: parsed.error }] };
+  }
+  const faults = toFaults(source, checkObject(parsed.value, FIELDS, {}, []), parsed.locate);
+  return faults.length > 0 ? { faults } : { options: fromChecked(parsed.value) };
+}
+
+/** The schema check guarantees that each field has an accepted value. */
+function fromChecked(value: JsonValue): InjectionOptions {
+  const given = Object.keys(FIELDS).filter((key) => own(value, key) != null);
+  return { ...DEFAULT_OPTIONS, ...Object.fromEntries(given.map((key) => [key, own(value, key)])) };
+}

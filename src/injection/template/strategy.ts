@@ -1,0 +1,169 @@
+import { type Fault, type Findings, toFaults } from '../../util/diagnostic.ts';
+import { parseDuration } from '../../util/duration.ts';
+import { type JsonValue, own, ownString } from '../../util/json.ts';
+import { parseYaml } from '../../util/yaml.ts';
+import type { ObjectSchema, Schema } from '../podspec/schema/schema.ts';
+import { checkObject } from '../podspec/schema/schema-check.ts';
+
+/** A number of the pods of a workload; a percentage is rounded up, and is at least one pod. */
+export type PodShare = { readonly count: number } | { readonly percent: number };
+
+/** The pods that get a new template first: those of some namespaces, and those of a share of all workloads. */
+export interface CanaryScope {
+  /** Labels that the Namespace must have; undefined selects none. */
+  readonly namespaces: Readonly<Record<string, string>> | undefined;
+  /** From 0 to 100. */
+  readonly percent: number;
+}
+
+/** How a new template reaches running pods, from the key `rollout` of the template's ConfigMap. */
+export interface Strategy {
+  /** `new-pods`: not at all. `in-place`: only where no application is restarted. */
+  readonly mode: 'new-pods' | 'in-place' | 'in-place-or-replace';
+  /** Pods of one workload that may be not Ready at the same time. */
+  readonly maxUnavailable: PodShare;
+  /** Pods that are changed in a minute, in all workloads together. */
+  readonly perMinute: number;
+  /** What to do with the only pod of a workload: a change is an outage of it. */
+  readonly singleReplica: 'leave' | 'change';
+  /** Undefined: the smallest share of workloads that proves the template. */
+  readonly canary: (CanaryScope & { readonly holdMs: number }) | undefined;
+  readonly breaker: {
+    /** That many failed pods among the last `of` changed ones stop the rollout. */
+    readonly failures: number;
+    readonly of: number;
+    /** A changed pod that is not Ready after this time has failed. */
+    readonly withinMs: number;
+    /** Whether changed pods get the last good template again. */
+    readonly onHalt: 'back' | 'stop';
+  };
+  readonly paused: boolean;
+}
+
+/** The time that a pod has until it has failed: a kubelet needs some seconds to start a container. */
+const LEAST_WITHIN_MS = 5_000;
+const DURATION_EXAMPLE = 'a duration such as 30s, 10m or 1h30m';
+
+/** The field `then` of the breaker, which no object of TypeScript should have: `await` would call it. */
+const THEN = 'then';
+
+const STRATEGY: ObjectSchema = {
+  mode: { type: 'string', values: ['new-pods', 'in-place', 'in-place-or-replace'] },
+  maxUnavailable: { type: 'int-or-string' },
+  perMinute: { type: 'int32', range: [1, 100_000] },
+  singleReplica: { type: 'string', values: ['leave', 'change'] },
+  canary: { type: 'Canary' },
+  breaker: { type: 'Breaker' },
+  paused: { type: 'boolean' },
+};
+const TYPES: Schema = {
+  Canary: {
+    namespaces: { type: 'string', map: true },
+    percent: { type: 'int32', range: [1, 100] },
+    hold: { type: 'duration' },
+  },
+  Breaker: {
+    failures: { type: 'int32', range: [1, 1_000] },
+    of: { type: 'int32', range: [1, 1_000] },
+    within: { type: 'duration' },
+    [THEN]: { type: 'string', values: ['back', 'stop'] },
+  },
+};
+
+type ParsedStrategy = { readonly strategy: Strategy } | { readonly faults: readonly Fault[] };
+
+/** Parses the key `rollout`. Missing fields have their defaults. Never throws: returns all faults at once. */
+export function parseStrategy(source: string, text: string): ParsedStrategy {
+  const parsed = parseYaml(text);
+  if ('error' in parsed) {
+    return { faults: [{ source, path: '', ...parsed.location, message: parsed.error }] };
+  }
+  const faults = toFaults(source, findings(parsed.value), parsed.locate);
+  return faults.length > 0 ? { faults } : { strategy: fromChecked(parsed.value) };
+}
+
+function* findings(value: JsonValue): Findings {
+  let isSound = true;
+  for (const finding of checkObject(value, STRATEGY, TYPES, [])) {
+    isSound = false;
+    yield finding;
+  }
+  // The rules rely on the types that the schema has checked.
+  if (!isSound) return;
+  const share = own(value, 'maxUnavailable');
+  if (share != null && parseShare(share) === undefined) {
+    const message = `must be a number of pods from 1, or a percentage from "1%" to "100%", not ${JSON.stringify(share)}`;
+    yield { path: ['maxUnavailable'], message };
+  }
+  for (const [field, key] of [
+    ['canary', 'hold'],
+    ['breaker', 'within'],
+  ] as const) {
+    const given = own(own(value, field), key);
+    if (given == null || (typeof given === 'string' && parseDuration(given) !== undefined)) continue;
+    yield { path: [field, key], message: `must be ${DURATION_EXAMPLE}, not ${JSON.stringify(given)}` };
+  }
+  const within = own(own(value, 'breaker'), 'within');
+  const withinMs = typeof within === 'string' ? parseDuration(within) : undefined;
+  if (withinMs !== undefined && withinMs < LEAST_WITHIN_MS) {
+    const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar is Ready again so soon`;
+    yield { path: ['breaker', 'within'], message };
+  }
+  const canary = own(value, 'canary');
+  if (canary != null && own(canary, 'namespaces') == null && own(canary, 'percent') == null) {
+    const message = 'selects no pods: add namespaces (labels), percent (of the workloads), or both';
+    yield { path: ['canary'], message };
+  }
+  const namespaces = own(canary, 'namespaces');
+  if (namespaces != null && Object.keys(namespaces).length === 0) {
+    yield {
+      path: ['canary', 'namespaces'],
+      message: 'selects all namespaces: add a label such as env: staging',
+    };
+  }
+  const { failures, of } = fromChecked(value).breaker;
+  if (failures > of) {
+    const message = `must be at most breaker.of, which is ${of}: fewer pods are looked at`;
+    yield { path: ['breaker', 'failures'], message };
+  }
+}
+
+function parseShare(value: JsonValue): PodShare | undefined {
+  if (typeof value === 'number') return value >= 1 ? { count: value } : undefined;
+  const [, digits] = /^(\d{1,3})%$/.exec(String(value)) ?? [];
+  const percent = Number(digits);
+  return percent >= 1 && percent <= 100 ? { percent } : undefined;
+}
+
+/** The schema check guarantees the types. Defaults are those of docs/rollout.md. */
+function fromChecked(value: JsonValue): Strategy {
+  const [canary, breaker] = [own(value, 'canary'), own(value, 'breaker')];
+  const text = <T extends string>(of: JsonValue | undefined, key: string, otherwise: T) =>
+    (ownString(of, key) ?? otherwise) as T;
+  const number = (of: JsonValue | undefined, key: string, otherwise: number) => {
+    const given = own(of, key);
+    return typeof given === 'number' ? given : otherwise;
+  };
+  const of = number(breaker, 'of', 10);
+  return {
+    mode: text<Strategy['mode']>(value, 'mode', 'new-pods'),
+    maxUnavailable: parseShare(own(value, 'maxUnavailable') ?? 1) ?? { count: 1 },
+    perMinute: number(value, 'perMinute', 60),
+    singleReplica: text<Strategy['singleReplica']>(value, 'singleReplica', 'leave'),
+    canary:
+      canary == null
+        ? undefined
+        : {
+            namespaces: (own(canary, 'namespaces') ?? undefined) as CanaryScope['namespaces'],
+            percent: number(canary, 'percent', 0),
+            holdMs: parseDuration(text(canary, 'hold', '0s')) ?? 0,
+          },
+    breaker: {
+      failures: number(breaker, 'failures', Math.min(2, of)),
+      of,
+      withinMs: parseDuration(text(breaker, 'within', '60s')) ?? 0,
+      onHalt: text<Strategy['breaker']['onHalt']>(breaker, THEN, 'stop'),
+    },
+    paused: own(value, 'paused') === true,
+  };
+}

@@ -1,0 +1,114 @@
+import type { Findings } from '../../util/diagnostic.ts';
+import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import type { Path } from '../../util/path.ts';
+import { proxyUserFaults } from '../envoy/capture.ts';
+import { isNativeSidecar } from '../podspec/pod.ts';
+import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security/pod-security.ts';
+import { containerAdvice } from '../podspec/rules/container-rules.ts';
+import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
+import { duplicates, isSet, items } from '../podspec/rules/rules.ts';
+
+/** Warnings about a valid template: things that its author may not have meant. */
+export function* templateAdvice(spec: JsonObject, path: Path): Findings {
+  const running = [...items(spec, 'containers', path), ...nativeSidecars(spec, path)];
+  for (const [container, at] of [
+    ...items(spec, 'containers', path),
+    ...items(spec, 'initContainers', path),
+  ]) {
+    yield* imageAdvice(container, at);
+    yield* flagAdvice(container, at);
+    yield* containerAdvice(container, at);
+  }
+  for (const [container, at] of items(spec, 'initContainers', path)) yield* restartAdvice(container, at);
+  for (const [volume, at] of items(spec, 'volumes', path)) {
+    if (Object.keys(volume).some((field) => field !== 'name' && isSet(volume, field))) continue;
+    yield { path: at, message: 'has no source: it is an emptyDir' };
+  }
+  yield* duplicates(items(spec, 'imagePullSecrets', path), (secret) => ownString(secret, 'name'), 'name');
+  for (const [container, at] of running) yield* requestAdvice(container, at);
+  for (const [container, at] of nativeSidecars(spec, path)) {
+    if (isSet(container, 'startupProbe') || isSet(own(container, 'lifecycle') as JsonObject, 'postStart'))
+      continue;
+    yield { path: at, message: 'has no startupProbe: the containers after it start before it is ready' };
+  }
+  yield* userAdvice(spec, path);
+  yield* graceAdvice(spec, path);
+  yield* securityAdvice(spec, path);
+}
+
+function* restartAdvice(container: JsonObject, path: Path): Findings {
+  const policy = ownString(container, 'restartPolicy') ?? 'Always';
+  if (policy === 'Always') return;
+  const message = `is ${policy}, which API servers before 1.35 refuse: only Always makes a native sidecar`;
+  yield { path: [...path, 'restartPolicy'], message };
+}
+
+function* userAdvice(spec: JsonObject, path: Path): Findings {
+  const sidecars = {
+    containers: ownObjects(spec, 'containers'),
+    initContainers: ownObjects(spec, 'initContainers'),
+  };
+  for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
+}
+
+function* graceAdvice(spec: JsonObject, path: Path): Findings {
+  const seconds = longestSleep([...ownObjects(spec, 'containers'), ...ownObjects(spec, 'initContainers')]);
+  if (seconds <= DEFAULT_GRACE_PERIOD) return;
+  const message = `a hook sleeps for ${seconds} seconds: pods need such a terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}), or they get no sidecar`;
+  yield { path, message };
+}
+
+function nativeSidecars(spec: JsonObject, path: Path): readonly (readonly [JsonObject, Path])[] {
+  return [...items(spec, 'initContainers', path)].filter(([container]) => isNativeSidecar(container));
+}
+
+function* imageAdvice(container: JsonObject, path: Path): Findings {
+  const image = ownString(container, 'image') ?? '';
+  if (image.includes('@')) return;
+  const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
+  if (tag !== 'latest') return;
+  const message = `${image} changes with each push: write a version or a digest`;
+  yield { path: [...path, 'image'], message };
+}
+
+/** Envoy's flag parser (TCLAP, with a blank as delimiter) exits with "Couldn't find match". */
+function* flagAdvice(container: JsonObject, path: Path): Findings {
+  if (!ownString(container, 'image')?.includes('envoy')) return;
+  for (const field of ['command', 'args']) {
+    const list = own(container, field);
+    if (!isArray(list)) continue;
+    for (const [index, argument] of list.entries()) {
+      const [, flag, value] = /^(--[a-z0-9-]+)=(.*)$/.exec(String(argument)) ?? [];
+      if (flag === undefined) continue;
+      const message = `Envoy does not accept "=" after a flag: write "${flag}" and "${value}" as two entries`;
+      yield { path: [...path, field, index], message };
+    }
+  }
+}
+
+function* requestAdvice(container: JsonObject, path: Path): Findings {
+  const { requests, limits } = (own(container, 'resources') ?? {}) as JsonObject;
+  const missing = ['cpu', 'memory'].filter(
+    (name) => own(requests, name) === undefined && own(limits, name) === undefined,
+  );
+  if (missing.length === 0) return;
+  const message = `requests no ${missing.join(' and no ')}: quotas reject such pods, and autoscalers cannot compute their utilization`;
+  yield { path: [...path, 'resources'], message };
+}
+
+/** The security context of a pod that meets the level restricted. The template adds to it. */
+const CAREFUL: JsonObject = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+
+function* securityAdvice(spec: JsonObject, path: Path): Findings {
+  const context = own(spec, 'securityContext') as JsonObject | undefined;
+  const pod = { spec: { ...spec, securityContext: { ...CAREFUL, ...context } } };
+  for (const level of ['baseline', 'restricted']) {
+    const [first, ...more] = podSecurityViolations(pod, podSecurityOf({ [ENFORCE_LABEL]: level }));
+    if (first === undefined) continue;
+    const others =
+      more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'violation' : 'violations'})` : '';
+    const message = `not injected in namespaces that enforce ${level} pod security: ${first}${others}`;
+    yield { path, message };
+    return;
+  }
+}

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { MAX_LENGTH } from '../../util/annotation-json.ts';
+import type { Fault } from '../../util/diagnostic.ts';
+import { canonicalJson, sameJson } from '../../util/json.ts';
+import { suggest } from '../../util/suggest.ts';
+import { textExcess } from '../../util/text-bounds.ts';
+import type { Keys } from '../keys.ts';
+import type { NamespaceSettings } from '../namespace-settings.ts';
+import { isDnsLabel } from '../podspec/names.ts';
+import { annotation, type Pod } from '../podspec/pod.ts';
+import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
+import { parseTemplate } from './parse-template.ts';
+import { parseStrategy, type Strategy } from './strategy.ts';
+import type { Template } from './template.ts';
+
+/** The ConfigMap key of the default template, and its name. */
+export const DEFAULT_TEMPLATE = 'config';
+const OPTIONS_KEY = 'options';
+/** The ConfigMap key of the strategy. */
+export const ROLLOUT_KEY = 'rollout';
+const FURTHER_PREFIX = 'config.';
+
+/** The templates and options of one ConfigMap. */
+export interface TemplateSet {
+  /** By name: `config` for the default one, `NAME` for the key `config.NAME`. */
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly options: InjectionOptions;
+  /** sha256 of the content in hex. It differs if and only if injection differs. */
+  readonly hash: string;
+  /** How running pods get these templates; undefined: not at all. It is not part of the hash. */
+  readonly rollout?: Strategy | undefined;
+}
+
+/** The current templates; or what is wrong, until the first valid ones. */
+export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
+
+/** The templates of a pod, and what selects them. */
+export interface Selection {
+  /** The first of these that has the annotation decides. */
+  readonly selectedBy: 'pod' | 'namespace' | 'default';
+  readonly templates: readonly Template[];
+  /** The selected names of templates that do not exist. */
+  readonly unknownTemplates: readonly string[];
+}
+
+/** The templates that a pod selects by its annotation, else its namespace, else the default one. */
+export function selectTemplates(
+  pod: Pod,
+  namespace: NamespaceSettings,
+  keys: Keys,
+  state: TemplateState,
+): Selection {
+  const own = annotation(pod, keys.templates);
+  if ('set' in state) return templatesNamed(own, namespace, state.set);
+  return { selectedBy: selectedBy(own, namespace), templates: [], unknownTemplates: [] };
+}
+
+/** As `selectTemplates`, for the value of the pod's annotation. */
+export function templatesNamed(
+  own: string | undefined,
+  namespace: NamespaceSettings,
+  set: TemplateSet,
+): Selection {
+  const by = { selectedBy: selectedBy(own, namespace) };
+  const templates: Template[] = [];
+  for (const name of selectedNames(own, namespace)) {
+    const template = set.templates.get(name);
+    // A pod can name any number, and one unknown name is enough to skip it.
+    if (!template) return { ...by, templates, unknownTemplates: [name] };
+    templates.push(template);
+  }
+  return { ...by, templates, unknownTemplates: [] };
+}
+
+function selectedBy(
+  own: string | undefined,
+  { namespaceTemplates }: NamespaceSettings,
+): Selection['selectedBy'] {
+  if (own !== undefined) return 'pod';
+  return namespaceTemplates === undefined ? 'default' : 'namespace';
+}
+
+/** The names of the templates that a pod with this annotation selects. They may not exist. */
+export function selectedNames(own: string | undefined, namespace: NamespaceSettings): Iterable<string> {
+  const selected = own ?? namespace.namespaceTemplates;
+  if (selected === undefined) return [DEFAULT_TEMPLATE];
+  // The API server rejects a pod with such an annotation.
+  if (selected.length > MAX_LENGTH) return [selected];
+  return new Set(selected.split(',').map((name) => name.trim()));
+}
+
+/**
+ * The names of the templates that one of two sets has, and the other has not or otherwise; undefined if the options differ,
+ * which change what every pod gets.
+ */
+export function changedTemplates(a: TemplateSet, b: TemplateSet): ReadonlySet<string> | undefined {
+  if (!sameJson({ ...a.options }, { ...b.options })) return undefined;
+  const isSame = (one: Template | undefined, other: Template | undefined) =>
+    one?.hash === other?.hash && misfitNames(one).join() === misfitNames(other).join();
+  const names = new Set([...a.templates.keys(), ...b.templates.keys()]);
+  return new Set([...names].filter((name) => !isSame(a.templates.get(name), b.templates.get(name))));
+}
+
+function misfitNames(template: Template | undefined): readonly string[] {
+  return template?.misfits.map(({ shape }) => shape.name) ?? [];
+}
+
+type ParsedTemplateSet =
+  | {
+      readonly set: TemplateSet;
+      /** Warnings about it. */
+      readonly advice: readonly Fault[];
+    }
+  | { readonly faults: readonly Fault[] };
+
+/**
+ * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
+ * all of it invalid, because half a change may be worse than none. Ignores other keys.
+ */
+export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+  return parseTemplateSetBy(parseTemplate, data);
+}
+
+/** The same, with a function that parses one template. */
+export function parseTemplateSetBy(
+  parse: typeof parseTemplate,
+  data: Readonly<Record<string, string>>,
+): ParsedTemplateSet {
+  const excess = textExcess(data);
+  if (excess !== undefined) return { faults: [{ source: DEFAULT_TEMPLATE, path: '', message: excess }] };
+  const templates = new Map<string, Template>();
+  const faults: Fault[] = [];
+  const advice: Fault[] = [];
+  for (const [key, text] of Object.entries(data)) {
+    const name = templateName(key);
+    if (name === undefined) {
+      advice.push(...keyAdvice(key));
+      continue;
+    }
+    const parsed = parse(key, name, text);
+    if ('template' in parsed) {
+      templates.set(name, parsed.template);
+      advice.push(...parsed.advice);
+    } else {
+      faults.push(...parsed.faults);
+    }
+    faults.push(...nameFaults(key, name));
+  }
+  if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
+    const written = Object.keys(data).find(looksLikeTemplate);
+    const advice = written === undefined ? '' : `: rename ${JSON.stringify(written)} to ${DEFAULT_TEMPLATE}`;
+    const message = `required, but the key is missing${advice}`;
+    faults.push({ source: DEFAULT_TEMPLATE, path: '', message });
+  }
+  const options = Object.hasOwn(data, OPTIONS_KEY)
+    ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
+    : { options: DEFAULT_OPTIONS };
+  const rollout = Object.hasOwn(data, ROLLOUT_KEY)
+    ? parseStrategy(ROLLOUT_KEY, data[ROLLOUT_KEY] ?? '')
+    : { strategy: undefined };
+  if ('faults' in options) faults.push(...options.faults);
+  if ('faults' in rollout) faults.push(...rollout.faults);
+  if (faults.length > 0 || 'faults' in options || 'faults' in rollout) return { faults };
+  const hash = hashOf(templates, options.options);
+  return { set: { templates, ...options, hash, rollout: rollout.strategy }, advice };
+}
+
+function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOptions): string {
+  const hashes = Object.fromEntries([...templates].map(([name, { hash }]) => [name, hash]));
+  return createHash('sha256')
+    .update(canonicalJson({ templates: hashes, options: { ...options } }))
+    .digest('hex');
+}
+
+/** The key of a template in the ConfigMap. */
+export function templateKey(name: string): string {
+  return name === DEFAULT_TEMPLATE ? name : `${FURTHER_PREFIX}${name}`;
+}
+
+/** The template of a key of the ConfigMap; undefined for another key. */
+export function templateName(key: string): string | undefined {
+  if (key === DEFAULT_TEMPLATE) return key;
+  return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
+}
+
+/** Whether a key resembles `config` more than any other. */
+export function looksLikeTemplate(key: string): boolean {
+  if (templateName(key) !== undefined || key === OPTIONS_KEY || key === ROLLOUT_KEY) return false;
+  return suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY, ROLLOUT_KEY]) === DEFAULT_TEMPLATE;
+}
+
+/** Warns about an unknown key that resembles a known one. */
+function keyAdvice(key: string): readonly Fault[] {
+  if (key === OPTIONS_KEY || key === ROLLOUT_KEY) return [];
+  const meant = /^config[-_]./.test(key)
+    ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
+    : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY, ROLLOUT_KEY]);
+  if (meant === undefined) return [];
+  return [{ source: key, path: '', message: `unknown key: did you mean ${meant}?` }];
+}
+
+function nameFaults(key: string, name: string): readonly Fault[] {
+  if (key === DEFAULT_TEMPLATE) return [];
+  const taken = name === DEFAULT_TEMPLATE;
+  if (isDnsLabel(name) && !taken) return [];
+  const message = taken
+    ? `${DEFAULT_TEMPLATE} is the name of the default template: use another name`
+    : 'the name after "config." must be at most 63 lower-case letters, digits and hyphens';
+  return [{ source: key, path: '', message }];
+}

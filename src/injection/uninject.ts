@@ -1,0 +1,173 @@
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../util/json.ts';
+import { PodDraft } from '../util/patch.ts';
+import type { Path } from '../util/path.ts';
+import type { Keys } from './keys.ts';
+import { annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
+import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import { type AddedKind, type Origin, parseStatus, type Status } from './status.ts';
+
+type SpecList = 'containers' | 'initContainers' | 'volumes' | 'imagePullSecrets' | 'hostAliases';
+
+const SPEC_LISTS: readonly SpecList[] = [
+  'containers',
+  'initContainers',
+  'volumes',
+  'imagePullSecrets',
+  'hostAliases',
+];
+const FIELDS: readonly (readonly [AddedKind, Path])[] = [
+  ['securityContext', ['spec', 'securityContext']],
+  ['dnsConfig', ['spec', 'dnsConfig']],
+  ['labels', ['metadata', 'labels']],
+  ['annotations', ['metadata', 'annotations']],
+];
+
+/**
+ * The pod as it was before its injection, by its status annotation; undefined if it has none, or one that would take all
+ * containers. Later changes stay. Lists and maps that become empty are removed, because Kubernetes treats them as absent.
+ */
+export function uninject(pod: Pod, keys: Keys): Pod | undefined {
+  const status = parseStatus(annotation(pod, keys.status));
+  if (!status) return undefined;
+  const draft = new PodDraft(pod);
+  for (const list of SPEC_LISTS)
+    removeItems(draft, ['spec', list], new Set(status.added[list]), nameIn(list));
+  giveBack(draft, status);
+  shrinkRequests(draft, status);
+  cleanContainers(draft, status);
+  for (const [kind, path] of FIELDS) removeFields(draft, path, new Set(status.added[kind]));
+  removeFields(draft, ['metadata', 'annotations'], new Set([keys.status]));
+  removeIfEmpty(draft, ['metadata']);
+  for (const list of madeLists(status)) removeIfEmpty(draft, ['spec', list]);
+  return containers(draft.pod).length > 0 ? draft.pod : undefined;
+}
+
+/** The lists that injection may have created. */
+function madeLists({ added, moved }: Status): readonly SpecList[] {
+  const isGoal = (list: SpecList) => list === 'initContainers' && Object.keys(moved).length > 0;
+  return SPEC_LISTS.filter((list) => added[list]?.length || isGoal(list));
+}
+
+/** The place of a container in a pod; `Origin` is its earlier place. */
+type Place = Origin;
+
+/** Restores the pod's own containers that were merged with the template's, at their original places. */
+function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
+  const places = placesOf(draft.pod);
+  const away: (readonly [JsonObject, Origin])[] = [];
+  const left: Place[] = [];
+  for (const [name, container] of Object.entries(overlaid)) {
+    const place = places.get(name);
+    // Only overrides are merged. Anything else would replace a container of the application.
+    if (!place || own(container, 'image') !== AUTO_IMAGE || !isObject(container)) continue;
+    const origin = Object.hasOwn(moved, name) ? moved[name] : undefined;
+    if (!origin) {
+      draft.replace(pathOf(place), container);
+      continue;
+    }
+    left.push(place);
+    away.push([container, origin]);
+  }
+  // Remove the last one first, so that the indices of the others stay valid.
+  for (const place of left.toSorted((a, b) => b.index - a.index)) draft.remove(pathOf(place));
+  // Insert in the original order, so that the original indices are valid.
+  for (const [container, { list, index }] of away.toSorted(([, a], [, b]) => a.index - b.index)) {
+    const { length } = ownObjects(own(draft.pod, 'spec'), list);
+    draft.insert(['spec', list], container, Math.min(index, length));
+  }
+}
+
+/** Restores the pod's own requests that grew with the sidecar. */
+function shrinkRequests(draft: PodDraft, { requests }: Status): void {
+  const path = ['spec', 'resources', 'requests'];
+  for (const [name, before] of Object.entries(requests)) {
+    if (before === null) removeFields(draft, path, new Set([name]));
+    else if (own(at(draft.pod, path), name) !== undefined) draft.replace([...path, name], before);
+  }
+}
+
+/** The places of the containers by name. If containers share a name, the first one changed. */
+function placesOf(pod: Pod): ReadonlyMap<string, Place> {
+  const lists = ['containers', 'initContainers'] as const;
+  const places = lists.flatMap((list) =>
+    ownObjects(own(pod, 'spec'), list).map(
+      (container, index) => [nameOf(container), { list, index }] as const,
+    ),
+  );
+  return new Map(places.toReversed());
+}
+
+function pathOf({ list, index }: Place): Path {
+  return ['spec', list, index];
+}
+
+/** Removes the additions from the application's containers. */
+function cleanContainers(draft: PodDraft, { added }: Status): void {
+  for (const [field, key] of [
+    ['env', 'name'],
+    ['volumeMounts', 'mountPath'],
+  ] as const) {
+    const places = placesOf(draft.pod);
+    for (const [name, items] of byContainer(new Set(added[field]))) {
+      const place = places.get(name);
+      if (!place) continue;
+      removeItems(draft, [...pathOf(place), field], items, key);
+      removeIfEmpty(draft, [...pathOf(place), field]);
+    }
+  }
+}
+
+/** The additions of each container, from `CONTAINER/ITEM`. */
+function byContainer(given: ReadonlySet<string>): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const text of given) {
+    const slash = text.indexOf('/');
+    if (slash === -1) continue;
+    const name = text.slice(0, slash);
+    found.set(name, (found.get(name) ?? new Set()).add(text.slice(slash + 1)));
+  }
+  return found;
+}
+
+/** The key that identifies the items of a list. */
+function nameIn(list: SpecList): string {
+  return list === 'hostAliases' ? 'ip' : 'name';
+}
+
+/** Removes the last item first, so that the indices of the others stay valid. */
+function removeItems(draft: PodDraft, path: Path, names: ReadonlySet<string>, key: string): void {
+  const list = at(draft.pod, path);
+  if (!isArray(list)) return;
+  for (const [index, item] of [...list.entries()].toReversed()) {
+    const name = ownString(item, key);
+    if (name !== undefined && names.has(name)) draft.remove([...path, index]);
+  }
+}
+
+function removeFields(draft: PodDraft, path: Path, fields: ReadonlySet<string>): void {
+  for (const field of fields) {
+    if (own(at(draft.pod, path), field) === undefined) continue;
+    draft.remove([...path, field]);
+    removeIfEmpty(draft, path);
+  }
+}
+
+function removeIfEmpty(draft: PodDraft, path: Path): void {
+  const value = at(draft.pod, path);
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) draft.remove(path);
+}
+
+function at(pod: Pod, path: Path): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>(
+    (value, segment) => (Array.isArray(value) ? value[Number(segment)] : own(value, String(segment))),
+    pod,
+  );
+}

@@ -1,0 +1,102 @@
+import { isInjected } from '../../addons/drift/drift-pods.ts';
+import { isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
+import type { Keys } from '../keys.ts';
+import { COPY_LABEL, COPY_MANAGER, type ManagedConfigMap, planCopy } from './copy-plan.ts';
+
+export interface CopiesOptions {
+  readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
+  /** The ConfigMaps of that name in all namespaces, with managedFields. */
+  readonly configMaps: Informer<ManagedConfigMap>;
+  readonly pods: Informer<KubeObject>;
+  readonly keys: Keys;
+  /** Gets the namespaces to reconcile. */
+  readonly queue: { add(namespace: string): void };
+  /** The namespace of the source. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Runs before a copy is created, for which the first pod of the namespace waits. */
+  beforeCreate(namespace: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface Copies {
+  /** Keys are namespaces. */
+  readonly reconcile: Reconcile;
+  /** The namespaces that a new leader must reconcile first. */
+  namespaces(): ReadonlySet<string>;
+}
+
+/**
+ * Copies a ConfigMap from the operator's namespace to each namespace with injected pods, whose sidecars mount it.
+ * Adds its handlers to the informers and starts nothing.
+ */
+export function setUpCopies(options: CopiesOptions): Copies {
+  const { client, configMaps, pods, queue, namespace, name } = options;
+  const source = () => configMaps.lister.get(`${namespace}/${name}`);
+  const namespaces = () =>
+    new Set(
+      [...pods.lister.list(), ...configMaps.lister.list()].flatMap(
+        ({ metadata }) => metadata.namespace ?? [],
+      ),
+    );
+  const onConfigMap = ({ metadata }: ConfigMap) => {
+    if (metadata.namespace === namespace) for (const each of namespaces()) queue.add(each);
+    else if (metadata.namespace !== undefined) queue.add(metadata.namespace);
+  };
+  configMaps.addEventHandler({
+    onAdd: onConfigMap,
+    onUpdate: (_, current) => onConfigMap(current),
+    onDelete: onConfigMap,
+  });
+  pods.addEventHandler({
+    onAdd: ({ metadata }) => {
+      // Most namespaces have many pods and already have the copy.
+      if (metadata.namespace && !configMaps.lister.get(`${metadata.namespace}/${name}`))
+        queue.add(metadata.namespace);
+    },
+  });
+
+  async function reconcile(target: string, signal: AbortSignal) {
+    const [wanted, found] = [source(), configMaps.lister.get(`${target}/${name}`)];
+    const isNeeded =
+      target !== namespace && pods.lister.list(target).some((pod) => isInjected(pod, options.keys));
+    const step = planCopy({ source: wanted, found, isNeeded });
+    if (step === 'nothing' || wanted === undefined) return {};
+    try {
+      if (step === 'create') {
+        await options.beforeCreate(target, signal);
+        await create(target, wanted, signal);
+      } else if (found) await update(found, wanted, signal);
+    } catch (err) {
+      // Another client was faster, or the namespace is being deleted. The watch delivers the new state.
+      if (!isOvertaken(err) && !isNotFound(err) && !isNamespaceTerminating(err)) throw err;
+    }
+    return {};
+  }
+
+  /** Uses POST: apply would merge with a user's own ConfigMap. */
+  async function create(target: string, { data = {} }: ConfigMap, signal: AbortSignal): Promise<void> {
+    const metadata = { namespace: target, name, labels: { [COPY_LABEL]: namespace } };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+    await client.create(CONFIG_MAPS, object, { fieldManager: COPY_MANAGER, signal });
+  }
+
+  async function update(
+    { metadata }: ManagedConfigMap,
+    { data = {} }: ConfigMap,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const operations = [
+      { op: 'test' as const, path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+      { op: 'add' as const, path: '/data', value: data },
+    ];
+    const ref = { namespace: metadata.namespace, name };
+    await client.jsonPatch(CONFIG_MAPS, ref, operations, { fieldManager: COPY_MANAGER, signal });
+  }
+
+  return { reconcile, namespaces };
+}

@@ -1,0 +1,78 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { memoized } from '../../kube/prometheus/memoized.ts';
+import { tallied } from '../../kube/prometheus/tally.ts';
+import { RULES } from '../rules/index.ts';
+
+/** Counts the decisions of the webhook about pods. */
+export interface InjectionMetrics {
+  /** Counts a pod by decision and reason. Both are closed sets. */
+  decided(decision: string, reason: string): void;
+  /** Counts an injected pod for each of its templates. Their names are those of the ConfigMap. */
+  injected(templates: readonly string[]): void;
+}
+
+export function injectionMetrics(registry: Registry): InjectionMetrics {
+  const injections = tallied({
+    name: 'envoy_initializer_injections_total',
+    help: 'Pods decided, by decision and reason',
+    labelNames: ['decision', 'reason'],
+    registers: [registry],
+  });
+  const countOf = memoized((decision: string) =>
+    memoized((reason: string) => injections({ decision, reason })),
+  );
+  // An alert needs the series before the first pod.
+  for (const { reason, warn } of RULES) if (warn) countOf('skipped')(reason);
+  const byTemplate = tallied({
+    name: 'envoy_initializer_template_injections_total',
+    help: 'Pods injected, by template; a pod with several templates counts for each',
+    labelNames: ['template'],
+    registers: [registry],
+  });
+  const countOfTemplate = memoized((template: string) => byTemplate({ template }));
+  return {
+    decided(decision, reason) {
+      countOf(decision)(reason).count += 1;
+    },
+    injected(templates) {
+      for (const template of templates) countOfTemplate(template).count += 1;
+    },
+  };
+}
+
+/** Which template version pods get. */
+export interface TemplateMetrics {
+  adopted(generation: number): void;
+  rejected(): void;
+}
+
+export function templateMetrics(registry: Registry): TemplateMetrics {
+  const registers = [registry];
+  const generation = new Gauge({
+    name: 'envoy_initializer_template_generation',
+    help: 'How often this process has adopted a template',
+    registers,
+  });
+  const rejected = new Counter({
+    name: 'envoy_initializer_template_rejected_total',
+    help: 'Templates that were refused because they are invalid',
+    registers,
+  });
+  const current = new Gauge({
+    name: 'envoy_initializer_template_current',
+    help: '1 if pods get the template of the ConfigMap, 0 if that is invalid',
+    registers,
+  });
+  // A gauge starts at 0, but the ConfigMap is not read yet.
+  current.remove();
+  return {
+    adopted(count) {
+      generation.set(count);
+      current.set(1);
+    },
+    rejected() {
+      rejected.inc();
+      current.set(0);
+    },
+  };
+}

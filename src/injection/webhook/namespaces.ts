@@ -1,0 +1,128 @@
+import { HttpError } from '../../kube/admission/http-error.ts';
+import { COPIED_CONFIG_MAPS, LIMIT_RANGES, NAMESPACES } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import { LookUps } from '../../kube/util/look-ups.ts';
+import { sameJson } from '../../util/json.ts';
+import { ENVOY_CONFIG_MAP } from '../envoy/configuration-age.ts';
+import type { EnvoyFiles } from '../envoy/listening-ports.ts';
+import { type Keys, keysFor } from '../keys.ts';
+import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
+import { isDnsLabel } from '../podspec/names.ts';
+import { type LimitRange, limitRangeOf } from '../podspec/rules/limit-ranges.ts';
+import type { NamespaceSettingsOf } from './inject-handler.ts';
+
+/** The settings of namespaces, from a cache that keeps only them. */
+export interface Namespaces {
+  hasSynced(): boolean;
+  /** From the cache if it has the namespace; with `fresh` from the API server, which may be ahead of the cache. */
+  readonly settings: NamespaceSettingsOf;
+  /** From the cache only; empty if it does not have the namespace. */
+  cached(namespace: string): NamespaceSettings;
+  /** Calls the listener with the name of each namespace whose settings change. */
+  onChanged(listener: (namespace: string) => void): void;
+  /** What the policies cannot see of namespaces. */
+  unseen(): { readonly envoyFiles: readonly EnvoyFiles[]; readonly limitRanges: LimitRangesOf };
+  /** Calls the listener after a change of `unseen`. */
+  onUnseen(listener: () => void): void;
+}
+
+/** The LimitRanges of each namespace that has any. */
+type LimitRangesOf = ReadonlyMap<string, readonly LimitRange[]>;
+
+/** Requests for existing namespaces: their number is bounded, and each may have been labelled a moment ago. */
+const KNOWN = { perSecond: 50, burst: 100 };
+/** Requests for unknown names, which any client can invent. They do not use up the budget above. */
+const UNKNOWN = { perSecond: 10, burst: 20 };
+
+/** Returns the settings of namespaces from one informer, and the version of the API server; starts nothing. */
+export function setUpNamespaces(
+  manager: Manager,
+  {
+    annotation,
+    serverMinor,
+    namespace: own,
+  }: {
+    readonly annotation: string;
+    readonly serverMinor: () => number | undefined;
+    /** The namespace of the operator, whose configuration of Envoy other namespaces get. */
+    readonly namespace: string;
+  },
+): Namespaces {
+  const { client, clock } = manager;
+  const keys = keysFor(annotation);
+  const informer = manager.informer(NAMESPACES, { transform: namespaceSummary(keys) });
+  const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
+  const known = new LookUps({ ...KNOWN, clock, ask });
+  const unknown = new LookUps({ ...UNKNOWN, clock, ask });
+  const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
+  const envoy = manager.informer(COPIED_CONFIG_MAPS, { fieldSelector });
+  const limits = manager.informer(LIMIT_RANGES);
+  const filesIn = (namespace: string) => envoy.lister.get(`${namespace}/${ENVOY_CONFIG_MAP}`)?.data;
+  const settingsIn = ({ metadata }: KubeObject): NamespaceSettings => ({
+    ...namespaceSettings(metadata, keys, serverMinor()),
+    envoyFiles: filesIn(metadata.name) ?? filesIn(own),
+    limitRanges: limits.lister.list(metadata.name).map(limitRangeOf),
+  });
+  const nothing = namespaceSettings({}, keys);
+  return {
+    // Without LimitRanges, which an older role does not let it read, it injects as before.
+    hasSynced: () => informer.hasSynced() && envoy.hasSynced(),
+    cached(namespace) {
+      const found = informer.lister.get(namespace);
+      return found ? settingsIn(found) : nothing;
+    },
+    onChanged(listener) {
+      const report = ({ metadata }: KubeObject) => listener(metadata.name);
+      informer.addEventHandler({
+        onAdd: report,
+        // Other changes of a namespace do not matter.
+        onUpdate(before, namespace) {
+          if (!sameSettings(settingsIn(before), settingsIn(namespace))) report(namespace);
+        },
+        onDelete: report,
+      });
+    },
+    unseen() {
+      const limitRanges = new Map<string, LimitRange[]>();
+      for (const each of limits.lister.list()) {
+        const of = each.metadata.namespace ?? '';
+        limitRanges.set(of, [...(limitRanges.get(of) ?? []), limitRangeOf(each)]);
+      }
+      // The cache keeps equal data once.
+      const envoyFiles = [...new Set(envoy.lister.list().flatMap(({ data }) => (data ? [data] : [])))];
+      return { envoyFiles, limitRanges };
+    },
+    onUnseen(listener) {
+      for (const each of [envoy, limits])
+        each.addEventHandler({ onAdd: listener, onUpdate: listener, onDelete: listener });
+    },
+    async settings(namespace, { fresh, signal }) {
+      const cached = informer.lister.get(namespace);
+      if (cached && !fresh) return settingsIn(cached);
+      if (!isDnsLabel(namespace))
+        throw new HttpError(400, 'request.namespace: expected the name of a namespace');
+      return settingsIn(await (cached ? known : unknown).get(namespace, signal()));
+    },
+  };
+}
+
+function sameSettings(a: NamespaceSettings, b: NamespaceSettings): boolean {
+  return a.namespaceTemplates === b.namespaceTemplates && sameJson(a.namespaceLabels, b.namespaceLabels);
+}
+
+/** Returns a transform that keeps of a Namespace its identity, its labels and the annotation that selects templates. */
+function namespaceSummary({ templates: key }: Keys): (namespace: KubeObject) => KubeObject {
+  return ({ metadata: { name, uid, resourceVersion, labels, annotations } }) => {
+    const selected = annotations?.[key];
+    return {
+      metadata: {
+        name,
+        ...(uid !== undefined && { uid }),
+        ...(resourceVersion !== undefined && { resourceVersion }),
+        ...(labels !== undefined && { labels }),
+        ...(selected !== undefined && { annotations: { [key]: selected } }),
+      },
+    };
+  };
+}

@@ -1,0 +1,97 @@
+import type { KubeObject } from '../../kube/api/object.ts';
+import { cutToBytes } from '../../kube/events/cut-to-bytes.ts';
+import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+
+/** Identifies a pod at admission and later in the cache. */
+export interface AwaitedPod {
+  readonly namespace: string;
+  /** Undefined for pods of a workload, which have no name at admission. */
+  readonly name: string | undefined;
+  /** The controller's UID. */
+  readonly ownerUid: string | undefined;
+}
+
+interface Held {
+  readonly details: EventDetails;
+  /** Milliseconds on the clock of `now`. */
+  readonly since: number;
+}
+
+/** A pod that does not appear within this time was rejected by a later admission plugin. */
+const HELD_MS = 60_000;
+/** Limits: keys, and Events of each, as many as one object may have at once. */
+const MOST_KEYS = 1_000;
+const MOST_OF_KEY = 25;
+const MAX_NAME = 253;
+/** As in eventObject(). */
+const MAX_NOTE_BYTES = 1024;
+
+/**
+ * Holds back the Events of pods at admission until a cache has the pod. Any client may send reviews, so a review
+ * alone must not cause writes. Also, a pod has no UID before it is stored.
+ */
+export class NewPodEvents {
+  readonly #events: EventRecorder;
+  /** Milliseconds, monotonic. */
+  readonly #now: () => number;
+  /** By the pod's key or its controller's UID, oldest first. */
+  readonly #held = new Map<string, Held[]>();
+
+  constructor(events: EventRecorder, now: () => number) {
+    this.#events = events;
+    this.#now = now;
+  }
+
+  /**
+   * Holds an Event for the pod's controller, or for the pod if it has none. Ignores a pod with neither UID nor
+   * name.
+   */
+  expect({ namespace, name, ownerUid }: AwaitedPod, details: EventDetails): void {
+    const id = ownerUid ?? name ?? '';
+    if (id === '' || id.length > MAX_NAME || namespace.length > MAX_NAME) return;
+    this.#dropOld();
+    const key = ownerUid === undefined ? podKey(namespace, id) : ownerKey(namespace, id);
+    const held = this.#held.get(key) ?? [];
+    if (held.length === MOST_OF_KEY) return;
+    // A copy: a slice of the review would keep the whole review in memory.
+    const note = Buffer.from(cutToBytes(details.note, MAX_NOTE_BYTES)).toString();
+    held.push({ details: { ...details, note }, since: this.#now() });
+    this.#held.set(key, held);
+  }
+
+  /** Sends the Events held for this pod, which is in the cache now. */
+  seen({ metadata }: KubeObject): void {
+    if (this.#held.size === 0) return;
+    const { namespace = '', name } = metadata;
+    const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+    if (owner) {
+      const { apiVersion, kind, uid } = owner;
+      const regarding = { apiVersion, kind, metadata: { namespace, name: owner.name, uid } };
+      this.#send(ownerKey(namespace, uid), regarding);
+    } else {
+      this.#send(podKey(namespace, name), { apiVersion: 'v1', kind: 'Pod', metadata });
+    }
+  }
+
+  #send(key: string, regarding: KubeObject): void {
+    for (const { details } of this.#held.get(key) ?? []) this.#events.event(regarding, details);
+    this.#held.delete(key);
+  }
+
+  #dropOld(): void {
+    for (const [key, [first]] of this.#held) {
+      const isExpired = first !== undefined && first.since + HELD_MS < this.#now();
+      if (!isExpired && this.#held.size < MOST_KEYS) return;
+      this.#held.delete(key);
+    }
+  }
+}
+
+/** Names have no spaces, so the keys are unique. */
+function podKey(namespace: string, name: string): string {
+  return `pod ${namespace} ${name}`;
+}
+
+function ownerKey(namespace: string, uid: string): string {
+  return `owner ${namespace} ${uid}`;
+}

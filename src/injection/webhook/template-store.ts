@@ -1,0 +1,133 @@
+import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import { formatFault } from '../../util/diagnostic.ts';
+import { keysFor } from '../keys.ts';
+import { DEFAULT_TEMPLATE } from './default-template.ts';
+import { LiveTemplates } from './live-templates.ts';
+import { templateMetrics } from './metrics.ts';
+import { TemplateAdoption } from './template-adoption.ts';
+import { TemplateProver } from './template-proof.ts';
+
+/** The flags of `serve` that the templates depend on. */
+export interface TemplateOptions {
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+}
+
+/** The minor version of the API server. */
+interface ServerMinor {
+  /** Undefined if it is unknown. */
+  current(): number | undefined;
+  /** Calls the listener after each change. */
+  onChanged(listener: () => void): void;
+}
+
+/** The current templates, kept in sync with their ConfigMap. */
+export interface LiveTemplate {
+  readonly templates: LiveTemplates;
+  readonly prover: TemplateProver;
+  /** Calls the listener whenever other templates, or another strategy for them, come into use. */
+  onAdopted(listener: () => void): void;
+  /** Calls the listener whenever the prover has forgotten all proofs, after an upgrade of the API server. */
+  onProofsForgotten(listener: () => void): void;
+  /** Whether the ConfigMap was read and, if it exists, judged. */
+  hasSynced(): boolean;
+}
+
+/**
+ * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server. Creates it if it does not
+ * exist: with the templates in use, else with the default one.
+ */
+export function setUpTemplate(
+  manager: Manager,
+  {
+    namespace,
+    configmap: name,
+    annotation,
+    serverMinor,
+  }: TemplateOptions & { readonly serverMinor: ServerMinor },
+): LiveTemplate {
+  const { client, clock, log, events } = manager;
+  const metrics = templateMetrics(manager.registry);
+  const ref = { metadata: { namespace, name } };
+  const informer = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
+  const regarding = () => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
+  });
+  const listeners: (() => void)[] = [];
+  const forgetListeners: (() => void)[] = [];
+  const templates = new LiveTemplates(
+    {
+      adopted(set, generation) {
+        metrics.adopted(generation);
+        const names = [...set.templates.keys()];
+        log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
+        const note = `New pods use these templates: ${names.join(', ')}`;
+        events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
+        for (const listener of listeners) listener();
+      },
+      strategyChanged() {
+        log.info({ configMap: name }, 'rollout strategy changed');
+        for (const listener of listeners) listener();
+      },
+      rejected(faults, staying) {
+        metrics.rejected();
+        const found = faults.map(formatFault);
+        const outcome = staying
+          ? 'The last valid template stays in use'
+          : 'There is no valid template, so pods that opt in themselves are not admitted';
+        log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
+        const note = `${outcome}: ${found.join('; ')}`;
+        events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
+        // Templates that were adopted before they could be proved have made way for the last good ones.
+        for (const listener of listeners) listener();
+      },
+    },
+    `${namespace}/${name}`,
+  );
+  const prover = new TemplateProver({ client, clock, keys: keysFor(annotation), namespace });
+  const adoption = new TemplateAdoption({
+    templates,
+    prover,
+    warned: (warnings) => log.warn({ configMap: name, warnings }, 'template proved with warnings'),
+  });
+  let provedBy = serverMinor.current();
+  serverMinor.onChanged(() => {
+    const before = provedBy;
+    provedBy = serverMinor.current();
+    // At the start, the ConfigMap is proved anyway.
+    if (before === undefined) return;
+    prover.forget();
+    adoption.again();
+    for (const listener of forgetListeners) listener();
+  });
+  informer.addEventHandler({
+    onAdd: (configMap) => adoption.seen(configMap),
+    onUpdate: (_, configMap) => adoption.seen(configMap),
+    onDelete: () => adoption.seen(undefined),
+  });
+  manager.addDebugPage('template', () => templates.debug());
+  manager.everyReplica('template', (signal) => adoption.run(signal));
+
+  // Else the next replica that starts would create the default one for all.
+  const create = restoreConfigMap({ client, lister: informer.lister, log, events }, () => {
+    return { ...ref, data: templates.texts ?? { config: DEFAULT_TEMPLATE } };
+  });
+  manager.everyReplica('default-template', create, {
+    after: (signal) => waitForSync([informer], signal),
+    everyMs: RESTORE_MS,
+  });
+
+  return {
+    templates,
+    prover,
+    onAdopted: (listener) => void listeners.push(listener),
+    onProofsForgotten: (listener) => void forgetListeners.push(listener),
+    hasSynced: () => informer.hasSynced() && adoption.isSettled,
+  };
+}

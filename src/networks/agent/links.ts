@@ -1,0 +1,221 @@
+import { readRange } from '../ipam/cidr.ts';
+import type { ClusterRange } from '../ipam/cluster-ranges.ts';
+
+/** A bridge of the operator. */
+export interface BridgeLink {
+  readonly mac: string;
+  readonly isUp: boolean;
+  /** Addresses that are not link-local, as `192.0.2.1/24`. */
+  readonly addresses: readonly string[];
+}
+
+/** A hardware address, and the peer that has it. */
+export interface RemoteEntry {
+  readonly mac: string;
+  readonly peer: string;
+}
+
+/** A VXLAN interface of the operator. */
+export interface TunnelLink {
+  readonly vni: number;
+  readonly local: string | undefined;
+  readonly port: number;
+  readonly mtu: number;
+  readonly bridge: string | undefined;
+  readonly isUp: boolean;
+  readonly suppressesNeighbours: boolean;
+  /** Peers that get broadcasts and packets for unknown addresses. */
+  readonly peers: readonly string[];
+  /** Static entries: accepted from one peer only. */
+  readonly fixed: readonly RemoteEntry[];
+  /** Entries that the kernel has learned. */
+  readonly learned: readonly RemoteEntry[];
+}
+
+/** An interface of others. */
+export interface Device {
+  readonly name: string;
+  /** In bytes. */
+  readonly mtu: number;
+  readonly addresses: readonly { readonly address: string; readonly prefixLength: number }[];
+}
+
+/** The operator's interfaces on a node, by name, and all others. */
+export interface NodeLinks {
+  readonly bridges: ReadonlyMap<string, BridgeLink>;
+  readonly tunnels: ReadonlyMap<string, TunnelLink>;
+  /** Per bridge, how many pods are plugged into it. */
+  readonly pods: ReadonlyMap<string, number>;
+  readonly devices: readonly Device[];
+}
+
+const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
+const OUR_TUNNEL = /^nx-[0-9a-f]{12}$/;
+/** The forwarding entry for broadcasts and unknown addresses. */
+export const ALL_PEERS = '00:00:00:00:00:00';
+
+/** Whether the interface belongs to the operator. */
+export function isOurs(name: string): boolean {
+  return OUR_BRIDGE.test(name) || OUR_TUNNEL.test(name);
+}
+
+/** The name of the VXLAN interface of one of the operator's bridges. */
+export function tunnelName(bridge: string): string {
+  return bridge.replace(/^nw-/, 'nx-');
+}
+
+/** The inverse of {@link tunnelName}. */
+function bridgeOfTunnel(tunnel: string): string {
+  return tunnel.replace(/^nx-/, 'nw-');
+}
+
+/** The names of all bridges, also where only the tunnel exists. */
+export function bridgeNames({ bridges, tunnels }: NodeLinks): ReadonlySet<string> {
+  return new Set([...bridges.keys(), ...Array.from(tunnels.keys(), bridgeOfTunnel)]);
+}
+
+/** The addresses of other interfaces, as ranges of one address. */
+export function addressesOf(devices: readonly Device[]): readonly ClusterRange[] {
+  return devices.flatMap(({ name, addresses }) =>
+    addresses.flatMap(({ address }) => {
+      const range = readRange(address);
+      return range ? [{ range, of: `interface ${name} of this node` }] : [];
+    }),
+  );
+}
+
+type Remotes = Pick<TunnelLink, 'peers' | 'fixed' | 'learned'>;
+
+/** An entry of a tunnel. `bridge` leaves the device out if it was asked for that of one device. */
+const REMOTE_ENTRY = /^(\S+)(?: dev (\S+))? dst (\S+)(.*)$/;
+
+/** Gathers the lines of `bridge fdb show`. There may be tens of thousands, so none of their text is kept. */
+export class RemoteEntries {
+  readonly #tunnels = new Map<string, { peers: string[]; fixed: RemoteEntry[]; learned: RemoteEntry[] }>();
+  readonly #texts = new Map<string, string>();
+
+  /** Adds a line. `device` is the device that `bridge` was asked for, if any. */
+  add(line: string, device?: string): void {
+    const [, mac, name = device, peer, rest] = REMOTE_ENTRY.exec(line) ?? [];
+    if (mac === undefined || name === undefined || peer === undefined) return;
+    const { peers, fixed, learned } = this.#tunnel(name);
+    if (mac === ALL_PEERS) peers.push(this.#own(peer));
+    else (rest?.includes(' static') ? fixed : learned).push({ mac: this.#own(mac), peer: this.#own(peer) });
+  }
+
+  of(tunnel: string): Remotes {
+    return this.#tunnels.get(tunnel) ?? { peers: [], fixed: [], learned: [] };
+  }
+
+  /** The same if nothing has changed. Pods come and go, so only the peers of learned addresses count. */
+  text(): string {
+    return JSON.stringify(
+      Array.from(this.#tunnels, ([name, { peers, fixed, learned }]) => {
+        return [name, peers, fixed, [...new Set(learned.map(({ peer }) => peer))].toSorted()];
+      }),
+    );
+  }
+
+  #tunnel(name: string) {
+    const found = this.#tunnels.get(name);
+    if (found) return found;
+    const added = { peers: [], fixed: [], learned: [] };
+    this.#tunnels.set(this.#own(name), added);
+    return added;
+  }
+
+  /** One copy of each text: a part of a line would keep all that was read with it. */
+  #own(part: string): string {
+    const found = this.#texts.get(part);
+    if (found !== undefined) return found;
+    const copy = Buffer.from(part).toString();
+    this.#texts.set(copy, copy);
+    return copy;
+  }
+}
+
+/**
+ * Reads what `ip -json -details address show` of iproute2 prints.
+ * @throws SyntaxError if it is not JSON.
+ */
+export function parseLinks(addresses: string, remote: RemoteEntries): NodeLinks {
+  const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
+  const pods = new Map<string, number>();
+  for (const { link, name } of links) {
+    const bridge = String(link.master);
+    if (OUR_BRIDGE.test(bridge) && !OUR_TUNNEL.test(name)) pods.set(bridge, (pods.get(bridge) ?? 0) + 1);
+  }
+  const bridges = links.filter(({ name }) => OUR_BRIDGE.test(name));
+  const tunnels = links.filter(({ name }) => OUR_TUNNEL.test(name));
+  return {
+    pods,
+    devices: links.filter(({ name }) => !isOurs(name)).map(({ name, link }) => deviceOf(name, link)),
+    bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
+    tunnels: new Map(tunnels.map(({ name, link }) => [name, { ...tunnelOf(link), ...remote.of(name) }])),
+  };
+}
+
+/** One object in the JSON of iproute2. */
+export type Json = Readonly<Record<string, unknown>>;
+
+function deviceOf(name: string, { mtu, addr_info: addresses }: Json): Device {
+  return {
+    name,
+    mtu: Number(mtu),
+    addresses: globalAddresses(addresses).map(({ local, prefixlen }) => ({
+      address: String(local),
+      prefixLength: Number(prefixlen),
+    })),
+  };
+}
+
+function bridgeOf(link: Json): BridgeLink {
+  const addresses = globalAddresses(link.addr_info).map(({ local, prefixlen }) => `${local}/${prefixlen}`);
+  return { mac: String(link.address), isUp: isUp(link), addresses };
+}
+
+function globalAddresses(addresses: unknown): readonly Json[] {
+  return list(addresses).filter(({ scope, local }) => scope !== 'link' && local !== undefined);
+}
+
+function tunnelOf(link: Json): Omit<TunnelLink, keyof Remotes> {
+  const info = json(link.linkinfo);
+  const { id, local, local6, port } = json(info.info_data);
+  const { neigh_suppress: suppresses } = json(info.info_slave_data);
+  return {
+    vni: Number(id),
+    local: text(local ?? local6),
+    port: Number(port),
+    mtu: Number(link.mtu),
+    bridge: text(link.master),
+    isUp: isUp(link),
+    suppressesNeighbours: suppresses === true,
+  };
+}
+
+function isUp({ flags }: Json): boolean {
+  return Array.isArray(flags) && flags.includes('UP');
+}
+
+/** Parses the JSON of iproute2. @throws SyntaxError if it is not JSON. */
+export function entries(output: string): readonly Json[] {
+  return list(JSON.parse(output || '[]'));
+}
+
+/** iproute2 prints empty objects for entries that it skips. */
+function list(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.map(json) : [];
+}
+
+/** Without a copy: a node can have tens of thousands of entries. */
+function json(value: unknown): Json {
+  return isJson(value) ? value : {};
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,91 @@
+import { identityOf, type KubeObject } from '../../kube/api/object.ts';
+import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
+import { SharedValues } from '../../kube/util/shared-values.ts';
+import { isRecord } from '../../util/json.ts';
+import { NETWORK_GROUP } from './names.ts';
+import type { Network, NetworkStatus } from './types.ts';
+
+/** Networks, of crd/networks.yaml. */
+export const NETWORKS: Resource<Network> = {
+  group: NETWORK_GROUP,
+  version: 'v1',
+  kind: 'Network',
+  plural: 'networks',
+  namespaced: true,
+  decode(value) {
+    if (!isNetwork(value))
+      throw new TypeError('expected a Network with metadata.name, spec.cidr and spec.gateway');
+    return value;
+  },
+};
+
+/** A network that Multus attaches pods to (Network Plumbing Working Group, multi-network specification v1.3). */
+export interface NetworkAttachmentDefinition extends KubeObject {
+  readonly spec?: {
+    /** A CNI network configuration list, as JSON. */
+    readonly config?: string;
+  };
+}
+
+export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {
+  group: 'k8s.cni.cncf.io',
+  version: 'v1',
+  kind: 'NetworkAttachmentDefinition',
+  plural: 'network-attachment-definitions',
+  namespaced: true,
+  decode(value) {
+    if (!isAttachment(value)) {
+      throw new TypeError(
+        'expected a NetworkAttachmentDefinition with metadata.name and an optional string spec.config',
+      );
+    }
+    return value;
+  },
+};
+
+function isNetwork(value: unknown): value is Network {
+  return (
+    isKubeObject(value) &&
+    'spec' in value &&
+    isRecord(value.spec) &&
+    typeof value.spec.cidr === 'string' &&
+    typeof value.spec.gateway === 'string'
+  );
+}
+
+function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
+  if (!isKubeObject(value)) return false;
+  if (!('spec' in value) || value.spec === undefined) return true;
+  return isRecord(value.spec) && ['string', 'undefined'].includes(typeof value.spec.config);
+}
+
+/** What many Networks have in common is kept once: finalizers, the words of conditions, and nodes. */
+const shared = new SharedValues();
+
+/**
+ * The part of a Network that a cache keeps. Labels and annotations can have hundreds of kilobytes, and the operator
+ * does not read them. All finalizers stay, because adding one writes the whole list.
+ */
+export function cachedNetwork(network: Network): Network {
+  const { generation, creationTimestamp, deletionTimestamp, finalizers } = network.metadata;
+  return {
+    metadata: {
+      ...identityOf(network),
+      ...(generation !== undefined && { generation }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
+    },
+    spec: network.spec,
+    ...(network.status !== undefined && { status: sharedStatus(network.status) }),
+  };
+}
+
+/** Each node is looked up as a whole: there can be thousands. */
+function sharedStatus({ conditions, nodes, ...status }: NetworkStatus): NetworkStatus {
+  return {
+    ...status,
+    ...(conditions !== undefined && { conditions: shared.within(conditions) }),
+    ...(nodes !== undefined && { nodes: nodes.map((node) => shared.of(node)) }),
+  };
+}

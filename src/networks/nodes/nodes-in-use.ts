@@ -1,0 +1,126 @@
+import { keyOf } from '../../kube/api/object.ts';
+import { clip } from '../../util/clip.ts';
+import type { ConditionUpdate } from '../api/conditions.ts';
+import type { Network, NetworkNode } from '../api/types.ts';
+import type { NodesInUse } from '../providers/provider.ts';
+import type { MissingPod } from './agent-pods.ts';
+import type { NodeReport } from './node-report.ts';
+
+/** What is known of a node. */
+export interface KnownNode {
+  /** Its first InternalIP; undefined if it has none, or the Node does not exist. */
+  readonly internalIp: string | undefined;
+  /** Whether its Node is not Ready. */
+  readonly isAway?: boolean;
+  /** The report of its agent; undefined without a report of this release. */
+  readonly report: NodeReport | undefined;
+  /** Why the report of its agent does not count; undefined if no agent has reported. */
+  readonly reportProblem?: string | undefined;
+  /** The pod of its agent, if it is not there. */
+  readonly missingPod?: MissingPod | undefined;
+}
+
+/** Reasons of NodesReady. The message tells all, and the reason is the first of them. */
+const REASONS = ['NodeFailed', 'NoMultus', 'InterfaceMissing', 'NoAgent'] as const;
+
+/** Why a Network does not work on a node. */
+interface Trouble {
+  readonly name: string;
+  readonly reason: (typeof REASONS)[number];
+  readonly why: string;
+}
+
+/** A message names at most this many nodes, and counts the others. */
+const NAMED_NODES = 3;
+/** The longest words of an agent in a message, in UTF-16 units. */
+export const MAX_WORDS = 300;
+
+const NO_AGENTS: ConditionUpdate = {
+  status: 'False',
+  reason: 'NoAgent',
+  message:
+    'no node agent connects the nodes, and pods on the Network do not start: apply deploy/overlays/networks',
+};
+
+/**
+ * The nodes with these names, on which pods of the Network run, and whether they work. `unattached` are the keys of pods
+ * that run without their interface, by node. `nodeOf` is undefined if the cluster has no node agents. An address that was known stays until the pods of the node are gone.
+ */
+export function nodesInUse(
+  network: Network,
+  names: readonly string[],
+  nodeOf: ((name: string) => KnownNode) | undefined,
+  unattached: ReadonlyMap<string, readonly string[]> = new Map(),
+): NodesInUse {
+  const before = new Map(network.status?.nodes?.map(({ name, address }) => [name, address]));
+  const nodes: NetworkNode[] = [];
+  const troubles: Trouble[] = [];
+  let areCurrent = true;
+  for (const name of names.toSorted()) {
+    const known = nodeOf?.(name);
+    const address = known?.report?.underlay?.address ?? known?.internalIp ?? before.get(name);
+    if (address !== undefined) nodes.push({ name, address });
+    areCurrent &&= known?.report !== undefined;
+    const trouble = known && troubleOf(network, name, known, address);
+    if (trouble) troubles.push(trouble);
+    const pods = unattached.get(name);
+    if (pods) troubles.push(missingInterfaces(name, pods));
+  }
+  const isNone = nodeOf === undefined && unattached.size === 0;
+  return { nodes, condition: isNone ? NO_AGENTS : conditionOf(names.length, troubles), areCurrent };
+}
+
+function troubleOf(
+  network: Network,
+  name: string,
+  { report, reportProblem, missingPod, isAway }: KnownNode,
+  address: string | undefined,
+): Trouble | undefined {
+  if (isAway) return { name, reason: 'NodeFailed', why: 'the Node is not Ready' };
+  if (!report) {
+    const why = reportProblem ?? 'its node agent has not reported';
+    return { name, reason: 'NoAgent', why: clip(why, MAX_WORDS) };
+  }
+  if (missingPod && (missingPod.isGone || lackedAgent(network))) {
+    return {
+      name,
+      reason: 'NoAgent',
+      why: `the pod of its node agent is gone: ${clip(missingPod.name, MAX_WORDS)}`,
+    };
+  }
+  if (report.withoutMultus !== undefined)
+    return { name, reason: 'NoMultus', why: clip(report.withoutMultus, MAX_WORDS) };
+  if (address === undefined) return { name, reason: 'NodeFailed', why: 'it has no InternalIP' };
+  const key = keyOf(network);
+  const problem = Object.hasOwn(report.problems, key) ? report.problems[key] : undefined;
+  return problem === undefined ? undefined : { name, reason: 'NodeFailed', why: clip(problem, MAX_WORDS) };
+}
+
+function missingInterfaces(name: string, pods: readonly string[]): Trouble {
+  const named = pods.toSorted().slice(0, NAMED_NODES).join(', ');
+  const more = pods.length > NAMED_NODES ? ` and ${pods.length - NAMED_NODES} more` : '';
+  return {
+    name,
+    reason: 'InterfaceMissing',
+    why: `recreate the pods without their interface: ${named}${more}`,
+  };
+}
+
+/** Whether the Network is known to lack an agent. An operator that has just started has not waited for the pod yet. */
+function lackedAgent({ status }: Network): boolean {
+  return (
+    status?.conditions?.some(({ type, reason }) => type === 'NodesReady' && reason === 'NoAgent') ?? false
+  );
+}
+
+function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpdate {
+  if (troubles.length === 0) {
+    const message = count === 0 ? 'no node has pods of the Network' : 'the nodes with its pods are connected';
+    return { status: 'True', reason: 'NodesReady', message };
+  }
+  const named = troubles.slice(0, NAMED_NODES).map(({ name, why }) => `${name} (${why})`);
+  const more = troubles.length > NAMED_NODES ? ` and ${troubles.length - NAMED_NODES} more` : '';
+  const reason = REASONS.find((each) => troubles.some((trouble) => trouble.reason === each)) ?? 'NoAgent';
+  const message = `pods on these nodes may not reach the others: ${named.join(', ')}${more}`;
+  return { status: 'False', reason, message };
+}

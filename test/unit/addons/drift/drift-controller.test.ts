@@ -1,0 +1,98 @@
+import { expect, test } from '@jest/globals';
+import { classify } from '../../../../src/addons/drift/classify.ts';
+import { setUpDriftController } from '../../../../src/addons/drift/drift-controller.ts';
+import { POD_INDEXERS } from '../../../../src/addons/drift/drift-pods.ts';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import { formatStatus } from '../../../../src/injection/status.ts';
+import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import { templateSet } from '../../../support/injection/demo.ts';
+import { withMisfit } from '../../../support/injection/misfit.ts';
+import { FakeInformer } from '../../../support/kube/fake-informer.ts';
+
+const keys = keysFor();
+const options = { keys, requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
+const text = (image: string) => `containers: [{name: envoy, image: ${image}}]`;
+const ONE = { config: text('a'), 'config.extra': text('b') };
+const SETTINGS = { plain: {}, special: { namespaceTemplates: 'extra' } };
+
+function setUp() {
+  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
+  const queued: string[] = [];
+  let set: TemplateSet = templateSet(ONE);
+  const namespaceSettings = (namespace: string) => ({
+    namespaceLabels: {},
+    ...SETTINGS[namespace as keyof typeof SETTINGS],
+  });
+  const never = () => Promise.reject(new Error('no request is expected'));
+  const controller = setUpDriftController({
+    client: { get: never, request: never },
+    pods,
+    namespaceSettings,
+    basis: () => ({ options, state: { set } }),
+    queue: { add: (key) => void queued.push(key) },
+    repairQueue: { add: () => undefined },
+    repair: { evict: false, windowMs: 1, onObstacle: () => undefined },
+    events: { event: () => undefined },
+    now: () => 0,
+  });
+  for (const namespace of ['plain', 'special']) {
+    for (const [name, annotations] of Object.entries({
+      default: {},
+      extra: { [keys.templates]: 'extra' },
+      both: { [keys.templates]: 'config, extra' },
+      missing: { [keys.templates]: 'later' },
+    })) {
+      const status = formatStatus({
+        templates: [...set.templates.values()].map(({ name, hash }) => ({ name, sha256: hash })),
+        ...{ added: {}, overlaid: {}, moved: {}, requests: {} },
+      });
+      for (const isInjected of [true, false]) {
+        const all = { ...annotations, ...(isInjected && { [keys.status]: status }) };
+        const uid = `${namespace}-${name}-${isInjected}`;
+        pods.set({ metadata: { namespace, name: `${name}-${isInjected}`, uid, annotations: all } });
+      }
+    }
+  }
+  const classes = () =>
+    new Map(
+      pods.lister
+        .list()
+        .map((pod) => [
+          `${pod.metadata.namespace}/${pod.metadata.name}`,
+          classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), { options, state: { set } }),
+        ]),
+    );
+  /** The keys that are queued when these templates come, and those whose class they change. */
+  const change = (to: TemplateSet) => {
+    const before = classes();
+    set = to;
+    queued.length = 0;
+    controller.templatesChanged();
+    const after = classes();
+    return {
+      queued: [...queued],
+      changed: [...after.keys()].filter((key) => before.get(key) !== after.get(key)),
+    };
+  };
+  change(set);
+  return { change, count: pods.lister.size };
+}
+
+test.each([
+  ['the default template', templateSet({ ...ONE, config: text('c') }), 6],
+  ['a further template', templateSet({ ...ONE, 'config.extra': text('c') }), 10],
+  ['a new template', templateSet({ ...ONE, 'config.later': text('c') }), 4],
+  ['a template less', templateSet({ config: ONE.config }), 10],
+  ['the options', templateSet({ ...ONE, options: 'position: first' }), 16],
+  ['nothing', templateSet(ONE), 0],
+])('after a change of %s, the pods that select it are looked at again', (_, to, count) => {
+  const { queued, changed } = setUp().change(to);
+  expect(queued).toHaveLength(count);
+  expect(queued).toEqual(expect.arrayContaining(changed));
+});
+
+test('a template that fits other pods now is a change', () => {
+  const { change } = setUp();
+  expect(change(withMisfit(templateSet(ONE))).queued).toHaveLength(6);
+});

@@ -1,0 +1,65 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from '@jest/globals';
+import { setUpDrift } from '../../../../src/addons/drift/setup.ts';
+import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
+import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { added, deleted, initialEventsEnd } from '../../../support/kube/scripted-objects.ts';
+import { testManager } from '../../../support/kube/test-manager.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
+
+const envoy = (namespace: string, text: string, labels = {}) => ({
+  metadata: { namespace, name: 'envoy', uid: namespace, resourceVersion: '1', labels },
+  data: { 'envoy.json': text },
+});
+const SOURCE = envoy('home', 'ours');
+const FORGED = envoy('tenant', 'theirs', { 'initializer.kubernetes.io/copy-of': 'home' });
+
+test.each([
+  ['with what it had', [SOURCE, FORGED], SOURCE.data],
+  ['with the default where this process has never seen it', [FORGED], ENVOY_FILES],
+])(
+  'the source of Envoy’s configuration is restored %s, and never from what looks like a copy',
+  async (_, live, data) => {
+    const created: object[] = [];
+    let maps = new PassThrough();
+    const client = {
+      watch({ kind }: { readonly kind: string }, { signal }: { readonly signal: AbortSignal }) {
+        const stream = new PassThrough({ objectMode: true });
+        if (kind === 'ConfigMap') {
+          maps = stream;
+          for (const each of live) stream.write(added(each));
+        }
+        stream.write(initialEventsEnd(1));
+        signal.addEventListener('abort', () => stream.end());
+        return stream;
+      },
+      async create(__: unknown, object: object) {
+        created.push(object);
+        return object;
+      },
+    } as unknown as KubeClient;
+    const clock = new FakeClock();
+    const manager = testManager({ client, clock, log: capturedLog().log });
+    const { pods } = setUpDrift(manager, {
+      ...{ namespace: 'home', annotation: 'initializer.kubernetes.io/envoy', requireAnnotation: true },
+      ...{ repair: 'off', repairWindow: 0 },
+      template: { templates: { state: { fault: 'none' } }, onAdopted() {} },
+      namespaces: { cached: () => ({ namespaceLabels: {}, namespaceTemplates: undefined }), onChanged() {} },
+    });
+    const stop = new AbortController();
+    const running = manager.run(stop.signal);
+    await until(() => pods.hasSynced());
+    if (live.includes(SOURCE)) maps.write(deleted(SOURCE));
+    for (let i = 0; i < 4; i++) await clock.advanceAsync(RESTORE_MS);
+    expect(created[0]).toMatchObject({ kind: 'ConfigMap', metadata: { namespace: 'home' }, data });
+    stop.abort();
+    let isOver = false;
+    void running.then(() => {
+      isOver = true;
+    });
+    while (!isOver) await clock.advanceAsync(50);
+  },
+);

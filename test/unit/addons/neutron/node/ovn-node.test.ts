@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { OvnNode } from '../../../../../src/addons/neutron/node/ovn-node.ts';
+import type { Network } from '../../../../../src/networks/api/types.ts';
+
+let root: string;
+let nowMs: number;
+let node: OvnNode;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'ovn-node-'));
+  nowMs = 0;
+  node = new OvnNode({
+    ...{ node: 'here', plugins: root, interfaces: root, nowMs: () => nowMs },
+    database: join(root, 'run/db.sock'),
+  });
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const network = (name: string, provider: 'multus' | 'neutron', on: string): Network => ({
+  metadata: { namespace: 'red', name },
+  spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' },
+  status: { provider, nodes: [{ name: on, address: '192.0.2.1' }] },
+});
+const problems = () =>
+  node.problems([
+    network('blue', 'neutron', 'here'),
+    network('grey', 'multus', 'here'),
+    network('far', 'neutron', 'there'),
+  ]);
+const has = async (...names: readonly string[]) => {
+  for (const name of names) await symlink('/only/on/the/node', join(root, name));
+};
+
+test('a Network of Neutron with pods on the node has the problem that the node lacks something', async () => {
+  expect(await problems()).toEqual({
+    'red/blue': 'it has no CNI plugin ovs: install ovs-cni, and no bridge br-int: start ovn-controller',
+  });
+  await has('ovs');
+  expect(await problems()).toEqual({ 'red/blue': 'it has no bridge br-int: start ovn-controller' });
+  await has('br-int');
+  expect(await problems()).toEqual({});
+});
+
+describe('with the database of Open vSwitch', () => {
+  let server: Server;
+  /** What the database answers, in these parts. */
+  let answer: readonly string[];
+
+  beforeEach(async () => {
+    await has('ovs', 'br-int');
+    await mkdir(join(root, 'run'));
+    server = createServer((socket) => {
+      socket.once('data', async () => {
+        for (const part of answer) await new Promise((resolve) => socket.write(part, resolve));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(join(root, 'run/db.sock'), resolve));
+  });
+  afterEach(() => new Promise((resolve) => server.close(resolve)));
+
+  const row = (name: string, ids: Readonly<Record<string, string>>) => ({
+    name,
+    external_ids: ['map', Object.entries(ids)],
+  });
+  const rows = (...all: readonly object[]) => [
+    JSON.stringify({ id: 0, error: null, result: [{ rows: all }] }),
+  ];
+
+  test('a port that ovn-controller does not connect for ten seconds is a problem', async () => {
+    const there = row('vethaa', { 'iface-id': 'port-1', 'ovn-installed': 'true' });
+    answer = rows(
+      there,
+      row('vethbb', { 'iface-id': 'port-2' }),
+      row('tap1', { 'iface-id': 'vm' }),
+      row('br-int', {}),
+    );
+    expect(await problems()).toEqual({});
+    nowMs = 9_999;
+    expect(await problems()).toEqual({});
+    nowMs = 10_000;
+    expect(await problems()).toEqual({
+      'red/blue':
+        'its ovn-controller does not connect the ports port-2: see its log, and external-ids:ovn-remote',
+    });
+    answer = rows(there);
+    expect(await problems()).toEqual({});
+    answer = rows(row('vethbb', { 'iface-id': 'port-2' }));
+    expect(await problems()).toEqual({});
+  });
+
+  test('an answer in parts is read', async () => {
+    const [text = ''] = rows(row('vethbb', { 'iface-id': '{port}' }));
+    answer = [text.slice(0, text.indexOf('}') + 1), text.slice(text.indexOf('}') + 1)];
+    await problems();
+    nowMs = 10_000;
+    expect(Object.values(await problems())).toEqual([expect.stringContaining('ports {port}:')]);
+  });
+
+  test.each([
+    ['{"id":0,"result":null,"error":"no"}', 'expected a result'],
+    ['[]', 'ended without an answer'],
+  ])('the answer %s is a problem', async (text, why) => {
+    answer = [text];
+    if (text === '[]') server.on('connection', (socket) => socket.once('data', () => socket.end()));
+    expect(Object.values(await problems())).toEqual([expect.stringContaining(why)]);
+  });
+
+  test('a database that is away is a problem', async () => {
+    await rm(join(root, 'run/db.sock'));
+    expect(Object.values(await problems())).toEqual([
+      expect.stringMatching(/^Open vSwitch does not answer: .*ENOENT/),
+    ]);
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from '@jest/globals';
+import { type Cloud, parseClouds } from '../../../../../src/addons/neutron/openstack/openstack-cloud.ts';
+import { isGone, isUnavailable } from '../../../../../src/addons/neutron/openstack/openstack-error.ts';
+import type {
+  HttpAnswer,
+  HttpRequest,
+  OpenStackHttp,
+} from '../../../../../src/addons/neutron/openstack/openstack-http.ts';
+import { OpenStackSession } from '../../../../../src/addons/neutron/openstack/openstack-session.ts';
+import { TransportError } from '../../../../../src/kube/api/api-error.ts';
+import { FakeClock } from '../../../../support/time/fake-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const { signal } = new AbortController();
+const clouds = JSON.stringify({
+  clouds: {
+    lab: {
+      auth: {
+        auth_url: 'https://keystone.test/v3',
+        application_credential_id: 'id',
+        application_credential_secret: 'secret',
+      },
+      region_name: 'one',
+    },
+  },
+});
+
+function endpoint(region: string, face: string, url: string) {
+  return { region_id: region, interface: face, url };
+}
+
+/** A Keystone with tokens of one hour, and a Neutron that accepts those that are not refused. */
+class FakeServices {
+  readonly requests: string[] = [];
+  readonly clock = new FakeClock();
+  readonly refused = new Set<string>();
+  keystone: 'up' | 'down' | 'refuses' = 'up';
+  catalog: readonly object[] = [
+    { type: 'identity', endpoints: [endpoint('one', 'public', 'https://keystone.test')] },
+    {
+      type: 'network',
+      endpoints: [
+        endpoint('two', 'public', 'https://elsewhere.test'),
+        endpoint('one', 'internal', 'https://inside.test'),
+        endpoint('one', 'public', 'https://neutron.test/network'),
+      ],
+    },
+  ];
+  #issued = 0;
+
+  readonly http: Pick<OpenStackHttp, 'send' | 'close'> = {
+    send: async (request) => this.#answer(request),
+    close: async () => {},
+  };
+
+  session(cloud: Cloud = parseClouds(clouds, undefined)): OpenStackSession {
+    return new OpenStackSession({ cloud, http: this.http, clock: this.clock });
+  }
+
+  #answer({ method, url, headers }: HttpRequest): HttpAnswer {
+    const header = (name: string) => (name === 'x-subject-token' ? `token-${this.#issued}` : undefined);
+    if (url.hostname === 'keystone.test') {
+      this.requests.push('keystone');
+      if (this.keystone === 'down') throw new TransportError('down', 'ECONNREFUSED', undefined);
+      if (this.keystone === 'refuses') return { status: 404, header, body: undefined };
+      this.#issued++;
+      // Another clock than the local one.
+      const [issued_at, expires_at] = ['2001-01-01T00:00:00Z', '2001-01-01T01:00:00Z'];
+      return { status: 201, header, body: { token: { issued_at, expires_at, catalog: this.catalog } } };
+    }
+    const token = headers?.['x-auth-token'] ?? 'none';
+    this.requests.push(`${method} ${url.href} ${token}`);
+    return { status: this.refused.has(token) ? 401 : 200, header, body: { networks: [] } };
+  }
+}
+
+const list = (session: OpenStackSession) => session.request('GET', { path: '/networks', signal });
+
+describe('a session', () => {
+  test('fetches one token for concurrent requests, and finds Neutron in its catalog', async () => {
+    const services = new FakeServices();
+    const session = services.session();
+    await Promise.all([list(session), list(session)]);
+    await list(session);
+    const call = 'GET https://neutron.test/network/v2.0/networks token-1';
+    expect(services.requests).toEqual(['keystone', call, call, call]);
+  });
+
+  test('renews the token before it expires', async () => {
+    const services = new FakeServices();
+    const session = services.session();
+    await list(session);
+    services.clock.advance(HOUR_MS - 6 * 60_000);
+    await list(session);
+    expect(services.requests.at(-1)).toContain('token-1');
+    services.clock.advance(2 * 60_000);
+    await list(session);
+    expect(services.requests.slice(-2)).toEqual(['keystone', expect.stringContaining('token-2')]);
+  });
+
+  test('uses the old token until it expires while renewals fail, and then fails', async () => {
+    const services = new FakeServices();
+    const session = services.session();
+    await list(session);
+    services.keystone = 'down';
+    services.clock.advance(HOUR_MS - 60_000);
+    await list(session);
+    await list(session);
+    expect(services.requests.filter((request) => request === 'keystone')).toHaveLength(2);
+    services.clock.advance(60_000);
+    await expect(list(session)).rejects.toThrow('down');
+  });
+
+  test('renews a refused token, and retries once', async () => {
+    const services = new FakeServices();
+    const session = services.session();
+    await list(session);
+    services.refused.add('token-1');
+    await Promise.all([list(session), list(session)]);
+    expect(services.requests.filter((request) => request === 'keystone')).toHaveLength(2);
+    services.refused.add('token-2').add('token-3');
+    await expect(list(session)).rejects.toThrow('Neutron, GET /networks: 401');
+    expect(services.requests.slice(-3)).toEqual([
+      expect.stringContaining('token-2'),
+      'keystone',
+      expect.stringContaining('token-3'),
+    ]);
+  });
+
+  test('reports a refused credential with an error other than for a deleted network', async () => {
+    const services = new FakeServices();
+    services.keystone = 'refuses';
+    const error = await list(services.session()).catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain('refuses the application credential: 404');
+    expect([isGone(error), isUnavailable(error)]).toEqual([false, true]);
+  });
+
+  test('does not wait longer than its caller', async () => {
+    const services = new FakeServices();
+    const session = services.session();
+    const stop = new AbortController();
+    services.http.send = () => new Promise(() => {});
+    const asked = session.request('GET', { path: '/networks', signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+  });
+
+  test.each<[string, string, RegExp]>([
+    ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
+    ['several regions without a region_name', '"x":""', /in two, one: write region_name/],
+  ])('reports a problem of the catalog: %s', async (_, field, message) => {
+    const cloud = parseClouds(clouds.replace('"region_name":"one"', field), undefined);
+    await expect(list(new FakeServices().session(cloud))).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { NeutronPort } from '../../../../../src/addons/neutron/neutron-resources.ts';
+import { OpenStackError } from '../../../../../src/addons/neutron/openstack/openstack-error.ts';
+import { NeutronPodPorts } from '../../../../../src/addons/neutron/pods/neutron-pod-ports.ts';
+import type { KubeObject } from '../../../../../src/kube/api/object.ts';
+import type { JsonObject } from '../../../../../src/util/json.ts';
+import { FakeNeutron } from '../../../../support/neutron/fake-neutron.ts';
+
+const { signal } = new AbortController();
+const POD: KubeObject = { metadata: { namespace: 'red', name: 'p', uid: 'pod-uid' } };
+const NETWORK = {
+  metadata: { namespace: 'red', name: 'blue', uid: 'network-uid' },
+  spec: { cidr: '10.40.0.0/24', gateway: '10.40.0.1' },
+};
+const CIDR = { name: '', description: '', cidr: '10.40.0.0/24', gateway_ip: '10.40.0.1' };
+
+let neutron: FakeNeutron;
+let networkId: string;
+let learned: string[];
+let refused: string[];
+let ports: NeutronPodPorts;
+let away: Error | undefined;
+
+beforeEach(async () => {
+  neutron = new FakeNeutron();
+  networkId = (await neutron.api.createNetwork({ name: 'red/blue', description: '' }, signal)).id;
+  await neutron.api.createSubnet({ ...CIDR, network_id: networkId, ip_version: 4 }, signal);
+  neutron.calls.length = 0;
+  [learned, refused, away] = [[], [], undefined];
+  ports = new NeutronPodPorts({
+    api: () => neutron.api,
+    store: {
+      refreshed: async () => {
+        if (away) throw away;
+      },
+      known: () =>
+        [...neutron.networks.values()].map((network) => ({
+          ...{ network, ports: [] },
+          subnets: [...neutron.subnets.values()],
+        })),
+    },
+    onPort: ({ id }) => learned.push(id),
+    pods: { uidOf: () => 'pod-uid' },
+    onRefusal: (key) => refused.push(key),
+  });
+});
+
+const attach = (asked: JsonObject = { name: 'blue' }) => ports.attach(POD, NETWORK, asked, signal);
+const fails = (status: number, type: string, message = type) => {
+  neutron.through = async (call) => {
+    if (neutron.calls.at(-1) === 'createPort') throw new OpenStackError(status, type, message);
+    return call();
+  };
+};
+const heals = () => {
+  neutron.through = async (call) => call();
+};
+
+test('a pod gets one port, with two requests, and the same one again', async () => {
+  const first = await attach();
+  expect(neutron.calls).toEqual(['ports', 'createPort']);
+  const [port] = [...neutron.ports.values()] as [NeutronPort];
+  expect(port).toMatchObject({
+    ...{ networkId, device: 'pod-uid', owner: 'envoy-initializer:pod', name: 'red/p' },
+    description: 'Kubernetes Pod red/p',
+  });
+  expect(first).toEqual({
+    options: { ips: ['10.40.0.2/24'], mac: port.mac, 'cni-args': { OvnPort: port.id } },
+  });
+  expect(await attach()).toEqual(first);
+  expect(neutron.ports.size).toBe(1);
+  expect(learned).toEqual([port.id, port.id]);
+});
+
+test('a request without an answer leaves no second port', async () => {
+  neutron.through = async (call) => {
+    const done = call();
+    if (neutron.calls.at(-1) === 'createPort') throw new OpenStackError(503, '', 'gone');
+    return done;
+  };
+  expect(await attach()).toMatchObject({ reason: 'ProviderUnavailable', retryAfterMs: 10_000 });
+  heals();
+  expect(await attach()).toHaveProperty('options');
+  expect(neutron.ports.size).toBe(1);
+});
+
+test('the port in the annotation is the operator’s, and other arguments of CNI stay', async () => {
+  const asked = { name: 'blue', 'cni-args': { OvnPort: 'of-another-pod', other: 1 } };
+  const result = await attach(asked);
+  const [id] = [...neutron.ports.keys()];
+  expect(result).toMatchObject({ options: { 'cni-args': { OvnPort: id, other: 1 } } });
+});
+
+describe('a port of a user', () => {
+  test('is marked while a pod uses it, and is taken once', async () => {
+    const { id } = neutron.addPort(networkId);
+    expect(await attach({ name: 'blue', port: id })).toHaveProperty('options');
+    expect(neutron.ports.get(id)).toMatchObject({ device: 'pod-uid', owner: 'envoy-initializer:user-port' });
+    const other = { metadata: { ...POD.metadata, name: 'q', uid: 'other' } };
+    expect(await ports.attach(other, NETWORK, { name: 'blue', port: id }, signal)).toMatchObject({
+      reason: 'WaitsForNetwork',
+      why: `port ${id} is in use by envoy-initializer:user-port pod-uid`,
+    });
+    expect(neutron.ports.size).toBe(1);
+  });
+
+  test('of another network is refused, and so are other options beside it', async () => {
+    const elsewhere = await neutron.api.createNetwork({ name: '', description: '' }, signal);
+    const { id } = neutron.addPort(elsewhere.id);
+    expect(await attach({ name: 'blue', port: id })).toMatchObject({
+      why: `port ${id} is not on its network in Neutron`,
+    });
+    expect(await attach({ name: 'blue', port: id, ips: ['10.40.0.9/24'] })).toMatchObject({
+      reason: 'InvalidNetworkAnnotation',
+      why: 'it asks for a port of Network red/blue and for ips: write one of them',
+    });
+  });
+});
+
+test.each([
+  [409, 'IpAddressGenerationFailure', 'AddressesExhausted'],
+  [409, 'IpAddressAlreadyAllocated', 'WaitsForNetwork'],
+  [400, 'InvalidIpForSubnet', 'PortRefused'],
+  [404, 'SecurityGroupNotFound', 'PortRefused'],
+])('%i %s is %s, and of this pod alone', async (status, type, reason) => {
+  fails(status, type);
+  expect(await attach()).toMatchObject({ reason, retryAfterMs: 10_000 });
+  expect(ports.refusalOn(NETWORK)).toBeUndefined();
+});
+
+test.each([
+  [409, 'OverQuota'],
+  [403, 'PolicyNotAuthorized'],
+])('%i %s is also of the Network, until a pod gets its port', async (status, type) => {
+  fails(status, type, 'no more');
+  for (const _ of [1, 2]) expect(await attach()).toMatchObject({ reason: 'PortRefused', why: 'no more' });
+  expect(ports.refusalOn(NETWORK)).toBe('no more');
+  expect(refused).toEqual(['red/blue']);
+  heals();
+  await attach();
+  expect(ports.refusalOn(NETWORK)).toBeUndefined();
+  expect(refused).toEqual(['red/blue', 'red/blue']);
+});
+
+test('while Neutron is away, a pod causes no request', async () => {
+  away = new OpenStackError(503, '', 'Neutron is away');
+  expect(await attach()).toEqual({
+    ...{ reason: 'ProviderUnavailable', why: 'Neutron is away', retryAfterMs: 10_000 },
+  });
+  expect(neutron.calls).toEqual([]);
+});
+
+test('a name that does not fit into a description is refused', async () => {
+  const long = { metadata: { ...POD.metadata, name: 'p'.repeat(253) } };
+  expect(await ports.attach(long, NETWORK, {}, signal)).toMatchObject({
+    reason: 'InvalidNetworkAnnotation',
+    why: expect.stringContaining('shorten the name of the pod'),
+  });
+});

@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { expect, test } from '@jest/globals';
+import { setUpPolicies } from '../../../../src/addons/policies/setup.ts';
+import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import type { Resource } from '../../../../src/kube/api/resource.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { testManager } from '../../../support/kube/test-manager.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+
+/** Policies whose API server answers the question about them so, and begins watches that tell nothing. */
+function policiesOf(discovery: () => unknown) {
+  const { log, lines } = capturedLog();
+  const clock = new FakeClock();
+  const requests: string[] = [];
+  const lists: string[] = [];
+  const client = {
+    async request(method: string, path: string) {
+      requests.push(`${method} ${path}`);
+      return discovery();
+    },
+    async *watch({ plural }: Resource<KubeObject>, { signal }: { signal: AbortSignal }) {
+      lists.push(plural);
+      await once(signal, 'abort');
+      yield* [];
+    },
+  } as unknown as KubeClient;
+  const manager = testManager({ client, clock, log });
+  setUpPolicies(manager, {
+    annotation: 'initializer.kubernetes.io/envoy',
+    initializerName: 'envoy.initializer.kubernetes.io',
+    namespace: 'envoy-initializer',
+    requireAnnotation: true,
+    policy: 'auto',
+    revisions: {
+      forPolicies: () => ({ state: { fault: 'not read yet' }, canary: undefined }),
+      onChanged() {},
+    },
+    serverMinor: { current: () => undefined, onChanged() {} },
+    namespaces: { unseen: () => ({}), onUnseen() {} },
+  });
+  const kept = async () =>
+    (await manager.registry.getSingleMetric('envoy_initializer_policies')?.get())?.values;
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  /** What was logged until then. */
+  const end = async () => {
+    const messages = lines.map(({ msg }) => msg).filter((msg) => msg !== 'listening');
+    stop.abort(new Error('the test is over'));
+    await clock.advanceAsync(0);
+    await running;
+    return messages;
+  };
+  return { end, requests, lists, kept, clock };
+}
+
+const KNOWS_NONE = { resources: [{ name: 'mutatingwebhookconfigurations' }] };
+const NONE_KNOWN =
+  'the API server does not support MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook injects all pods';
+
+test('an API server that knows no policies is said so once, and asked again every ten minutes', async () => {
+  const { end, requests, kept, clock } = policiesOf(() => KNOWS_NONE);
+  await clock.advanceAsync(0);
+  await clock.advanceAsync(599_999);
+  expect(requests).toEqual(['GET /apis/admissionregistration.k8s.io/v1']);
+  for (let asked = 2; asked < 5; asked++) {
+    // Jitter adds a fifth at most.
+    await clock.advanceAsync(120_001);
+    expect(requests).toHaveLength(asked);
+    await clock.advanceAsync(599_999);
+  }
+  expect(await end()).toEqual([NONE_KNOWN]);
+  expect(await kept()).toEqual([{ value: 0, labels: {} }]);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test('an API server that knows policies after an upgrade is asked for them', async () => {
+  let discovery: object = KNOWS_NONE;
+  const { end, requests, lists, clock } = policiesOf(() => discovery);
+  await clock.advanceAsync(0);
+  discovery = { resources: [{ name: 'mutatingadmissionpolicies' }] };
+  await clock.advanceAsync(720_000);
+  expect(requests).toHaveLength(2);
+  expect(lists).toEqual(['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings']);
+  expect(await end()).toEqual([NONE_KNOWN, 'the API server supports MutatingAdmissionPolicy now']);
+});
+
+test('an API server without the whole group is one that knows no policies', async () => {
+  const { end, clock } = policiesOf(() => {
+    throw apiErrorFrom(404, {});
+  });
+  await clock.advanceAsync(0);
+  expect(await end()).toEqual([NONE_KNOWN]);
+});
+
+test('an API server that asks to be left alone is asked no sooner', async () => {
+  const { end, requests, clock } = policiesOf(() => {
+    throw apiErrorFrom(429, {}, '60');
+  });
+  await clock.advanceAsync(0);
+  await clock.advanceAsync(59_999);
+  expect(requests).toHaveLength(1);
+  await clock.advanceAsync(1);
+  expect(requests).toHaveLength(2);
+  await end();
+});

@@ -1,0 +1,123 @@
+import { expect, test } from '@jest/globals';
+import { Actuator } from '../../../../src/addons/rollout/actuator.ts';
+import type { RolloutPod } from '../../../../src/addons/rollout/core/pod.ts';
+import { claimed, PodMemory } from '../../../../src/addons/rollout/memory.ts';
+import { DRAIN, observe } from '../../../../src/addons/rollout/observe.ts';
+import { ApiError } from '../../../../src/kube/api/api-error.ts';
+import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
+import { isObject } from '../../../../src/util/json.ts';
+import { decideInput, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
+import { injectChecked } from '../../../support/injection/inject-checked.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const setOf = (cpu: string) =>
+  templateSet({
+    config: JSON.stringify({ containers: [{ name: 'envoy', image: 'e', resources: { requests: { cpu } } }] }),
+  });
+
+/** Asks for more cpu of a running pod. The API server answers the change with this error. */
+async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') {
+  const input = podWith(
+    { containers: [{ name: 'app', image: 'app' }] },
+    { annotations: { [OPT_IN]: 'true', ...(what === 'undrain' && { [DRAIN]: '100' }) } },
+  );
+  const { options } = decideInput(input, {});
+  const { pod } = injectChecked(decideInput(input, { state: { set: setOf('100m') } }));
+  const metadata = {
+    ...(isObject(pod.metadata) ? pod.metadata : {}),
+    uid: 'u',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  };
+  const whole = { ...pod, metadata } as unknown as KubeObject & typeof pod;
+  const observed = observe(whole, options.keys);
+  if (!observed) throw new Error('the pod has no sidecar');
+  const memory = new PodMemory();
+  const actuator = new Actuator({
+    client: {
+      get: async () => whole as never,
+      list: () => Promise.reject(new Error('lists nothing')),
+      jsonPatch: () => Promise.reject(answer),
+      request: () => Promise.reject(new Error('requests nothing')),
+    },
+    decide: options,
+    memory,
+    configOf: () => undefined,
+    setOf: () => undefined,
+    now: () => NOW,
+  });
+  const set = setOf('200m');
+  const seen: RolloutPod = {
+    ...observed,
+    key: keyOf(whole),
+    namespace: { namespaceLabels: {} },
+    isConfigStale: false,
+    ...claimed(observed, NOW),
+  };
+  const to = {
+    set,
+    state: 'promoted',
+    canary: { namespaces: undefined, percent: 0 },
+    since: 0,
+    heldSince: undefined,
+  } as const;
+  const act = () => actuator.act({ do: what, pod: seen, to }, AbortSignal.timeout(10_000));
+  const outcome = await act();
+  const { verdict } = memory.recall(observed, set.hash, NOW);
+  return { outcome, verdict, ...(what === 'undrain' && { again: await act() }) };
+}
+
+const notFound = (kind: string) =>
+  new ApiError({ status: 404, reason: 'NotFound', message: 'not found', kind });
+
+test('a pod must be replaced where the API server does not serve pods/resize', async () => {
+  expect(await resized(notFound(''))).toEqual({
+    outcome: 'left',
+    verdict: {
+      how: 'replace',
+      why: 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can',
+    },
+  });
+});
+
+const DENIED = `admission webhook "x" denied the request: no`;
+const POLICY = `pods "web" is forbidden: ValidatingAdmissionPolicy 'x' denied request: images are frozen`;
+const field = [{ field: 'spec.containers[0].image', message: 'frozen' }];
+
+test.each<[string, ConstructorParameters<typeof ApiError>[0]]>([
+  ['RBAC', { status: 403, reason: 'Forbidden', message: 'cannot patch pods/resize', kind: 'pods' }],
+  ['a policy without a reason', { status: 422, reason: 'Invalid', message: POLICY, kind: 'pods' }],
+  ['a webhook without a code', { status: 400, reason: '', message: DENIED }],
+  ['a webhook with the code of a conflict', { status: 409, reason: 'Conflict', message: DENIED }],
+  ['a webhook that names a field', { status: 422, reason: 'Invalid', message: DENIED, fields: field }],
+])('a pod that %s keeps from its change is refused, and tried again later', async (_, answer) => {
+  expect(await resized(new ApiError(answer))).toEqual({
+    outcome: 'left',
+    verdict: { how: 'refused', why: answer.message, until: NOW + 60_000 },
+  });
+});
+
+test('a pod with a field that cannot change while it runs is replaced', async () => {
+  const message = 'Pod "web" is invalid: spec: Forbidden: pod updates may not change fields';
+  const answer = new ApiError({ status: 422, reason: 'Invalid', message, kind: 'Pod', fields: field });
+  expect(await resized(answer)).toEqual({ outcome: 'left', verdict: { how: 'replace', why: message } });
+});
+
+test.each([
+  ['a test of the patch fails', 422, 'Invalid'],
+  ['the object has changed', 409, 'Conflict'],
+])('another writer was faster where %s', async (_, status, reason) => {
+  const message = 'the server rejected our request due to an error in our request';
+  expect(await resized(new ApiError({ status, reason, message }))).toEqual({
+    outcome: 'later',
+    verdict: undefined,
+  });
+});
+
+test('the end of a drain that is denied is not tried at each step', async () => {
+  const answer = new ApiError({ status: 422, reason: 'Invalid', message: POLICY, kind: 'pods' });
+  expect(await resized(answer, 'undrain')).toMatchObject({ outcome: 'left', again: 'denied' });
+});
+
+test('a pod that was deleted meanwhile is gone', async () => {
+  expect(await resized(notFound('pods'))).toEqual({ outcome: 'gone', verdict: undefined });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, test } from '@jest/globals';
+import { type ChangeOptions, podChange } from '../../../../src/addons/rollout/pod-change.ts';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
+import { decideInput, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
+import { injectChecked } from '../../../support/injection/inject-checked.ts';
+
+const OPTIONS = { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
+const NOWHERE = { namespaceLabels: {} };
+const TEMPLATE = {
+  image: 'envoyproxy/envoy:v1',
+  resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { memory: '512Mi' } } as JsonObject,
+  args: ['--log-level', 'info'],
+};
+const APP = { name: 'app', image: 'app:1', resources: {} };
+
+function set(
+  changes: object = {},
+  more: Readonly<Record<string, string>> = {},
+  metadata?: JsonObject,
+): TemplateSet {
+  const volumeMounts = [{ name: 'envoy-conf', mountPath: '/etc/envoy' }];
+  const spec = {
+    containers: [{ name: 'envoy', volumeMounts, ...TEMPLATE, ...changes }],
+    volumes: [{ name: 'envoy-conf', configMap: { name: 'envoy' } }],
+  };
+  return templateSet({ config: JSON.stringify(metadata ? { metadata, spec } : spec), ...more });
+}
+
+/** A pod as the webhook makes it of the templates, and as others change it afterwards. */
+function podOf(
+  from: TemplateSet,
+  spec: JsonObject = {},
+  change: (envoy: Record<string, unknown>) => void = () => {},
+): JsonObject {
+  const pod = podWith({ containers: [APP], ...spec }, { annotations: { [OPT_IN]: 'true' } });
+  const { pod: injected } = injectChecked(decideInput(pod, { state: { set: from } }));
+  const copy = structuredClone(injected) as { spec: Record<string, Record<string, unknown>[]> };
+  const all = [...(copy.spec.containers ?? []), ...(copy.spec.initContainers ?? [])];
+  change(all.find(({ name }) => name === 'envoy') ?? {});
+  return copy as unknown as JsonObject;
+}
+
+const changeTo = (to: TemplateSet, pod = podOf(set()), options: ChangeOptions = {}) =>
+  podChange(pod, NOWHERE, to, OPTIONS, options);
+
+describe('a pod gets other templates in place', () => {
+  test('if they differ in the image', () => {
+    expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }))).toMatchObject({
+      how: 'in-place',
+      images: [
+        {
+          list: 'containers',
+          index: 1,
+          name: 'envoy',
+          from: 'envoyproxy/envoy:v1',
+          to: 'envoyproxy/envoy:v2',
+        },
+      ],
+      resources: [],
+      restarts: true,
+    });
+  });
+
+  test('if they differ in cpu and memory, without a restart', () => {
+    const resources = { requests: { cpu: '200m', memory: '65536Ki' }, limits: { memory: '1Gi', cpu: 1 } };
+    expect(changeTo(set({ resources }))).toMatchObject({
+      how: 'in-place',
+      images: [],
+      resources: [
+        {
+          name: 'envoy',
+          to: { requests: { cpu: '200m', memory: '64Mi' }, limits: { memory: '1Gi', cpu: 1 } },
+        },
+      ],
+      restarts: false,
+    });
+  });
+
+  test('with the overrides of the pod, in the place that the sidecar has', () => {
+    const pod = podOf(set(), { restartPolicy: 'Never' });
+    const annotations = {
+      [`${OPT_IN}-cpu-request`]: '300m',
+      ...((pod.metadata as JsonObject).annotations as object),
+    };
+    const changed = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
+    expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), changed)).toMatchObject({
+      images: [{ list: 'initContainers', index: 0 }],
+      resources: [{ to: { requests: { cpu: '300m' } } }],
+    });
+  });
+
+  test('and its status is that of an injection with them', () => {
+    const to = set({ image: 'envoyproxy/envoy:v2' });
+    const { status } = injectChecked(
+      decideInput(podWith({ containers: [APP] }, { annotations: { [OPT_IN]: 'true' } }), {
+        state: { set: to },
+      }),
+    );
+    expect(changeTo(to)).toMatchObject({ status });
+  });
+
+  test('and back, to what it was', () => {
+    const to = set({ image: 'envoyproxy/envoy:v2' });
+    expect(changeTo(set(), podOf(to))).toMatchObject({ images: [{ to: 'envoyproxy/envoy:v1' }] });
+  });
+
+  test('if a limit was added by others, and the templates of the pod are known', () => {
+    const pod = podOf(set(), {}, (envoy) => {
+      envoy.resources = { ...TEMPLATE.resources, limits: { memory: '512Mi', cpu: '2' } };
+    });
+    const to = set({ image: 'envoyproxy/envoy:v2' });
+    expect(changeTo(to, pod, { from: set() })).toMatchObject({ how: 'in-place', resources: [] });
+    expect(changeTo(to, pod)).toEqual({
+      how: 'replace',
+      why: 'container envoy has limits of cpu, which cannot be removed in place',
+    });
+  });
+
+  test('not again, if it has them', () => {
+    expect(changeTo(set())).toEqual({ how: 'none' });
+    expect(changeTo(set(), podWith({}))).toEqual({ how: 'none' });
+  });
+});
+
+describe('for a changed configuration', () => {
+  test('the image gets its other spelling', () => {
+    expect(changeTo(set(), podOf(set()), { restart: true })).toMatchObject({
+      how: 'in-place',
+      images: [{ to: 'docker.io/envoyproxy/envoy:v1' }],
+      restarts: true,
+    });
+  });
+
+  test('the other spelling counts as the image of the template', () => {
+    const pod = podOf(set(), {}, (envoy) => {
+      envoy.image = 'docker.io/envoyproxy/envoy:v1';
+    });
+    expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), pod, { from: set() })).toMatchObject({
+      how: 'in-place',
+    });
+    expect(changeTo(set(), pod, { restart: true })).toMatchObject({
+      images: [{ to: 'envoyproxy/envoy:v1' }],
+    });
+  });
+
+  test('a pod whose image has no other spelling is replaced', () => {
+    const from = set({ image: 'quay.io/a/envoy:v1' });
+    expect(changeTo(from, podOf(from), { restart: true })).toEqual({
+      how: 'replace',
+      why: 'image quay.io/a/envoy:v1 has no other spelling, by which to restart the container',
+    });
+  });
+});
+
+describe('a pod is replaced', () => {
+  test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
+    [
+      'for other arguments',
+      set({ args: [] }),
+      podOf(set()),
+      {},
+      /differ in more than images, cpu and memory/,
+    ],
+    ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
+    [
+      'if its sidecar would be native now',
+      set({ image: 'envoyproxy/envoy:v2' }, { options: 'nativeSidecar: always' }),
+      podOf(set()),
+      {},
+      /containers differ: envoy, in place of none/,
+    ],
+    [
+      'if a limit goes away',
+      set({ resources: {} }),
+      podOf(set()),
+      { from: set() },
+      /container envoy has limits of memory, which cannot be removed in place/,
+    ],
+    [
+      'if its image is not that of its template',
+      set({ image: 'envoyproxy/envoy:v2' }),
+      podOf(set(), {}, (envoy) => {
+        envoy.image = 'mirror.example.com/envoy:v1';
+      }),
+      { from: set() },
+      /image mirror.example.com\/envoy:v1, which is not that of its template/,
+    ],
+    [
+      'if its kubelet is too old for native sidecars',
+      set({ image: 'envoyproxy/envoy:v2' }),
+      podOf(set(), { restartPolicy: 'Never' }),
+      { kubelet: 'v1.31.14' },
+      /kubelet v1.31.14, which restarts no native sidecar: v1.32 does/,
+    ],
+    [
+      'if cpu changes before Kubernetes 1.33',
+      set({ resources: { ...TEMPLATE.resources, requests: { cpu: '200m', memory: '64Mi' } } }),
+      podOf(set()),
+      { canResize: false },
+      /this Kubernetes cannot change cpu and memory of a running pod: 1.33 can/,
+    ],
+  ])('%s', (_, to, pod, options, why) => {
+    expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
+  });
+
+  test('and not, if its kubelet is new enough', () => {
+    const pod = podOf(set(), { restartPolicy: 'Never' });
+    const to = set({ image: 'envoyproxy/envoy:v2' });
+    expect(changeTo(to, pod, { kubelet: 'v1.32.0', canResize: false })).toMatchObject({ how: 'in-place' });
+  });
+});
+
+test('a pod that would get no sidecar any more is refused', () => {
+  const to = set({ image: 'envoyproxy/envoy:v2', ports: [{ containerPort: 80 }] });
+  const pod = podOf(set(), { containers: [{ ...APP, ports: [{ containerPort: 80 }] }] });
+  expect(changeTo(to, pod)).toEqual({
+    how: 'refused',
+    why: expect.stringMatching(/^a new pod would get no sidecar: conflict: /),
+  });
+});

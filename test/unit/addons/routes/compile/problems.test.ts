@@ -1,0 +1,103 @@
+import { expect, test } from '@jest/globals';
+import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
+import type {
+  HTTPRoute,
+  HTTPRouteRule,
+  ParentReference,
+} from '../../../../../src/addons/routes/compile/http-route.ts';
+import { routeProblems } from '../../../../../src/addons/routes/compile/problems.ts';
+import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
+
+const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/twin', '10.96.0.7')]);
+const backendRefs = [{ name: 'echo', port: 80 }];
+const prefix = (value: string) => [{ path: { type: 'PathPrefix' as const, value } }];
+
+const problemsOf = (route: HTTPRoute, ...others: readonly HTTPRoute[]) =>
+  routeProblems(compileRoutes({ routes: [...others, route], services }), 'shop/r').map(
+    ({ reason, message }) => `${reason}: ${message}`,
+  );
+const route = (rules: readonly HTTPRouteRule[], more: Partial<ParentReference> = {}) =>
+  routeFor('shop/r', 'shop/echo', rules, more);
+
+test('a good route has none, and neither has one that does not exist', () => {
+  expect(problemsOf(route([{ backendRefs }]))).toEqual([]);
+  expect(routeProblems(compileRoutes({ routes: [], services }), 'shop/r')).toEqual([]);
+});
+
+test.each<readonly [string, HTTPRoute, readonly string[]]>([
+  [
+    'a Gateway as the only parent',
+    route([{ backendRefs }], { group: 'gateway.networking.k8s.io', kind: 'Gateway' }),
+    ['NoServiceParent: sidecars ignore this route: no parentRef has group "" and kind Service'],
+  ],
+  [
+    'a parent that does not exist',
+    route([{ backendRefs }], { name: 'none' }),
+    ['NoMatchingParent: Service shop/none does not exist'],
+  ],
+  [
+    'a port that does not exist',
+    route([{ backendRefs }], { port: 81 }),
+    ['NoMatchingParent: Service shop/echo has no port 81'],
+  ],
+  [
+    'a backend that does not exist',
+    route([{ backendRefs: [{ name: 'none', port: 80 }] }]),
+    ['BackendNotFound: rules[0].backendRefs[0]: Service shop/none does not exist'],
+  ],
+  [
+    'a filter that is not supported',
+    route([{ backendRefs, filters: [{ type: 'CORS', cors: {} }] }]),
+    ['UnsupportedValue: rules[0].filters[0].type: the filter "CORS" is not supported'],
+  ],
+  [
+    'rules without a share',
+    route([
+      { matches: prefix('/a') },
+      { matches: prefix('/b'), backendRefs: [{ name: 'echo', port: 80, weight: 0 }] },
+    ]),
+    [
+      'NoBackend: rules[0]: no backend has a weight above 0, so requests get 500',
+      'NoBackend: rules[1]: no backend has a weight above 0, so requests get 500',
+    ],
+  ],
+  [
+    'a rule twice',
+    route([
+      { matches: prefix('/a'), backendRefs },
+      { matches: prefix('/a/'), backendRefs },
+    ]),
+    [
+      'RuleNeverMatches: rules[1] gets no request with path below "/a": shop/r rules[0] has the same match and comes first',
+    ],
+  ],
+])('says what is wrong with %s', (_, object, problems) => {
+  expect(problemsOf(object)).toEqual(problems);
+});
+
+test('an older route with the same match is named', () => {
+  const older = routeFor('shop/a', 'shop/echo', [{ backendRefs }]);
+  expect(problemsOf(route([{ backendRefs }]), older)).toEqual([
+    'RuleNeverMatches: rules[0] gets no request with path below "/": shop/a rules[0] has the same match and comes first',
+  ]);
+});
+
+test('a Service with the address of another is named', () => {
+  const first = routeFor('shop/a', 'shop/echo', [{ backendRefs }]);
+  expect(problemsOf(routeFor('shop/r', 'shop/twin', [{ backendRefs }]), first)).toEqual([
+    'AddressTaken: another Service has the addresses of Service shop/twin port 80',
+  ]);
+});
+
+test('host names are for a Gateway', () => {
+  const named = (object: HTTPRoute): HTTPRoute => ({
+    ...object,
+    spec: { ...object.spec, hostnames: ['a.test'] },
+  });
+  const both = named(route([{ backendRefs }]));
+  expect(problemsOf(both)).toEqual([
+    'HostnamesIgnored: hostnames: sidecars ignore them, because requests belong to a Service by their address',
+  ]);
+  const parentRefs = [...(both.spec.parentRefs ?? []), { name: 'gateway', kind: 'Gateway' }];
+  expect(problemsOf({ ...both, spec: { ...both.spec, parentRefs } })).toEqual([]);
+});

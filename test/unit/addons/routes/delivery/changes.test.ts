@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { Changes } from '../../../../../src/addons/routes/delivery/changes.ts';
+import { FakeClock } from '../../../../support/time/fake-clock.ts';
+
+function setUp() {
+  const [clock, stop] = [new FakeClock(), new AbortController()];
+  const changes = new Changes(clock);
+  const handled: number[] = [];
+  const running = changes.run(async () => void handled.push(clock.now()), stop.signal);
+  const end = async () => {
+    stop.abort();
+    await running;
+  };
+  return { clock, changes, handled, end };
+}
+
+test('are handled once, when there were none for 50 ms', async () => {
+  const { clock, changes, handled, end } = setUp();
+  changes.mark();
+  await clock.advanceAsync(30);
+  changes.mark();
+  await clock.advanceAsync(500);
+  expect(handled).toEqual([100]);
+  await end();
+});
+
+test('are handled after a second though there are more', async () => {
+  const { clock, changes, handled, end } = setUp();
+  for (let ms = 0; ms < 1100; ms += 20) {
+    changes.mark();
+    await clock.advanceAsync(20);
+  }
+  expect(handled).toEqual([1000]);
+  await end();
+});
+
+test('that come while nothing runs are handled by the next run', async () => {
+  const clock = new FakeClock();
+  const changes = new Changes(clock);
+  changes.mark();
+  const stop = new AbortController();
+  const handled: number[] = [];
+  const running = changes.run(async () => void handled.push(clock.now()), stop.signal);
+  await clock.advanceAsync(60);
+  expect(handled).toEqual([50]);
+  stop.abort();
+  await running;
+});

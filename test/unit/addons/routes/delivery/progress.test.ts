@@ -1,0 +1,154 @@
+import { expect, test } from '@jest/globals';
+import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
+import type { HTTPRoute } from '../../../../../src/addons/routes/compile/http-route.ts';
+import { keyOf } from '../../../../../src/addons/routes/compile/objects.ts';
+import type { Obstacle } from '../../../../../src/addons/routes/compile/status.ts';
+import { type Fleet, Progress } from '../../../../../src/addons/routes/delivery/progress.ts';
+import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
+
+const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('office/desk', '10.96.1.1')]);
+const rule = (path: string) => [
+  {
+    matches: [{ path: { type: 'Exact' as const, value: path } }],
+    backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }],
+  },
+];
+const at = (route: HTTPRoute, generation: number): HTTPRoute => ({
+  ...route,
+  metadata: { ...route.metadata, generation },
+});
+
+/** One sidecar in each of two namespaces. */
+function setUp() {
+  const [progress, running] = [new Progress(), new Map<string, string>()];
+  const [obstacles, asked] = [new Map<string, Obstacle>(), [] as string[]];
+  let compilation = compileRoutes({ routes: [], services });
+  const compile = (...routes: readonly HTTPRoute[]) => {
+    compilation = compileRoutes({ routes, services });
+    progress.compiled(routes.map((route) => [keyOf(route), route]));
+    return compilation;
+  };
+  const run = (namespace: string, version: string) => {
+    running.set(namespace, version);
+    progress.recount(namespace);
+  };
+  const take = (namespace: string) => run(namespace, compilation.file(namespace).version);
+  const served = new Set(['shop', 'office']);
+  const fleet: Fleet = {
+    namespaces: () => served,
+    has: (namespace) => served.has(namespace),
+    tally(namespace) {
+      asked.push(namespace);
+      const version = running.get(namespace);
+      return new Map(version === undefined ? [] : [[version, 1]]);
+    },
+    obstacles,
+  };
+  const of = (key: string) => progress.of(key, compilation, fleet);
+  /** The namespaces whose sidecars were counted since the last call. */
+  const counted = () => asked.splice(0);
+  return { progress, compile, run, take, of, obstacles, served, counted };
+}
+
+test('a sidecar has a route once it runs a file with it', () => {
+  const { compile, take, of } = setUp();
+  compile();
+  take('shop');
+  take('office');
+  compile(at(routeFor('shop/one', 'shop/echo', rule('/1')), 1));
+  expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
+  take('shop');
+  expect(of('shop/one')).toEqual({ sidecars: 1, of: 2 });
+  take('office');
+  expect(of('shop/one')).toEqual({ sidecars: 2, of: 2 });
+});
+
+test('the change of one route changes the numbers of no other', () => {
+  const { compile, take, of } = setUp();
+  const one = at(routeFor('shop/one', 'shop/echo', rule('/1')), 1);
+  compile(one);
+  expect(of('shop/one')).toEqual({ sidecars: 0, of: 0 });
+  take('shop');
+  take('office');
+  expect(of('shop/one')).toEqual({ sidecars: 2, of: 2 });
+  compile(one, at(routeFor('office/two', 'office/desk', rule('/2')), 1));
+  expect([of('shop/one'), of('office/two')]).toEqual([
+    { sidecars: 2, of: 2 },
+    { sidecars: 0, of: 2 },
+  ]);
+  compile(at(routeFor('shop/one', 'shop/echo', rule('/3')), 2));
+  expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
+});
+
+test('sidecars in namespaces where a route does not hold do not count', () => {
+  const { compile, take, of } = setUp();
+  compile(
+    at(routeFor('shop/one', 'shop/echo', rule('/1')), 1),
+    at(routeFor('office/own', 'shop/echo', rule('/2')), 1),
+  );
+  of('shop/one');
+  take('shop');
+  take('office');
+  expect([of('shop/one'), of('office/own')]).toEqual([
+    { sidecars: 1, of: 1 },
+    { sidecars: 1, of: 1 },
+  ]);
+});
+
+test('an obstacle counts in a namespace whose sidecars are behind', () => {
+  const { compile, run, take, of, obstacles } = setUp();
+  const obstacle = { reason: 'RoutesTooLarge', message: 'office' } as const;
+  obstacles.set('office', obstacle);
+  compile(routeFor('shop/a', 'shop/echo', rule('/a')));
+  take('shop');
+  run('office', 'another');
+  expect(of('shop/a')).toEqual({ sidecars: 1, of: 2, obstacle });
+  take('office');
+  expect(of('shop/a')).toEqual({ sidecars: 2, of: 2 });
+});
+
+test('a namespace without a file does not count any more', () => {
+  const { compile, take, of, progress, served } = setUp();
+  compile(routeFor('shop/a', 'shop/echo', rule('/a')));
+  take('shop');
+  take('office');
+  expect(of('shop/a')).toEqual({ sidecars: 2, of: 2 });
+  served.delete('office');
+  progress.forget('office');
+  expect(of('shop/a')).toEqual({ sidecars: 1, of: 1 });
+});
+
+test('a route that is left out of a file is in use by nobody there, and says why', () => {
+  const { compile, take, of } = setUp();
+  const large = { matches: [{ path: { type: 'Exact' as const, value: `/${'x'.repeat(1000)}` } }] };
+  const many = (parent: string, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      routeFor(`${parent.split('/')[0]}/${index}`, parent, [large]),
+    );
+  compile(...many('shop/echo', 500), ...many('office/desk', 400));
+  take('office');
+  take('shop');
+  expect(of('shop/1')).toEqual({
+    sidecars: 1,
+    of: 2,
+    obstacle: {
+      reason: 'RoutesTooLarge',
+      message: expect.stringMatching(
+        /^the routes that apply in namespace office exceed 900000 bytes, so the \d+ bytes of routes in namespace shop are left out: /,
+      ),
+    },
+  });
+  expect(of('office/1')).toMatchObject({ sidecars: 1 });
+});
+
+test('the sidecars of a namespace are counted once for all routes, and again only after a change', () => {
+  const { compile, take, of, counted } = setUp();
+  const routes = Array.from({ length: 20 }, (_, index) => `shop/${index}`);
+  compile(...routes.map((key) => routeFor(key, 'shop/echo', rule(`/${key}`))));
+  routes.map(of);
+  expect(counted()).toEqual(['shop', 'office']);
+  take('office');
+  routes.map(of);
+  expect(counted()).toEqual(['office']);
+  expect(of('shop/1')).toEqual({ sidecars: 1, of: 1 });
+});

@@ -1,0 +1,142 @@
+import { expect, test } from '@jest/globals';
+import type { HTTPRoute } from '../../../../../src/addons/routes/compile/http-route.ts';
+import type { LiveRoute, LiveService } from '../../../../../src/addons/routes/delivery/resources.ts';
+import { createRouteHandler, parentsIn } from '../../../../../src/addons/routes/delivery/route-warnings.ts';
+import type { AdmissionRequest } from '../../../../../src/kube/admission/review.ts';
+import { Slices } from '../../../../../src/kube/util/slices.ts';
+import { systemClock } from '../../../../../src/kube/workqueue/clock.ts';
+import { times } from '../../../../support/growth/growing-input.ts';
+import { routeFor, serviceAt } from '../../../../support/routing/routes.ts';
+
+const backendRefs = [{ name: 'echo', port: 80 }];
+const good = routeFor('shop/new', 'shop/echo', [{ backendRefs }]);
+
+interface World {
+  readonly routes?: readonly HTTPRoute[];
+  readonly services?: Map<string, LiveService>;
+  readonly sidecarsIn?: readonly string[];
+  readonly hasSynced?: boolean;
+}
+
+const echo = (): Map<string, LiveService> =>
+  new Map([['shop/echo', serviceAt('shop/echo', '10.96.0.7') as LiveService]]);
+
+function handlerOf({ routes = [], services = echo(), sidecarsIn = ['shop'], hasSynced = true }: World) {
+  return createRouteHandler({
+    routes: {
+      byIndex: (_, parent) =>
+        (routes as readonly LiveRoute[]).filter((each) => parentsIn(each).includes(parent)),
+    },
+    services,
+    grants: { list: () => [] },
+    hasSynced: () => hasSynced,
+    hasSidecars: (namespace) =>
+      namespace === undefined ? sidecarsIn.length > 0 : sidecarsIn.includes(namespace),
+    clock: systemClock,
+    slices: new Slices(systemClock),
+  });
+}
+
+/** The warnings for a route that is applied, or changed from `before`. */
+async function warningsFor(
+  route: HTTPRoute,
+  world: World = {},
+  more: Partial<AdmissionRequest> = {},
+  handler = handlerOf(world),
+  signal = new AbortController().signal,
+): Promise<readonly string[] | undefined> {
+  const request = {
+    kind: { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute' },
+    operation: 'CREATE',
+    subResource: '',
+    name: route.metadata.name,
+    namespace: route.metadata.namespace,
+    object: JSON.parse(JSON.stringify(route)),
+    ...more,
+  } as AdmissionRequest;
+  const answer = await handler(request, () => signal);
+  expect(answer.allowed).toBe(true);
+  return answer.allowed ? answer.warnings : undefined;
+}
+
+test('a route without a problem has no warning', async () => {
+  expect(await warningsFor(good)).toEqual([]);
+});
+
+test('a route with problems has one for each', async () => {
+  const route = routeFor('shop/new', 'shop/echo', [
+    { backendRefs: [{ name: 'none', port: 80 }], filters: [{ type: 'CORS', cors: {} }] },
+    { backendRefs },
+    { backendRefs },
+  ]);
+  expect(await warningsFor(route)).toEqual([
+    'RuleNeverMatches: rules[1] gets no request with path below "/": shop/new rules[0] has the same match and comes first',
+    'RuleNeverMatches: rules[2] gets no request with path below "/": shop/new rules[0] has the same match and comes first',
+    'UnsupportedValue: rules[0].filters[0].type: the filter "CORS" is not supported',
+  ]);
+});
+
+test('a route is compared with those before it, and an update of one not with itself', async () => {
+  const before = routeFor('shop/old', 'shop/echo', [{ backendRefs }]);
+  // The API server has not said yet when it was created.
+  const { creationTimestamp: _, ...metadata } = good.metadata;
+  expect(await warningsFor({ ...good, metadata }, { routes: [before] })).toEqual([
+    'RuleNeverMatches: rules[0] gets no request with path below "/": shop/old rules[0] has the same match and comes first',
+  ]);
+  expect(await warningsFor(before, { routes: [before] })).toEqual([]);
+});
+
+test('clients without a sidecar that follows routes: for a producer in no namespace, for a consumer in its own', async () => {
+  const told = ['NoSidecar: no running pod follows this route: its clients need the template transparent'];
+  expect(await warningsFor(good, { sidecarsIn: [] })).toEqual(told);
+  const consumer = routeFor('office/new', 'shop/echo', [
+    { backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }] },
+  ]);
+  expect(await warningsFor(consumer)).toEqual(told);
+  expect(await warningsFor(consumer, { sidecarsIn: ['office'] })).toEqual([]);
+});
+
+test('a Service that comes into the cache a moment later is no problem', async () => {
+  const services = new Map<string, LiveService>();
+  const answer = warningsFor(good, { services });
+  services.set('shop/echo', serviceAt('shop/echo', '10.96.0.7') as LiveService);
+  expect(await answer).toEqual([]);
+});
+
+test('a flood of reviews keeps no room: more than four at once are answered, and those that nobody waits for end', async () => {
+  const [handler, over] = [handlerOf({ services: new Map() }), new AbortController()];
+  const flood = times(4, () => warningsFor(good, {}, {}, handler, over.signal));
+  expect(await warningsFor(good, {}, {}, handler)).toBeUndefined();
+  over.abort();
+  for (const each of await Promise.allSettled(flood)) expect(each.status).toBe('rejected');
+  expect(await warningsFor(good, {}, {}, handler)).toHaveLength(2);
+});
+
+test('nothing is said before the caches are filled, of another kind, of its status, or if the spec is the same', async () => {
+  const bad = routeFor('shop/new', 'shop/none', []);
+  const object = JSON.parse(JSON.stringify(bad));
+  expect(await warningsFor(bad)).toEqual(['NoMatchingParent: Service shop/none does not exist']);
+  expect(await warningsFor(bad, { hasSynced: false })).toBeUndefined();
+  expect(await warningsFor(bad, {}, { operation: 'DELETE' })).toBeUndefined();
+  expect(await warningsFor(bad, {}, { subResource: 'status' })).toBeUndefined();
+  expect(await warningsFor(bad, {}, { kind: { group: '', version: 'v1', kind: 'Pod' } })).toBeUndefined();
+  expect(await warningsFor(bad, {}, { operation: 'UPDATE', oldObject: object })).toBeUndefined();
+});
+
+test('a Service with very many routes is not compared with them', async () => {
+  const routes = Array.from({ length: 501 }, (_, i) =>
+    routeFor(`shop/a${i}`, 'shop/echo', [{ backendRefs }]),
+  );
+  expect(await warningsFor(good, { routes })).toEqual([]);
+  expect(await warningsFor(good, { routes: routes.slice(1) })).toHaveLength(1);
+});
+
+test('a list that the CRD does not allow is not read', async () => {
+  const set = Array.from({ length: 65 }, (_, i) => ({ name: `x-${i}`, value: '' }));
+  const withHeaders = (headers: typeof set) =>
+    routeFor('shop/new', 'shop/none', [
+      { filters: [{ type: 'RequestHeaderModifier', requestHeaderModifier: { set: headers } }] },
+    ]);
+  expect(await warningsFor(withHeaders(set))).toBeUndefined();
+  expect(await warningsFor(withHeaders(set.slice(1)))).toHaveLength(1);
+});

@@ -1,0 +1,286 @@
+import { expect, test } from '@jest/globals';
+import { Sidecars } from '../../../../../src/addons/routes/delivery/sidecars.ts';
+import { apiErrorFrom } from '../../../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../../../src/kube/api/object.ts';
+import type { Resource } from '../../../../../src/kube/api/resource.ts';
+import { FakeClock } from '../../../../support/time/fake-clock.ts';
+
+const POD: KubeObject = { metadata: { name: 'a', namespace: 'shop', uid: 'uid' } };
+const signal = new AbortController().signal;
+
+/** A sidecar that answers `version`, or nothing. Its kubelet mounts `mounted` at the n-th touch. */
+function setUp({ touch = true }: { touch?: boolean } = {}) {
+  const clock = new FakeClock();
+  const pod = {
+    version: 'old' as string | undefined,
+    address: '10.0.0.1' as string | undefined,
+    startedAt: 200,
+  };
+  const touches: unknown[] = [];
+  /** Of the next touches. */
+  const failures: Error[] = [];
+  let asked = 0;
+  const seconds: number[] = [];
+  const refusals: string[] = [];
+  const sidecars = new Sidecars({
+    client: {
+      get: async <T extends KubeObject>(resource: Resource<T>) =>
+        resource.decode({ ...POD, status: { podIP: pod.address } }),
+      request: async (_, path, { body, accept } = {}) => {
+        const failure = failures.shift();
+        if (failure) throw failure;
+        touches.push({ path, body, accept });
+      },
+    },
+    pods: { get: () => POD, byIndex: () => [POD] },
+    touch,
+    ask: async () => {
+      asked += 1;
+      return pod.version;
+    },
+    now: () => clock.now(),
+    recount: () => undefined,
+    wallClock: () => new Date(clock.now()),
+    taken: (value) => seconds.push(value),
+    refused: (_, { message }) => refusals.push(message),
+    read: () => ({ at: pod.startedAt }),
+    configuration: (namespace) => (namespace === 'shop' ? { hash: '', changedAt: 100 } : undefined),
+  });
+  /** Reconciles until there is no more to do, `ms` at most. */
+  const settle = async (ms: number) => {
+    const end = clock.now() + ms;
+    while (clock.now() < end) {
+      const { requeueAfterMs } = await sidecars.reconcile('shop/a', signal);
+      if (requeueAfterMs === undefined) return 'settled';
+      clock.advance(requeueAfterMs);
+    }
+    return 'busy';
+  };
+  return { clock, pod, touches, failures, asked: () => asked, seconds, refusals, sidecars, settle };
+}
+
+test('a sidecar that runs the file is left alone', async () => {
+  const { pod, touches, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  pod.version = 'new';
+  expect(await settle(1000)).toBe('settled');
+  expect(touches).toEqual([]);
+  expect([...sidecars.tally('shop')]).toEqual([['new', 1]]);
+});
+
+test('one whose file is not in place yet is neither asked nor touched: its kubelet would mount the old one', async () => {
+  const { touches, sidecars, settle } = setUp();
+  expect(await settle(1000)).toBe('settled');
+  expect({ touches, tally: [...sidecars.tally('shop')] }).toEqual({ touches: [], tally: [] });
+});
+
+test('one that runs an older file is touched, and asks for no pod in the answer', async () => {
+  const { clock, pod, touches, seconds, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  await sidecars.reconcile('shop/a', signal);
+  expect(touches).toEqual([
+    {
+      path: '/api/v1/namespaces/shop/pods/a',
+      body: {
+        metadata: {
+          uid: 'uid',
+          annotations: { 'initializer.kubernetes.io/envoy-routes': 'new 1970-01-01T00:00:00.000Z' },
+        },
+      },
+      accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+    },
+  ]);
+  expect(sidecars.behind()).toBe(1);
+  clock.advance(1500);
+  pod.version = 'new';
+  expect(await settle(1000)).toBe('settled');
+  expect({ seconds, behind: sidecars.behind() }).toEqual({ seconds: [1.5], behind: 0 });
+});
+
+test('one that is known to be old is touched before it is asked', async () => {
+  const { pod, touches, sidecars } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await sidecars.reconcile('shop/a', signal);
+  sidecars.delivered('shop', 'new', true);
+  pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(touches).toHaveLength(1);
+});
+
+test('the update of the pod by its touch does not make the operator ask at once', async () => {
+  const { clock, asked, sidecars } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await sidecars.reconcile('shop/a', signal);
+  sidecars.delivered('shop', 'new', true);
+  expect(await sidecars.reconcile('shop/a', signal)).toEqual({ requeueAfterMs: 500 });
+  clock.advance(100);
+  expect(await sidecars.reconcile('shop/a', signal)).toEqual({ requeueAfterMs: 400 });
+  expect(asked()).toBe(1);
+});
+
+test('a touch that the API server refuses does not count', async () => {
+  const { touches, failures, sidecars } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await sidecars.reconcile('shop/a', signal);
+  sidecars.delivered('shop', 'new', true);
+  const refused = new Error('429');
+  failures.push(refused, refused, refused, refused, refused, refused);
+  for (const _ of [...failures]) await expect(sidecars.reconcile('shop/a', signal)).rejects.toBe(refused);
+  await sidecars.reconcile('shop/a', signal);
+  expect(touches).toHaveLength(1);
+});
+
+test('one that stays old is touched five times, each time later and with another text', async () => {
+  const { clock, touches, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(600_000)).toBe('settled');
+  expect(new Set(touches.map((each) => JSON.stringify(each))).size).toBe(5);
+  expect(clock.now()).toBeGreaterThan(90_000);
+});
+
+test('one that never answers is touched twice, and left after a while', async () => {
+  const { pod, touches, sidecars, settle } = setUp();
+  pod.version = undefined;
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(600_000)).toBe('settled');
+  expect(touches).toHaveLength(2);
+  expect([...sidecars.tally('shop')]).toEqual([]);
+});
+
+test('one that has not started waits for its next update', async () => {
+  const { pod, touches, sidecars, settle } = setUp();
+  pod.address = undefined;
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(1000)).toBe('settled');
+  expect(touches).toEqual([]);
+});
+
+test('without touches, one is asked until the kubelet has mounted the file', async () => {
+  const { clock, pod, touches, sidecars, settle } = setUp({ touch: false });
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(90_000)).toBe('busy');
+  pod.version = 'new';
+  clock.advance(1);
+  expect(await settle(1000)).toBe('settled');
+  expect(touches).toEqual([]);
+});
+
+test('a namespace is surveyed when each of its sidecars was asked, whatever it answered, and again in the next term', async () => {
+  const { pod, sidecars } = setUp();
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  sidecars.delivered('shop', 'new', false);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
+  sidecars.clear();
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  // Its file is too large, or not the operator's.
+  sidecars.refused('shop');
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
+});
+
+test('a new namespace does not hold up the numbers of those that were surveyed', () => {
+  const { sidecars } = setUp();
+  expect(sidecars.isSurveyed(() => [])).toBe(true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
+});
+
+test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
+  const { clock, sidecars } = setUp();
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  clock.advance(29_999);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  clock.advance(1);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
+});
+
+test('a pod that has not started holds up no survey', async () => {
+  const { pod, sidecars } = setUp();
+  pod.address = undefined;
+  sidecars.delivered('shop', 'new', false);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
+});
+
+test('one that started before the configuration of Envoy changed counts until it has started again', async () => {
+  const { pod, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  pod.startedAt = 50;
+  await settle(1000);
+  expect(sidecars.withOlderConfiguration()).toBe(1);
+  pod.startedAt = 150;
+  expect(sidecars.withOlderConfiguration()).toBe(1);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.withOlderConfiguration()).toBe(0);
+});
+
+test('sidecars that never answer do not take all workers from those that do', async () => {
+  const podOf = (name: string): KubeObject => ({ metadata: { name, namespace: 'shop', uid: name } });
+  const silent = Array.from({ length: 40 }, (_, index) => `silent-${index}`);
+  const clock = new FakeClock();
+  const waiting: (() => void)[] = [];
+  const asked: string[] = [];
+  const sidecars = new Sidecars({
+    client: {
+      get: async <T extends KubeObject>(resource: Resource<T>, { name = '' }: { name?: string }) =>
+        resource.decode({ ...podOf(name), status: { podIP: name } }),
+      request: async () => undefined,
+    },
+    pods: { get: (key) => podOf(key.split('/')[1] ?? ''), byIndex: () => [] },
+    touch: false,
+    ask: async (address) => {
+      asked.push(address);
+      if (!address.startsWith('silent')) return 'new';
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return undefined;
+    },
+    now: () => clock.now(),
+    recount: () => undefined,
+    wallClock: () => new Date(0),
+    taken: () => undefined,
+    refused: () => undefined,
+    read: () => ({}),
+    configuration: () => undefined,
+  });
+  sidecars.delivered('shop', 'new', true);
+  const round = async () => {
+    asked.length = 0;
+    clock.advance(10_000);
+    const results = silent.map((name) => sidecars.reconcile(`shop/${name}`, signal));
+    await new Promise((resolve) => setImmediate(resolve));
+    const count = asked.length;
+    expect(await sidecars.reconcile('shop/well', signal)).toEqual({});
+    for (const answer of waiting.splice(0)) answer();
+    return { count, results: await Promise.all(results) };
+  };
+  expect((await round()).count).toBe(40);
+  const { count, results } = await round();
+  expect(count).toBe(24);
+  // They come again, not all at once.
+  expect(new Set(results.slice(24).map(({ requeueAfterMs }) => requeueAfterMs)).size).toBe(16);
+  expect((await round()).count).toBe(24);
+});
+
+test('a sidecar whose file is gone is not waited for', () => {
+  const { sidecars } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  sidecars.forgetFile('shop');
+  expect(sidecars.isSurveyed(() => [])).toBe(true);
+});
+
+test('a sidecar whose pod may not be touched is asked on, and the refusal is told', async () => {
+  const { pod, failures, asked, refusals, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await settle(1000);
+  failures.push(
+    ...Array.from({ length: 20 }, () => apiErrorFrom(422, { details: { kind: 'pods' }, message: 'no' })),
+  );
+  sidecars.delivered('shop', 'new', true);
+  const before = asked();
+  await settle(20_000);
+  expect([asked() > before, refusals[0]]).toEqual([true, 'no']);
+  pod.version = 'new';
+  expect(await settle(60_000)).toBe('settled');
+});

@@ -1,0 +1,137 @@
+import { describe, expect, test } from '@jest/globals';
+import { bootstrapFaults } from '../../../../src/injection/envoy/bootstrap.ts';
+import { ENVOY_CONFIGURATIONS } from '../../../../src/injection/envoy/configurations.ts';
+import { formatFault } from '../../../../src/util/diagnostic.ts';
+
+function faultsOf(bootstrap: unknown, key = 'envoy.json'): readonly string[] {
+  return bootstrapFaults(key, JSON.stringify(bootstrap, null, 1)).map(({ line: _, column: __, ...fault }) =>
+    formatFault({ ...fault, source: '' }).replace(/^: /, ''),
+  );
+}
+
+function withFilter(filter: unknown) {
+  return { static_resources: { listeners: [{ filter_chains: [{ filters: [filter] }] }] } };
+}
+
+function withRoute(route: unknown, more: object = {}) {
+  const typed_config = { '@type': 'x', route_config: { virtual_hosts: [{ routes: [{ route }] }] } };
+  return { ...withFilter({ name: 'http', typed_config }), ...more };
+}
+
+test.each(Object.entries(ENVOY_CONFIGURATIONS))(
+  'finds nothing in %s, which comes with the operator',
+  (_, value) => {
+    expect(faultsOf(value)).toEqual([]);
+  },
+);
+
+describe('finds fields of the v2 API, and says what to write', () => {
+  const gone = 'belongs to the v2 API, which Envoy removed in 1.18';
+  const filter = 'static_resources.listeners[0].filter_chains[0].filters[0]';
+  test.each<[string, object, string]>([
+    [
+      'the config of a filter',
+      withFilter({ name: 'envoy.http_connection_manager', config: {} }),
+      `${filter}.config: ${gone}: write typed_config, with the v3 type of the filter as its "@type"`,
+    ],
+    [
+      'a type',
+      withFilter({ name: 'x', typed_config: { '@type': 'type.googleapis.com/envoy.api.v2.Cluster' } }),
+      `${filter}.typed_config["@type"]: type.googleapis.com/envoy.api.v2.Cluster ${gone}: write its v3 type`,
+    ],
+    [
+      'the hosts of a cluster',
+      { static_resources: { clusters: [{ name: 'a', hosts: [] }] } },
+      `static_resources.clusters[0].hosts: ${gone}: write load_assignment`,
+    ],
+    [
+      'the TLS context of a listener',
+      { static_resources: { listeners: [{ filter_chains: [{ tls_context: {} }] }] } },
+      `static_resources.listeners[0].filter_chains[0].tls_context: ${gone}: write transport_socket`,
+    ],
+    [
+      'a version of the transport',
+      { dynamic_resources: { cds_config: { resource_api_version: 'V2' } } },
+      `dynamic_resources.cds_config.resource_api_version: V2 ${gone}: write V3`,
+    ],
+  ])('%s', (_, bootstrap, fault) => {
+    expect(faultsOf(bootstrap)).toContain(fault);
+  });
+
+  test('but not fields of the same name in v3', () => {
+    expect(faultsOf({ stats_config: { config: {} }, admin: { name: 'x', config: {} } })).toEqual([]);
+  });
+});
+
+describe('finds routes without a target', () => {
+  const app = { clusters: [{ name: 'app' }] };
+  const at =
+    'static_resources.listeners[0].filter_chains[0].filters[0].typed_config.route_config.virtual_hosts[0].routes[0].route';
+  const routed = (route: unknown) => {
+    const value = withRoute(route);
+    return { static_resources: { ...value.static_resources, ...app } };
+  };
+
+  test('to a cluster that does not exist', () => {
+    expect(faultsOf(routed({ cluster: 'apps' }))).toEqual([
+      `${at}.cluster: cluster "apps" does not exist: did you mean app?`,
+    ]);
+    expect(faultsOf(routed({ cluster: 'elsewhere' }))).toEqual([
+      `${at}.cluster: cluster "elsewhere" does not exist: static_resources has app`,
+    ]);
+    expect(faultsOf(routed({ cluster: 'app' }))).toEqual([]);
+  });
+
+  test('with weights that are all 0', () => {
+    const clusters = [{ name: 'app', weight: 0 }];
+    expect(faultsOf(routed({ weighted_clusters: { clusters } }))).toEqual([
+      `${at}.weighted_clusters: all weights are 0: give at least one cluster a higher weight`,
+    ]);
+    expect(faultsOf(routed({ weighted_clusters: { clusters: [{ name: 'app', weight: 1 }] } }))).toEqual([]);
+  });
+
+  test('but not if clusters come from a server', () => {
+    expect(faultsOf(withRoute({ cluster: 'elsewhere' }, { dynamic_resources: {} }))).toEqual([]);
+  });
+});
+
+test('reports a filter without a configuration', () => {
+  expect(faultsOf(withFilter({ name: 'envoy.router' }))).toEqual([
+    'static_resources.listeners[0].filter_chains[0].filters[0]: has no typed_config: write one, with the type of the filter as its "@type"',
+  ]);
+});
+
+test.each<[string, unknown, string]>([
+  [
+    'of the bootstrap',
+    { static_resource: {} },
+    'static_resource: unknown field "static_resource": did you mean static_resources?',
+  ],
+  [
+    'of its static resources',
+    { staticResources: {}, static_resources: { listners: [] } },
+    'static_resources.listners: unknown field "listners": did you mean listeners?',
+  ],
+])('suggests the intended field %s', (_, bootstrap, fault) => {
+  expect(faultsOf(bootstrap)).toEqual([fault]);
+});
+
+test('accepts fields that resemble no known one: a newer Envoy may have them', () => {
+  expect(faultsOf({ something_quite_new: {} })).toEqual([]);
+});
+
+test.each<[string, string, string]>([
+  [
+    'text that is not YAML',
+    '{ "admin": ',
+    'envoy.json:1:12: invalid YAML: unexpected end of the stream within a flow collection',
+  ],
+  ['a list', '[]', 'envoy.json:1:1: must be a bootstrap of Envoy: {"static_resources": …}'],
+  [
+    'YAML in a JSON file',
+    'admin: {}',
+    'envoy.json: is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml',
+  ],
+])('refuses %s', (_, text, fault) => {
+  expect(bootstrapFaults('envoy.json', text).map(formatFault)).toEqual([fault]);
+});

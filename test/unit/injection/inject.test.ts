@@ -1,0 +1,248 @@
+import { describe, expect, test } from '@jest/globals';
+import { inject } from '../../../src/injection/inject.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
+
+/** sha256 of the template as JSON with sorted keys, computed by another program. */
+const DEMO_HASH = '0991134651f03939750ee33810addaa6f021f243b0288240c512048fa44c1b2f';
+/** The same without image and resources. */
+const DEMO_SHAPE = 'a8666d747cdd860162a16afa60d59717997ce4bccfa51519a2ecc3f477d1259e';
+
+const ENVOY = {
+  name: 'envoy',
+  image: 'lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1',
+  command: ['/usr/local/bin/envoy'],
+  args: ['--concurrency 4', '--config-path /etc/envoy/envoy.json', '--mode serve'],
+  ports: [{ containerPort: 80, protocol: 'TCP' }],
+  resources: { limits: { cpu: '1000m', memory: '512Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+  volumeMounts: [{ name: 'envoy-conf', mountPath: '/etc/envoy' }],
+};
+const VOLUME = { name: 'envoy-conf', configMap: { name: 'envoy' } };
+const STATUS_TEXT = `{"version":1,"templates":[{"name":"config","sha256":"${DEMO_HASH}","shape":"${DEMO_SHAPE}"}],"added":{"containers":["envoy"],"volumes":["envoy-conf"]}}`;
+const STATUS_POINTER = '/metadata/annotations/initializer.kubernetes.io~1envoy-status';
+
+describe("the demo's pod and template", () => {
+  test('give exactly this patch', () => {
+    expect(injectChecked(decideInput(demoPod())).operations).toEqual([
+      { op: 'add', path: '/spec/containers/-', value: ENVOY },
+      { op: 'add', path: '/spec/volumes', value: [VOLUME] },
+      { op: 'add', path: STATUS_POINTER, value: STATUS_TEXT },
+    ]);
+  });
+
+  test('give the application untouched, then envoy, and its volume', () => {
+    const { pod } = injectChecked(decideInput(demoPod()));
+    expect(specOf(pod)).toEqual({
+      containers: [...(specOf(demoPod()).containers as JsonObject[]), ENVOY],
+      volumes: [VOLUME],
+    });
+    expect(metadataOf(pod)).toEqual({
+      name: 'myapp-pod',
+      labels: { app: 'myapp' },
+      annotations: { [OPT_IN]: 'true', [STATUS]: STATUS_TEXT },
+    });
+  });
+
+  test('share unchanged parts with the given pod', () => {
+    const input = decideInput(demoPod());
+    const { pod } = injectChecked(input);
+    expect((specOf(pod).containers as unknown[])[0]).toBe((specOf(input.pod).containers as unknown[])[0]);
+    expect(metadataOf(pod).labels).toBe(metadataOf(input.pod).labels);
+  });
+});
+
+describe('a patch', () => {
+  test('adds after existing items', () => {
+    const own = { name: 'data', emptyDir: {} };
+    const { operations, pod } = injectChecked(decideInput(podWith({ volumes: [own] })));
+    expect(operations[1]).toEqual({ op: 'add', path: '/spec/volumes/-', value: VOLUME });
+    expect(specOf(pod).volumes).toEqual([own, VOLUME]);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['null', null],
+  ])('creates lists and maps that are %s', (_, absent) => {
+    const spec = { containers: specOf(demoPod()).containers as JsonObject[], volumes: absent };
+    const pod = JSON.parse(
+      JSON.stringify({ metadata: { labels: { [OPT_IN]: 'true' }, annotations: absent }, spec }),
+    );
+    expect(injectChecked(decideInput(pod)).operations.slice(1)).toEqual([
+      { op: 'add', path: '/spec/volumes', value: [VOLUME] },
+      { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
+    ]);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['null', null],
+  ])('creates metadata that is %s', (_, absent) => {
+    const pod = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
+    const input = decideInput(pod, { namespaceLabels: { [OPT_IN]: 'true' } });
+    expect(injectChecked(input).operations.slice(2)).toEqual([
+      { op: 'add', path: '/metadata', value: {} },
+      { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
+    ]);
+  });
+
+  test('keeps unknown fields', () => {
+    const pod = podWith({ fieldFromTheFuture: { deep: [1, null, 12345678901] } });
+    const text = '{"__proto__":{"x":1},"a~b/c":2}';
+    const odd = { ...pod, odd: JSON.parse(text) as JsonObject };
+    const result = injectChecked(decideInput(odd)).pod;
+    expect(specOf(result).fieldFromTheFuture).toBe(specOf(pod).fieldFromTheFuture);
+    expect(JSON.stringify(result.odd)).toBe(text);
+  });
+
+  test('does not grow with the pod', () => {
+    const env = Array.from({ length: 3000 }, (_, i) => ({ name: `KEY_${i}`, value: 'v'.repeat(80) }));
+    const { operations } = injectChecked(
+      decideInput(podWith({ containers: [{ name: 'app', image: 'a', env }] })),
+    );
+    expect(operations).toHaveLength(3);
+  });
+
+  test('reuses a volume of that name that differs only in defaults', () => {
+    const defaulted = { name: 'envoy-conf', configMap: { name: 'envoy', defaultMode: 420 } };
+    const { operations, pod, status } = injectChecked(decideInput(podWith({ volumes: [defaulted] })));
+    expect(operations.map(({ path }) => path)).toEqual(['/spec/containers/-', STATUS_POINTER]);
+    expect(specOf(pod).volumes).toEqual([defaulted]);
+    expect(status.added).toEqual({ containers: ['envoy'] });
+  });
+
+  test('is the same for the same pod', () => {
+    const first = injectChecked(decideInput(demoPod())).operations;
+    expect(injectChecked(decideInput(demoPod())).operations).toEqual(first);
+    expect(namesOf(specOf(injectChecked(decideInput(demoPod())).pod).containers)).toEqual([
+      'myapp-container',
+      'envoy',
+    ]);
+  });
+});
+
+describe('an addition to many containers', () => {
+  const template = `${DEMO_TEMPLATE}
+env: [{name: PROXY, value: "1"}]
+`;
+  const injected = (containers: number) =>
+    inject(
+      decideInput(
+        podWith({
+          containers: Array.from({ length: containers }, (_, i) => ({
+            name: `app-${i}-${'x'.repeat(50)}`,
+            image: 'busybox',
+          })),
+        }),
+        { state: { set: templateSet({ config: template }) } },
+      ),
+    );
+
+  test('goes to each of them, in the order of the pod', () => {
+    const result = injected(100);
+    if (result.outcome !== 'injected') throw new Error(JSON.stringify(result.skip));
+    const paths = result.operations.map(({ path }) => path).filter((path) => path.endsWith('/env'));
+    expect(paths).toEqual(Array.from({ length: 100 }, (_, i) => `/spec/containers/${i}/env`));
+  });
+
+  test('is not made if its names exceed the size limit of annotations', () => {
+    const result = injected(5_000);
+    expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
+    expect(result).toHaveProperty('skip.messages', [
+      `metadata.annotations[${STATUS}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`,
+    ]);
+  });
+});
+
+describe('the templates', () => {
+  const set = templateSet({
+    config: DEMO_TEMPLATE,
+    'config.gateway': 'containers: [{name: gateway, image: g}]',
+    'config.second': 'containers: [{name: second, image: s}]',
+  });
+  const selecting = (own: string | undefined, namespaceTemplates: string | undefined) => {
+    const annotations = { [OPT_IN]: 'true', ...(own !== undefined && { [`${OPT_IN}-templates`]: own }) };
+    return decideInput(podWith({}, { annotations }), { state: { set }, namespaceTemplates });
+  };
+
+  test.each([
+    [undefined, undefined, ['config'], 'default'],
+    [undefined, 'gateway', ['gateway'], 'namespace'],
+    [undefined, 'gateway, second', ['gateway', 'second'], 'namespace'],
+    ['second', undefined, ['second'], 'pod'],
+    ['second', 'gateway', ['second'], 'pod'],
+    ['second', 'nope', ['second'], 'pod'],
+  ])(
+    'of a pod that selects %s in a namespace that selects %s are %j',
+    (own, namespace, names, selectedBy) => {
+      const { status, ...rest } = injectChecked(selecting(own, namespace));
+      expect(status.templates.map(({ name }) => name)).toEqual(names);
+      expect(rest.selectedBy).toBe(selectedBy);
+    },
+  );
+
+  test.each([
+    [undefined, 'nope', 'namespace'],
+    ['nope', 'gateway', 'pod'],
+  ])('of a pod that selects %s in a namespace that selects %s do not exist', (own, namespace, by) => {
+    expect(inject(selecting(own, namespace))).toHaveProperty('skip.messages', [
+      `the ${by}'s annotation ${OPT_IN}-templates names template "nope", which does not exist: use another, or add it to the ConfigMap`,
+    ]);
+  });
+});
+
+describe('the annotations of a pod with its sidecar', () => {
+  const LIMIT = 256 * 1024;
+  const sizeOf = (pod: JsonObject) =>
+    Object.entries(metadataOf(pod).annotations ?? {})
+      .flat()
+      .reduce<number>((size, text) => size + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0);
+  const noted = (note: string, more: JsonObject = {}) =>
+    decideInput(podWith({}, { annotations: { [OPT_IN]: 'true', note, ...more } }));
+  const room = LIMIT - sizeOf(injectChecked(noted('')).pod);
+
+  test('may be as large as the API server allows', () => {
+    expect(sizeOf(injectChecked(noted('x'.repeat(room))).pod)).toBe(LIMIT);
+    expect(sizeOf(injectChecked(noted('€'.repeat(room / 3))).pod)).toBeGreaterThan(LIMIT - 3);
+  });
+
+  test.each([['x'.repeat(room + 1)], ['€'.repeat(room / 3 + 1)]])('are no larger', (note) => {
+    expect(inject(noted(note))).toMatchObject({
+      outcome: 'skipped',
+      skip: {
+        reason: 'conflict',
+        messages: [
+          'metadata.annotations: with those of the sidecar they have more than 262144 bytes, the limit of the API server: shorten them, or use a template that adds less',
+        ],
+      },
+    });
+  });
+
+  test('are no larger, or the pod is refused if onConflict is deny', () => {
+    const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
+    expect(inject({ ...noted('x'.repeat(room + 1)), state: deny }).outcome).toBe('denied');
+  });
+
+  test('count without values that are no text, which a file may have', () => {
+    const mistake = { a: { toString: 1, valueOf: 1 } };
+    expect(sizeOf(injectChecked(noted('', mistake)).pod) - sizeOf(injectChecked(noted('')).pod)).toBe(1);
+  });
+
+  test('do not count if the API server would refuse the pod anyway', () => {
+    expect(inject(noted('x'.repeat(LIMIT))).outcome).toBe('injected');
+  });
+});
+
+test('a pod whose list of templates exceeds the size limit of annotations gets none of them', () => {
+  const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,'.repeat(50_000) };
+  const result = inject(decideInput(podWith({}, { annotations })));
+  expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'unknown-template' } });
+});

@@ -1,0 +1,225 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/util/json.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
+
+/** The pod with the spec and metadata, injected with templates of that data. */
+function injected(spec: JsonObject, data: Record<string, string>, metadata: JsonObject = {}) {
+  return injectChecked(decideInput(podWith(spec, metadata), { state: { set: templateSet(data) } }));
+}
+
+const app: JsonObject = { name: 'app', image: 'busybox' };
+
+describe('a template merges into', () => {
+  test('image pull secrets by name', () => {
+    const config = 'imagePullSecrets: [{name: a}, {name: b}]';
+    const { pod, status } = injected({ imagePullSecrets: [{ name: 'b' }, { name: 'c' }] }, { config });
+    expect(namesOf(specOf(pod).imagePullSecrets)).toEqual(['b', 'c', 'a']);
+    expect(status.added).toEqual({ imagePullSecrets: ['a'] });
+  });
+
+  test('host aliases by address', () => {
+    const config = 'hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 10.0.0.2, hostnames: [b]}]';
+    const own = { ip: '10.0.0.1', hostnames: ['x', 'a'] };
+    const { pod, status } = injected({ hostAliases: [own] }, { config });
+    expect(specOf(pod).hostAliases).toEqual([own, { ip: '10.0.0.2', hostnames: ['b'] }]);
+    expect(status.added).toEqual({ hostAliases: ['10.0.0.2'] });
+  });
+
+  test("the pod's security context and DNS settings, without changing its own fields", () => {
+    const config = `
+securityContext: {fsGroup: 1, runAsUser: 2, seccompProfile: {type: Localhost, localhostProfile: p}}
+dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
+    const { pod, status } = injected(
+      {
+        securityContext: { fsGroup: 7, seccompProfile: { type: 'RuntimeDefault' } },
+        // An empty list equals an absent one.
+        dnsConfig: { nameservers: [], searches: ['a.b'] },
+      },
+      { config },
+    );
+    expect(specOf(pod).securityContext).toEqual({
+      fsGroup: 7,
+      seccompProfile: { type: 'RuntimeDefault' },
+      runAsUser: 2,
+    });
+    expect(specOf(pod).dnsConfig).toEqual({ nameservers: ['10.0.0.1'], searches: ['a.b'] });
+    expect(status.added).toEqual({ securityContext: ['runAsUser'], dnsConfig: ['nameservers'] });
+  });
+
+  test.each<[JsonObject, JsonObject, string]>([
+    [
+      {},
+      { annotations: { [OPT_IN]: 'true', 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined' } },
+      'securityContext: {seccompProfile: {type: RuntimeDefault}}',
+    ],
+    [
+      { securityContext: { seccompProfile: { type: 'Unconfined' } } },
+      {},
+      'metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: runtime/default}}\nspec: {}',
+    ],
+  ])('nothing that says seccomp in the other way than a pod %j', (spec, metadata, config) => {
+    const { pod, status } = injected(spec, { config }, metadata);
+    expect(specOf(pod).securityContext).toEqual(spec.securityContext);
+    expect(status.added).toEqual({});
+  });
+
+  test('labels and annotations, without changing its own values', () => {
+    const config = 'metadata: {labels: {app: mesh, x/y: z}, annotations: {a/b~c: d}}\nspec: {}'.replace(
+      '~',
+      '-',
+    );
+    const { pod, status } = injected({}, { config });
+    expect(metadataOf(pod).labels).toEqual({ app: 'myapp', 'x/y': 'z' });
+    expect(metadataOf(pod).annotations).toMatchObject({ 'a/b-c': 'd' });
+    expect(status.added).toEqual({ labels: ['x/y'], annotations: ['a/b-c'] });
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ['seccomp.security.alpha.kubernetes.io/pod', { securityContext: { seccompProfile: { type: 'A' } } }, {}],
+    ['seccompProfile', {}, { 'seccomp.security.alpha.kubernetes.io/pod': 'runtime/default' }],
+  ])('the label %s, which says nothing about seccomp', (key, spec, annotations) => {
+    const config = `metadata: {labels: {${key}: x}}\nspec: {}`;
+    const { status } = injected(spec, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
+    expect(status.added).toEqual({ labels: [key] });
+  });
+
+  test("the application's containers, by variable name and mount path", () => {
+    const config = `
+env: [{name: A, value: template}, {name: B, value: template}]
+volumeMounts: [{name: v, mountPath: /v}]
+containers: [{name: side, image: i}]
+volumes: [{name: v, emptyDir: {}}]`;
+    const env = [{ name: 'A', value: 'own' }];
+    const { pod, status } = injected(
+      {
+        containers: [
+          { ...app, env },
+          { ...app, name: 'two' },
+        ],
+      },
+      { config },
+    );
+    expect(specOf(pod).containers).toEqual([
+      {
+        ...app,
+        env: [...env, { name: 'B', value: 'template' }],
+        volumeMounts: [{ name: 'v', mountPath: '/v' }],
+      },
+      {
+        ...app,
+        name: 'two',
+        env: [
+          { name: 'A', value: 'template' },
+          { name: 'B', value: 'template' },
+        ],
+        volumeMounts: [{ name: 'v', mountPath: '/v' }],
+      },
+      { name: 'side', image: 'i' },
+    ]);
+    expect(status.added).toMatchObject({
+      env: ['app/B', 'two/A', 'two/B'],
+      volumeMounts: ['app//v', 'two//v'],
+    });
+  });
+});
+
+test('a template that only mounts changes the application, and a mount that is there stays alone', () => {
+  const config = 'volumes: [{name: v, emptyDir: {}}]\nvolumeMounts: [{name: v, mountPath: /v}]';
+  const mounted = { ...app, volumeMounts: [{ name: 'v', mountPath: '/v' }] };
+  const spec = { containers: [mounted, { ...app, name: 'two' }], volumes: [{ name: 'v', emptyDir: {} }] };
+  const { pod, status } = injected(spec, { config });
+  expect(specOf(pod).containers).toEqual([mounted, { ...mounted, name: 'two' }]);
+  expect(status.added).toEqual({ volumeMounts: ['two//v'] });
+});
+
+describe('the position of a sidecar', () => {
+  const two =
+    'initContainers: [{name: i1, image: i}, {name: i2, image: i}]\ncontainers: [{name: s1, image: i}, {name: s2, image: i}]';
+  const own = { containers: [app], initContainers: [{ name: 'setup', image: 'i' }] };
+
+  test('is after the containers of the pod by default', () => {
+    const { pod } = injected(own, { config: two });
+    expect(namesOf(specOf(pod).containers)).toEqual(['app', 's1', 's2']);
+    expect(namesOf(specOf(pod).initContainers)).toEqual(['setup', 'i1', 'i2']);
+    expect(metadataOf(pod).annotations).not.toHaveProperty(['kubectl.kubernetes.io/default-container']);
+  });
+
+  test('is before them if position is first, with an annotation for kubectl', () => {
+    const { pod, status } = injected(own, { config: two, options: 'position: first' });
+    expect(namesOf(specOf(pod).containers)).toEqual(['s1', 's2', 'app']);
+    expect(namesOf(specOf(pod).initContainers)).toEqual(['i1', 'i2', 'setup']);
+    expect(metadataOf(pod).annotations).toMatchObject({ 'kubectl.kubernetes.io/default-container': 'app' });
+    expect(status.added.annotations).toEqual(['kubectl.kubernetes.io/default-container']);
+  });
+
+  test('does not change the default container of the user', () => {
+    const annotations = { [OPT_IN]: 'true', 'kubectl.kubernetes.io/default-container': 'mine' };
+    const { pod } = injected(own, { config: two, options: 'position: first' }, { annotations });
+    expect(metadataOf(pod).annotations).toMatchObject(annotations);
+  });
+});
+
+describe('a native sidecar', () => {
+  const restartPolicies: [string, string | undefined, string, boolean][] = [
+    ['jobs', undefined, 'of a pod that runs on', false],
+    ['jobs', 'Always', 'of a pod that runs on', false],
+    ['jobs', 'OnFailure', 'of a pod that ends', true],
+    ['jobs', 'Never', 'of a pod that ends', true],
+    ['always', 'Always', 'of a pod that runs on', true],
+    ['never', 'Never', 'of a pod that ends', false],
+  ];
+  test.each(restartPolicies)('nativeSidecar: %s, restartPolicy: %s', (option, restartPolicy, _, native) => {
+    const spec = restartPolicy === undefined ? {} : { restartPolicy };
+    const { pod } = injected(spec, { config: DEMO_TEMPLATE, options: `nativeSidecar: ${option}` });
+    expect(namesOf(specOf(pod).containers)).toEqual(
+      native ? ['myapp-container'] : ['myapp-container', 'envoy'],
+    );
+    const envoy = { name: 'envoy', restartPolicy: 'Always', ports: [{ containerPort: 80, protocol: 'TCP' }] };
+    if (native) expect(specOf(pod).initContainers).toMatchObject([envoy]);
+    else expect(specOf(pod)).not.toHaveProperty('initContainers');
+  });
+
+  test("starts after the pod's own init containers and the template's", () => {
+    const config = 'initContainers: [{name: redirect, image: i}]\ncontainers: [{name: envoy, image: i}]';
+    const { pod } = injected(
+      { restartPolicy: 'Never', initContainers: [{ name: 'setup', image: 'i' }] },
+      { config },
+    );
+    expect(namesOf(specOf(pod).initContainers)).toEqual(['setup', 'redirect', 'envoy']);
+  });
+});
+
+describe('several templates', () => {
+  const data = {
+    config: DEMO_TEMPLATE,
+    'config.logs':
+      'containers: [{name: logs, image: l}]\nvolumes: [{name: envoy-conf, configMap: {name: envoy}}]',
+    'config.clash': 'containers: [{name: clash, image: c, ports: [{containerPort: 80}]}]',
+    'config.env': 'env: [{name: A, value: b}]',
+  };
+  const asking = (names: string) => ({ annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: names } });
+
+  test('are merged in the order in which they are named', () => {
+    const { pod, status } = injected({}, data, asking('logs, config'));
+    expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'logs', 'envoy']);
+    expect(namesOf(specOf(pod).volumes)).toEqual(['envoy-conf']);
+    expect(status.templates.map(({ name }) => name)).toEqual(['logs', 'config']);
+  });
+
+  test('that are named twice count once', () => {
+    const { pod } = injected({}, data, asking('config,config'));
+    expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'envoy']);
+  });
+
+  test('change the application, and not the additions of other templates', () => {
+    const { status } = injected({}, data, asking('config,env'));
+    expect(status.added.env).toEqual(['myapp-container/A']);
+  });
+
+  test('that conflict with each other are not added', () => {
+    expect(() => injected({}, data, asking('config,clash'))).toThrow(
+      "spec.containers[name=envoy].ports[containerPort=80/TCP]: the template's container clash uses it too: change one of the ports",
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { inject } from '../../../../src/injection/inject.ts';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import { proxyUser } from '../../../../src/injection/rules/proxy-user.ts';
+import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
+import { decideInput, podWith, templateSet } from '../../../support/injection/demo.ts';
+
+const TRANSPARENT = readFileSync('deploy/transparent/template.yaml', 'utf8');
+const uid = (runAsUser: number) => ({ securityContext: { runAsUser } });
+const app = (fields: JsonObject = {}) => ({ name: 'a', image: 'b', ...fields });
+const auto = (runAsUser: number) => ({ name: 'envoy', image: 'auto', ...uid(runAsUser) });
+
+function warnings(spec: JsonObject, config = TRANSPARENT): readonly string[] {
+  const set = templateSet({ config, options: 'position: last' });
+  const injection = inject(decideInput(podWith(spec), { state: { set } }));
+  return injection.outcome === 'injected'
+    ? injection.warnings.flatMap(({ messages }) => messages)
+    : ['skipped'];
+}
+
+const bypass = (name: string, user = 1337) =>
+  `container ${name} runs as user ${user}, Envoy's own, so its connections bypass Envoy: use another runAsUser`;
+const loop = (user: number, of = 1337) =>
+  `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so its connections come back to it: use runAsUser ${of}`;
+
+describe('a container that runs as Envoy', () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    ['by itself', { containers: [app(uid(1337))] }, [bypass('a')]],
+    ['by its pod', { ...uid(1337), containers: [app()] }, [bypass('a')]],
+    ['not, by itself, but its pod', { ...uid(1337), containers: [app(uid(5))] }, []],
+    ['not', { ...uid(5), containers: [app()] }, []],
+    [
+      'and restarts',
+      { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'n', restartPolicy: 'Always' }] },
+      [bypass('n')],
+    ],
+    // It ends before the rules are there.
+    ['and ends', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'i' }] }, []],
+  ])('%s', (_, spec, expected) => {
+    expect(warnings(spec)).toEqual(expected);
+  });
+
+  test.each<[string, string, readonly string[]]>([
+    [
+      '1500 by PROXY_UID',
+      TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: "1500"}'),
+      [bypass('a', 1500), loop(1337, 1500)],
+    ],
+    [
+      '1500 by a flag',
+      TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[istio-iptables, -u, "1500"]'),
+      [bypass('a', 1500), loop(1337, 1500)],
+    ],
+    [
+      '1500 by a script',
+      TRANSPARENT.replace(
+        '[sh, /etc/envoy/capture.sh]',
+        '[sh, -c, "PROXY_UID=1500; . /etc/envoy/capture.sh"]',
+      ),
+      [bypass('a', 1500), loop(1337, 1500)],
+    ],
+    [
+      '1337 by an empty PROXY_UID',
+      TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: ""}'),
+      [bypass('b')],
+    ],
+    ['1337 with all rights', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [ALL]'), [bypass('b')]],
+    ['of a template that does not capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), []],
+    ['of one that does not say', TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[rules]'), []],
+  ])('%s', (_, config, expected) => {
+    const containers = [app(uid(1500)), { ...app(uid(1337)), name: 'b' }];
+    expect(warnings({ containers }, config)).toEqual(expected);
+  });
+});
+
+test('a pod that keeps the rules from its template is told', () => {
+  const initContainers = [{ name: 'envoy-capture', image: 'auto', command: ['true'] }];
+  expect(warnings({ containers: [app()], initContainers })).toEqual([
+    expect.stringMatching(/^container envoy-capture is overridden so that it captures nothing/),
+  ]);
+});
+
+describe('an Envoy that runs as another user', () => {
+  test('by an override of the pod', () => {
+    expect(warnings({ containers: [app(), auto(2000)] })).toEqual([loop(2000)]);
+    expect(warnings({ containers: [app(), auto(1337)] })).toEqual([]);
+  });
+
+  test('by the pod, if the template says no user', () => {
+    const config = TRANSPARENT.replace('runAsUser: 1337', '');
+    expect(warnings({ ...uid(2000), containers: [app(uid(5))] }, config)).toEqual([loop(2000)]);
+    expect(warnings({ containers: [app()] }, config)).toEqual([]);
+  });
+
+  test('by the template is a warning of lint', () => {
+    const parsed = parseTemplateSet({ config: TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000') });
+    expect('advice' in parsed && parsed.advice.map(({ message }) => message)).toContain(loop(2000));
+  });
+});
+
+test.each<[string, string, string | undefined]>([
+  [
+    'its own user',
+    TRANSPARENT,
+    'has(object.spec.securityContext) && has(object.spec.securityContext.runAsUser) && object.spec.securityContext.runAsUser == 1337',
+  ],
+  [
+    'no user',
+    TRANSPARENT.replace('runAsUser: 1337', ''),
+    'has(object.spec.securityContext) && has(object.spec.securityContext.runAsUser))',
+  ],
+  ['another', TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000'), 'true'],
+  ['that of all containers', `${TRANSPARENT}securityContext: {runAsUser: 1337}`, 'true'],
+  ['no capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), undefined],
+])('a policy leaves such pods to the webhook; Envoy has %s', (_, config, condition) => {
+  const template = templateSet({ config }).templates.get('config');
+  if (!template) throw new Error('no template');
+  const found = proxyUser.cel({ audience: 'pod', keys: keysFor(), template });
+  if (condition === undefined) expect(found).toBeUndefined();
+  else expect(found?.unless).toContain(condition);
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from '@jest/globals';
+import { isInjected, parseStatus, StatusBuilder } from '../../../src/injection/status.ts';
+import { MAX_LENGTH } from '../../../src/util/annotation-json.ts';
+import type { JsonObject } from '../../../src/util/json.ts';
+import { templateSet } from '../../support/injection/demo.ts';
+
+describe('StatusBuilder', () => {
+  test.each([
+    ['containers', true],
+    ['initContainers', true],
+    ['volumes', false],
+  ] as const)('what is added to %s is a container: %s', (kind, expected) => {
+    const status = new StatusBuilder();
+    status.added(kind, 'a');
+    expect(status.hasContainer('a')).toBe(expected);
+  });
+
+  test('is too long above the limit of an annotation', () => {
+    const status = new StatusBuilder();
+    status.added('env', 'x'.repeat(MAX_LENGTH));
+    expect(status.isTooLong).toBe(false);
+    status.added('volumes', 'y');
+    expect(status.isTooLong).toBe(true);
+  });
+
+  test('records the original place of merged containers that moved', () => {
+    const status = new StatusBuilder();
+    for (const name of ['moved', 'stayed', 'gone', 'new']) status.overlaid(name, { name });
+    const [moved, stayed] = [{ name: 'moved' }, { name: 'stayed' }];
+    const before = { spec: { containers: [stayed, moved], initContainers: [{ name: 'gone' }] } };
+    const after = { spec: { containers: [stayed, { name: 'new' }], initContainers: [moved] } };
+    expect(status.build([], before, after).moved).toEqual({
+      moved: { list: 'containers', index: 1 },
+      gone: { list: 'initContainers', index: 0 },
+    });
+  });
+});
+
+describe('parseStatus', () => {
+  const parsed = (status: JsonObject) => parseStatus(JSON.stringify({ version: 1, ...status }));
+
+  test('reads what is missing as empty', () => {
+    const nothing = { added: {}, overlaid: {}, moved: {}, requests: {} };
+    expect(parsed({})).toEqual({ templates: [], ...nothing });
+    expect(parsed({ templates: [{}] })).toEqual({ templates: [{ name: '', sha256: '' }], ...nothing });
+  });
+
+  test('drops names that are no text', () => {
+    expect(parsed({ added: { volumes: ['a', 1, null], env: 'b' } })?.added).toEqual({
+      volumes: ['a'],
+      env: [],
+    });
+  });
+
+  test.each<[string, JsonObject | string]>([
+    ['another list', { list: 'volumes', index: 0 }],
+    ['an index that is text', { list: 'containers', index: '0' }],
+    ['an index below 0', { list: 'containers', index: -1 }],
+    ['an index that is not whole', { list: 'containers', index: 1.5 }],
+    ['no place', 'containers'],
+  ])('drops an origin with %s', (_, forged) => {
+    const origin = { list: 'initContainers', index: 0 };
+    expect(parsed({ moved: { forged, origin } })?.moved).toEqual({ origin });
+  });
+});
+
+describe('a pod is injected with', () => {
+  const set = templateSet({
+    config: 'containers: [{name: a, image: i}]',
+    'config.b': 'containers: [{name: b, image: i}]',
+  });
+  const all = [...set.templates.values()];
+  const pod = {
+    spec: {
+      containers: [
+        { name: 'a', image: 'i' },
+        { name: 'b', image: 'i' },
+      ],
+    },
+  };
+  const status = (names: readonly string[]) =>
+    JSON.stringify({
+      version: 1,
+      templates: all.map(({ hash }, i) => ({ name: names[i] ?? '', sha256: hash })).slice(0, names.length),
+    });
+
+  test.each<[string, readonly string[], number, boolean]>([
+    ['the templates that its status names', ['config', 'b'], 2, true],
+    ['no others', ['config', 'c'], 2, false],
+    ['no more', ['config'], 2, false],
+    ['no less', ['config', 'b'], 1, false],
+  ])('%s', (_, names, wanted, expected) => {
+    expect(isInjected(pod, status(names), all.slice(0, wanted))).toBe(expected);
+  });
+});

@@ -1,0 +1,233 @@
+import { describe, expect, test } from '@jest/globals';
+import { inject } from '../../../../src/injection/inject.ts';
+import { withFlag } from '../../../../src/injection/template/overrides.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
+import { injectChecked, specOf } from '../../../support/injection/inject-checked.ts';
+
+const annotated = (overrides: Record<string, string>, spec: JsonObject = {}) =>
+  podWith(spec, {
+    annotations: Object.fromEntries([
+      [OPT_IN, 'true'],
+      ...Object.entries(overrides).map(([name, value]) => [`${OPT_IN}-${name}`, value]),
+    ]),
+  });
+
+const envoyOf = (pod: JsonObject) =>
+  [...(specOf(pod).containers as JsonObject[]), ...((specOf(pod).initContainers as JsonObject[]) ?? [])].find(
+    ({ name }) => name === 'envoy',
+  );
+
+describe('annotations of a pod', () => {
+  test('change its sidecar', () => {
+    const overrides = {
+      image: 'example.com/envoy:v2',
+      'cpu-request': '200m',
+      'cpu-limit': '2',
+      'memory-request': '128Mi',
+      'memory-limit': '1Gi',
+      'log-level': 'debug',
+      concurrency: '2',
+    };
+    expect(envoyOf(injectChecked(decideInput(annotated(overrides))).pod)).toMatchObject({
+      image: 'example.com/envoy:v2',
+      args: [
+        '--concurrency 2',
+        '--config-path /etc/envoy/envoy.json',
+        '--mode serve',
+        '--log-level',
+        'debug',
+      ],
+      resources: { limits: { cpu: '2', memory: '1Gi' }, requests: { cpu: '200m', memory: '128Mi' } },
+    });
+  });
+
+  test.each([
+    ['cpu-limits', 'did you mean initializer.kubernetes.io/envoy-cpu-limit?'],
+    ['something-else', 'remove it'],
+  ])('that are unknown are ignored with a hint: %s', (name, hint) => {
+    const injection = inject(decideInput(annotated({ [name]: '1', 'log-level': 'debug' })));
+    expect(injection).toMatchObject({
+      outcome: 'injected',
+      warnings: [
+        { reason: 'invalid-override', messages: [`annotation ${OPT_IN}-${name} is unknown: ${hint}`] },
+      ],
+    });
+  });
+
+  test('that the template reads, and those of other features, are known', () => {
+    const config = DEMO_TEMPLATE.replace(
+      'image:',
+      `env: [{name: ZONE, valueFrom: {fieldRef: {fieldPath: "metadata.annotations['${OPT_IN}-zone']"}}}]\n    image:`,
+    );
+    const pod = annotated({ zone: 'a', 'exclude-outbound-ports': '80' });
+    const injection = inject({ ...decideInput(pod), state: { set: templateSet({ config }) } });
+    expect(injection).toMatchObject({ outcome: 'injected', warnings: [] });
+  });
+
+  test('change one value and leave the others', () => {
+    const { pod } = injectChecked(decideInput(annotated({ 'memory-limit': '1Gi' })));
+    expect(envoyOf(pod)?.resources).toEqual({
+      limits: { cpu: '1000m', memory: '1Gi' },
+      requests: { cpu: '100m', memory: '64Mi' },
+    });
+  });
+
+  test('give resources to a container that has none', () => {
+    const state = { set: templateSet({ config: 'containers: [{name: envoy, image: i}]' }) };
+    const { pod } = injectChecked(decideInput(annotated({ 'cpu-request': '1m' }), { state }));
+    expect(envoyOf(pod)?.resources).toEqual({ requests: { cpu: '1m' } });
+  });
+
+  test('change a native sidecar in the init containers, but not an init container that ends', () => {
+    const config = `initContainers:
+      - {name: rules, image: i}
+      - {name: envoy, image: i, restartPolicy: Always}
+      - {name: other, image: i, restartPolicy: Always}`;
+    const state = { set: templateSet({ config }) };
+    const { pod } = injectChecked(decideInput(annotated({ image: 'mine' }), { state }));
+    expect(specOf(pod).initContainers).toMatchObject([
+      { name: 'rules', image: 'i' },
+      { name: 'envoy', image: 'mine' },
+      { name: 'other', image: 'i' },
+    ]);
+  });
+
+  test('change a native sidecar too, and the overrides of the pod', () => {
+    const override = { name: 'envoy', image: 'auto', resources: { limits: { cpu: '3' } } };
+    const pod = annotated(
+      { image: 'mine', 'cpu-limit': '4' },
+      { restartPolicy: 'Never', initContainers: [override] },
+    );
+    expect(envoyOf(injectChecked(decideInput(pod)).pod)).toMatchObject({
+      image: 'mine',
+      restartPolicy: 'Always',
+      resources: { limits: { cpu: '4' } },
+    });
+  });
+
+  test('change only the first container of the first template', () => {
+    const data = {
+      config: `${DEMO_TEMPLATE}initContainers: [{name: setup, image: s}]`,
+      'config.logs': 'containers: [{name: logs, image: l}]',
+    };
+    const { pod } = injectChecked(
+      decideInput(annotated({ image: 'mine', templates: 'config,logs' }), {
+        state: { set: templateSet(data) },
+      }),
+    );
+    const images = [
+      ...(specOf(pod).containers as JsonObject[]),
+      ...(specOf(pod).initContainers as JsonObject[]),
+    ];
+    expect(images.map(({ image }) => image)).toEqual(['busybox', 'mine', 'l', 's']);
+  });
+
+  test('do not change the template', () => {
+    const set = templateSet();
+    injectChecked(decideInput(annotated({ image: 'mine' }), { state: { set } }));
+    expect(set).toEqual(templateSet());
+  });
+
+  test.each([
+    ['image', '', 'write an image such as envoyproxy/envoy:v1.36.0'],
+    ['image', 'a b', 'write an image such as'],
+    ['image', 'auto', 'write an image such as'],
+    ['cpu-limit', 'lots', 'write a quantity such as 500m'],
+    ['memory-request', '-1', 'write a quantity such as 64Mi'],
+    ['log-level', 'verbose', 'write one of trace, debug, info, warning, error, critical, off'],
+    ['log-level', 'info --mode validate', 'write one of trace'],
+    ['concurrency', 'many', 'write a number of threads, or 0 for one per CPU'],
+    ['concurrency', '-1', 'write a number of threads'],
+  ])('that are invalid are ignored and reported: %s %j', (name, value, hint) => {
+    const {
+      pod,
+      warnings: [ignored],
+    } = injectChecked(decideInput(annotated({ [name]: value })));
+    expect(ignored).toEqual({
+      reason: 'invalid-override',
+      messages: [
+        expect.stringContaining(`annotation ${OPT_IN}-${name} is ${JSON.stringify(value)}: ${hint}`),
+      ],
+    });
+    expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
+  });
+
+  test('that are valid apply beside invalid ones', () => {
+    const {
+      pod,
+      warnings: [ignored],
+    } = injectChecked(decideInput(annotated({ image: '', concurrency: 'x', 'cpu-limit': '3' })));
+    expect(envoyOf(pod)).toMatchObject({ resources: { limits: { cpu: '3' } } });
+    expect(ignored?.messages).toHaveLength(2);
+  });
+
+  test('that do not fit the template are ignored together', () => {
+    const {
+      pod,
+      warnings: [ignored],
+    } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
+    expect(ignored).toEqual({
+      reason: 'invalid-override',
+      messages: [
+        'container envoy: resources.requests.cpu: 100m exceeds the limit 50m: lower it, or raise the limit',
+      ],
+    });
+    expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
+  });
+
+  test('that are valid cause no message', () => {
+    expect(injectChecked(decideInput(annotated({ image: 'mine' }))).warnings).toEqual([]);
+  });
+
+  test("have no place in a container whose arguments are the image's", () => {
+    const state = { set: templateSet({ config: 'containers: [{name: envoy, image: i}]' }) };
+    expect(injectChecked(decideInput(annotated({ 'log-level': 'info' }), { state }))).toMatchObject({
+      warnings: [
+        {
+          messages: [
+            `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to add the flag to`,
+          ],
+        },
+      ],
+    });
+  });
+
+  test('that are invalid reject the pod if onConflict is deny', () => {
+    const state = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
+    expect(inject(decideInput(annotated({ image: '' }), { state }))).toMatchObject({ outcome: 'denied' });
+  });
+});
+
+describe('a flag', () => {
+  const flag = (container: JsonObject) => withFlag(container, ['--log-level', '-l'], 'x');
+
+  test.each<[string, JsonObject, JsonObject]>([
+    [
+      'in one string with a blank',
+      { args: ['a', '--log-level info', 'b'] },
+      { args: ['a', '--log-level x', 'b'] },
+    ],
+    ['in one string with =', { args: ['--log-level=info'] }, { args: ['--log-level=x'] }],
+    ['in two strings', { args: ['--log-level', 'info', 'b'] }, { args: ['--log-level', 'x', 'b'] }],
+    ['by its short name', { args: ['-l', 'info'] }, { args: ['-l', 'x'] }],
+    ['without its value', { args: ['--log-level'] }, { args: ['--log-level', 'x'] }],
+    [
+      'in the command',
+      { command: ['envoy', '-l', 'info'], args: ['b'] },
+      { command: ['envoy', '-l', 'x'], args: ['b'] },
+    ],
+    ['nowhere', { args: ['--log-level-x', 'b'] }, { args: ['--log-level-x', 'b', '--log-level', 'x'] }],
+    [
+      'nowhere, without arguments',
+      { command: ['envoy'] },
+      { command: ['envoy'], args: ['--log-level', 'x'] },
+    ],
+  ])('%s is set', (_, container, want) => {
+    expect(flag(container)).toEqual(want);
+  });
+
+  test("has no place where command and arguments are the image's", () => {
+    expect(flag({ name: 'envoy' })).toBeUndefined();
+  });
+});

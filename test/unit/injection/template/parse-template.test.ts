@@ -1,0 +1,566 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseTemplate } from '../../../../src/injection/template/parse-template.ts';
+import type { Template } from '../../../../src/injection/template/template.ts';
+import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
+
+function good(text: string): Template {
+  const parsed = parseTemplate('config', 'config', text);
+  if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
+  return parsed.template;
+}
+
+/** The faults of a text, each as users see it. */
+function faults(text: string): readonly string[] {
+  const parsed = parseTemplate('config', 'config', text);
+  return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
+}
+
+const container = (rest: string) => `containers:\n- name: a\n  image: b\n${rest.replaceAll(/^/gm, '  ')}`;
+const volume = (rest: string) => `volumes:\n- name: v\n${rest.replaceAll(/^/gm, '  ')}`;
+
+describe('a valid template', () => {
+  test("may be the demo's", () => {
+    expect(good(DEMO_TEMPLATE)).toMatchObject({
+      name: 'config',
+      containers: [
+        { name: 'envoy', args: ['--concurrency 4', '--config-path /etc/envoy/envoy.json', '--mode serve'] },
+      ],
+      volumes: [{ name: 'envoy-conf', configMap: { name: 'envoy' } }],
+      labels: {},
+    });
+  });
+
+  test('may have metadata', () => {
+    const template = good(`
+metadata:
+  labels: {team: mesh}
+  annotations: {example.com/Note: "1"}
+spec:
+  containers: [{name: a, image: b}]`);
+    expect(template.labels).toEqual({ team: 'mesh' });
+    expect(template.annotations).toEqual({ 'example.com/Note': '1' });
+    expect(template.containers).toEqual([{ name: 'a', image: 'b' }]);
+  });
+
+  test.each([
+    ['a CSI driver with capitals', volume('csi: {driver: CSI.example.com}')],
+    ['the root as a DNS search', `${container('')}\ndnsConfig: {searches: [.]}`],
+  ])('may have %s', (_, text) => {
+    expect(faults(text)).toEqual([]);
+  });
+
+  test('has a hash that depends on the content, not on the layout', () => {
+    const same = `
+# a comment
+spec:
+  volumes: [{configMap: {name: envoy}, name: envoy-conf}]
+  ${DEMO_TEMPLATE.slice(0, DEMO_TEMPLATE.indexOf('volumes:')).replaceAll('\n', '\n  ')}`;
+    expect(good(same).hash).toBe(good(DEMO_TEMPLATE).hash);
+    expect(good(DEMO_TEMPLATE.replace('512Mi', '513Mi')).hash).not.toBe(good(DEMO_TEMPLATE).hash);
+  });
+
+  test('is deeply frozen', () => {
+    const { containers } = good(DEMO_TEMPLATE);
+    expect(() => Object.assign(containers[0]?.resources ?? {}, { limits: {} })).toThrow(TypeError);
+    const args = containers[0]?.args as string[];
+    expect(() => args.push('x')).toThrow(TypeError);
+  });
+
+  test('may use every known field', () => {
+    expect(
+      good(`
+initContainers:
+- {name: setup, image: i}
+- {name: native, image: i, restartPolicy: Always, startupProbe: {httpGet: {port: 1}}}
+containers:
+- name: a
+  image: b
+  env: [{name: A, value: "1"}, {name: B, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+  envFrom: [{secretRef: {name: s}}]
+  livenessProbe: {grpc: {port: 2}, periodSeconds: 3}
+  lifecycle: {preStop: {sleep: {seconds: 1}}}
+  resources: {requests: {cpu: 0.1, memory: 64Mi}, limits: {cpu: 1, memory: 1e9}}
+  securityContext: {runAsUser: 1337, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}
+volumes:
+- {name: p, projected: {defaultMode: 0o440, sources: [{serviceAccountToken: {path: t}}]}}
+- {name: e, emptyDir: {}}
+imagePullSecrets: [{name: registry.example.com}]
+hostAliases: [{ip: "::1", hostnames: [a.b]}]
+securityContext: {fsGroup: 1337, sysctls: [{name: net.ipv4.ip_unprivileged_port_start, value: "0"}]}
+dnsConfig: {nameservers: [10.0.0.1], options: [{name: ndots, value: "2"}]}
+env: [{name: PROXY, value: localhost}]
+volumeMounts: [{name: e, mountPath: /run/e}]`),
+    ).toMatchObject({ volumes: [{ projected: { defaultMode: 288 } }, {}] });
+  });
+
+  test('omits null fields', () => {
+    expect(good('containers: [{name: a, image: b, args: null}]\nvolumes:').containers).toEqual([
+      { name: 'a', image: 'b' },
+    ]);
+  });
+
+  test('may repeat a value by alias', () => {
+    const { containers } = good('containers: [{name: a, image: &i b}, {name: c, image: *i}]');
+    expect(containers[1]).toEqual({ name: 'c', image: 'b' });
+  });
+
+  test('reads YAML 1.2: on and yes are strings', () => {
+    const { containers } = good(container('args: [on, yes, n]'));
+    expect(containers[0]?.args).toEqual(['on', 'yes', 'n']);
+  });
+});
+
+describe('faults of the text', () => {
+  test.each([
+    ['a syntax error', 'containers:\n  - name: "a', 'config:2:13: invalid YAML: unexpected end'],
+    ['a tab', '\tcontainers: []', 'config:1:12: invalid YAML: '],
+    ['a key twice', 'containers: []\ncontainers: []', 'config:2:1: invalid YAML: duplicated mapping key'],
+    ['two documents', '---\na: 1\n---\nb: 1', 'config: expected a single document'],
+    ['nothing', '', 'config: is empty'],
+    ['a foreign tag', 'containers: !!js/function x', 'config:1:13: invalid YAML: unknown scalar tag'],
+    ['an unknown alias', 'containers: *x', 'config:1:14: invalid YAML: unidentified alias'],
+    ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],
+    ['an infinite number', 'containers: [.inf]', 'config: Infinity is not a number in JSON'],
+    [
+      'too long a text',
+      `#${' '.repeat(1024 * 1024)}`,
+      'config: is longer than 1048576 characters: shorten it',
+    ],
+  ])('%s', (_, text, fault) => {
+    expect(faults(text)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  test('an alias bomb is refused', () => {
+    const levels = Array.from(
+      { length: 40 },
+      (_, i) => `- &a${i} [${i === 0 ? 'x' : `*a${i - 1}, *a${i - 1}`}]`,
+    );
+    expect(faults(levels.join('\n'))).toEqual(['config: more than 10000 values once aliases are expanded']);
+  });
+});
+
+describe('faults of the shape', () => {
+  test.each([
+    ['not a mapping', '[]', 'config:1:1: must be a mapping of fields, not a list'],
+    [
+      'an unknown field',
+      'containers: []\ncontainer: []',
+      'config:2:1: container: unknown field "container": did you mean containers?',
+    ],
+    [
+      'a field that is not allowed in a template',
+      'hostPID: true',
+      'unknown field "hostPID": expected one of containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
+    ],
+    [
+      'a misspelt field deep inside',
+      container('imagePullPolcy: Always'),
+      'config:4:3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?',
+    ],
+    ['__proto__', '__proto__: {}\ncontainers: []', 'unknown field "__proto__"'],
+    ['constructor', 'constructor: {}', 'unknown field "constructor"'],
+    ['a whole pod', 'kind: Pod\nspec: {}', 'kind: unknown field "kind"'],
+    ['invalid metadata', 'metadata: []', 'metadata: must be a mapping of fields, not a list'],
+    [
+      'other metadata',
+      'metadata: {name: x}\nspec: {}',
+      'metadata.name: unknown field "name": expected one of labels, annotations',
+    ],
+    ['an invalid list', 'containers: {}', 'containers: must be a list, not a mapping'],
+    ['a null item', 'containers: [null]', 'containers[0]: must be a mapping of fields, not null'],
+    ['no name', 'containers: [{image: b}]', 'config:1:14: containers[0].name: required, but missing'],
+    ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, but missing'],
+    [
+      'a number for a string',
+      container('env: [{name: PORT, value: 8080}]'),
+      'env[0].value: must be a string: write "8080" with quotes',
+    ],
+    [
+      'a boolean for a string',
+      container('args: [true]'),
+      'args[0]: must be a string: write "true" with quotes',
+    ],
+    ['null for a string', container('args: [null]'), 'args[0]: must be a string, not null'],
+    ['yes for a boolean', container('tty: yes'), 'tty: must be true or false, not "yes"'],
+    [
+      'a string for a number',
+      container('ports: [{containerPort: "80"}]'),
+      'ports[0].containerPort: must be a whole number, not "80"',
+    ],
+    [
+      'a fraction for a number',
+      container('ports: [{containerPort: 8.5}]'),
+      'must be a whole number, not 8.5',
+    ],
+    [
+      'a number too big to be exact',
+      container('securityContext: {runAsUser: 9007199254740993}'),
+      'must be a whole number, not 9007199254740992',
+    ],
+    [
+      'an octal of YAML 1.1',
+      volume('configMap: {name: c, defaultMode: 0644}'),
+      'defaultMode: must be a whole number; 0644 is octal only in YAML 1.1: write 420 or 0o644',
+    ],
+    [
+      'an invalid quantity',
+      container('resources: {limits: {cpu: lots}}'),
+      'resources.limits.cpu: must be a quantity such as 100m, 0.5 or 512Mi, not "lots"',
+    ],
+    [
+      'a value that is not accepted',
+      container('imagePullPolicy: always'),
+      'imagePullPolicy: must be one of Always, IfNotPresent, Never: did you mean Always?',
+    ],
+    [
+      'an invalid protocol',
+      container('ports: [{containerPort: 1, protocol: HTTP}]'),
+      'protocol: must be one of TCP, UDP, SCTP',
+    ],
+    [
+      'a label that is a number',
+      'metadata: {labels: {a: 1}}\nspec: {}',
+      'metadata.labels.a: must be a string: write "1" with quotes',
+    ],
+    [
+      'an invalid mapping',
+      container('resources: {limits: [1]}'),
+      'resources.limits: must be a mapping, not a list',
+    ],
+    [
+      'a list for a port',
+      container('startupProbe: {tcpSocket: {port: []}}'),
+      'port: must be a whole number or a string, not a list',
+    ],
+  ])('%s', (_, text, fault) => {
+    expect(faults(text)).toContainEqual(expect.stringContaining(fault));
+  });
+
+  test('are reported together, up to twenty', () => {
+    expect(faults('containers: [{nam: a}]\nvolume: []')).toHaveLength(3);
+    expect(faults(`containers: [${'{x: 1},'.repeat(1000)}]`)).toHaveLength(20);
+  });
+});
+
+describe('faults that the API server would find in every pod', () => {
+  test.each([
+    ['nothing to add', 'containers: []', 'config:1:1: is empty: add at least one container'],
+    [
+      'an invalid name',
+      'containers: [{name: My_App, image: b}]',
+      'containers[0].name: must be at most 63 lower-case letters',
+    ],
+    [
+      'no image',
+      'containers: [{name: a}]',
+      'config:1:14: containers[0].image: required: write the image to run',
+    ],
+    [
+      'more than 100 containers',
+      `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
+      'containers: must be at most 100 with initContainers, got 101: remove some',
+    ],
+    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: begins or ends with spaces'],
+    [
+      'the image auto',
+      'containers: [{name: a, image: auto}]',
+      'image: auto is only for pods that override the template',
+    ],
+    [
+      'a name twice',
+      'containers: [{name: a, image: b}]\ninitContainers: [{name: a, image: b}]',
+      'initContainers[0].name: a appears twice',
+    ],
+    [
+      'a port out of range',
+      container('ports: [{containerPort: 65536}]'),
+      'containerPort: must be from 1 to 65535, not 65536',
+    ],
+    ['port 0', container('ports: [{containerPort: 0}]'), 'containerPort: must be from 1 to 65535, not 0'],
+    [
+      'a host port out of range',
+      container('ports: [{containerPort: 1, hostPort: -1}]'),
+      'hostPort: must be from 0 to 65535',
+    ],
+    [
+      'an invalid port name',
+      container('ports: [{containerPort: 1, name: "8080"}]'),
+      'ports[0].name: must be at most 15',
+    ],
+    [
+      'a host port twice',
+      container('ports: [{containerPort: 1, hostPort: 3}, {containerPort: 2, hostPort: 3}]'),
+      'ports[1].hostPort: 3/TCP appears twice',
+    ],
+    [
+      'a port that two containers have',
+      'containers: [{name: a, image: b, ports: [{containerPort: 1}]}, {name: c, image: b, ports: [{containerPort: 1}]}]',
+      'containers[1].ports[0].containerPort: container a has 1/TCP too',
+    ],
+    ['a variable of the application twice', 'env: [{name: A}, {name: A}]', 'env[1].name: A appears twice'],
+    ['a variable name with =', container('env: [{name: "A=B"}]'), 'env[0].name: must be printable ASCII'],
+    [
+      'a variable of two sources',
+      container(
+        'env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, secretKeyRef: {name: s, key: k}}}]',
+      ),
+      'valueFrom: expected exactly one source, got fieldRef and secretKeyRef',
+    ],
+    [
+      'a variable with value and source',
+      container('env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]'),
+      'env[0]: has both value and valueFrom',
+    ],
+    [
+      'a mount of no volume',
+      container('volumeMounts: [{name: v, mountPath: /v}]'),
+      'volumeMounts[0].name: the template has no volume v',
+    ],
+    [
+      'a mount path twice',
+      `${container('volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /v}]')}\n${volume('emptyDir: {}')}`,
+      'volumeMounts[1].mountPath: /v appears twice',
+    ],
+    [
+      'an empty mount path',
+      `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`,
+      'mountPath: required, but missing',
+    ],
+    [
+      'a sub path that climbs out',
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]')}\n${volume('emptyDir: {}')}`,
+      'subPath: must be a relative path',
+    ],
+    [
+      'a request above its limit',
+      container('resources: {requests: {cpu: 1}, limits: {cpu: 500m}}'),
+      'resources.requests.cpu: 1 exceeds the limit 500m: lower it, or raise the limit',
+    ],
+    [
+      'a negative amount',
+      container('resources: {limits: {cpu: -1}}'),
+      'resources.limits.cpu: must not be negative',
+    ],
+    [
+      'resource claims',
+      container('resources: {claims: [{name: c}]}'),
+      'resources.claims: a template cannot add resource claims',
+    ],
+    [
+      'a probe without a handler',
+      container('readinessProbe: {periodSeconds: 1}'),
+      'readinessProbe: expected exactly one handler of exec, grpc, httpGet, sleep, tcpSocket, got none',
+    ],
+    [
+      'a hook with two handlers',
+      container('lifecycle: {preStop: {exec: {command: [a]}, sleep: {seconds: 1}}}'),
+      'lifecycle.preStop: expected exactly one handler',
+    ],
+    [
+      'a restart policy of a plain container',
+      container('restartPolicy: Always'),
+      'containers[0].restartPolicy: allowed only in init containers',
+    ],
+    [
+      'a probe of an init container',
+      'initContainers: [{name: a, image: b, readinessProbe: {grpc: {port: 1}}}]',
+      'readinessProbe: not allowed in an init container',
+    ],
+    ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'got configMap and emptyDir'],
+    ['a ConfigMap without a name', volume('configMap: {}'), 'volumes[0].configMap.name: required'],
+    ['a Secret without a name', volume('secret: {}'), 'volumes[0].secret.secretName: required'],
+    [
+      'a file mode out of range',
+      volume('configMap: {name: c, defaultMode: 644}'),
+      'defaultMode: must be from 0 to 511, not 644',
+    ],
+    [
+      'a projection of two kinds',
+      volume('projected: {sources: [{configMap: {name: c}, secret: {name: s}}]}'),
+      'sources[0]: expected exactly one projection',
+    ],
+    [
+      'a volume twice',
+      'volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]',
+      'volumes[1].name: v appears twice',
+    ],
+    [
+      'a pull secret without a name',
+      'imagePullSecrets: [{}]',
+      'imagePullSecrets[0].name: required, but missing',
+    ],
+    [
+      'an invalid address',
+      'hostAliases: [{ip: localhost, hostnames: [a]}]',
+      'hostAliases[0].ip: must be an IPv4 or IPv6 address',
+    ],
+    [
+      'an invalid host name',
+      'hostAliases: [{ip: 1.2.3.4, hostnames: [a_b]}]',
+      'hostAliases[0].hostnames[0]: must be a name such as my-object or example.com',
+    ],
+    [
+      'an invalid name server',
+      'dnsConfig: {nameservers: [dns]}',
+      'dnsConfig.nameservers[0]: must be an IPv4 or IPv6 address',
+    ],
+    [
+      'an invalid field path',
+      container('env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]'),
+      "fieldPath: must be a field such as metadata.name, status.podIP or metadata.labels['app']: did you mean status.podIP?",
+    ],
+    [
+      'an invalid resource field',
+      container('env: [{name: A, valueFrom: {resourceFieldRef: {resource: cpu}}}]'),
+      'resource: must be a field such as limits.cpu',
+    ],
+    [
+      'an invalid resource',
+      container('resources: {limits: {mem: 1Gi}}'),
+      'resources.limits.mem: must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
+    ],
+    [
+      'a device without its limit',
+      container('resources: {requests: {example.com/gpu: 1}}'),
+      'must equal the limit: give both the same quantity',
+    ],
+    [
+      'a number of more than 32 bits',
+      container('securityContext: {}\nlivenessProbe: {grpc: {port: 1}, periodSeconds: 4294967296}'),
+      'periodSeconds: must be a number of 32 bits, not 4294967296',
+    ],
+    [
+      'an invalid user',
+      container('securityContext: {runAsUser: -1}'),
+      'runAsUser: must be from 0 to 2147483647, not -1',
+    ],
+    [
+      'a negative delay',
+      container('livenessProbe: {grpc: {port: 1}, initialDelaySeconds: -1}'),
+      'initialDelaySeconds: must be from 0 to',
+    ],
+    [
+      'an invalid probe port',
+      container('livenessProbe: {tcpSocket: {port: "80"}}'),
+      'port: must be at most 15 lower-case letters',
+    ],
+    [
+      'a liveness probe that must succeed twice',
+      container('livenessProbe: {grpc: {port: 1}, successThreshold: 2}'),
+      'successThreshold: must be 1: only a readinessProbe may have more',
+    ],
+    [
+      'a readiness probe with a grace period',
+      container('readinessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 2}'),
+      'not allowed in a readinessProbe',
+    ],
+    [
+      'an empty command of a probe',
+      container('livenessProbe: {exec: {command: []}}'),
+      'exec.command: required, but missing',
+    ],
+    [
+      'a local profile without its file',
+      container('securityContext: {seccompProfile: {type: Localhost}}'),
+      'seccompProfile.localhostProfile: must be set if and only if the type is Localhost',
+    ],
+    [
+      'a profile with a file that is not local',
+      'securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: p}}',
+      'appArmorProfile.localhostProfile: must be set if and only if the type is Localhost',
+    ],
+    [
+      'an envFrom without a source',
+      container('envFrom: [{prefix: A_}]'),
+      'envFrom[0]: expected exactly one source',
+    ],
+    [
+      'an empty host name',
+      'hostAliases: [{ip: 1.2.3.4, hostnames: [""]}]',
+      'hostnames[0]: must not be empty',
+    ],
+    [
+      'an invalid search domain',
+      'dnsConfig: {searches: ["a b"]}',
+      'dnsConfig.searches[0]: must be a DNS name',
+    ],
+    [
+      'too many name servers',
+      'dnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]}',
+      'dnsConfig.nameservers: must have at most 3 entries',
+    ],
+    [
+      'a resize policy twice',
+      container(
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: NotRequired}]',
+      ),
+      'resizePolicy[1].resourceName: cpu appears twice',
+    ],
+    [
+      'a mount with two sub paths',
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a, subPathExpr: b}]')}\n${volume('emptyDir: {}')}`,
+      'volumeMounts[0]: has both subPath and subPathExpr: keep one',
+    ],
+    [
+      'a volume that is a device and a mount',
+      `${container('volumeMounts: [{name: v, mountPath: /v}]\nvolumeDevices: [{name: v, devicePath: /d}]')}\n${volume('emptyDir: {}')}`,
+      'volumeDevices[0].name: v is in volumeMounts, too: keep one',
+    ],
+    [
+      'a path of a device and a mount',
+      `${container('volumeMounts: [{name: v, mountPath: /v}]\nvolumeDevices: [{name: d, devicePath: /v}]')}\n${volume('emptyDir: {}')}`,
+      'volumeDevices[0].devicePath: /v is in volumeMounts, too: keep one',
+    ],
+    [
+      'a privileged container without privileges',
+      container('securityContext: {privileged: true, allowPrivilegeEscalation: false}'),
+      'securityContext.allowPrivilegeEscalation: must not be false if privileged is true: remove one',
+    ],
+    [
+      'an administrator without privileges',
+      container('securityContext: {allowPrivilegeEscalation: false, capabilities: {add: [CAP_SYS_ADMIN]}}'),
+      'must not be false if capabilities.add has CAP_SYS_ADMIN: remove one',
+    ],
+    [
+      'a file of the downward API without a source',
+      volume('downwardAPI: {items: [{path: p}]}'),
+      'volumes[0].downwardAPI.items[0]: expected exactly one source, got none',
+    ],
+    [
+      'a projected file of two sources',
+      volume(
+        'projected: {sources: [{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}]}}]}',
+      ),
+      'sources[0].downwardAPI.items[0]: expected exactly one source',
+    ],
+    [
+      'an invalid sysctl',
+      'securityContext: {sysctls: [{name: /proc/x, value: "1"}]}',
+      'sysctls[0].name: must be a name such as net.ipv4.ip_unprivileged_port_start',
+    ],
+    [
+      'an invalid label key',
+      'metadata: {labels: {"a b": c}}\nspec: {}',
+      'metadata.labels["a b"]: must be a key such as app or example.com/team',
+    ],
+    [
+      'an invalid label value',
+      'metadata: {labels: {a: "b c"}}\nspec: {}',
+      'metadata.labels.a: must be at most 63 letters',
+    ],
+    [
+      'an invalid annotation key',
+      'metadata: {annotations: {"a/b/c": d}}\nspec: {}',
+      'metadata.annotations["a/b/c"]: must be a key',
+    ],
+  ])('%s', (_, text, fault) => {
+    expect(faults(text)).toContainEqual(expect.stringContaining(fault));
+  });
+
+  test('have places in metadata and spec too', () => {
+    expect(faults('spec:\n  containers:\n    - name: a\n      image: ""')).toEqual([
+      'config:4:7: spec.containers[0].image: required: write the image to run',
+    ]);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseStrategy } from '../../../../src/injection/template/strategy.ts';
+import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
+
+function faultsOf(text: string): readonly string[] {
+  const parsed = parseStrategy('rollout', text);
+  return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
+}
+
+describe('the strategy', () => {
+  test('has defaults that leave running pods alone', () => {
+    expect(parseStrategy('rollout', '{}')).toEqual({
+      strategy: {
+        mode: 'new-pods',
+        maxUnavailable: { count: 1 },
+        perMinute: 60,
+        singleReplica: 'leave',
+        canary: undefined,
+        breaker: { failures: 2, of: 10, withinMs: 60_000, onHalt: 'stop' },
+        paused: false,
+      },
+    });
+  });
+
+  test('is read as it is written', () => {
+    const text = `
+mode: in-place-or-replace
+maxUnavailable: 25%
+perMinute: 1000
+singleReplica: change
+canary: {namespaces: {env: staging}, percent: 10, hold: 1m30s}
+breaker: {failures: 3, of: 20, within: 2m, then: back}
+paused: true
+`;
+    expect(parseStrategy('rollout', text)).toEqual({
+      strategy: {
+        mode: 'in-place-or-replace',
+        maxUnavailable: { percent: 25 },
+        perMinute: 1000,
+        singleReplica: 'change',
+        canary: { namespaces: { env: 'staging' }, percent: 10, holdMs: 90_000 },
+        breaker: { failures: 3, of: 20, withinMs: 120_000, onHalt: 'back' },
+        paused: true,
+      },
+    });
+  });
+
+  test('with only one failure needs one for its breaker', () => {
+    expect(parseStrategy('rollout', 'breaker: {of: 1}')).toMatchObject({
+      strategy: { breaker: { failures: 1, of: 1 } },
+    });
+  });
+
+  test.each([
+    [
+      'mode: inplace',
+      'rollout:1:1: mode: must be one of new-pods, in-place, in-place-or-replace: did you mean in-place?',
+    ],
+    ['mod: in-place', 'rollout:1:1: mod: unknown field "mod": did you mean mode?'],
+    [
+      'maxUnavailable: 0',
+      'rollout:1:1: maxUnavailable: must be a number of pods from 1, or a percentage from "1%" to "100%", not 0',
+    ],
+    [
+      'maxUnavailable: 0%',
+      'rollout:1:1: maxUnavailable: must be a number of pods from 1, or a percentage from "1%" to "100%", not "0%"',
+    ],
+    ['mode: in-place\nperMinute: 0', 'rollout:2:1: perMinute: must be from 1 to 100000, not 0'],
+    ['paused: yes', 'rollout:1:1: paused: must be true or false, not "yes"'],
+    [
+      'canary: {hold: 5m}',
+      'rollout:1:1: canary: selects no pods: add namespaces (labels), percent (of the workloads), or both',
+    ],
+    [
+      'canary: {namespaces: {}}',
+      'rollout:1:10: canary.namespaces: selects all namespaces: add a label such as env: staging',
+    ],
+    [
+      'canary: {percent: 10, hold: 5}',
+      'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not 5',
+    ],
+    [
+      'breaker: {within: 30}',
+      'rollout:1:11: breaker.within: must be a duration such as 30s, 10m or 1h30m, not 30',
+    ],
+    [
+      'canary: {percent: 10, hold: 5 minutes}',
+      'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not "5 minutes"',
+    ],
+    [
+      'breaker: {failures: 5, of: 3}',
+      'rollout:1:11: breaker.failures: must be at most breaker.of, which is 3: fewer pods are looked at',
+    ],
+    [
+      'breaker: {within: 0s}',
+      'rollout:1:11: breaker.within: must be at least 5s: no sidecar is Ready again so soon',
+    ],
+    ['breaker: {then: forward}', 'rollout:1:11: breaker.then: must be one of back, stop'],
+    ['', 'rollout: is empty'],
+  ])('%j is refused with its place', (text, fault) => {
+    expect(faultsOf(text)).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('a template set with a strategy', () => {
+  test('has the hash of the templates alone', () => {
+    const [alone, both] = [{}, { rollout: 'mode: in-place' }].map((more) =>
+      parseTemplateSet({ config: DEMO_TEMPLATE, ...more }),
+    );
+    if (!alone || !both || 'faults' in alone || 'faults' in both) throw new Error('expected valid sets');
+    expect(alone.set.rollout).toBeUndefined();
+    expect(both.set.rollout?.mode).toBe('in-place');
+    expect(both.set.hash).toBe(alone.set.hash);
+    expect(both.set.templates.get('config')?.hash).toBe(alone.set.templates.get('config')?.hash);
+  });
+
+  test('is refused as a whole where one of them is invalid', () => {
+    const parsed = parseTemplateSet({ config: DEMO_TEMPLATE, rollout: 'mode: all' });
+    expect(parsed).toEqual({ faults: [expect.objectContaining({ source: 'rollout', path: 'mode' })] });
+  });
+
+  test('hears about a misspelt key', () => {
+    const parsed = parseTemplateSet({ config: DEMO_TEMPLATE, rolout: 'mode: in-place' });
+    expect(parsed).toMatchObject({
+      advice: expect.arrayContaining([
+        expect.objectContaining({ source: 'rolout', message: 'unknown key: did you mean rollout?' }),
+      ]),
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { DEFAULT_TEMPLATE } from '../../../../src/injection/webhook/default-template.ts';
+import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
+
+/** The warnings about a template set, each as users see it. */
+function advice(data: Readonly<Record<string, string>>): readonly string[] {
+  const parsed = parseTemplateSet(data);
+  if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
+  return parsed.advice.map(formatFault);
+}
+
+const SAFE =
+  'resources: {requests: {cpu: 1m}, limits: {memory: 1Mi}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}';
+const sidecar = (fields: string, list = 'containers') => ({ config: `${list}: [{${fields}, ${SAFE}}]` });
+
+describe('there is no warning about', () => {
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['the template that an installation starts with', { config: DEFAULT_TEMPLATE }],
+    ['an image by tag', sidecar('name: a, image: "registry:5000/a:v1"')],
+    ['an image by digest', sidecar(`name: a, image: "a@sha256:${'0'.repeat(64)}"`)],
+    ['flags of Envoy in two entries', sidecar('name: a, image: "envoy:v1", args: [--concurrency, "2"]')],
+    ['flags of others with =', sidecar('name: a, image: "app:v1", args: ["--threads=2"]')],
+    [
+      'a native sidecar with a startup probe',
+      sidecar(
+        'name: a, image: "a:v1", restartPolicy: Always, startupProbe: {httpGet: {port: 1}}',
+        'initContainers',
+      ),
+    ],
+    [
+      'an init container that ends, whatever it requests',
+      {
+        config:
+          'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]',
+      },
+    ],
+    ['keys of others', { ...sidecar('name: a, image: "a:v1"'), 'README.md': '', 'envoy.json': '{}' }],
+  ])('%s', (_, data) => {
+    expect(advice(data)).toEqual([]);
+  });
+});
+
+describe('there is a warning about', () => {
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    [
+      'a hook that sleeps longer than most pods may',
+      sidecar('name: a, image: "a:v1", lifecycle: {preStop: {sleep: {seconds: 31}}}'),
+      'config:1:1: a hook sleeps for 31 seconds: pods need such a terminationGracePeriodSeconds (default 30), or they get no sidecar',
+    ],
+    [
+      'an image that changes',
+      sidecar('name: a, image: "registry:5000/a"'),
+      'config:1:24: containers[0].image: registry:5000/a changes with each push: write a version or a digest',
+    ],
+    [
+      'an image that changes, by name',
+      sidecar('name: a, image: "a:latest"', 'initContainers'),
+      'config:1:28: initContainers[0].image: a:latest changes with each push: write a version or a digest',
+    ],
+    [
+      'a flag that Envoy rejects',
+      sidecar('name: a, image: "envoy:v1", args: ["-c x", "--concurrency=2"]'),
+      'config:1:59: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
+    ],
+    [
+      'a container that requests no memory',
+      { config: `containers: [{name: a, image: "a:v1", ${SAFE.replace(', limits: {memory: 1Mi}', '')}}]` },
+      'config:1:39: containers[0].resources: requests no memory: quotas reject such pods, and autoscalers cannot compute their utilization',
+    ],
+    [
+      'a native sidecar without a startup probe, in the other form of a template',
+      { config: `spec: {initContainers: [{name: a, image: "a:v1", restartPolicy: Always, ${SAFE}}]}` },
+      'config:1:25: spec.initContainers[0]: has no startupProbe: the containers after it start before it is ready',
+    ],
+    [
+      'a violation of the levels baseline and restricted',
+      {
+        config: `volumes: [{name: h, hostPath: {path: /}}]\ncontainers: [{name: a, image: "a:v1", ${SAFE}}]`,
+      },
+      'config:1:1: not injected in namespaces that enforce baseline pod security: volume h must not be a hostPath',
+    ],
+    [
+      'a key that resembles options',
+      { ...sidecar('name: a, image: "a:v1"'), option: '' },
+      'option: unknown key: did you mean options?',
+    ],
+    [
+      'a key that resembles a template',
+      { ...sidecar('name: a, image: "a:v1"'), 'config-logs': '' },
+      'config-logs: unknown key: did you mean config.logs?',
+    ],
+  ])('%s', (_, data, want) => {
+    expect(advice(data)).toEqual([want]);
+  });
+
+  test('pod security only once, as for the demo', () => {
+    expect(advice({ config: DEMO_TEMPLATE })).toEqual([
+      'config:1:1: not injected in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more violation)',
+    ]);
+  });
+});
+
+test.each([
+  [
+    'a variable twice',
+    'containers',
+    'env: [{name: A}, {name: A}]',
+    'containers[0].env[1].name: A appears twice: keep one',
+  ],
+  [
+    'a port twice',
+    'containers',
+    'ports: [{containerPort: 1}, {containerPort: 1, protocol: TCP}]',
+    'containers[0].ports[1].containerPort: 1/TCP appears twice: keep one',
+  ],
+  [
+    'another restart policy',
+    'initContainers',
+    'restartPolicy: Never',
+    'initContainers[0].restartPolicy: is Never, which API servers before 1.35 refuse: only Always makes a native sidecar',
+  ],
+])('what the API server accepts is a warning: %s', (_, list, fields, message) => {
+  const found = advice(sidecar(`name: a, image: "a:v1", ${fields}`, list));
+  expect(found.map((line) => line.replace(/^config:\d+:\d+: /, ''))).toEqual([message]);
+});
+
+test('a volume without a source, and a pull secret twice, are a warning, and become what the API server makes of them', () => {
+  const config =
+    'volumes: [{name: v}, {name: w, emptyDir: }]\nimagePullSecrets: [{name: s}, {name: t}, {name: s}]';
+  expect(advice({ config })).toEqual([
+    'config:1:11: volumes[0]: has no source: it is an emptyDir',
+    'config:1:22: volumes[1]: has no source: it is an emptyDir',
+    'config:2:43: imagePullSecrets[2].name: s appears twice: keep one',
+  ]);
+  expect(templateSet({ config }).templates.get('config')).toMatchObject({
+    volumes: ['v', 'w'].map((name) => ({ name, emptyDir: {} })),
+    imagePullSecrets: [{ name: 's' }, { name: 't' }],
+  });
+});

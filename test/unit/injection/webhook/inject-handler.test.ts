@@ -1,0 +1,215 @@
+import { describe, expect, test } from '@jest/globals';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import type { TemplateState } from '../../../../src/injection/template/template-set.ts';
+import {
+  createInjectHandler,
+  type InjectionRecord,
+} from '../../../../src/injection/webhook/inject-handler.ts';
+import { HttpError } from '../../../../src/kube/admission/http-error.ts';
+import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
+import type { JsonObject } from '../../../../src/util/json.ts';
+import { podRequest } from '../../../support/injection/admission-review.ts';
+import { DEMO_TEMPLATE, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
+import { memoryLog } from '../../../support/kube/memory-log.ts';
+
+interface Setting {
+  readonly state?: TemplateState;
+  readonly labels?: (namespace: string, fresh: boolean) => Promise<Record<string, string>>;
+}
+
+function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Setting = {}) {
+  const records: InjectionRecord[] = [];
+  const asked: string[] = [];
+  const logged = memoryLog();
+  let time = 0;
+  const handler = createInjectHandler({
+    decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
+    templates: () => state,
+    namespaceSettings: async (namespace, { fresh }) => {
+      asked.push(fresh ? `${namespace}, fresh` : namespace);
+      return { namespaceLabels: await labels(namespace, fresh) };
+    },
+    observe: (record) => records.push(record),
+    log: logged.log,
+    now: () => {
+      time += 1.5;
+      return time;
+    },
+  });
+  const review = (request: Partial<AdmissionRequest> = {}) =>
+    handler(podRequest(request), () => new AbortController().signal);
+  return { review, records, asked, logged };
+}
+
+const plain = (): JsonObject => podWith({}, { annotations: {}, name: '', generateName: 'myapp-' });
+const optedInNamespace = async () => ({ [OPT_IN]: 'true' });
+const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
+const clashing = podWith({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] });
+
+describe('createInjectHandler', () => {
+  test('patches a pod that opted in', async () => {
+    const { review, records } = setUp();
+    expect(await review()).toMatchObject({ allowed: true, operations: { length: 3 } });
+    expect(records).toMatchObject([
+      { decision: 'injected', reason: undefined, warnings: [], operations: { length: 3 }, milliseconds: 1.5 },
+    ]);
+  });
+
+  test('reads the namespace of the request, not of the object', async () => {
+    const { review, asked } = setUp({ labels: optedInNamespace });
+    expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
+    expect(asked).toEqual(['shop']);
+  });
+
+  test('reads the namespace from the API server before it skips a pod that did not opt in', async () => {
+    const { review, asked } = setUp({ labels: async (_, fresh) => (fresh ? { [OPT_IN]: 'true' } : {}) });
+    expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
+    expect(asked).toEqual(['shop', 'shop, fresh']);
+  });
+
+  test.each(['UPDATE', 'DELETE', 'CONNECT'])(
+    'skips operation %s without reading the namespace',
+    async (operation) => {
+      const { review, asked, records } = setUp();
+      expect(await review({ operation, object: undefined })).toEqual({
+        allowed: true,
+        operations: [],
+        warnings: [],
+      });
+      expect(asked).toEqual([]);
+      expect(records).toMatchObject([{ decision: 'skipped', reason: 'not-a-pod-create' }]);
+    },
+  );
+
+  test('accepts a pod with 1,000 containers and returns 413 for more', async () => {
+    const { review, records } = setUp();
+    const containers = Array.from({ length: 1_000 }, (_, i) => ({ name: `app-${i}` }));
+    const initContainers = [{ name: 'init' }];
+    expect(await review({ object: podWith({ containers }) })).toHaveProperty('operations.length', 3);
+    await expect(review({ object: podWith({ containers, initContainers }) })).rejects.toEqual(
+      new HttpError(413, 'the pod has 1001 containers: use at most 1000'),
+    );
+    expect(records).toMatchObject([{ decision: 'injected' }, { decision: 'failed' }]);
+  });
+
+  test.each(['labels', 'annotations'])(
+    'accepts a pod with 10,000 %s and returns 413 for more',
+    async (map) => {
+      const { review } = setUp();
+      const entries = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, '']));
+      expect(await review({ object: podWith({}, { [map]: entries(10_000) }) })).toHaveProperty(
+        'allowed',
+        true,
+      );
+      await expect(review({ object: podWith({}, { [map]: entries(10_001) }) })).rejects.toEqual(
+        new HttpError(413, `the pod has more than 10000 ${map}: remove some`),
+      );
+    },
+  );
+
+  test('warns about a pod that opted in and gets no sidecar', async () => {
+    const { review } = setUp();
+    expect(await review({ object: clashing })).toEqual({
+      allowed: true,
+      operations: [],
+      warnings: [
+        'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them',
+      ],
+    });
+    expect(await review({ object: podWith({}, { annotations: { [OPT_IN]: 'yes' } }) })).toEqual({
+      allowed: true,
+      operations: [],
+      warnings: [
+        `no sidecar: invalid-value: the pod's annotation ${OPT_IN} is "yes": write "true" or "false"`,
+      ],
+    });
+  });
+
+  test('warns about an override that it ignores', async () => {
+    const { review, records } = setUp();
+    const object = podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-concurrency`]: 'all' } });
+    expect(await review({ object })).toMatchObject({
+      allowed: true,
+      operations: { length: 3 },
+      warnings: [
+        expect.stringMatching(
+          /^sidecar added: invalid-override: annotation \S+-concurrency is "all": write /,
+        ),
+      ],
+    });
+    expect(records).toMatchObject([
+      { decision: 'injected', reason: 'invalid-override', warnings: { length: 1 } },
+    ]);
+  });
+
+  test('does not warn about a pod that did not opt in', async () => {
+    const { review } = setUp();
+    expect(await review({ object: plain() })).toEqual({ allowed: true, operations: [], warnings: [] });
+  });
+
+  test('denies a pod in conflict with onConflict: deny', async () => {
+    const { review, records } = setUp({ state: deny });
+    expect(await review({ object: clashing })).toEqual({
+      allowed: false,
+      code: 403,
+      message:
+        'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them',
+    });
+    expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
+  });
+
+  test('fails without a valid template if the pod opted in itself, so that the failurePolicy decides', async () => {
+    const { review, records } = setUp({ state: { fault: 'config:1:1: bad' } });
+    await expect(review()).rejects.toMatchObject({
+      status: 500,
+      message: 'no-template: the operator has no valid template: config:1:1: bad',
+    });
+    expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
+  });
+
+  test('admits a pod without a valid template if only its namespace opted in, and warns', async () => {
+    const { review } = setUp({ state: { fault: 'config: bad' }, labels: optedInNamespace });
+    expect(await review({ object: plain() })).toEqual({
+      allowed: true,
+      operations: [],
+      warnings: ['no sidecar: no-template: the operator has no valid template: config: bad'],
+    });
+  });
+
+  test('fails when the labels of the namespace cannot be read', async () => {
+    const failure = new Error('no connection');
+    const { review, records } = setUp({ labels: () => Promise.reject(failure) });
+    await expect(review()).rejects.toBe(failure);
+    expect(records).toMatchObject([{ decision: 'failed', reason: undefined }]);
+  });
+
+  test('logs one line for each pod, without the content of the pod', async () => {
+    const { review, logged } = setUp();
+    const env = [{ name: 'PASSWORD', value: 'hunter2' }];
+    await review({ object: podWith({ containers: [{ name: 'a', image: 'private', env }] }), dryRun: true });
+    await review({ name: undefined, object: plain() });
+    expect(logged.lines).toEqual([
+      {
+        level: 30,
+        uid: '0a1b',
+        namespace: 'default',
+        name: 'myapp-pod',
+        decision: 'injected',
+        templates: ['config'],
+        selectedBy: 'default',
+        dryRun: true,
+        milliseconds: 1.5,
+        operations: 3,
+        msg: 'pod decided',
+      },
+      expect.objectContaining({ name: 'myapp-', decision: 'skipped', reason: 'not-opted-in', dryRun: false }),
+    ]);
+    expect(logged.text()).not.toMatch(/hunter2|PASSWORD|private/);
+  });
+
+  test('gives a dry run the same patch', async () => {
+    const { review } = setUp();
+    expect(await review({ dryRun: true })).toEqual(await review({ dryRun: false }));
+  });
+});

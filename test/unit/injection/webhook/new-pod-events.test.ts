@@ -1,0 +1,92 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { type AwaitedPod, NewPodEvents } from '../../../../src/injection/webhook/new-pod-events.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import type { EventDetails } from '../../../../src/kube/events/events.ts';
+
+let now: number;
+let sent: string[];
+let notes: string[];
+let events: NewPodEvents;
+
+beforeEach(() => {
+  now = 0;
+  sent = [];
+  notes = [];
+  const recorder = {
+    event({ kind, metadata }: KubeObject, { action, note }: EventDetails) {
+      sent.push(`${kind} ${metadata.namespace}/${metadata.name} ${metadata.uid} ${action}`);
+      notes.push(note);
+    },
+  };
+  events = new NewPodEvents(recorder, () => now);
+});
+
+const details = (action: string, note = ''): EventDetails => ({
+  type: 'Warning',
+  reason: 'InjectionSkipped',
+  action,
+  note,
+});
+const named = (name: string): AwaitedPod => ({ namespace: 'web', name, ownerUid: undefined });
+const owned = (ownerUid: string, namespace = 'web'): AwaitedPod => ({ namespace, name: undefined, ownerUid });
+
+function pod(name: string, uid: string, ownerUid?: string): KubeObject {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop' };
+  const ownerReferences = ownerUid === undefined ? [] : [{ ...owner, uid: ownerUid, controller: true }];
+  return { metadata: { namespace: 'web', name, uid, ownerReferences } };
+}
+
+test('holds the Event of a pod until the pod is in the cache, and adds its UID', () => {
+  events.expect(named('a'), details('conflict'));
+  events.expect(named('a'), details('invalid-value'));
+  events.seen(pod('b', 'uid-b'));
+  expect(sent).toEqual([]);
+  events.seen(pod('a', 'uid-a'));
+  expect(sent).toEqual(['Pod web/a uid-a conflict', 'Pod web/a uid-a invalid-value']);
+});
+
+test('sends an Event once, also if a later pod has the same name', () => {
+  events.expect(named('a'), details('conflict'));
+  events.seen(pod('a', 'uid-a'));
+  events.seen(pod('a', 'another'));
+  expect(sent).toEqual(['Pod web/a uid-a conflict']);
+});
+
+test('holds the Event of a controller until one of its pods is in the cache, and is about that owner', () => {
+  events.expect(owned('uid-of-shop'), details('conflict'));
+  events.expect(owned('uid-of-shop'), details('conflict'));
+  events.seen(pod('other-1', '1', 'uid-of-other'));
+  events.seen(pod('uid-of-shop', '2'));
+  expect(sent).toEqual([]);
+  events.seen(pod('shop-1', '3', 'uid-of-shop'));
+  const event = 'ReplicaSet web/shop uid-of-shop conflict';
+  expect(sent).toEqual([event, event]);
+});
+
+test.each<[string, AwaitedPod]>([
+  ['in another namespace', owned('uid-of-shop', 'elsewhere')],
+  ['with no name and no owner', { namespace: 'web', name: undefined, ownerUid: undefined }],
+  ['with an owner without a uid', { namespace: 'web', name: 'shop-1', ownerUid: '' }],
+  ['with a name that is too long', named('a'.repeat(254))],
+])('sends no Event about a pod %s', (_, awaited) => {
+  events.expect(awaited, details('conflict'));
+  events.seen(pod('shop-1', '1', 'uid-of-shop'));
+  events.seen(pod(awaited.name ?? '', '2'));
+  expect(sent).toEqual([]);
+});
+
+test('forgets pods that do not appear within a minute, and the oldest if there are too many', () => {
+  events.expect(named('refused'), details('conflict'));
+  now = 60_001;
+  for (let n = 0; n < 1_001; n += 1) events.expect(named(`flood-${n}`), details('conflict'));
+  for (const name of ['refused', 'flood-0', 'flood-1', 'flood-1000']) events.seen(pod(name, 'uid'));
+  expect(sent).toEqual(['Pod web/flood-1 uid conflict', 'Pod web/flood-1000 uid conflict']);
+});
+
+test('holds at most 25 Events of one owner, each with a note of at most 1,024 bytes', () => {
+  for (let n = 0; n < 100; n += 1)
+    events.expect(owned('uid-of-shop'), details('conflict', 'a'.repeat(5_000)));
+  events.seen(pod('shop-1', '1', 'uid-of-shop'));
+  expect(notes).toHaveLength(25);
+  expect(Math.max(...notes.map((note) => Buffer.byteLength(note)))).toBe(1024);
+});

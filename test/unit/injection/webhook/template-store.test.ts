@@ -1,0 +1,79 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from '@jest/globals';
+import { setUpTemplate } from '../../../../src/injection/webhook/template-store.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
+import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { added, deleted, initialEventsEnd } from '../../../support/kube/scripted-objects.ts';
+import { testManager } from '../../../support/kube/test-manager.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
+
+const CONFIG_MAP = {
+  metadata: { namespace: 'home', name: 'envoy-initializer', uid: 'uid', resourceVersion: '1' },
+  data: { config: 'containers: [{name: envoy, image: "i:v1"}]' },
+};
+
+test('a template is proved at the start and after an upgrade of the API server, and restored after its deletion', async () => {
+  let dryRuns = 0;
+  let changes = new PassThrough();
+  const created: unknown[] = [];
+  const client = {
+    async request(method: string, path: string) {
+      if (path === '/version') return { gitVersion: 'v1.31.0' };
+      expect([method, path]).toEqual(['POST', '/api/v1/namespaces/home/pods']);
+      dryRuns += 1;
+      return {};
+    },
+    watch(_: unknown, { signal }: { readonly signal: AbortSignal }) {
+      const stream = new PassThrough({ objectMode: true });
+      stream.write(added(CONFIG_MAP));
+      stream.write(initialEventsEnd(1));
+      signal.addEventListener('abort', () => stream.end());
+      changes = stream;
+      return stream;
+    },
+    async create({ kind }: { readonly kind: string }, object: unknown) {
+      if (kind === 'ConfigMap') created.push(object);
+    },
+  } as unknown as KubeClient;
+  const clock = new FakeClock();
+  const manager = testManager({ client, clock, log: capturedLog().log });
+  let [minor, changed]: [number | undefined, () => void] = [undefined, () => undefined];
+  const template = setUpTemplate(manager, {
+    ...{ namespace: 'home', configmap: 'envoy-initializer', annotation: 'initializer.kubernetes.io/envoy' },
+    serverMinor: {
+      current: () => minor,
+      onChanged(listener) {
+        changed = listener;
+      },
+    },
+  });
+  const becomes = (version: number) => {
+    minor = version;
+    changed();
+  };
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  await until(() => template.hasSynced());
+  const atStart = dryRuns;
+  expect(atStart).toBeGreaterThan(0);
+  becomes(31);
+  becomes(32);
+  await until(() => dryRuns === 2 * atStart);
+  expect(created).toEqual([]);
+  changes.write(deleted(CONFIG_MAP));
+  await until(() => template.templates.faults.length > 0);
+  // It may be replaced.
+  await clock.advanceAsync(RESTORE_MS);
+  expect(created).toEqual([]);
+  await clock.advanceAsync(RESTORE_MS);
+  expect(created).toEqual([expect.objectContaining({ kind: 'ConfigMap', data: CONFIG_MAP.data })]);
+  stop.abort();
+  let isOver = false;
+  void running.then(() => {
+    isOver = true;
+  });
+  while (!isOver) await clock.advanceAsync(50);
+  expect(dryRuns).toBe(2 * atStart);
+});

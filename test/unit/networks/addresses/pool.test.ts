@@ -1,0 +1,104 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { capacityOf, Pool, poolsOf } from '../../../../src/networks/addresses/pool.ts';
+import { formatRange, podCapacity } from '../../../../src/networks/ipam/cidr.ts';
+import { anyRange, firstHost } from '../ranges.ts';
+
+function pool(cidr: string, gateway: string, exclude: readonly string[] = []): Pool {
+  const made = Pool.of({ cidr, gateway }, exclude);
+  if (!made) throw new Error(`expected a range, got ${cidr}`);
+  return made;
+}
+
+/** All addresses of a pool, in the order in which it gives them. */
+function all(from: Pool): readonly string[] {
+  const taken = new Set<number>();
+  const given: string[] = [];
+  for (let last = 0; ; ) {
+    const next = from.next(last, (place) => taken.has(place));
+    if (next === undefined) return given;
+    taken.add(next);
+    given.push(from.textOf(next));
+    last = next;
+  }
+}
+
+describe('a pool gives', () => {
+  test('all addresses but the network, the broadcast and the gateway', () => {
+    expect(all(pool('10.0.0.0/29', '10.0.0.2'))).toEqual([
+      '10.0.0.1/29',
+      '10.0.0.3/29',
+      '10.0.0.4/29',
+      '10.0.0.5/29',
+      '10.0.0.6/29',
+    ]);
+    expect(all(pool('fd00::8/125', 'fd00::9'))).toHaveLength(6);
+  });
+
+  test('no excluded address, also where excluded ranges overlap or lie outside', () => {
+    const exclude = ['10.0.0.4/31', '10.0.0.4/30', '10.1.0.0/16', '10.0.0.1/32', 'fd00::/8', 'junk'];
+    expect(all(pool('10.0.0.0/29', '10.0.0.2', exclude))).toEqual(['10.0.0.3/29']);
+    expect(pool('10.0.0.0/29', '10.0.0.2', ['10.0.0.0/8']).total).toBe(0);
+  });
+
+  test('the first 65,536 addresses of a large IPv6 range', () => {
+    const large = pool('fd00::/64', 'fd00::1');
+    expect(large.total).toBe(65_534);
+    expect(large.textOf(65_535)).toBe('fd00::ffff/64');
+    expect(large.next(65_535, () => false)).toBe(2);
+    expect(large.placeOf('fd00::1:0')).toBe('fd00::1:0');
+    expect(pool('fd00::/64', 'fd00::ffff:1').total).toBe(65_535);
+  });
+
+  test.each([
+    [2, () => false, 3],
+    [6, () => false, 2],
+    [3, (place: number) => place !== 2, 2],
+    [3, () => true, undefined],
+  ])('after %i, the next free one', (after, isTaken, next) => {
+    expect(pool('10.0.0.0/29', '10.0.0.1').next(after, isTaken)).toBe(next);
+  });
+
+  test('as many as it says, each once and inside of it', () => {
+    fc.assert(
+      fc.property(
+        anyRange.filter((range) => podCapacity(range) > 0),
+        (range) => {
+          const [cidr, gateway] = [formatRange(range), firstHost(range)];
+          const made = pool(cidr, gateway);
+          const isSmall = made.total < 1_000;
+          const given = isSmall ? all(made) : [];
+          expect(new Set(given).size).toBe(isSmall ? made.total : 0);
+          expect(given.filter((text) => made.placeOf(text) === undefined)).toEqual([]);
+          expect(made.total).toBe(Math.min(podCapacity(range), made.total));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+test.each([
+  ['10.0.0.1', 'is its gateway'],
+  ['10.0.0.0/29', 'is its network address'],
+  ['10.0.0.7', 'is its broadcast address'],
+  ['10.0.0.6', undefined],
+])('%s is no address of a pod because it %s', (text, problem) => {
+  const made = pool('10.0.0.0/29', '10.0.0.1');
+  expect(made.problemOf(made.placeOf(text) ?? 0)).toBe(problem);
+});
+
+test('an address of another range or family has no place', () => {
+  const made = pool('10.0.0.0/29', '10.0.0.1');
+  expect(['10.0.0.8', 'fd00::1', 'junk', ''].map((text) => made.placeOf(text))).toEqual(
+    Array(4).fill(undefined),
+  );
+  expect(made.placeOf('::ffff:10.0.0.3')).toBe(3);
+});
+
+test('a Network with two ranges has room for as many pods as the smaller one', () => {
+  const secondary = { cidr: 'fd00::/64', gateway: 'fd00::1' };
+  const pools = poolsOf({ cidr: '10.0.0.0/24', gateway: '10.0.0.1', secondary }, ['10.0.0.128/25']);
+  expect(pools.map(({ total }) => total)).toEqual([126, 65_534]);
+  expect(capacityOf(pools)).toBe(126);
+});

@@ -1,0 +1,51 @@
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { installPlugins } from '../../../../../src/networks/agent/cni/cni-plugins.ts';
+
+let root: string;
+let directory: string;
+let source: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'cni-plugins-'));
+  [directory, source] = [join(root, 'node', 'bin'), join(root, 'image')];
+  await mkdir(source);
+  for (const name of ['bridge', 'static', 'host-local']) await writeFile(join(source, name), `our ${name}`);
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+const read = (name: string) => readFile(join(directory, name), 'utf8');
+
+test('installPlugins installs missing plugins once, executable by all', async () => {
+  const written = ['bridge', 'static', 'host-local', 'envoy-initializer-ipam', 'envoy-initializer-ovs'];
+  expect(await installPlugins({ directory, source })).toEqual(written);
+  for (const name of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
+  expect(await read('bridge')).toBe('our bridge');
+  expect(await installPlugins({ directory, source })).toEqual([]);
+});
+
+test('installPlugins keeps existing plugins, also a broken link, and updates its own', async () => {
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'bridge'), 'theirs');
+  await symlink('/of/the/node', join(directory, 'host-local'));
+  await writeFile(join(directory, 'envoy-initializer-ipam'), 'of an earlier release');
+  expect(await installPlugins({ directory, source })).toEqual([
+    'static',
+    'envoy-initializer-ipam',
+    'envoy-initializer-ovs',
+  ]);
+  expect(await read('bridge')).toBe('theirs');
+  expect(await read('envoy-initializer-ipam')).toContain('host-local');
+});
+
+test('installPlugins rejects with the path of a plugin that the source lacks', async () => {
+  await rm(join(source, 'host-local'));
+  await expect(installPlugins({ directory, source })).rejects.toThrow(
+    /lacks a CNI plugin, and .*host-local cannot be read/,
+  );
+});

@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import { lines, run, runBatch } from '../../../../src/networks/agent/programs.ts';
+
+const parts = [
+  { bridge: 'a', lines: ['link add a', 'link set a up'] },
+  { bridge: 'b', lines: ['link add b'] },
+  { bridge: 'c', lines: ['link add c'] },
+];
+// What `ip -force -batch -` of iproute2 6.1 prints.
+const failed = (stderr: string) => async () => {
+  throw new Error(`ip -force -batch - ended with 1: ${stderr}`);
+};
+
+test('run gives input to a program, and resolves with its output', async () => {
+  expect(await run('cat', [], 'Grüße\n')).toBe('Grüße\n');
+  expect(await run('cat', [])).toBe('');
+});
+
+test('lines gives each line once, also those on the border of two pieces', async () => {
+  const found: string[] = [];
+  await lines('seq', ['1', '40000'], (line) => found.push(line));
+  expect(found).toEqual(Array.from({ length: 40_000 }, (_, i) => `${i + 1}`));
+  await lines('printf', ['a\n\nb'], (line) => found.push(line));
+  expect(found.slice(40_000)).toEqual(['a', '', 'b']);
+});
+
+test('run and lines reject with the reason of the program', async () => {
+  await expect(run('cat', ['/absent'])).rejects.toThrow(/^cat \/absent ended with 1: cat: .*No such file/);
+  await expect(lines('cat', ['/absent'], () => {})).rejects.toThrow('No such file');
+  await expect(run('no-such-program', [])).rejects.toThrow('ENOENT');
+});
+
+test('runBatch runs all lines in one call', async () => {
+  const calls: unknown[] = [];
+  const programs = async (...call: unknown[]) => {
+    calls.push(call);
+    return '';
+  };
+  expect(await runBatch(programs, 'ip', parts)).toEqual(new Map());
+  expect(await runBatch(programs, 'bridge', [{ bridge: 'a', lines: [] }])).toEqual(new Map());
+  const input = 'link add a\nlink set a up\nlink add b\nlink add c\n';
+  expect(calls).toEqual([['ip', ['-force', '-batch', '-'], input]]);
+});
+
+test('runBatch tells the first failure of each bridge', async () => {
+  const stderr =
+    'RTNETLINK answers: File exists\nCommand failed -:1\nCannot find device "a"\nCommand failed -:2\nError: Unknown device type.\nCommand failed -:4';
+  expect(await runBatch(failed(stderr), 'ip', parts)).toEqual(
+    new Map([
+      ['a', 'ip link add a: RTNETLINK answers: File exists'],
+      ['c', 'ip link add c: Error: Unknown device type.'],
+    ]),
+  );
+});
+
+test.each([
+  ['address add 10.0.0.1/24 dev a', 'Error: ipv4: Address already assigned.'],
+  ['address add fd00::1/64 dev a nodad', 'Error: ipv6: address already assigned.'],
+  ['address delete 10.0.0.1/24 dev a', 'Error: ipv4: Address not found.'],
+  ['address delete fd00::1/64 dev a', 'RTNETLINK answers: Cannot assign requested address'],
+])('runBatch takes %s as done if it is: %s', async (line, why) => {
+  const stderr = `${why}\nCommand failed -:1`;
+  expect(await runBatch(failed(stderr), 'ip', [{ bridge: 'a', lines: [line] }])).toEqual(new Map());
+});
+
+test('runBatch tells a failure of the program for all bridges', async () => {
+  const failures = await runBatch(failed('Option "-force" is unknown'), 'ip', parts);
+  expect([...failures.keys()]).toEqual(['a', 'b', 'c']);
+  expect(failures.get('b')).toContain('unknown');
+});

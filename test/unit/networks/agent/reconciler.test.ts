@@ -1,0 +1,306 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { keyOf } from '../../../../src/kube/api/object.ts';
+import { JOINED } from '../../../../src/networks/agent/cni/ipam-script.ts';
+import { Host } from '../../../../src/networks/agent/host.ts';
+import { tunnelName } from '../../../../src/networks/agent/links.ts';
+import { Reconciler } from '../../../../src/networks/agent/reconciler.ts';
+import type { Network, NetworkStatus } from '../../../../src/networks/api/types.ts';
+import { bridgeName, FIRST_VNI } from '../../../../src/networks/multus/cni-config.ts';
+import { ModelNode } from '../../../support/network/model-node.ts';
+import { newNetwork } from '../networks.ts';
+
+const nodes = [
+  { name: 'a', address: '192.0.2.1' },
+  { name: 'b', address: '192.0.2.2' },
+];
+const blueStatus = { cidr: '10.20.0.0/24', gateway: '10.20.0.1', vni: FIRST_VNI, mtu: 1450, nodes };
+const greenStatus = { ...blueStatus, cidr: '10.21.0.0/24', gateway: '10.21.0.1', vni: FIRST_VNI + 1 };
+const [blue, green] = [bridgeName('default/blue'), bridgeName('default/green')];
+const LOOK_MS = 30_000;
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'reconciler-'));
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
+  const node = new ModelNode();
+  const networks = new Map<string, Network>();
+  const tell = (name: string, status: NetworkStatus) => networks.set(name, newNetwork({ name, status }));
+  for (const [name, status] of Object.entries(statuses)) tell(name, status);
+  const state = { nowMs: 0, removed: 0, isKnown: true };
+  // Of a kernel without IPv6 forwarding of one device.
+  const settings = new Map([
+    ['ipv4/ip_forward', '0'],
+    ['ipv6/conf/all/forwarding', '0'],
+  ]);
+  const reconciler = new Reconciler({
+    node: 'a',
+    host: new Host({
+      root,
+      programs: node.programs,
+      settings: {
+        get: async (name) => settings.get(name),
+        set: async (name, value) => void settings.set(name, value),
+      },
+    }),
+    underlay: { device: undefined, address: '192.0.2.1' },
+    port: 4789,
+    lookMs: LOOK_MS,
+    lingerMs: 2 * LOOK_MS,
+    nowMs: () => state.nowMs,
+    networks: () => [...networks.values()],
+    known: () => (state.isKnown ? new Set(Array.from(networks.values(), keyOf)) : undefined),
+    onRemoved: () => {
+      state.removed += 1;
+    },
+    log: pino({ level: 'silent' }),
+  });
+  const marks = async () => (await readdir(join(root, JOINED)).catch(() => [])).toSorted();
+  const later = () => {
+    state.nowMs += LOOK_MS;
+    return reconciler.round();
+  };
+  return { node, networks, tell, state, settings, marks, later, round: () => reconciler.round() };
+}
+
+test('Networks with pods on the node are joined, marked and reported, and a second look changes nothing', async () => {
+  const elsewhere = { ...greenStatus, nodes: nodes.slice(1) };
+  const { node, settings, marks, later, round } = stage({ blue: blueStatus, green: elsewhere });
+  expect(await round()).toEqual({
+    report: {
+      version: 2,
+      ranges: ['192.0.2.0/24'],
+      underlay: { address: '192.0.2.1', mtu: 1500 },
+      problems: {},
+    },
+    joined: 1,
+    problem: undefined,
+  });
+  expect([...node.links().bridges.keys()]).toEqual([blue]);
+  expect(await marks()).toEqual([blue]);
+  expect([...settings.values()]).toEqual(['1', '0']);
+  node.commands.splice(0);
+  await later();
+  expect(node.commands).toEqual([]);
+});
+
+test('IPv6 is forwarded for the bridges and the devices of the node alone, if the kernel can', async () => {
+  const secondary = { cidr: 'fd00:20::/64', gateway: 'fd00:20::1' };
+  const old = stage({ blue: { ...blueStatus, secondary } });
+  await old.round();
+  expect(old.settings.get('ipv6/conf/all/forwarding')).toBe('1');
+  const { settings, later, round } = stage({ blue: { ...blueStatus, secondary } });
+  for (const device of ['all', blue, 'eth0']) settings.set(`ipv6/conf/${device}/force_forwarding`, '0');
+  await round();
+  const on = () => [...settings].filter(([name, value]) => name.startsWith('ipv6') && value === '1');
+  expect(on()).toEqual([[`ipv6/conf/${blue}/force_forwarding`, '1']]);
+  settings.set(`ipv6/conf/${blue}/force_forwarding`, '0');
+  await later();
+  expect(on()).toHaveLength(1);
+});
+
+test('between two looks, the node is read only for Networks that have changed', async () => {
+  const { node, tell, round } = stage({ blue: blueStatus, green: greenStatus });
+  await round();
+  node.calls.splice(0);
+  await round();
+  expect(node.calls).toEqual([]);
+  tell('green', { ...greenStatus, nodes: nodes.slice(0, 1) });
+  await round();
+  expect(node.calls.filter((call) => call.startsWith('bridge'))).toEqual([
+    `bridge fdb show dev ${tunnelName(green)}`,
+    'bridge -force -batch -',
+  ]);
+  expect(node.links().tunnels.get(tunnelName(green))?.peers).toEqual([]);
+  expect(node.links().tunnels.get(tunnelName(blue))?.peers).toEqual(['192.0.2.2']);
+});
+
+test('a Network that overlaps a route of the node is not made nor marked, and does not delay others', async () => {
+  const { node, marks, round } = stage({ blue: blueStatus, green: greenStatus });
+  node.routes = [{ dst: '10.20.0.128/25', dev: 'eth1' }];
+  const { report, joined } = await round();
+  expect(report.problems).toEqual({
+    'default/blue':
+      '10.20.0.0/24 overlaps 10.20.0.128/25 of a route of this node by eth1: it is not created on this node',
+  });
+  expect(joined).toBe(1);
+  expect(await marks()).toEqual([green]);
+  expect(node.commands.join()).not.toContain(blue);
+});
+
+test('a Network that is joined stays when such a route appears; in a new range it is not marked', async () => {
+  const { node, tell, marks, round, later } = stage({ blue: blueStatus });
+  await round();
+  node.routes = [
+    { dst: '10.20.0.128/25', dev: 'eth1' },
+    { dst: '10.99.0.0/24', dev: 'eth1' },
+  ];
+  expect((await later()).problem).toBe(
+    'default/blue: 10.20.0.0/24 overlaps 10.20.0.128/25 of a route of this node by eth1',
+  );
+  expect(await marks()).toEqual([blue]);
+  tell('blue', { ...blueStatus, cidr: '10.99.0.0/16', gateway: '10.99.0.1' });
+  await round();
+  expect(await marks()).toEqual([]);
+});
+
+test('a failing Network does not delay others, is tried twice, and again in the next round', async () => {
+  const { node, marks, round } = stage({ blue: blueStatus, green: greenStatus });
+  const line = `link set dev ${tunnelName(blue)} up`;
+  node.broken.set(line, 'RTNETLINK answers: No buffer space available');
+  const { report, joined } = await round();
+  expect(report.problems).toEqual({
+    'default/blue': `ip ${line}: RTNETLINK answers: No buffer space available`,
+  });
+  expect(joined).toBe(1);
+  expect(await marks()).toEqual([green]);
+  expect(node.commands.filter((command) => command === `ip ${line}`)).toHaveLength(2);
+  node.broken.clear();
+  expect((await round()).problem).toBeUndefined();
+  expect(await marks()).toEqual([blue, green].toSorted());
+});
+
+test('what another program does between look and change is no failure, and costs no second attempt', async () => {
+  const { node, tell, round, later } = stage({ blue: blueStatus });
+  const looks = () => node.calls.filter((call) => call.includes('address show')).length;
+  node.onCall = (line) => {
+    if (line === 'ip -force -batch -' && node.links().bridges.size === 0)
+      node.run(`link add name ${blue} type bridge`);
+  };
+  expect((await round()).problem).toBeUndefined();
+  expect([looks(), node.links().bridges.get(blue)?.mac]).toEqual([1, '02:6e:77:80:00:00']);
+  node.hear('192.0.2.9');
+  node.onCall = (line) => {
+    if (line === 'bridge -force -batch -')
+      node.run(`fdb delete 02:00:00:00:00:99 dev ${tunnelName(blue)} dst 192.0.2.9`);
+  };
+  expect((await later()).problem).toBeUndefined();
+  expect(looks()).toBe(2);
+  node.onCall = () => {};
+  // Made again while its bridge stays.
+  const { nodes: _, ...fresh } = blueStatus;
+  tell('blue', fresh);
+  await round();
+  node.calls.splice(0);
+  tell('blue', blueStatus);
+  await round();
+  expect(node.calls.filter((call) => call.startsWith('bridge fdb show'))).toHaveLength(1);
+});
+
+test('what blocks all Networks is told for each, and what is joined stays', async () => {
+  const { node, marks, later, round } = stage({ blue: blueStatus });
+  await round();
+  node.rules = undefined;
+  node.commands.splice(0);
+  node.nftProblem = 'Error: Operation not permitted\n\ntable inet';
+  const { report, problem } = await later();
+  expect(report.problems).toEqual({ 'default/blue': 'Error: Operation not permitted, table inet' });
+  expect(problem).toBe('Error: Operation not permitted, table inet');
+  expect(report.underlay).toBeDefined();
+  expect(node.commands).toEqual([]);
+  expect(await marks()).toEqual([blue]);
+  node.nftProblem = undefined;
+  expect((await round()).problem).toBeUndefined();
+  expect(node.rules).toContain(blue);
+});
+
+test('a bridge that no pod needs goes after two looks that are apart, and never while a pod is plugged in', async () => {
+  const { node, tell, state, marks, round, later } = stage({ blue: blueStatus, green: greenStatus });
+  await round();
+  node.pods.set(blue, 1);
+  for (const [name, status] of [
+    ['blue', blueStatus],
+    ['green', greenStatus],
+  ] as const) {
+    tell(name, { ...status, nodes: [] });
+  }
+  await round();
+  await later();
+  expect([...node.links().bridges.keys()]).toEqual([blue, green]);
+  await later();
+  expect([...node.links().bridges.keys()]).toEqual([blue]);
+  expect(await marks()).toEqual([blue]);
+  expect(state.removed).toBe(1);
+  node.pods.delete(blue);
+  await later();
+  await later();
+  await later();
+  expect(node.links().bridges.size + node.links().tunnels.size).toBe(0);
+  expect([node.rules, state.removed]).toEqual([undefined, 2]);
+});
+
+test('the bridge of a deleted Network goes at once', async () => {
+  const { node, networks, marks, round } = stage({ blue: blueStatus, green: greenStatus });
+  await round();
+  networks.delete('blue');
+  await round();
+  expect([...node.links().bridges.keys()]).toEqual([green]);
+  expect(await marks()).toEqual([green]);
+});
+
+test('a pod that comes while its bridge goes keeps it', async () => {
+  const { node, networks, marks, round, later } = stage({ blue: blueStatus });
+  await round();
+  networks.clear();
+  let looks = 0;
+  node.onCall = (line) => {
+    // Seen by the second look of the round alone.
+    if (line.includes('address show') && ++looks === 2) node.pods.set(blue, 1);
+  };
+  await later();
+  expect([...node.links().bridges.keys()]).toEqual([blue]);
+  expect(await marks()).toEqual([]);
+});
+
+test('without known Networks, and with statuses of the previous release, all stays', async () => {
+  const { node, networks, tell, state, marks, round, later } = stage({ blue: blueStatus });
+  await round();
+  node.commands.splice(0);
+  const { nodes: _, ...before } = blueStatus;
+  tell('blue', before);
+  for (let look = 0; look < 4; look++) await later();
+  networks.clear();
+  state.isKnown = false;
+  for (let look = 0; look < 4; look++) await later();
+  expect(node.commands).toEqual([]);
+  expect(await marks()).toEqual([blue]);
+});
+
+test('no status makes an agent remove or change a bridge of another Network', async () => {
+  const text = fc.oneof(fc.string(), fc.constantFrom('10.30.0.0/24', '10.30.0.1', '10.20.0.0/16'));
+  const number = fc.oneof(fc.integer(), fc.constantFrom(FIRST_VNI + 5, FIRST_VNI - 1));
+  const address = fc.constantFrom('192.0.2.1', '192.0.2.2', 'fd00::1', '');
+  const statuses = fc.record(
+    {
+      cidr: text,
+      gateway: text,
+      vni: number,
+      mtu: fc.integer({ min: 68, max: 9000 }),
+      nodes: fc.array(fc.record({ name: fc.constantFrom('a', 'b'), address })),
+    },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(statuses, { maxLength: 4 }), async (all) => {
+      const { node, tell, round, later } = stage({ blue: blueStatus });
+      await round();
+      node.commands.splice(0);
+      for (const [i, status] of all.entries()) tell(`other-${i}`, status);
+      await round();
+      await later();
+      expect(node.commands.filter((command) => command.includes(blue.slice(3)))).toEqual([]);
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  formatRange,
+  gatewayProblem,
+  overlaps,
+  parseRange,
+  podCapacity,
+  type Range,
+} from '../../../../src/networks/ipam/cidr.ts';
+import { anyRange, range } from '../ranges.ts';
+
+describe('a range', () => {
+  test.each([
+    '192.168.0.0/16',
+    '10.0.0.0/30',
+    '0.0.0.0/0',
+    'fd00:1::/64',
+    '2001:db8:0:1:1:1:1:0/112',
+    'fd00:0:1::/48',
+    '::/0',
+  ])('%s is parsed and formatted without a change', (text) => {
+    const parsed = parseRange(text);
+    expect(parsed && formatRange(parsed)).toBe(text);
+  });
+
+  test('the same text is parsed once, and again after many others', () => {
+    const first = parseRange('10.0.7.0/24');
+    expect(parseRange('10.0.7.0/24')).toBe(first);
+    for (let index = 0; index < 1_000; index++) {
+      parseRange(`10.${100 + (index >> 8)}.${index & 255}.0/24`);
+    }
+    const again = parseRange('10.0.7.0/24');
+    expect(again).not.toBe(first);
+    expect(again).toEqual(first);
+  });
+
+  test.each([
+    ['host bits', '10.0.0.5/16'],
+    ['host bits of IPv6', 'fd00::1/64'],
+    ['no prefix', '10.0.0.0'],
+    ['a prefix too long', '10.0.0.0/33'],
+    ['a leading zero', '010.0.0.0/16'],
+    ['a leading zero of the prefix', '10.0.0.0/08'],
+    ['three parts', '10.0.0/24'],
+    ['hexadecimal parts', '0xa.0.0.0/8'],
+    ['capitals', 'FD00:1::/64'],
+    ['zeros that should be short', 'fd00:1:0::/64'],
+    ['an IPv4-mapped address', '::ffff:a00:0/120'],
+    ['a zone', 'fd00::%eth0/64'],
+    ['nonsense', 'banana'],
+    ['nothing', ''],
+  ])('with %s is invalid: %s', (_, text) => {
+    expect(parseRange(text)).toBeUndefined();
+  });
+
+  test('stays the same when it is formatted and parsed', () => {
+    fc.assert(
+      fc.property(anyRange, (any) => {
+        expect(parseRange(formatRange(any))).toEqual(any);
+      }),
+    );
+  });
+});
+
+describe('two ranges', () => {
+  test.each([
+    ['10.0.0.0/16', '10.0.0.0/16', true],
+    ['10.0.0.0/16', '10.0.255.0/24', true],
+    ['10.0.0.0/16', '10.1.0.0/16', false],
+    ['10.0.0.0/15', '10.1.0.0/16', true],
+    ['10.0.0.0/25', '10.0.0.128/25', false],
+    ['0.0.0.0/0', '10.0.0.0/8', true],
+    ['fd00::/16', 'fd00:1::/64', true],
+    ['fd00:1::/64', 'fd00:1:0:1::/64', false],
+    ['::/0', '0.0.0.0/0', false],
+  ])('%s and %s overlap: %s', (a, b, expected) => {
+    expect(overlaps(range(a), range(b))).toBe(expected);
+    expect(overlaps(range(b), range(a))).toBe(expected);
+  });
+
+  test('overlap exactly if their intervals of addresses intersect', () => {
+    fc.assert(
+      fc.property(anyRange, anyRange, (a, b) => {
+        const meet = a.address.kind() === b.address.kind() && first(a) <= last(b) && first(b) <= last(a);
+        expect(overlaps(a, b)).toBe(meet);
+      }),
+    );
+  });
+});
+
+describe('a gateway', () => {
+  test.each([
+    ['192.168.0.1', '192.168.0.0/16'],
+    ['192.168.255.254', '192.168.0.0/16'],
+    ['10.0.0.255', '10.0.0.0/8'],
+    ['fd00:1::1', 'fd00:1::/64'],
+    ['fd00:1::ffff:ffff:ffff:ffff', 'fd00:1::/64'],
+  ])('%s is valid for %s', (gateway, cidr) => {
+    expect(gatewayProblem(gateway, range(cidr))).toBeUndefined();
+  });
+
+  test.each([
+    ['banana', '10.0.0.0/24', 'is not an IPv4 or IPv6 address'],
+    ['FD00::1', 'fd00::/64', 'is not in canonical form'],
+    ['fd00::1%eth0', 'fd00::/64', 'is not in canonical form'],
+    ['10.0.1.1', '10.0.0.0/24', 'is not inside 10.0.0.0/24'],
+    ['fd00::1', '10.0.0.0/24', 'is not inside 10.0.0.0/24'],
+    ['10.0.0.0', '10.0.0.0/24', 'is the network address of 10.0.0.0/24'],
+    ['10.0.0.255', '10.0.0.0/24', 'is the broadcast address of 10.0.0.0/24'],
+    ['10.127.255.255', '10.0.0.0/9', 'is the broadcast address of 10.0.0.0/9'],
+    ['fd00::', 'fd00::/64', 'is the network address of fd00::/64'],
+  ])('%s is invalid for %s: it %s', (gateway, cidr, problem) => {
+    expect(gatewayProblem(gateway, range(cidr))).toBe(problem);
+  });
+});
+
+test.each([
+  ['192.168.0.0/16', 65_533],
+  ['10.0.0.0/24', 253],
+  ['10.0.0.0/30', 1],
+  ['10.0.0.0/31', 0],
+  ['10.0.0.0/32', 0],
+  ['fd00::/126', 2],
+  ['fd00::/127', 0],
+  ['fd00::/76', 2 ** 52 - 2],
+  ['fd00::/75', 2 ** 53 - 2],
+  ['fd00::/74', Number.MAX_SAFE_INTEGER],
+  ['fd00::/64', Number.MAX_SAFE_INTEGER],
+])('%s has %d addresses for pods', (cidr, capacity) => {
+  expect(podCapacity(range(cidr))).toBe(capacity);
+});
+
+function first({ address }: Range): bigint {
+  return BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`);
+}
+
+function last(range: Range): bigint {
+  const bits = range.address.kind() === 'ipv4' ? 32 : 128;
+  return first(range) + 2n ** BigInt(bits - range.prefixLength) - 1n;
+}

@@ -1,0 +1,187 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { keyOf } from '../../../../src/kube/api/object.ts';
+import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
+import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
+import { formatRange, overlaps, type Range } from '../../../../src/networks/ipam/cidr.ts';
+import { ClusterRanges } from '../../../../src/networks/ipam/cluster-ranges.ts';
+import { RangeAllocator } from '../../../../src/networks/ipam/range-allocator.ts';
+import type { RangePolicy } from '../../../../src/networks/ipam/range-policy.ts';
+import type { Provider } from '../../../../src/networks/providers/provider.ts';
+import { type NetworkOptions, newNetwork } from '../networks.ts';
+import { anyRange, firstHost, range } from '../ranges.ts';
+
+const policy: RangePolicy = {
+  allowed: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'].map(range),
+  largest: { ipv4: 16, ipv6: 48 },
+};
+const held: NetworkOptions = { finalizers: [NETWORK_FINALIZER] };
+
+function provider(name: string, isRemote: boolean): Provider<never> {
+  return {
+    ...{ name, isRemote, attachesPods: !isRemote, validate: () => undefined },
+    actual: async () => undefined,
+    ensure: async () => ({ kind: 'ready', change: 'none', capacity: 1 }),
+    usage: async () => undefined,
+    remove: async () => ({ kind: 'gone' }),
+    release: async () => {},
+  };
+}
+
+function stage() {
+  const cluster = new ClusterRanges();
+  const judgedAgain: string[] = [];
+  const overlaps: string[] = [];
+  const providers = new ProviderRegistry([provider('multus', false), provider('neutron', true)], 'multus');
+  const allocator = new RangeAllocator(providers, (key) => judgedAgain.push(key), {
+    ...{ policy, cluster },
+    onOverlap: (key, other) => overlaps.push(`${key} ${other}`),
+  });
+  const network = (cidr: string, options: NetworkOptions = {}) =>
+    newNetwork({ cidr, gateway: firstHost(range(cidr)), ...options });
+  return { cluster, allocator, network, judgedAgain, overlaps };
+}
+
+describe('a range that no Network may have', () => {
+  test.each([
+    ['100.64.0.0/24', 'is not inside 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7 (--network-ranges)'],
+    ['2001:db8::/64', 'is not inside'],
+    ['128.0.0.0/3', 'is not inside'],
+    ['10.0.0.0/7', 'is not inside'],
+    ['10.0.0.0/8', 'is larger than --network-largest allows: use a /16 or smaller'],
+    ['172.16.0.0/15', 'use a /16 or smaller'],
+    ['fd00::/47', 'use a /48 or smaller'],
+  ])('is refused for %s, and the message says what to write', (cidr, message) => {
+    const { allocator, network } = stage();
+    const refusal = allocator.specErrorOf(network(cidr));
+    expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
+  });
+
+  test('blocks no other Network', () => {
+    const { allocator, network } = stage();
+    const all = network('10.0.0.0/8', { name: 'all', createdAt: '2025-01-01T00:00:00Z', ...held });
+    expect(allocator.specErrorOf(all)?.reason).toBe('RangeNotAllowed');
+    expect(allocator.specErrorOf(network('10.1.0.0/16', { name: 'one' }))).toBeUndefined();
+  });
+
+  test('stays with a Network that holds it, with a warning', () => {
+    const { allocator, network } = stage();
+    const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
+    expect(allocator.specErrorOf(live)).toBeUndefined();
+    expect(allocator.warningFor(live)).toContain('(--network-ranges)');
+  });
+});
+
+describe('a range of another Network', () => {
+  test.each([
+    ['default', 'Network default/holder'],
+    ['secret-project', 'a Network of another namespace'],
+  ])('is refused; for namespace %s the message says %s, and onOverlap names it once', (namespace, name) => {
+    const { allocator, network, overlaps } = stage();
+    const holder = network('10.1.0.0/16', { name: 'holder' });
+    expect(allocator.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
+    const loser = network('10.1.7.0/24', { name: 'loser' });
+    const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
+    for (const _ of [1, 2]) expect(allocator.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
+    expect(overlaps).toEqual([`default/loser ${namespace}/holder`]);
+  });
+});
+
+describe('a range that the cluster uses', () => {
+  test('is refused, and the message names its user', () => {
+    const { cluster, allocator, network } = stage();
+    cluster.set('node n1', ['10.201.0.3']);
+    expect(allocator.specErrorOf(network('10.201.0.0/25'))).toEqual({
+      reason: 'RangeTaken',
+      message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range that does not overlap it',
+    });
+    expect(allocator.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
+  });
+
+  test('is reserved when its user is gone, and the Network is requeued', () => {
+    const { cluster, allocator, network, judgedAgain } = stage();
+    cluster.set('node n1', ['10.201.0.3']);
+    allocator.specErrorOf(network('10.201.0.0/25'));
+    cluster.set('node n1', ['10.202.0.3']);
+    expect(judgedAgain).toEqual(['default/example-network']);
+    expect(allocator.specErrorOf(network('10.201.0.0/25'))).toBeUndefined();
+  });
+
+  test('stays with a Network that holds it when the cluster starts to use it, with a warning', () => {
+    const { cluster, allocator, network, judgedAgain } = stage();
+    const live = network('10.201.0.0/25');
+    expect(allocator.specErrorOf(live)).toBeUndefined();
+    cluster.set('node n1', ['10.201.0.3']);
+    expect(judgedAgain).toEqual([keyOf(live)]);
+    expect(allocator.specErrorOf(live)).toBeUndefined();
+    expect(allocator.warningFor(live)).toBe(
+      '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
+    );
+    cluster.set('node n1', []);
+    expect([judgedAgain.length, allocator.warningFor(live)]).toEqual([2, undefined]);
+  });
+
+  test('is not held by the finalizer alone, which a user may write', () => {
+    const { cluster, allocator, network } = stage();
+    cluster.set('node n1', ['10.201.0.3']);
+    expect(allocator.specErrorOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
+  });
+
+  test('causes only a warning for a network of a remote provider', () => {
+    const { cluster, allocator, network } = stage();
+    cluster.set('node n1', ['203.0.113.3']);
+    const remote = network('203.0.113.0/24', { provider: 'neutron' });
+    expect(allocator.specErrorOf(remote)).toBeUndefined();
+    expect(allocator.warningFor(remote)).toContain('203.0.113.3 of node n1');
+  });
+});
+
+test('RangeAllocator never reserves a used range, and reserves each range that is free, through random changes', () => {
+  const cluster = fc.record({
+    of: fc.constantFrom('node n1', 'node n2'),
+    ranges: fc.array(anyRange, { maxLength: 3 }),
+  });
+  const asked = fc.record({
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
+    range: anyRange,
+    isForged: fc.boolean(),
+  });
+  const steps = fc.array(fc.oneof(cluster, asked), { maxLength: 25 });
+  fc.assert(
+    fc.property(steps, (all) => {
+      const { cluster: ranges, allocator, network } = stage();
+      const used = new Map<string, readonly Range[]>();
+      const given = new Map<string, Range>();
+      for (const step of all) {
+        if ('of' in step) {
+          used.set(step.of, step.ranges);
+          ranges.set(step.of, step.ranges.map(formatRange));
+          continue;
+        }
+        const { name, range: wanted, isForged } = step;
+        // Ranges without an address for a pod are refused earlier.
+        if (wanted.prefixLength > (wanted.address.kind() === 'ipv4' ? 30 : 126)) continue;
+        const status = given.has(name) ? { cidr: formatRange(given.get(name) ?? wanted) } : undefined;
+        const asking = network(formatRange(wanted), {
+          name,
+          ...(isForged || status ? held : {}),
+          ...(status && { status }),
+        });
+        const refusal = allocator.specErrorOf(asking);
+        const isKept = status?.cidr === formatRange(wanted);
+        const isTaken = [...used.values()].flat().some((one) => overlaps(one, wanted));
+        const others = [...given].filter(([other]) => other !== name);
+        const isHeld = others.some(([, other]) => overlaps(other, wanted));
+        if (!isKept && isTaken) expect(refusal?.reason).toBe('RangeTaken');
+        else if (isHeld) expect(refusal?.reason).toBe('Overlap');
+        else if (isKept) expect(refusal).toBeUndefined();
+        if (refusal) continue;
+        allocator.settle(asking, asking.spec);
+        given.set(name, wanted);
+      }
+      const live = [...given.values()];
+      for (const one of live) expect(live.filter((other) => overlaps(one, other))).toEqual([one]);
+    }),
+    { numRuns: 1_000 },
+  );
+});

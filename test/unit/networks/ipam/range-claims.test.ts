@@ -1,0 +1,245 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
+import { overlaps } from '../../../../src/networks/ipam/cidr.ts';
+import { RangeClaims } from '../../../../src/networks/ipam/range-claims.ts';
+import { type NetworkOptions, newNetwork } from '../networks.ts';
+import { range } from '../ranges.ts';
+
+/** Claims, and a way to write Networks into them by name. */
+function newClaims() {
+  const freed: string[] = [];
+  const claims = new RangeClaims((key) => freed.push(key));
+  const observe = (name: string, cidr: string, options: NetworkOptions = {}, isEligible = true) =>
+    claims.observe(newNetwork({ name, cidr, ...options }), isEligible);
+  const claim = (name: string) => {
+    const blocker = claims.claim(`default/${name}`)?.by;
+    if (blocker && 'of' in blocker) throw new Error(`expected a Network, got ${blocker.of}`);
+    return blocker;
+  };
+  const forget = (name: string, uid = `uid-of-${name}`) => claims.forget(`default/${name}`, uid);
+  return { claims, observe, claim, forget, freed };
+}
+
+const subnetOf = (cidr: string) => ({ cidr, gateway: '' });
+const held: NetworkOptions = { finalizers: [NETWORK_FINALIZER] };
+
+describe('a free range', () => {
+  test('goes to the Network that asks for it', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16');
+    expect(claim('a')).toBeUndefined();
+  });
+
+  test('goes immediately to Networks that do not overlap', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16');
+    observe('b', '10.1.0.0/16');
+    expect([claim('a'), claim('b')]).toEqual([undefined, undefined]);
+  });
+
+  test('goes to the older of two Networks, in any order of requests', () => {
+    const { observe, claim } = newClaims();
+    observe('young', '10.0.0.0/16', { createdAt: '2026-01-01T00:00:02Z' });
+    observe('old', '10.0.1.0/24', { createdAt: '2026-01-01T00:00:01Z' });
+    expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.1.0/24' });
+    expect(claim('old')).toBeUndefined();
+  });
+
+  test('goes to the smaller UID of two Networks of the same age', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16', { uid: '2' });
+    observe('b', '10.0.0.0/16', { uid: '1' });
+    expect(claim('a')).toEqual({ key: 'default/b', cidr: '10.0.0.0/16' });
+    expect(claim('b')).toBeUndefined();
+  });
+
+  test('does not wait for an older Network that is itself blocked', () => {
+    const { observe, claim, freed } = newClaims();
+    observe('holder', '10.0.0.0/24', held);
+    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+    observe('young', '10.0.9.0/24');
+    expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.0.0/16' });
+    expect(claim('old')).toEqual({ key: 'default/holder', cidr: '10.0.0.0/24' });
+    expect(freed).toEqual(['default/young']);
+    expect(claim('young')).toBeUndefined();
+  });
+
+  test('does not wait for an older Network that is invalid or being deleted', () => {
+    const { observe, claim } = newClaims();
+    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' }, false);
+    observe('young', '10.0.0.0/16');
+    expect(claim('young')).toBeUndefined();
+  });
+});
+
+describe('a range that is held', () => {
+  test('stays with its holder, even if that is younger', () => {
+    const { observe, claim } = newClaims();
+    observe('young', '10.0.0.0/16', { createdAt: '2026-02-02T00:00:00Z' });
+    claim('young');
+    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+    expect(claim('old')).toEqual({ key: 'default/young', cidr: '10.0.0.0/16' });
+    expect(claim('young')).toBeUndefined();
+  });
+
+  test('is known after a restart from finalizer and status, or finalizer and spec', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.5.0.0/16', { ...held, status: { cidr: '10.0.0.0/16' } });
+    observe('b', '10.1.0.0/16', held);
+    observe('c', '10.0.0.0/24');
+    observe('d', '10.1.0.0/24');
+    expect(claim('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+    expect(claim('d')).toEqual({ key: 'default/b', cidr: '10.1.0.0/16' });
+  });
+
+  test('is known to a process that watched another one reserve it', () => {
+    const { observe, claim } = newClaims();
+    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+    observe('young', '10.0.0.0/16');
+    observe('young', '10.0.0.0/16', held);
+    expect(claim('old')).toEqual({ key: 'default/young', cidr: '10.0.0.0/16' });
+  });
+
+  test('is not released because of an outdated copy', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16');
+    claim('a');
+    observe('a', '10.0.0.0/16');
+    observe('b', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+    expect(claim('b')?.key).toBe('default/a');
+  });
+
+  test('stays with its holder after an edit of that or another Network', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16', held);
+    observe('b', '10.1.0.0/16', held);
+    observe('a', '10.1.0.0/16', held);
+    expect(claim('a')).toEqual({ key: 'default/b', cidr: '10.1.0.0/16' });
+    observe('c', '10.0.0.0/16');
+    expect(claim('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+  });
+
+  test('is free after a change of its Network, and the blocked Networks are requeued', () => {
+    const { claims, observe, claim, freed } = newClaims();
+    observe('a', '10.0.0.0/16', held);
+    observe('b', '10.0.0.0/16');
+    claim('b');
+    observe('a', '10.1.0.0/16', held);
+    claim('a');
+    freed.length = 0;
+    expect(claim('b')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+    claims.settle('default/a', subnetOf('10.1.0.0/16'));
+    expect(freed).toEqual(['default/b']);
+    expect(claim('b')).toBeUndefined();
+  });
+
+  test('is held together with the range of a pending change', () => {
+    const { claims, observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16', held);
+    observe('a', '10.1.0.0/16', held);
+    claim('a');
+    claims.settle('default/a', subnetOf('10.0.0.0/16'));
+    observe('b', '10.0.0.0/16');
+    observe('c', '10.1.0.0/16');
+    expect(claim('b')?.key).toBe('default/a');
+    expect(claim('c')?.key).toBe('default/a');
+  });
+
+  test('is free after the deletion of its Network, and the blocked Networks are requeued', () => {
+    const { observe, claim, forget, freed } = newClaims();
+    observe('a', '10.0.0.0/16', held);
+    observe('b', '10.0.0.0/16');
+    claim('b');
+    forget('a');
+    expect(freed).toEqual(['default/b']);
+    expect(claim('b')).toBeUndefined();
+  });
+
+  test('is not released by a late deletion of an earlier Network of the same name', () => {
+    const { observe, claim, forget } = newClaims();
+    observe('a', '10.0.0.0/16', { uid: 'new' });
+    claim('a');
+    forget('a', 'old');
+    observe('b', '10.0.0.0/16');
+    expect(claim('b')?.key).toBe('default/a');
+  });
+
+  test('is free after its Network was recreated', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16', { ...held, uid: 'old' });
+    observe('a', '10.9.0.0/16', { uid: 'new' });
+    observe('b', '10.0.0.0/16');
+    expect(claim('b')).toBeUndefined();
+  });
+
+  test('keeps the same of several holders in its message', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/24', { ...held, uid: '2' });
+    observe('loser', '10.0.0.0/16');
+    expect(claim('loser')?.key).toBe('default/a');
+    observe('b', '10.0.1.0/24', { ...held, uid: '1' });
+    expect(claim('loser')?.key).toBe('default/a');
+  });
+});
+
+test('blocked Networks are requeued once, and not at each reconcile', () => {
+  const { observe, claim, freed } = newClaims();
+  observe('holder', '10.0.0.0/16');
+  claim('holder');
+  for (const name of ['a', 'b', 'c']) observe(name, '10.0.0.0/16');
+  for (let round = 0; round < 3; round++) for (const name of ['a', 'b', 'c', 'holder']) claim(name);
+  expect(freed).toEqual([]);
+});
+
+test('Networks blocked by a holder with a refused change are requeued once', () => {
+  const { observe, claim, freed } = newClaims();
+  observe('other', '10.1.0.0/16', held);
+  observe('holder', '10.0.0.0/16', held);
+  observe('loser', '10.0.0.0/16');
+  claim('loser');
+  observe('holder', '10.1.0.0/16', held);
+  for (let round = 0; round < 3; round++) for (const name of ['holder', 'loser']) claim(name);
+  expect(freed.filter((key) => key === 'default/loser').length).toBeLessThanOrEqual(2);
+  expect(claim('loser')?.key).toBe('default/holder');
+});
+
+test('no two Networks ever hold overlapping ranges, through random changes', () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const cidrs = ['10.0.0.0/24', '10.0.0.0/25', '10.0.0.128/25', '10.0.1.0/24', '10.0.0.0/23'];
+  const step = fc.record({
+    name: fc.constantFrom(...names),
+    cidr: fc.constantFrom(...cidrs),
+    what: fc.constantFrom('edit', 'claim', 'claim', 'settle', 'forget'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const { claims, observe, claim, forget } = newClaims();
+      const given = new Map<string, Set<string>>();
+      const wanted = new Map<string, string>();
+      for (const { name, cidr, what } of steps) {
+        if (what === 'edit') {
+          observe(name, cidr);
+          wanted.set(name, cidr);
+        }
+        const wants = wanted.get(name);
+        if (what === 'claim' && wants && !claim(name))
+          given.set(name, (given.get(name) ?? new Set()).add(wants));
+        if (what === 'settle' && wants && given.get(name)?.has(wants)) {
+          claims.settle(`default/${name}`, subnetOf(wants));
+          given.set(name, new Set([wants]));
+        }
+        if (what === 'forget') {
+          forget(name);
+          given.delete(name);
+          wanted.delete(name);
+        }
+        const all = [...given].flatMap(([owner, ranges]) =>
+          [...ranges].map((of) => ({ owner, range: range(of) })),
+        );
+        const clash = all.find((a) => all.some((b) => a.owner !== b.owner && overlaps(a.range, b.range)));
+        expect(clash).toBeUndefined();
+      }
+    }),
+  );
+});

@@ -1,0 +1,265 @@
+import { describe, expect, test } from '@jest/globals';
+import { keyOf } from '../../../../src/kube/api/object.ts';
+import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/resources.ts';
+import type { Subnet } from '../../../../src/networks/api/subnet.ts';
+import { MultusProvider } from '../../../../src/networks/multus/multus.ts';
+import { attachmentFor } from '../../../../src/networks/multus/multus-attachment.ts';
+import type { NodesInUse } from '../../../../src/networks/providers/provider.ts';
+import { FakeAttachments, refusal } from '../../../support/network/fake-attachments.ts';
+import { oldCniConfig } from '../../../support/network/old-definitions.ts';
+import { newNetwork } from '../networks.ts';
+
+const network = newNetwork();
+const shape: Subnet = { cidr: '192.168.0.0/16', gateway: '192.168.0.1', mtu: 1450 };
+const other: Subnet = { ...shape, mtu: 1400 };
+const key = 'default/example-network';
+const { signal } = new AbortController();
+
+function newProvider() {
+  const fake = new FakeAttachments();
+  const provider = new MultusProvider(fake);
+  return { fake, provider, ensure: (wanted = shape) => provider.ensure(network, wanted, signal) };
+}
+
+/** A definition of the same name without an owner. */
+const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default', name: 'example-network' } };
+
+test('a Network without Multus on any node has its definition, and is not Ready', async () => {
+  const fake = new FakeAttachments();
+  let obstacle: string | undefined = 'Multus attaches no pods on all nodes';
+  const provider = new MultusProvider(Object.assign(fake, { obstacle: () => obstacle }));
+  const message = expect.stringContaining('on all nodes: install Multus on the nodes');
+  expect(await provider.ensure(network, shape, signal)).toMatchObject({
+    ...{ kind: 'notReady', reason: 'ProviderUnavailable', keepsKnown: true, message },
+  });
+  expect(fake.requests).toEqual(['create']);
+  obstacle = undefined;
+  expect(await provider.ensure(network, shape, signal)).toMatchObject({ kind: 'ready' });
+});
+
+describe('ensure', () => {
+  test('creates a missing definition in one request', async () => {
+    const { fake, ensure } = newProvider();
+    const vni: unknown = expect.any(Number);
+    expect(await ensure()).toEqual({ kind: 'ready', change: 'created', capacity: 65_533, vni });
+    expect(fake.requests).toEqual(['create']);
+  });
+
+  test('finds an existing definition before the cache is synced, and creates nothing', async () => {
+    const { fake, ensure } = newProvider();
+    fake.store(attachmentFor(network, shape.mtu));
+    fake.hasSynced = false;
+    expect(await ensure()).toMatchObject({ kind: 'ready', change: 'none' });
+    expect(fake.requests).toEqual(['get network-attachment-definitions']);
+  });
+
+  test('creates a missing definition before the cache is synced', async () => {
+    const { fake, ensure } = newProvider();
+    fake.hasSynced = false;
+    expect(await ensure()).toMatchObject({ change: 'created' });
+    expect(fake.requests).toEqual(['get network-attachment-definitions', 'create']);
+  });
+
+  test('sends no requests without a change, also with an outdated cache', async () => {
+    const { fake, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    expect(await ensure(other)).toMatchObject({ change: 'restored' });
+    fake.requests.length = 0;
+    expect(await ensure(other)).toMatchObject({ change: 'none' });
+    expect(fake.requests).toEqual([]);
+  });
+
+  test('continues with an existing definition that the cache does not have', async () => {
+    const { fake, ensure } = newProvider();
+    await ensure();
+    expect(await ensure(other)).toMatchObject({ change: 'restored' });
+    expect(fake.requests).toEqual(['create', 'create', 'get network-attachment-definitions', 'patch']);
+  });
+
+  test('recreates a deleted definition that the cache still has', async () => {
+    const { fake, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    fake.live.clear();
+    expect(await ensure(other)).toMatchObject({ kind: 'ready' });
+    expect(fake.live.get(key)?.spec?.config).toContain('1400');
+  });
+
+  test('reports a conflict with a foreign definition that the cache does not have', async () => {
+    const { fake, ensure } = newProvider();
+    const before = fake.store(foreign);
+    expect(await ensure()).toMatchObject({ kind: 'notReady', reason: 'NameConflict' });
+    expect(fake.live.get(key)).toEqual(before);
+  });
+
+  test('does not patch a foreign replacement', async () => {
+    const { fake, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    fake.live.clear();
+    const before = fake.store(foreign);
+    expect(await ensure(other)).toMatchObject({ reason: 'NameConflict' });
+    expect(fake.live.get(key)).toEqual(before);
+  });
+
+  test('waits for other finalizers of a definition that is being deleted', async () => {
+    const { fake, ensure } = newProvider();
+    const { metadata, ...rest } = attachmentFor(network, shape.mtu);
+    const finalizers = [...metadata.finalizers, 'example.org/theirs'];
+    fake.store({ ...rest, metadata: { ...metadata, finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    fake.sync();
+    expect(await ensure()).toMatchObject({ kind: 'notReady', reason: 'Terminating' });
+    expect(fake.live.get(key)?.metadata.finalizers).toEqual(['example.org/theirs']);
+  });
+
+  test('reports that Multus is missing, and when it retries', async () => {
+    const { fake, ensure } = newProvider();
+    fake.refusal = refusal(404, 'NotFound');
+    expect(await ensure()).toMatchObject({ reason: 'ProviderUnavailable', retryAfterMs: 10_000 });
+  });
+
+  test('does not throw in a namespace that is being deleted', async () => {
+    const { fake, ensure } = newProvider();
+    fake.refusal = refusal(403, 'Forbidden', ['NamespaceTerminating']);
+    const result = await ensure();
+    expect(result).toMatchObject({ kind: 'notReady', reason: 'NamespaceTerminating' });
+    expect(result).not.toHaveProperty('retryAfterMs');
+  });
+
+  test('throws other errors of the server', async () => {
+    const { fake, ensure } = newProvider();
+    fake.refusal = refusal(403, 'Forbidden');
+    await expect(ensure()).rejects.toThrow('Forbidden');
+  });
+
+  test('throws if the server calls the patch invalid', async () => {
+    const { fake, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    fake.client.jsonPatch = async () => {
+      fake.requests.push('patch');
+      throw refusal(422, 'Invalid');
+    };
+    await expect(ensure(other)).rejects.toThrow('Invalid');
+    expect(fake.requests.filter((request) => request === 'patch')).toHaveLength(3);
+  });
+});
+
+describe('a definition of an earlier release', () => {
+  const config = oldCniConfig(key, shape, 9_000_000);
+  const live = newNetwork({ status: { cidr: shape.cidr, gateway: shape.gateway } });
+
+  function upgraded(areCurrent: boolean) {
+    const fake = new FakeAttachments();
+    const old = attachmentFor(live, 1450);
+    fake.store({ ...old, spec: { config } });
+    fake.sync();
+    const nodes: NodesInUse = {
+      nodes: [],
+      condition: { status: 'True', reason: 'a', message: '' },
+      areCurrent,
+    };
+    const provider = new MultusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'], nodes }) });
+    return { fake, provider };
+  }
+
+  test('keeps its text and gives its own addresses while agents of that release are on nodes in use', async () => {
+    const { fake, provider } = upgraded(false);
+    expect(await provider.ensure(live, shape, signal)).toMatchObject({ change: 'none', vni: 9_000_000 });
+    expect(fake.requests).toEqual([]);
+    expect(provider.takesAddresses(key)).toBe(false);
+  });
+
+  test('gets the text of this release, which is no edit that is undone', async () => {
+    const { fake, provider } = upgraded(true);
+    expect(await provider.ensure(live, shape, signal)).toMatchObject({ change: 'none', vni: 9_000_000 });
+    expect(fake.live.get(key)?.spec).toEqual(attachmentFor(live, 1450).spec);
+    expect(provider.takesAddresses(key)).toBe(true);
+  });
+
+  test('gets back its other parts while it keeps its text', async () => {
+    const { fake, provider } = upgraded(false);
+    const { metadata, ...rest } = attachmentFor(live, 1450);
+    const { ownerReferences: _, ...others } = metadata;
+    fake.store({ ...rest, metadata: others, spec: { config } });
+    fake.sync();
+    await provider.ensure(live, shape, signal);
+    expect(fake.live.get(key)?.spec).toEqual({ config });
+    expect(fake.live.get(key)?.metadata.ownerReferences).toEqual(metadata.ownerReferences);
+  });
+});
+
+test('actual ignores definitions, because users may edit them', async () => {
+  const { fake, provider, ensure } = newProvider();
+  await ensure();
+  fake.sync();
+  expect(await provider.actual()).toBeUndefined();
+});
+
+describe('remove', () => {
+  const remove = (provider: MultusProvider, retain = false) => provider.remove(network, { retain }, signal);
+
+  test('deletes the definition, and reports when it is gone', async () => {
+    const { fake, provider, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    expect(await remove(provider)).toEqual({ kind: 'gone' });
+    expect(fake.live.size).toBe(0);
+  });
+
+  test('finds a definition that the cache does not have yet', async () => {
+    const { fake, provider, ensure } = newProvider();
+    await ensure();
+    expect(await remove(provider)).toEqual({ kind: 'gone' });
+    expect(fake.live.size).toBe(0);
+  });
+
+  test('continues an interrupted attempt', async () => {
+    const { fake, provider } = newProvider();
+    const { metadata, ...rest } = attachmentFor(network, shape.mtu);
+    fake.store({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    fake.sync();
+    expect(await remove(provider)).toEqual({ kind: 'gone' });
+    expect(fake.requests).toEqual(['patch']);
+  });
+
+  test('accepts a missing definition', async () => {
+    const { provider } = newProvider();
+    expect(await remove(provider)).toEqual({ kind: 'gone' });
+  });
+
+  test('does not touch a foreign definition, also with an outdated cache', async () => {
+    const { fake, provider, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    fake.live.clear();
+    const before = fake.store(foreign);
+    expect(await remove(provider)).toEqual({ kind: 'gone' });
+    expect(fake.live.get(key)).toEqual(before);
+  });
+
+  test('with retain keeps the definition without an owner', async () => {
+    const { fake, provider, ensure } = newProvider();
+    await ensure();
+    fake.sync();
+    expect(await remove(provider, true)).toEqual({ kind: 'gone' });
+    expect(fake.live.get(key)?.metadata.ownerReferences).toEqual([]);
+  });
+});
+
+test('usage counts pods with usageOf', async () => {
+  const fake = new FakeAttachments();
+  const counting = new MultusProvider({ ...fake, usageOf: (of) => ({ pods: [`${keyOf(of)}-pod`] }) });
+  expect(await counting.usage(network)).toEqual({ pods: ['default/example-network-pod'] });
+  expect(await new MultusProvider(fake).usage(network)).toBeUndefined();
+});
+
+test('usage counts pods on a network that is real, also where somebody has replaced its definition', async () => {
+  const fake = new FakeAttachments();
+  fake.store(foreign);
+  fake.sync();
+  const provider = new MultusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'] }) });
+  expect(await provider.usage(network)).toMatchObject({ pods: [] });
+  expect(await provider.usage(newNetwork({ status: shape }))).toEqual({ pods: ['default/a'] });
+});

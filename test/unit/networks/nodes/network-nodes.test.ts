@@ -1,0 +1,373 @@
+import { describe, expect, test } from '@jest/globals';
+import { CLUSTER_NODES, type ClusterNode } from '../../../../src/networks/ipam/cluster-objects.ts';
+import { ClusterRanges } from '../../../../src/networks/ipam/cluster-ranges.ts';
+import {
+  PODS_OF_AGENTS,
+  type PodOfAgents,
+  REPLACED_WITHIN_MS,
+} from '../../../../src/networks/nodes/agent-pods.ts';
+import { NetworkNodes } from '../../../../src/networks/nodes/network-nodes.ts';
+import { NODE_REPORTS, type ReportObject } from '../../../../src/networks/nodes/node-objects.ts';
+import { OPEN_ACCESS } from '../../../../src/networks/pods/network-access.ts';
+import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
+import { FakeInformer } from '../../../support/kube/fake-informer.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { newNetwork } from '../networks.ts';
+import { range } from '../ranges.ts';
+
+const CONDITION = {
+  type: 'NodesReady',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+} as const;
+
+function stage() {
+  const nodes = new FakeInformer<ClusterNode>();
+  const reports = new FakeInformer<ReportObject>();
+  const agents = new FakeInformer<PodOfAgents>();
+  const clock = new FakeClock();
+  const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
+  const ranges = new ClusterRanges();
+  const told: string[] = [];
+  const networkNodes = new NetworkNodes({
+    ...{ nodes, reports, agents, clock, namespace: 'agents', pods: pods.lister, ranges },
+    allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
+    events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
+    onNetwork: (key) => told.push(key),
+    onMtu: () => told.push('mtu'),
+    onMultus: (node, isAll) => told.push(`multus${isAll ? ' everywhere' : ` on ${node}`}`),
+  });
+  const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
+    nodes.set(
+      CLUSTER_NODES.decode({
+        metadata: { name },
+        spec: { podCIDRs: cidrs },
+        status: {
+          addresses: [{ type: 'InternalIP', address }],
+          conditions: [{ type: 'Ready', status: ready }],
+        },
+      }),
+    );
+  const reportText = (name: string, text: string) =>
+    reports.set(NODE_REPORTS.decode({ metadata: { name, namespace: 'agents' }, data: { report: text } }));
+  const report = (name: string, said: object = {}) =>
+    reportText(name, JSON.stringify({ version: 2, ranges: [], problems: {}, ...said }));
+  const pod = (name: string, nodeName: string) =>
+    pods.set(
+      networkPods(OPEN_ACCESS).decode({
+        metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'blue' } },
+        spec: { nodeName },
+      }),
+    );
+  const met = (text: string) => ranges.met(range(text))?.of;
+  const agent = (name: string, uid: string, nodeName: string) =>
+    agents.set(PODS_OF_AGENTS.decode({ metadata: { name, namespace: 'agents', uid }, spec: { nodeName } }));
+  const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
+  return {
+    ...{ networkNodes, nodes, reports, agents, clock },
+    ...{ node, report, reportText, pod, agent, met, told, reasonOn },
+  };
+}
+
+describe('ranges', () => {
+  test('of nodes, of their pods and of their other networks are taken, while the Node is there', () => {
+    const { nodes, node, report, met } = stage();
+    report('n1', { ranges: ['10.9.0.0/16'] });
+    expect(met('10.9.1.0/24')).toBeUndefined();
+    node('n1', '192.0.2.1', ['10.244.1.0/24']);
+    expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    expect(met('10.244.0.0/16')).toBe('the pods of node n1');
+    expect(met('192.0.2.0/24')).toBe('node n1');
+    nodes.delete('n1');
+    expect([met('10.9.1.0/24'), met('10.244.0.0/16'), met('192.0.2.0/24')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('of a report that cannot be read any more stay, and those of a deleted report do not', () => {
+    const { reports, node, report, reportText, met } = stage();
+    node('n1', '192.0.2.1');
+    report('n1', { ranges: ['10.9.0.0/16'] });
+    reportText('n1', '{');
+    expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    reports.delete('agents/n1');
+    expect(met('10.9.1.0/24')).toBeUndefined();
+  });
+
+  test('beyond the share of one node count once two nodes report them, and are told once', () => {
+    const { networkNodes, nodes, node, report, met, told } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', { ranges: ['0.0.0.0/0', '10.0.0.0/8', '10.9.0.0/16'] });
+    report('n1', { ranges: ['0.0.0.0/0', '10.0.0.0/8', '10.9.0.0/16'], more: 1 });
+    networkNodes.tellOfWideRanges();
+    networkNodes.tellOfWideRanges();
+    expect(told).toEqual([
+      expect.stringMatching(/^n1: Networks may overlap 0\.0\.0\.0\/0, 10\.0\.0\.0\/8: /),
+    ]);
+    expect(met('10.5.0.0/24')).toBeUndefined();
+    expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    report('n2', { ranges: ['0.0.0.0/0'] });
+    expect(met('10.5.0.0/24')).toBeUndefined();
+    report('n2', { ranges: ['10.0.0.0/8'] });
+    expect(met('10.5.0.0/24')).toBe('a network of several nodes');
+    expect(met('192.168.0.0/16')).toBeUndefined();
+    nodes.delete('n1');
+    expect(met('10.5.0.0/24')).toBeUndefined();
+  });
+
+  test('a Network of 192.168.0.0/16 meets nothing, unless a pool of the cluster is in it', () => {
+    const { node, report, met } = stage();
+    node('n1', '192.0.2.1', ['10.244.1.0/24']);
+    report('n1', { ranges: ['10.1.2.0/24'] });
+    expect(met('192.168.0.0/16')).toBeUndefined();
+    report('n1', { ranges: ['192.168.44.0/26'] });
+    expect(met('192.168.0.0/16')).toBe('a network of node n1');
+  });
+});
+
+describe('Multus', () => {
+  const bare = { withoutMultus: 'its first CNI configuration is 10-a.conf' };
+
+  test('is nowhere if no node whose agent reports has it, and takes pods', () => {
+    const { networkNodes, nodes, node, report, told } = stage();
+    node('n1', '192.0.2.1');
+    node('silent', '192.0.2.9');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    told.length = 0;
+    report('n1', bare);
+    expect(networkNodes.withoutMultus()).toMatch(/on all nodes, for example on n1: its first CNI conf/);
+    node('n2', '192.0.2.2');
+    report('n2');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    node('n2', '192.0.2.2', [], 'Unknown');
+    expect(networkNodes.withoutMultus()).toBeDefined();
+    node('n2', '192.0.2.2');
+    nodes.delete('n2');
+    expect(networkNodes.withoutMultus()).toBeDefined();
+    report('n1');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    const changes = told.filter((each) => each === 'multus everywhere');
+    expect(changes).toHaveLength(6);
+  });
+
+  test('is not on the nodes that a pod names', () => {
+    const { networkNodes, node, report } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    report('n2');
+    const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
+    expect([on('n1'), on('n1', 'unknown')]).toEqual(
+      Array(2).fill(
+        expect.stringMatching(/^Multus attaches no pods on the nodes of the pod, for example on n1/),
+      ),
+    );
+    expect([on('n2'), on('n1', 'n2'), on('unknown'), on()]).toEqual(Array(4).fill(undefined));
+  });
+
+  test('is asked about nodes that are not cordoned', () => {
+    const { networkNodes, nodes, node, report } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    report('n2');
+    nodes.set(CLUSTER_NODES.decode({ metadata: { name: 'n2' }, spec: { unschedulable: true } }));
+    expect(networkNodes.withoutMultus()).toBeDefined();
+  });
+
+  test('is not missed on nodes with a taint', () => {
+    const { networkNodes, nodes, report, told } = stage();
+    const taint = (effect: string) =>
+      nodes.set(CLUSTER_NODES.decode({ metadata: { name: 'n1' }, spec: { taints: [{ effect }] } }));
+    report('n1', bare);
+    taint('NoSchedule');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    told.length = 0;
+    taint('PreferNoSchedule');
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+  });
+
+  test('is asked about nodes whose agents are there', () => {
+    const { networkNodes, agents, node, report, agent, told } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    agent('a', 'u1', 'n2');
+    report('n2', { pod: { name: 'a', uid: 'u1' } });
+    told.length = 0;
+    agents.delete('agents/a');
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+    agent('b', 'u2', 'n2');
+    report('n2', { pod: { name: 'b', uid: 'u2' } });
+    expect([networkNodes.withoutMultus(), told]).toEqual([undefined, Array(2).fill('multus everywhere')]);
+  });
+
+  test('is told to the Networks with pods on the node', () => {
+    const { node, report, pod, told, reasonOn } = stage();
+    node('n1', '192.0.2.1');
+    report('n1');
+    pod('one', 'n1');
+    told.length = 0;
+    report('n1', bare);
+    expect([reasonOn('n1'), told]).toEqual(['NoMultus', ['default/blue', 'multus everywhere']]);
+  });
+});
+
+describe('a Network is told', () => {
+  test('of the address and the agent of a node with its pods', () => {
+    const { node, report, reportText, pod, told } = stage();
+    node('n1', '192.0.2.1');
+    pod('web', 'n1');
+    told.length = 0;
+    node('n1', '192.0.2.7');
+    report('n1');
+    reportText('n1', '{"number":1}');
+    expect(told).toEqual(['default/blue', 'default/blue', 'default/blue']);
+  });
+
+  test('of problems that an agent reports of it, once', () => {
+    const { node, report, told } = stage();
+    node('n1', '192.0.2.1');
+    report('n1');
+    report('n1', { problems: { 'default/blue': 'no' } });
+    report('n1', { problems: { 'default/blue': 'no' }, ranges: ['10.9.0.0/16'] });
+    expect(told).toEqual(['default/blue']);
+  });
+
+  test('of nothing else', () => {
+    const { nodes, reports, node, report, pod, told } = stage();
+    pod('web', 'n1');
+    node('n1', '192.0.2.1');
+    told.length = 0;
+    node('n1', '192.0.2.1');
+    node('n1', '192.0.2.1', ['10.244.1.0/24']);
+    node('n2', '192.0.2.2');
+    report('n2', { ranges: ['10.9.0.0/16'] });
+    nodes.delete('n2');
+    reports.delete('agents/n2');
+    expect(told).toEqual([]);
+  });
+});
+
+test('a Network is told when a node with its pods fails, and when it is back', () => {
+  const { networkNodes, node, report, pod, told } = stage();
+  node('n1', '192.0.2.1');
+  node('n2', '192.0.2.2');
+  report('n1');
+  pod('web', 'n1');
+  told.length = 0;
+  const condition = () => networkNodes.inUse(newNetwork(), ['n1']).condition;
+  node('n2', '192.0.2.2', [], 'Unknown');
+  expect([condition().status, told]).toEqual(['True', []]);
+  node('n1', '192.0.2.1', [], 'Unknown');
+  expect(condition()).toEqual({
+    status: 'False',
+    reason: 'NodeFailed',
+    message: 'pods on these nodes may not reach the others: n1 (the Node is not Ready)',
+  });
+  node('n1', '192.0.2.1', [], 'False');
+  expect(told).toEqual(['default/blue']);
+  node('n1', '192.0.2.1');
+  expect([condition().status, told]).toEqual(['True', ['default/blue', 'default/blue']]);
+});
+
+test('all Networks are told of another default MTU', () => {
+  const { networkNodes, node, report, told } = stage();
+  node('n1', '192.0.2.1');
+  report('n1', { underlay: { address: '192.0.2.1', mtu: 1500 } });
+  expect(told).toEqual([]);
+  node('n2', '192.0.2.2');
+  report('n2', { underlay: { address: '192.0.2.2', mtu: 1400 } });
+  expect(told).toEqual(['mtu']);
+  expect(networkNodes.mtu()).toBe(1350);
+});
+
+describe('a report that outlives its agent', () => {
+  const ofPod = { pod: { name: 'agent-1', uid: 'u1' } };
+
+  function started() {
+    const all = stage();
+    all.node('n1', '192.0.2.1');
+    all.pod('one', 'n1');
+    all.agent('agent-1', 'u1', 'n1');
+    all.report('n1', ofPod);
+    all.told.length = 0;
+    return all;
+  }
+
+  test('counts no more a minute after the pod of the agent has gone, and its Networks are told once', () => {
+    const { networkNodes, agents, clock, told, reasonOn } = started();
+    agents.delete('agents/agent-1');
+    clock.advance(REPLACED_WITHIN_MS - 1);
+    networkNodes.tellOfGoneAgents();
+    expect([reasonOn('n1'), told]).toEqual(['NodesReady', []]);
+    clock.advance(1);
+    networkNodes.tellOfGoneAgents();
+    networkNodes.tellOfGoneAgents();
+    expect([reasonOn('n1'), told]).toEqual(['NoAgent', ['default/blue']]);
+    expect(networkNodes.inUse(newNetwork(), ['n1'])).toMatchObject({
+      nodes: [{ name: 'n1', address: '192.0.2.1' }],
+      areCurrent: true,
+      condition: { message: expect.stringContaining('n1 (the pod of its node agent is gone: agent-1)') },
+    });
+  });
+
+  test('counts no more where another pod has the name, and its agent does not report', () => {
+    const { networkNodes, agent, clock, reasonOn } = started();
+    agent('agent-1', 'u2', 'n1');
+    clock.advance(REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    expect(reasonOn('n1')).toBe('NoAgent');
+  });
+
+  test('counts while a rollout replaces the pod, also by one of the same name', () => {
+    const { networkNodes, report, agent, agents, clock, reasonOn } = started();
+    for (const [name, uid] of [
+      ['agent-2', 'u2'],
+      ['agent-2', 'u3'],
+    ] as const) {
+      agents.delete('agents/agent-1');
+      agent(name, uid, 'n1');
+      clock.advance(REPLACED_WITHIN_MS - 1);
+      networkNodes.tellOfGoneAgents();
+      expect(reasonOn('n1')).toBe('NodesReady');
+      report('n1', { pod: { name, uid } });
+      clock.advance(REPLACED_WITHIN_MS);
+      networkNodes.tellOfGoneAgents();
+      expect(reasonOn('n1')).toBe('NodesReady');
+    }
+  });
+
+  test('counts again as soon as the next agent reports', () => {
+    const { networkNodes, report, agent, agents, clock, told, reasonOn } = started();
+    agents.delete('agents/agent-1');
+    clock.advance(REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    told.length = 0;
+    agent('agent-2', 'u2', 'n1');
+    expect(reasonOn('n1')).toBe('NoAgent');
+    report('n1', { pod: { name: 'agent-2', uid: 'u2' } });
+    expect([reasonOn('n1'), told]).toEqual(['NodesReady', ['default/blue']]);
+  });
+
+  test('leaves a Network without an agent as it is when the operator starts anew', () => {
+    const { networkNodes, node, report, agent, told, reasonOn, pod } = stage();
+    node('n1', '192.0.2.1');
+    pod('one', 'n1');
+    report('n1', ofPod);
+    const lacking = newNetwork({
+      status: { conditions: [{ ...networkNodes.inUse(newNetwork(), ['n2']).condition, ...CONDITION }] },
+    });
+    expect([reasonOn('n1'), reasonOn('n1', lacking)]).toEqual(['NodesReady', 'NoAgent']);
+    told.length = 0;
+    agent('agent-1', 'u1', 'n1');
+    expect([reasonOn('n1', lacking), told]).toEqual(['NodesReady', ['default/blue']]);
+  });
+
+  test('of an agent outside of pods counts as long as it is there', () => {
+    const { networkNodes, report, clock, reasonOn } = started();
+    report('n1');
+    clock.advance(10 * REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    expect(reasonOn('n1')).toBe('NodesReady');
+  });
+});

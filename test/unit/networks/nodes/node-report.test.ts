@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MAX_REPORT, parseReport, reportProblem } from '../../../../src/networks/nodes/node-report.ts';
+
+const report = {
+  version: 2,
+  ranges: ['10.0.0.0/8', '192.0.2.1', 'fd00::/64'],
+  underlay: { address: '192.0.2.1', mtu: 1500 },
+  problems: { 'default/blue': 'it is away' },
+};
+
+test('a report is read, also one of a later version with more fields', () => {
+  expect(parseReport(JSON.stringify(report))).toEqual(report);
+  expect(parseReport(JSON.stringify({ ...report, version: 3, more: 1 }))).toMatchObject({
+    ...report,
+    version: 3,
+  });
+  const { underlay: _, ...without } = report;
+  expect(parseReport(JSON.stringify(without))).toEqual(without);
+});
+
+const AGENT = 'the report of its node agent';
+const ADDRESS = 'other nodes cannot send to its address';
+
+test.each<[string, object, string]>([
+  ['of an earlier release', { version: undefined }, 'its node agent is of an earlier release'],
+  ['of version 1', { version: 1 }, `${AGENT} has invalid version: restart the agent`],
+  ['with a range that is none', { ranges: ['10.0.0.0/33'] }, `${AGENT} has invalid ranges`],
+  ['with too many ranges', { ranges: Array.from({ length: 257 }, () => '10.0.0.0/8') }, 'invalid ranges'],
+  ['with more than an address', { underlay: { address: '192.0.2.1 drop', mtu: 1500 } }, ADDRESS],
+  ['with an address in another form', { underlay: { address: '2001:DB8::1', mtu: 1500 } }, ADDRESS],
+  [
+    'with an address of every node',
+    { underlay: { address: '127.0.0.1', mtu: 1500 } },
+    `${ADDRESS} "127.0.0.1": set --node-address or --underlay-device of its node agent`,
+  ],
+  ['with an address of a group', { underlay: { address: '239.1.1.1', mtu: 1500 } }, ADDRESS],
+  ['with no address', { underlay: { address: '::', mtu: 1500 } }, ADDRESS],
+  ['with an underlay that is none', { underlay: 'eth0' }, ADDRESS],
+  ['with a small MTU', { underlay: { address: '192.0.2.1', mtu: 1 } }, 'its MTU 1 is not from 1350 to 65535'],
+  ['with a problem that is no text', { problems: { a: 1 } }, 'invalid problems'],
+  ['with a list of problems', { problems: [] }, 'invalid problems'],
+  ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid pod'],
+])('a report %s is not read', (_, change, problem) => {
+  const text = JSON.stringify({ ...report, ...change });
+  expect(parseReport(text)).toBeUndefined();
+  expect(reportProblem(text)).toContain(problem);
+});
+
+test('a report that is too long, or none, is not read', () => {
+  expect(parseReport(undefined)).toBeUndefined();
+  expect(reportProblem('{')).toBe(`${AGENT} is not a JSON object: restart the agent`);
+  const long = JSON.stringify({ ...report, more: 'x'.repeat(MAX_REPORT) });
+  expect(parseReport(long)).toBeUndefined();
+  expect(reportProblem(long)).toMatch(/has 131\d+ characters: at most 131072 are read$/);
+});
+
+test('any text is a report or none, and throws nothing', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(parseReport(text)?.version ?? 2).toBeGreaterThanOrEqual(2);
+    }),
+  );
+});

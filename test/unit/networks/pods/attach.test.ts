@@ -1,0 +1,366 @@
+import { describe, expect, test } from '@jest/globals';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import type { Pod } from '../../../../src/injection/podspec/pod.ts';
+import { type Attachment, attach } from '../../../../src/networks/pods/attach.ts';
+import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
+import type { NetworkState } from '../../../../src/networks/pods/network-state.ts';
+
+const ASKED = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const GATE = { name: 'samplecrd.k8s.io/network' };
+
+function pod(annotations: Readonly<Record<string, string>> | undefined, spec: object = {}): Pod {
+  return {
+    metadata: { name: 'p', ...(annotations && { annotations }) },
+    spec: { containers: [], ...spec },
+  } as Pod;
+}
+
+function attached(
+  to: Pod,
+  states: Readonly<Record<string, NetworkState>> = {},
+  sharedNamespaces: readonly string[] = [],
+): Attachment {
+  const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
+  return attach(to, 'red', { access: new NetworkAccess(sharedNamespaces), stateOf });
+}
+
+/** Twice on one Network, which Multus allows. */
+function blue2(...ips: readonly (readonly string[])[]): string {
+  return JSON.stringify(ips.map((each) => ({ name: 'blue', ips: each })));
+}
+
+/** Applies the answer to the pod, as the API server does. */
+function patched(before: Pod, result: Attachment) {
+  if (result.outcome !== 'attached') throw new Error(JSON.stringify(result));
+  const operations = result.operations as Operation[];
+  return jsonpatch.applyPatch(structuredClone(before) as object, operations, true).newDocument as {
+    metadata: { annotations: Record<string, string> };
+    spec: { schedulingGates?: unknown[] };
+  };
+}
+
+describe('a pod that asks for Networks', () => {
+  test.each([
+    ['a name', 'blue', 'blue'],
+    ['several', ' blue , green ', 'blue , green'],
+    ['one of its own namespace', 'red/blue', 'red/blue'],
+    ['a name for the interface', 'blue@nw0', 'blue@nw0'],
+    ['JSON', '[{"name":"blue","ips":["10.0.0.7/24"]}]', '[{"name":"blue","ips":["10.0.0.7/24"]}]'],
+  ])('by %s gets the gate and the annotation of Multus', (_, asked, multus) => {
+    const before = pod({ [ASKED]: asked });
+    const { metadata, spec } = patched(before, attached(before));
+    expect(metadata.annotations[MULTUS]).toBe(multus);
+    expect(spec.schedulingGates).toEqual([GATE]);
+  });
+
+  test('gets the gate in each state of its Network', () => {
+    const before = pod({ [ASKED]: 'blue' });
+    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+    expect(patched(before, attached(before, waiting)).spec.schedulingGates).toEqual([GATE]);
+  });
+
+  test('keeps its other gates', () => {
+    const theirs = { name: 'example.org/theirs' };
+    const before = pod({ [ASKED]: 'blue' }, { schedulingGates: [theirs] });
+    expect(patched(before, attached(before)).spec.schedulingGates).toEqual([theirs, GATE]);
+  });
+
+  test('does not change when it is attached twice', () => {
+    const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
+    expect(attached(seen)).toEqual({ outcome: 'attached', operations: [], warnings: [] });
+  });
+
+  test('may name a Network of a shared namespace', () => {
+    const before = pod({ [ASKED]: 'green/blue' });
+    expect(attached(before, {}, ['green'])).toMatchObject({ outcome: 'attached' });
+    expect(attached(before, {}, ['*'])).toMatchObject({ outcome: 'attached' });
+  });
+
+  test('gets no gate with spec.nodeName, if its Network is Ready', () => {
+    const before = pod({ [ASKED]: 'blue' }, { nodeName: 'n1' });
+    expect(patched(before, attached(before)).spec).not.toHaveProperty('schedulingGates');
+  });
+});
+
+test.each([
+  ['without the annotation', pod(undefined)],
+  ['with foreign annotations', pod({ [MULTUS]: 'blue' })],
+])('a pod %s does not change', (_, before) => {
+  expect(attached(before)).toEqual({ outcome: 'untouched' });
+});
+
+test.each([
+  ['ip', 'ips'],
+  ['portMapping', 'portMappings'],
+])('a pod with the key %s is attached, with a warning', (key, meant) => {
+  const before = pod({ [ASKED]: JSON.stringify([{ name: 'blue', [key]: [] }]) });
+  expect(attached(before)).toMatchObject({
+    outcome: 'attached',
+    warnings: [
+      `annotation ${ASKED} has the key "${key}" for "blue", which has no effect: did you mean ${meant}?`,
+    ],
+  });
+});
+
+test('a pod with other keys of Multus is attached without a warning', () => {
+  const options = { bandwidth: {}, 'cni-args': {}, 'default-route': ['10.0.0.1'], portMappings: [] };
+  const before = pod({ [ASKED]: JSON.stringify([{ name: 'blue', ...options, 'of-next-year': 1 }]) });
+  expect(attached(before)).toMatchObject({ outcome: 'attached', warnings: [] });
+});
+
+test('a static pod does not change, with a warning', () => {
+  const before = pod({ [ASKED]: 'blue', 'kubernetes.io/config.mirror': 'abc' }, { nodeName: 'n1' });
+  expect(attached(before)).toMatchObject({
+    outcome: 'untouched',
+    warning: expect.stringContaining('static'),
+  });
+});
+
+describe('attach refuses', () => {
+  test.each([
+    ['nothing', '', 'is empty'],
+    ['a missing name', 'blue,,green', 'has "", which is not a name'],
+    ['a bad name', 'Blue', 'has "Blue", which is not a valid name of a Network'],
+    ['a name with a dot', 'blue.green', 'has "blue.green", which is not a valid name of a Network'],
+    ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
+    [
+      'another namespace',
+      'green/blue',
+      'names a Network of namespace green, which pods of namespace red may not use',
+    ],
+    ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
+    ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
+    [
+      'an interface with a name that is too long',
+      'blue@abcdefghijklmnop',
+      'has "abcdefghijklmnop" as interface',
+    ],
+    ['invalid JSON', '[{"name":', 'is not a JSON list'],
+    ['an object', '{"name":"blue"}', 'is not a JSON list'],
+    ['an empty list', '[]', 'names no Network'],
+    ['an element without a name', '[{"namespace":"red"}]', 'has no name in [0]'],
+    ['an element that is not an object', '["blue"]', 'has no name in [0]'],
+    ['an invalid address', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
+    [
+      'the MAC address of all',
+      '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]',
+      'has "ff:ff:ff:ff:ff:ff" as mac',
+    ],
+    ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'has "00:00:00:00:00:00" as mac'],
+    ['an invalid MAC address', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
+    ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
+  ])('%s', (_, asked, message) => {
+    const result = attached(pod({ [ASKED]: asked }));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining(`annotation ${ASKED} ${message}`),
+    });
+  });
+
+  test.each([
+    ['an invalid annotation of Multus', 'blue', '[{', `annotation ${MULTUS} is not a JSON list`],
+    [
+      'one Network with and without an address',
+      '[{"name":"blue","ips":["10.0.0.7/24"]}]',
+      'blue',
+      `annotation ${MULTUS} also asks for red/blue, but with other options`,
+    ],
+  ])('%s', (_, asked, multus, message) => {
+    const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
+    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining(message) });
+  });
+
+  // The operator would look at another Network, address or MAC than Multus.
+  test.each([
+    ['Name', 'name'],
+    ['NAMESPACE', 'namespace'],
+    ['Mac', 'mac'],
+    ['ip\u017f', 'ips'],
+    ['portmappings', 'portMappings'],
+  ])('the key %s, which Multus takes for %s, in either annotation', (key, meant) => {
+    const text = JSON.stringify([{ name: 'blue', [key]: 'x' }]);
+    const told = `has the key "${key}", which Multus reads as ${meant}: write ${meant}`;
+    const by = (annotations: Readonly<Record<string, string>>) => attached(pod(annotations));
+    expect(by({ [ASKED]: text })).toEqual({ outcome: 'refused', message: `annotation ${ASKED} ${told}` });
+    expect(by({ [ASKED]: 'green', [MULTUS]: text })).toEqual({
+      outcome: 'refused',
+      message: `annotation ${MULTUS} ${told}`,
+    });
+  });
+
+  // Multus, a CNI plugin or Linux would refuse it, each time the kubelet tries.
+  const subnet = { cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
+  const ready = { 'red/blue': { kind: 'ready', subnet }, 'red/green': { kind: 'ready', subnet } } as const;
+  const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }]);
+
+  test.each([
+    ['one interface for two', 'blue@net1,green@net1', 'interface net1, red/blue and red/green'],
+    [
+      'the one of Multus by place',
+      '[{"name":"blue","interface":"net2"},{"name":"green"}]',
+      'interface net2, red/blue and red/green',
+    ],
+    ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'another prefix length than its range, /24'],
+    ['a larger prefix', blue({ ips: ['10.0.0.60/16'] }), 'another prefix length than its range, /24'],
+    ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
+    ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
+    ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
+    ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in its range'],
+    ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which is not in the form of IPv4'],
+    ['an address that only some read', blue({ ips: ['10.0.7'] }), 'as ips'],
+    ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
+    ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
+    ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
+    [
+      'a default route to all',
+      blue({ 'default-route': ['10.0.0.255'] }),
+      'is its broadcast address: write its',
+    ],
+    ['a default route with a prefix', blue({ 'default-route': ['10.0.0.1/24'] }), 'as default-route'],
+    [
+      'two default routes',
+      '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]',
+      'more than one default-route',
+    ],
+    ['no GUID', blue({ 'infiniband-guid': 'x' }), 'has "x" as infiniband-guid'],
+    ['a text as a port', blue({ portMappings: [{ hostPort: '80' }] }), 'as portMappings'],
+    ['a text as a rate', blue({ bandwidth: { ingressRate: '5' } }), 'as bandwidth'],
+    ["Multus' former key", blue({ interfaceRequest: 'net5' }), 'write the key interface instead'],
+    ['a text for an object', blue({ bandwidth: '10M' }), 'has "10M" as bandwidth'],
+    ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is for gateways'],
+    ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is for gateways'],
+  ])('%s', (_, asked, message) => {
+    const told = expect.stringContaining(message);
+    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ outcome: 'refused', message: told });
+  });
+
+  test.each([
+    [
+      'an interface of ours',
+      '[{"name":"some-nad"},{"name":"nad","interface":"net3"}]',
+      'interface net3, red/nad',
+    ],
+    ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
+    [
+      'an interface that each pod has',
+      '[{"name":"some-nad","interfaceRequest":"eth0"}]',
+      'has "eth0" as inter',
+    ],
+    ['a MAC address of gateways', '[{"name":"blue","mac":"026e.7700.0001"}]', '02:6e:77:… is for gateways'],
+    [
+      'a MAC address twice on a Network',
+      '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',
+      'twice on Network red/blue',
+    ],
+    ['a text as addresses', '[{"name":"blue","ips":"10.0.0.7"}]', 'has "10.0.0.7" as ips'],
+    ['another prefix', '[{"name":"blue","ips":["10.0.0.7/16"]}]', 'another prefix length'],
+    ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
+    ['no MAC address of another', '[{"name":"some-nad","mac":"x"}]', 'has "x" as mac'],
+    ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
+    ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
+  ])("%s in Multus' annotation", (_, multus, message) => {
+    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test.each([
+    'green@net1,blue@net2',
+    blue({ ips: ['10.0.0.62'] }),
+    blue({ ips: ['10.0.0.70/24', '10.0.0.71/24'] }),
+    blue({ 'default-route': ['10.0.0.9'], portMappings: [{}], 'infiniband-guid': '' }),
+    '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"green","mac":"02:00:00:00:00:07"}]',
+  ])('not %s', (asked) => {
+    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ outcome: 'attached' });
+  });
+
+  test.each([
+    '[{"name":"green","interface":"Net-1.2_x","mac":"02-00-00-00-00-07"}]',
+    '[{"name":"green","interface":"","mac":"","namespace":null,"ips":null,"cni-args":null}]',
+    '[{"name":"green","interfaceRequest":"net7"}]',
+    '[{"name":"nad","interface":"a","mac":"02:00:00:00:00:07"},{"name":"nad","interface":"b","mac":"02:00:00:00:00:07"}]',
+    'red /green @ net7',
+  ])("not %s in Multus' annotation, which Multus reads", (multus) => {
+    const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
+    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject({
+      outcome: 'attached',
+    });
+  });
+
+  test('a pod with hostNetwork', () => {
+    const result = attached(pod({ [ASKED]: 'blue' }, { hostNetwork: true }));
+    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining('hostNetwork') });
+  });
+
+  test('a pod that names its node while its Network is not Ready', () => {
+    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+    expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining('Network red/blue does not exist: create it when'),
+    });
+  });
+
+  test('a Network of a provider that does not attach pods', () => {
+    const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
+    const message = 'ProviderCannotAttach: …';
+    expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toEqual({ outcome: 'refused', message });
+  });
+});
+
+describe('the limits of an annotation', () => {
+  const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
+
+  test('allow 32 Networks', () => {
+    expect(attached(pod({ [ASKED]: names(32) })).outcome).toBe('attached');
+  });
+
+  test('refuse more Networks', () => {
+    expect(attached(pod({ [ASKED]: names(33) }))).toEqual({
+      outcome: 'refused',
+      message: 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32',
+    });
+  });
+
+  test.each([ASKED, MULTUS])('refuse %s with more than 32 KiB', (key) => {
+    const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
+    const message = `annotation ${key} has 32769 characters: write at most 32768`;
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+
+  test.each([
+    ['names', names(101)],
+    [
+      'objects',
+      JSON.stringify(
+        names(101)
+          .split(',')
+          .map((name) => ({ name })),
+      ),
+    ],
+  ])('refuse more than 100 networks for Multus, as %s', (_, multus) => {
+    const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
+    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toEqual({ outcome: 'refused', message });
+  });
+
+  test('refuse more than 100 networks for Multus after the merge', () => {
+    const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
+    const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
+    expect(result).toEqual({ outcome: 'refused', message });
+    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) })).outcome).toBe('attached');
+  });
+
+  test('refuse more than 32 KiB for Multus after the merge', () => {
+    const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
+    const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
+    const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+
+  test.each([ASKED, MULTUS])('refuse %s with deep nesting', (key) => {
+    const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
+    const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+});

@@ -1,0 +1,253 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Operation } from 'fast-json-patch';
+import { ApiError, apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { AddressBook } from '../../../../src/networks/addresses/book.ts';
+import type { Refusal } from '../../../../src/networks/addresses/request.ts';
+import type { AddressBooks } from '../../../../src/networks/pods/address-books.ts';
+import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
+import { type NetworkPod, networkPods } from '../../../../src/networks/pods/network-pods.ts';
+import type { NetworkState } from '../../../../src/networks/pods/network-state.ts';
+import { PodGates } from '../../../../src/networks/pods/pod-gates.ts';
+
+const access = new NetworkAccess([]);
+
+const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const { signal } = new AbortController();
+
+function gatedPod(
+  gates: readonly string[] = ['example.org/theirs', GATE],
+  annotations: Readonly<Record<string, string>> = { [GATE]: 'blue', [MULTUS]: 'blue' },
+  more: object = {},
+): NetworkPod {
+  return networkPods(access).decode({
+    metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
+    spec: { schedulingGates: gates.map((name) => ({ name })), ...more },
+  });
+}
+
+/** PodGates for one pod, which records its actions. */
+function stage({
+  pod = gatedPod() as NetworkPod | undefined,
+  error = undefined as Error | undefined,
+  filled = undefined as string | Refusal | undefined,
+  live = gatedPod().metadata as KubeObject['metadata'],
+} = {}) {
+  const did: string[] = [];
+  const patches: (readonly Operation[])[] = [];
+  const notices: EventDetails[] = [];
+  const world: { pod: NetworkPod | undefined; state: NetworkState } = { pod, state: { kind: 'ready' } };
+  const rivals: ReturnType<AddressBooks['rivalsOf']>[number][] = [];
+  const gates = new PodGates({
+    books: { of: () => new AddressBook([]), rivalsOf: () => rivals },
+    addresses: {
+      fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
+    },
+    ports: { serves: () => false, fill: async (_, text) => ({ text }) },
+    metrics: { addressTaken: () => did.push('count') },
+    client: {
+      get: async (resource) => resource.decode({ metadata: live }),
+      jsonPatch: async (resource, _ref, operations) => {
+        did.push('patch');
+        patches.push(operations);
+        if (error) throw error;
+        return resource.decode({ metadata: { name: 'p' } });
+      },
+    },
+    pods: { get: () => world.pod },
+    users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
+    stateOf: () => world.state,
+    withoutMultus: (nodes) => (nodes?.join() === 'bare' ? 'Multus attaches no pods there' : undefined),
+    access,
+    events: { event: (_, notice) => notices.push(notice) },
+  });
+  return { world, rivals, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
+}
+
+const refusal = (status: number) =>
+  new ApiError({ status, reason: '', message: 'no', retryAfterMs: undefined, causes: [] });
+
+describe('a pod whose Networks are Ready', () => {
+  test('is not patched again while the cache has the version that was patched', async () => {
+    const { world, did, reconcile } = stage();
+    await reconcile();
+    await reconcile();
+    expect(did.filter((each) => each === 'patch')).toHaveLength(1);
+    world.pod = { ...gatedPod(), metadata: { ...gatedPod().metadata, resourceVersion: 'newer' } };
+    await reconcile();
+    expect(did.filter((each) => each === 'patch')).toHaveLength(2);
+  });
+
+  test('loses the gate with the right name, and counts as a user before that', async () => {
+    const { did, patches, notices, reconcile } = stage();
+    await expect(reconcile()).resolves.toEqual({});
+    expect(did).toEqual(['reserve', 'patch']);
+    expect(patches[0]).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u' },
+      { op: 'test', path: '/metadata/annotations/samplecrd.k8s.io~1network', value: 'blue' },
+      { op: 'test', path: '/spec/schedulingGates/1/name', value: GATE },
+      { op: 'remove', path: '/spec/schedulingGates/1' },
+    ]);
+    expect(notices.map(({ reason }) => reason)).toEqual(['NetworkReady']);
+  });
+
+  test.each([
+    ['has changed since', 422, { requeueAfterMs: 0 }],
+    ['is gone', 404, {}],
+  ])('and that %s does not count as a user any more', async (_, status, result) => {
+    const { did, notices, reconcile } = stage({ error: refusal(status) });
+    await expect(reconcile()).resolves.toEqual(result);
+    expect(did).toEqual(['reserve', 'patch', 'settle']);
+    expect(notices).toEqual([]);
+  });
+
+  test.each([
+    ['a failure', refusal(500)],
+    ['a refusal', apiErrorFrom(422, { message: 'no', details: { kind: 'pods' } })],
+  ])('is retried after %s', async (_, error) => {
+    const { did, reconcile } = stage({ error });
+    await expect(reconcile()).rejects.toThrow('no');
+    expect(did).toEqual(['reserve', 'patch', 'settle']);
+  });
+});
+
+test('a waiting pod gets one Event for each reason', async () => {
+  const { world, did, notices, reconcile } = stage();
+  for (const why of ['Network red/blue does not exist', 'Network red/blue is not Ready yet']) {
+    world.state = { kind: 'waiting', why };
+    await reconcile();
+    await reconcile();
+  }
+  expect(did).toEqual([]);
+  expect(notices.map(({ note }) => note)).toEqual([
+    'waits for its Network: Network red/blue does not exist',
+    'waits for its Network: Network red/blue is not Ready yet',
+  ]);
+});
+
+test('a pod waits that may run only on nodes without Multus', async () => {
+  const on = (name: string) =>
+    gatedPod([GATE], undefined, { nodeSelector: { 'kubernetes.io/hostname': name } });
+  const { world, did, notices, reconcile } = stage({ pod: on('bare') });
+  await reconcile();
+  const note = 'waits for its Network: Multus attaches no pods there';
+  expect([did, notices.map((each) => each.note)]).toEqual([[], [note]]);
+  world.pod = on('other');
+  await reconcile();
+  expect(did).toEqual(['reserve', 'patch']);
+});
+
+test('a pod that runs without its interface is told once', async () => {
+  const pod = { ...gatedPod([]), unattached: ['red/blue'] };
+  const { world, did, notices, reconcile } = stage({ pod });
+  await reconcile();
+  await reconcile();
+  const note = expect.stringMatching(
+    /^runs without its interface on Network red\/blue, .* recreate the pod$/,
+  );
+  expect(notices).toEqual([{ type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note }]);
+  world.pod = { ...pod, metadata: { ...pod.metadata, uid: 'another' } };
+  await reconcile();
+  expect([notices.length, did]).toEqual([2, []]);
+});
+
+describe('the addresses of a pod', () => {
+  const withIps = '[{"name":"blue","ips":["10.0.0.2/24"]}]';
+  const replaced = [
+    { op: 'test', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: 'blue' },
+    { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: withIps },
+  ];
+
+  test('come with the patch that removes the gate', async () => {
+    const { patches, reconcile } = stage({ filled: withIps });
+    await reconcile();
+    expect(patches).toHaveLength(1);
+    expect(patches[0]?.slice(-2)).toEqual(replaced);
+  });
+
+  test('keep the gate until there are some', async () => {
+    const why = 'Network red/blue has no free address';
+    const { did, notices, reconcile } = stage({ filled: { reason: 'AddressesExhausted', why } });
+    await reconcile();
+    await reconcile();
+    expect(did).toEqual(['reserve', 'settle', 'reserve', 'settle']);
+    const note = `waits for its Network: ${why}`;
+    expect(notices).toEqual([
+      { type: 'Warning', reason: 'AddressesExhausted', action: 'Wait', note, eachNote: true },
+    ]);
+  });
+
+  test('come later for a pod without a gate, tied to its annotation', async () => {
+    const pod = gatedPod([], { [MULTUS]: 'blue' });
+    const live = { name: 'p', uid: 'u', annotations: { [MULTUS]: 'blue' } };
+    const { patches, reconcile } = stage({ pod, live, filled: withIps });
+    await reconcile();
+    expect(patches).toEqual([[{ op: 'test', path: '/metadata/uid', value: 'u' }, ...replaced]]);
+  });
+
+  test.each([
+    ['is replaced', { uid: 'other', annotations: { [MULTUS]: 'blue' } }],
+    ['asks no more', { uid: 'u' }],
+  ])('do not come for a pod that %s', async (_, live) => {
+    const { did, reconcile } = stage({
+      pod: gatedPod([], { [MULTUS]: 'blue' }),
+      live: { name: 'p', ...live },
+      filled: withIps,
+    });
+    await reconcile();
+    expect(did).toEqual([]);
+  });
+
+  test('that another pod has, too, are told to the younger one, once', async () => {
+    const pod = {
+      ...gatedPod([]),
+      metadata: { ...gatedPod().metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    const { rivals, did, notices, reconcile } = stage({ pod });
+    const rival = {
+      ...pod,
+      metadata: { ...pod.metadata, name: 'q', creationTimestamp: '2026-01-02T00:00:00Z' },
+    };
+    rivals.push({ network: 'red/blue', ip: '10.0.0.2/24', rival });
+    await reconcile();
+    await reconcile();
+    expect(did).toEqual(['count']);
+    const note = '10.0.0.2/24 of Network red/blue is also of pod red/p, which is older: delete one of them';
+    expect(notices).toEqual([{ type: 'Warning', reason: 'AddressTaken', action: 'Attach', note }]);
+  });
+});
+
+test.each([
+  ['is gone', undefined],
+  ['does not have the gate', gatedPod(['example.org/theirs'])],
+])('a pod that %s is ignored', async (_, pod) => {
+  const { world, did, notices, reconcile } = stage();
+  world.pod = pod;
+  await expect(reconcile()).resolves.toEqual({});
+  expect([...did, ...notices]).toEqual([]);
+});
+
+describe('a gated pod with an annotation that is too long', () => {
+  const long = 'blue,'.repeat(10_000);
+
+  test.each([
+    ["the operator's", { [GATE]: long, [MULTUS]: 'blue' }, GATE],
+    ["Multus'", { [GATE]: 'blue', [MULTUS]: long }, MULTUS],
+  ])('keeps the gate, and gets an Event: %s', async (_, annotations, key) => {
+    const { did, notices, reconcile } = stage({ pod: gatedPod([GATE], annotations) });
+    await reconcile();
+    expect(did).toEqual([]);
+    const note = `waits for its Network: annotation ${key} has 50000 characters: write at most 32768`;
+    expect(notices).toEqual([
+      { type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Wait', note, eachNote: true },
+    ]);
+  });
+
+  test("loses the gate if only Multus' annotation is left", async () => {
+    const { did, reconcile } = stage({ pod: gatedPod([GATE], { [MULTUS]: long }) });
+    await reconcile();
+    expect(did).toEqual(['reserve', 'patch']);
+  });
+});

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import ipaddr from 'ipaddr.js';
+import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
+import { parseRequest } from '../../../../src/networks/pods/request.ts';
+
+const access = new NetworkAccess([]);
+const ask = (element: object) => parseRequest(JSON.stringify([{ name: 'blue', ...element }]), 'red', access);
+const many = (n: number, ip = '::') => Array.from({ length: n }, () => ip);
+
+/** The number of texts that ipaddr.js parsed. */
+let parsed: () => number;
+
+beforeEach(() => {
+  const families = [ipaddr.IPv4, ipaddr.IPv6] as unknown as readonly { parser(text: string): unknown }[];
+  const spies = families.map((family) => jest.spyOn(family, 'parser'));
+  parsed = () => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe('addresses', () => {
+  test.each([
+    '10.0.0.7',
+    '10.0.0.7/24',
+    'fd00::7',
+    'fd00::7/64',
+    '::ffff:10.0.0.7/104',
+    '1111:2222:3333:4444:5555:6666:7777:8888/128',
+  ])('may be %s', (ip) => {
+    expect(ask({ ips: [ip] })).toMatchObject({ form: 'json' });
+    expect(parsed()).toBeLessThanOrEqual(2);
+  });
+
+  test.each(['', '10.0.0.7/33', 'fd00::7/129', '10.0.0.300', 'fd00::g', '/', '10.0.0.7/', ':/0', 'blue'])(
+    'may not be %j',
+    (ip) => {
+      expect(ask({ ips: [ip] })).toMatchObject({ problem: expect.stringContaining('as ips: write') });
+    },
+  );
+
+  test('may be 32, and do not change', () => {
+    expect(ask({ ips: many(32, '10.0.0.7/24') })).toMatchObject({ form: 'json' });
+  });
+
+  test('are not parsed if there are more', () => {
+    const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with their prefix length, such as ["192.168.7.7/16"]`;
+    expect(ask({ ips: many(33) })).toEqual({ problem });
+    expect(ask({ ips: many(6_000) })).toEqual({ problem });
+    expect(parsed()).toBe(0);
+  });
+
+  test('are not parsed if one is too long', () => {
+    expect(ask({ ips: ['1'.repeat(50), `${'1'.repeat(50)}::`] })).toHaveProperty('problem');
+    expect(parsed()).toBe(0);
+  });
+});
+
+describe('a message quotes at most 80 characters', () => {
+  const long = 'x'.repeat(30_000);
+
+  test.each([
+    ['of a name', long],
+    ['of an invalid name', `${long}/a/b`],
+    ['of a name in JSON', JSON.stringify([{ name: long }])],
+    ['of a namespace', JSON.stringify([{ name: 'blue', namespace: long }])],
+    ['of an interface', `blue@${long}`],
+    ['of a MAC address', JSON.stringify([{ name: 'blue', mac: [long] }])],
+    ['of addresses', JSON.stringify([{ name: 'blue', ips: [long] }])],
+    ['of another namespace', `${long}/blue`],
+  ])('%s', (_, text) => {
+    const { problem } = parseRequest(text, 'red', access) as { readonly problem: string };
+    expect(problem).toMatch(/^has .{80} ?(as|,)/);
+    expect(problem.length).toBeLessThan(250);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/util/json.ts';
+import { PatchError, PodDraft } from '../../../src/util/patch.ts';
+import { formatPath, pointer } from '../../../src/util/path.ts';
+import { applyRfc6902 } from '../../support/injection/rfc6902.ts';
+
+describe('PodDraft', () => {
+  const pod: JsonObject = {
+    metadata: { labels: { a: '1' } },
+    spec: { containers: [{ name: 'a', env: [] }], volumes: null },
+  };
+
+  test('does not change the given pod', () => {
+    const before = structuredClone(pod);
+    const draft = new PodDraft(pod);
+    draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
+    draft.set(['metadata', 'labels'], 'b', '2');
+    draft.remove(['spec', 'volumes']);
+    expect(pod).toEqual(before);
+    expect(draft.pod).toEqual({
+      metadata: { labels: { a: '1', b: '2' } },
+      spec: { containers: [{ name: 'a', env: [{ name: 'X' }] }] },
+    });
+  });
+
+  test('does not change inserted values by later operations', () => {
+    const draft = new PodDraft(pod);
+    draft.insert(['spec', 'volumes'], { name: 'first' });
+    draft.insert(['spec', 'volumes'], { name: 'second' });
+    draft.set(['metadata', 'annotations'], 'x', '1');
+    draft.set(['metadata', 'annotations'], 'y', '2');
+    expect(draft.operations).toEqual([
+      { op: 'add', path: '/spec/volumes', value: [{ name: 'first' }] },
+      { op: 'add', path: '/spec/volumes/-', value: { name: 'second' } },
+      { op: 'add', path: '/metadata/annotations', value: { x: '1' } },
+      { op: 'add', path: '/metadata/annotations/y', value: '2' },
+    ]);
+    expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
+  });
+
+  test('inserts before an index and at the end', () => {
+    const draft = new PodDraft(pod);
+    draft.insert(['spec', 'containers'], { name: 'z' });
+    draft.insert(['spec', 'containers'], { name: 'first' }, 0);
+    draft.replace(['spec', 'containers', 1], { name: 'b' });
+    expect(draft.pod).toMatchObject({
+      spec: { containers: [{ name: 'first' }, { name: 'b' }, { name: 'z' }] },
+    });
+    expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
+  });
+
+  test.each<[string, (draft: PodDraft) => void, string]>([
+    [
+      'an index beyond the end',
+      (draft) => draft.insert(['spec', 'containers'], {}, 2),
+      'add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS',
+    ],
+    [
+      'replacing a missing value',
+      (draft) => draft.replace(['spec', 'containers', 1], {}),
+      'replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'removing a missing value',
+      (draft) => draft.remove(['spec', 'nothing']),
+      'remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'replacing a part of a missing value',
+      (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
+      'replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'removing a part of text',
+      (draft) => draft.remove(['secret', 'length']),
+      'remove /secret/length: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'a list that is a mapping',
+      (draft) => draft.insert(['metadata', 'labels'], {}),
+      'metadata.labels is not a list',
+    ],
+    [
+      'a mapping that is a list',
+      (draft) => draft.set(['spec', 'containers'], 'a', 1),
+      'spec.containers is not a mapping',
+    ],
+    [
+      'a mapping that is text',
+      (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1),
+      'metadata.labels.a is not a mapping',
+    ],
+    ['__proto__', (draft) => draft.set(['metadata', '__proto__'], 'x', 1), 'TypeError'],
+  ])('refuses %s with an error that does not contain the pod', (_, change, message) => {
+    const draft = new PodDraft({ ...pod, secret: 'hunter2' });
+    expect(() => change(draft)).toThrow(PatchError);
+    expect(() => change(draft)).toThrow(message);
+    expect(() => change(draft)).not.toThrow('hunter2');
+    expect(draft.operations).toEqual([]);
+  });
+});
+
+describe('a path', () => {
+  test.each<[(string | number)[], string, string]>([
+    [[], '', ''],
+    [['spec', 'containers', 0, 'image'], 'spec.containers[0].image', '/spec/containers/0/image'],
+    [['metadata', 'labels', 'a.b/c~d'], 'metadata.labels["a.b/c~d"]', '/metadata/labels/a.b~1c~0d'],
+    [['~1'], '["~1"]', '/~01'],
+    [['a "b"', ''], '["a \\"b\\""][""]', '/a "b"/'],
+  ])('%j is %s in messages and %s in a patch', (path, text, escaped) => {
+    expect(formatPath(path)).toBe(text);
+    expect(pointer(path)).toBe(escaped);
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { configurationFaults } from '../../../src/injection/envoy/configuration-faults.ts';
+import { weightFaults } from '../../../src/injection/envoy/weights.ts';
+import { parseTemplateSet } from '../../../src/injection/template/template-set.ts';
+import { textExcess } from '../../../src/util/text-bounds.ts';
+import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
+
+const EXCESS = 'the ConfigMap has more than 20000 lines, commas and brackets: shorten it';
+
+describe('the texts of a ConfigMap', () => {
+  test.each(['\n', '\r', ',', '[', '{'])('may have at most 20,000 parts: %j', (part) => {
+    expect(textExcess({ config: part.repeat(19_980) })).toBeUndefined();
+    expect(textExcess({ config: part.repeat(19_981) })).toBe(EXCESS);
+  });
+
+  test('share one limit, and each text counts as twenty parts', () => {
+    const texts = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`${i}`, ',']));
+    expect(textExcess(texts(952))).toBeUndefined();
+    expect(textExcess(texts(953))).toBe(EXCESS);
+  });
+
+  test('may have any number of other characters', () => {
+    expect(textExcess({ config: 'x]}:"- '.repeat(100_000) })).toBeUndefined();
+  });
+
+  test('give one fault if they are too large, for each kind of ConfigMap', () => {
+    const much = `${DEMO_TEMPLATE}${'#\n'.repeat(20_000)}`;
+    expect(parseTemplateSet({ config: much })).toEqual({
+      faults: [{ source: 'config', path: '', message: EXCESS }],
+    });
+    expect(configurationFaults({ 'envoy.yaml': much })).toEqual([
+      { source: 'envoy.yaml', path: '', message: EXCESS },
+    ]);
+    expect(weightFaults({ 'canary.app': '\n'.repeat(20_000) })).toEqual([
+      { source: 'canary.app', path: '', message: EXCESS },
+    ]);
+  });
+});
