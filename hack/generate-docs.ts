@@ -1,7 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { ADD_ONS } from '../src/addons/index.ts';
 import { REASONS } from '../src/addons/rollout/core/pod.ts';
-import { COMMANDS } from '../src/cli/commands.ts';
+import { commandsWith } from '../src/cli/commands.ts';
 import { RULES } from '../src/injection/rules/index.ts';
+
+const COMMANDS = commandsWith(ADD_ONS);
 
 /**
  * Writes the parts of docs/ that repeat code: the commands in cli.md, the reasons in reasons.md and rollout.md. They are the runs of

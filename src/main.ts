@@ -5,7 +5,7 @@ import { nodeProblem } from './cli/oldest-node.ts';
 const problem = nodeProblem(process.version);
 if (problem === undefined) {
   const [{ runCli }, { skipApiTypes }] = await Promise.all([
-    import('./cli/program.ts'),
+    import('./program.ts'),
     import('./kube/client/skip-api-types.ts'),
   ]);
   skipApiTypes();

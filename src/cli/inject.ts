@@ -9,6 +9,7 @@ import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../in
 import { explain } from '../injection/rules/index.ts';
 import { NETWORK_ANNOTATION } from '../networks/api/names.ts';
 import type { JsonObject } from '../util/json.ts';
+import type { SetUpCommand } from './add-on.ts';
 import { addInputOptions, requireInput } from './io/input-files.ts';
 import { manifestOption } from './io/output.ts';
 import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';
@@ -105,3 +106,9 @@ function isFinding({ site, injection, mistakes }: SiteResult): boolean {
   const warned = injection.outcome === 'injected' ? injection.warnings.length > 0 : injection.skip.warn;
   return warned || mistakes.length > 0;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addInjectOptions(command.allowExcessArguments(false)).action(async (options: InjectOptions) =>
+    ended(await injectCommand(options, terminal)),
+  );
+};

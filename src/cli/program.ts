@@ -4,8 +4,9 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
 import { PROGRAM } from '../util/own-names.ts';
 import { suggest } from '../util/suggest.ts';
-import { COMMANDS } from './commands.ts';
-import { type ExitCode, processTerminal, type Terminal } from './io/terminal.ts';
+import type { AddOn } from './add-on.ts';
+import { commandsWith } from './commands.ts';
+import type { ExitCode, Terminal } from './io/terminal.ts';
 import { programName } from './program-name.ts';
 
 /** Its path in the sources of each release. */
@@ -17,10 +18,12 @@ const COMPLETE = '__complete';
  * Runs the command that the command line names. Usage errors are one line on standard error. As `kubectl-envoy`, it is a
  * plugin of kubectl, and as `kubectl_complete-envoy` it completes command lines of that plugin.
  */
-export async function runCli(
+export async function runProgram(
+  addOns: readonly AddOn[],
   argv: readonly string[],
-  terminal: Terminal = processTerminal,
+  terminal: Terminal,
 ): Promise<ExitCode> {
+  const entries = commandsWith(addOns);
   let exitCode: ExitCode = 0;
   const invokedAs = basename(argv[1] ?? '');
   const args = [...(invokedAs === 'kubectl_complete-envoy' ? [COMPLETE] : []), ...argv.slice(2)];
@@ -34,7 +37,7 @@ export async function runCli(
     // Options of a command are unknown before it is loaded.
     .configureHelp({
       subcommandTerm: (command) =>
-        `${command.name()} ${COMMANDS.find((each) => each.name === command.name())?.usage ?? '[command]'}`,
+        `${command.name()} ${entries.find((each) => each.name === command.name())?.usage ?? '[command]'}`,
     })
     .configureOutput({
       // Printed below, with advice.
@@ -45,15 +48,17 @@ export async function runCli(
 
   const context = {
     terminal,
+    addOns,
     ended(code: ExitCode) {
       exitCode = code;
     },
   };
   const named: Command[] = [];
-  for (const entry of COMMANDS) {
+  for (const entry of entries) {
     const command = program.command(entry.name).description(entry.description);
     if (!args.includes(entry.name)) continue;
-    await entry.load(command, context);
+    const { setUpCommand } = await entry.load();
+    await setUpCommand(command, context);
     const examples = entry.examples.map(
       (example) => `  ${name} ${example.replace(`| ${PROGRAM} `, `| ${name} `)}`,
     );
@@ -70,14 +75,14 @@ export async function runCli(
     if (found.length > 0) terminal.out(printCandidates(found));
     else {
       const { liveCandidates } = await import('./completion/live-candidates.ts');
-      const names = await liveCandidates(program, args.slice(1));
+      const names = await liveCandidates(program, args.slice(1), addOns);
       terminal.out(printCandidates(names.map((word) => ({ word, help: '' }))));
     }
     return 0;
   }
   const words = helpAsFlag(commandFirst(args, named));
   const [first = '-'] = words;
-  const isUnknown = !first.startsWith('-') && !COMMANDS.some((each) => each.name === first);
+  const isUnknown = !first.startsWith('-') && !entries.some((each) => each.name === first);
   try {
     // Otherwise --help would hide that there is no such command.
     await program.parseAsync(isUnknown ? words.slice(0, 1) : words, { from: 'user' });

@@ -1,5 +1,6 @@
-import { classify, type DriftBasis, isMissed, skipReason } from '../addons/drift/classify.ts';
+import { keysFor } from '../injection/keys.ts';
 import { namespaceSettings } from '../injection/namespace-settings.ts';
+import { classify, type DriftBasis, isMissed, skipReason } from '../injection/webhook/classify.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
@@ -7,7 +8,11 @@ import { readServerVersion } from '../kube/client/server-version.ts';
 import { NETWORK_GATE } from '../networks/api/names.ts';
 import { isObject, own, ownObjects, ownString } from '../util/json.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
+import type { Cluster } from './cluster.ts';
+import { followInstallation, installationOf } from './installation.ts';
 import { NamespaceObjects } from './namespace-objects.ts';
+import type { ClusterOptions } from './options/tool-options.ts';
+import { templatesOfCluster } from './template-source.ts';
 
 /** A pod with a missing or stale sidecar, or one that runs an older configuration of Envoy. */
 export interface DriftedPod {
@@ -113,4 +118,18 @@ export async function* pages(
     for (const item of page.items) yield PODS.decode(item);
     next = page.continue;
   } while (next);
+}
+
+/** What pods are compared with; `warn` gets a line if the live template is faulty. */
+export async function surveyBasis(
+  cluster: Cluster,
+  given: ClusterOptions & { readonly requireAnnotation: boolean },
+  warn: (line: string) => void,
+): Promise<DriftBasis> {
+  const installation = await installationOf(cluster.client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
+  const { annotation, requireAnnotation, operatorNamespace } = options;
+  const { set, warning } = await templatesOfCluster(cluster, options, installation);
+  if (warning !== undefined) warn(warning);
+  return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
 }

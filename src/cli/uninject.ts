@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Keys, keysFor } from '../injection/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../injection/manifests/uninject-manifests.ts';
 import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
+import type { SetUpCommand } from './add-on.ts';
 import { addInputOptions, requireInput } from './io/input-files.ts';
 import { manifestOption } from './io/output.ts';
 import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';
@@ -42,3 +43,9 @@ function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string
   if (outcome === 'untouched') return 'was not injected';
   return `not changed: annotation ${keys.status} cannot be read: recreate the object from its source`;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addUninjectOptions(command.allowExcessArguments(false)).action(async (options: UninjectOptions) =>
+    ended(await uninjectCommand(options, terminal)),
+  );
+};

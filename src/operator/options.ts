@@ -1,19 +1,12 @@
-import type { DriftOptions } from '../addons/drift/setup.ts';
-import type { PolicyOptions } from '../addons/policies/setup.ts';
-import type { RouteOptions } from '../addons/routes/delivery/setup.ts';
 import type { CertificateOptions } from '../certificates/setup.ts';
 import type { WebhookOptions } from '../injection/webhook/setup.ts';
 import type { LogLevel } from '../kube/manager/logger.ts';
 import type { NetworkOptions } from '../networks/setup.ts';
 
-/** The parsed flags of `serve`; durations are in milliseconds. */
-export interface OperatorOptions
-  extends CertificateOptions,
-    DriftOptions,
-    NetworkOptions,
-    PolicyOptions,
-    RouteOptions,
-    WebhookOptions {
+/** The parsed flags of `serve` without those of add-ons; durations are in milliseconds. */
+export interface OperatorOptions extends CertificateOptions, NetworkOptions, WebhookOptions {
+  /** The name of the webhook for pods that opt in themselves. */
+  readonly initializerName: string;
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
   readonly metricsPort: number;

@@ -1,12 +1,5 @@
-import { setUpDrift } from '../addons/drift/setup.ts';
-import { setUpPolicies } from '../addons/policies/setup.ts';
-import { setUpRevisions } from '../addons/rollout/revisions.ts';
-import { setUpRollout } from '../addons/rollout/setup.ts';
-import { setUpRouteDelivery } from '../addons/routes/delivery/setup.ts';
 import { setUpCertificates } from '../certificates/setup.ts';
-import { setUpNamespaces } from '../injection/webhook/namespaces.ts';
 import { setUpInjector } from '../injection/webhook/setup.ts';
-import { setUpTemplate } from '../injection/webhook/template-store.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
 import { limitHeapGrowth } from '../kube/manager/heap.ts';
 import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
@@ -15,16 +8,20 @@ import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { setUpNetworks } from '../networks/setup.ts';
 import { PROGRAM } from '../util/own-names.ts';
+import { type OperatorPart, setUpCore } from './core.ts';
 import { setUpDependencies } from './dependencies.ts';
 import type { OperatorOptions } from './options.ts';
-import { setUpServerVersion } from './server-version.ts';
 
 /**
  * Runs the webhook on every replica, and the controllers on the leader, until `stop` aborts. Resolves with the exit
  * code: 0 after `stop`, 1 after a fatal error.
  * @throws UsageError for options that contradict each other, and for an unusable kubeconfig.
  */
-export async function serve(options: OperatorOptions, stop: AbortSignal): Promise<0 | 1> {
+export async function serve(
+  options: OperatorOptions,
+  addOns: readonly OperatorPart[],
+  stop: AbortSignal,
+): Promise<0 | 1> {
   checkOptions(options);
   const config = usableKubeConfig(options);
   const { log, verbosity } = createLogger(options.logLevel, await linesOf(options.logFormat));
@@ -40,7 +37,7 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
       webhook: { port: options.port, verifyClients: options.clientCaFile !== undefined },
       shutdown: { delayMs: options.shutdownDelay, timeoutMs: options.shutdownTimeout },
     });
-    setUp(manager, options);
+    setUp(manager, options, addOns);
     const heap = limitHeapGrowth(manager.clock);
     await manager.run(stop).finally(() => heap.cancel());
     return 0;
@@ -51,17 +48,11 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
 }
 
 /** Adds all parts of the operator: each feature has its own setup. */
-function setUp(manager: Manager, options: OperatorOptions): void {
+function setUp(manager: Manager, options: OperatorOptions, addOns: readonly OperatorPart[]): void {
   setUpNetworks(manager, options);
-  const serverMinor = setUpServerVersion(manager);
-  const template = setUpTemplate(manager, { ...options, serverMinor });
-  const namespaces = setUpNamespaces(manager, { ...options, serverMinor: serverMinor.current });
-  const fleet = setUpDrift(manager, { ...options, template, namespaces });
-  const revisions = setUpRevisions(manager, { ...options, template, namespaces, pods: fleet.pods });
-  setUpInjector(manager, { ...options, template, namespaces, revisions, onPod: fleet.onPod });
-  setUpRollout(manager, { ...options, revisions, namespaces });
-  setUpRouteDelivery(manager, { ...options, fleet });
-  setUpPolicies(manager, { ...options, revisions, serverMinor, namespaces });
+  const core = setUpCore(manager, options);
+  for (const add of addOns) add(manager, core, options);
+  setUpInjector(manager, { ...options, ...core });
   setUpCertificates(manager, options);
   setUpDependencies(manager, options);
 }

@@ -2,6 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileRoutes } from '../../src/addons/routes/compile/compile.ts';
+import { ENVOY_FILES } from '../../src/injection/envoy/configurations.ts';
+import { READINESS_PORT } from '../../src/injection/envoy/parts.ts';
 import {
   DESTINATION_HEADER,
   directRoutes,
@@ -10,9 +12,7 @@ import {
   READY_ROUTES,
   ROUTES_DIRECTORY,
   ROUTES_FILE,
-} from '../../src/addons/routes/envoy/routed.ts';
-import { ENVOY_FILES } from '../../src/injection/envoy/configurations.ts';
-import { READINESS_PORT } from '../../src/injection/envoy/parts.ts';
+} from '../../src/injection/envoy/routed.ts';
 import type { JsonObject } from '../../src/util/json.ts';
 import { ensureEnvoy } from '../env/envoy-binary.ts';
 import { eventually } from '../env/eventually.ts';

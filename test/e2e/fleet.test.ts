@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { runCli } from '../../src/cli/program.ts';
 import { CONFIG_MAPS } from '../../src/kube/api/core-resources.ts';
+import { runCli } from '../../src/program.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { MemoryTerminal } from '../support/cli/memory-terminal.ts';

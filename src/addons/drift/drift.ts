@@ -1,4 +1,5 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { classify, type DriftBasis, isMissed } from '../../injection/webhook/classify.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
@@ -6,7 +7,6 @@ import { ObjectMap } from '../../kube/cache/object-map.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
-import { classify, type DriftBasis, isMissed } from './classify.ts';
 
 /** A pod that would be different if it were created now. */
 export interface Finding {

@@ -1,6 +1,3 @@
-import { keysFor } from '../../injection/keys.ts';
-import type { CanaryScope } from '../../injection/template/strategy.ts';
-import type { TemplateState } from '../../injection/template/template-set.ts';
 import { isNotFound, retryAfterMs } from '../../kube/api/api-error.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -8,37 +5,16 @@ import type { Manager } from '../../kube/manager/manager.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
+import type { Core } from '../../operator/core.ts';
 import { askAgainMs } from './ask-again.ts';
-import type { CompileOptions } from './compile.ts';
 import { knowsPolicies, PolicyController } from './controller.ts';
 import { policyMetrics } from './metrics.ts';
 import { POLICIES, POLICY_BINDINGS } from './resources.ts';
 
 /** The flags of `serve` that policies look at. */
 export interface PolicyOptions {
-  readonly namespace: string;
-  readonly annotation: string;
-  readonly requireAnnotation: boolean;
   readonly initializerName: string;
   readonly policy: 'auto' | 'off';
-}
-
-export interface PolicySetupOptions extends PolicyOptions {
-  /** The templates of new pods, which a rollout may hold back. */
-  readonly revisions: {
-    forPolicies(): { readonly state: TemplateState; readonly canary: CanaryScope | undefined };
-    onChanged(listener: () => void): void;
-  };
-  /** The minor version of the API server. */
-  readonly serverMinor: {
-    current(): number | undefined;
-    onChanged(listener: () => void): void;
-  };
-  /** What policies cannot see of namespaces. */
-  readonly namespaces: {
-    unseen(): Pick<CompileOptions, 'envoyFiles' | 'limitRanges'>;
-    onUnseen(listener: () => void): void;
-  };
 }
 
 const RETRY_MS = 5_000;
@@ -46,9 +22,16 @@ const KEY = 'policies';
 const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
 /** The template as policies that the API server runs, once it serves them; kept by the leader. */
-export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
-  const { revisions, serverMinor, namespaces, annotation, requireAnnotation } = options;
-  const { namespace: operatorNamespace } = options;
+export function setUpPolicies(
+  manager: Manager,
+  {
+    newPods,
+    serverMinor,
+    namespaces,
+    decide,
+  }: Pick<Core, 'newPods' | 'serverMinor' | 'namespaces' | 'decide'>,
+  options: PolicyOptions,
+): void {
   const { leaderClient, log } = manager;
   const metrics = policyMetrics(manager.registry);
   const work = manager.controller('policy');
@@ -57,19 +40,17 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
   const live = informersOf(manager);
   const informers = Object.values(live);
   for (const each of informers) each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
-  revisions.onChanged(wake);
+  newPods.onChanged(wake);
   serverMinor.onChanged(wake);
   namespaces.onUnseen(wake);
   const controller = new PolicyController({
     client: leaderClient,
     live,
-    templates: () => revisions.forPolicies(),
+    templates: () => newPods.forPolicies(),
     serverMinor: serverMinor.current,
     unseen: namespaces.unseen,
     compile: {
-      keys: keysFor(annotation),
-      requireAnnotation,
-      operatorNamespace,
+      ...decide,
       name: options.initializerName,
       // The webhook runs too, and rejects pods if it must.
       alone: false,

@@ -1,5 +1,6 @@
 import { type ConfigurationRead, configurationRead } from '../../injection/envoy/configuration-age.ts';
 import { type Keys, ROLLOUT_KEY } from '../../injection/keys.ts';
+import { troubleOf } from '../../injection/podspec/container-trouble.ts';
 import {
   annotation,
   containers,
@@ -15,16 +16,11 @@ import { creatorName } from '../../injection/workload-name.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, keyOf, type OwnerReference } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { clip } from '../../util/clip.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { FoundOut, Made, RolloutPod } from './core/pod.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
 export const DRAIN = 'initializer.kubernetes.io/drain';
-
-const MAX_TROUBLE = 300;
-/** Reasons of waiting containers that need time, and no repair. */
-const STARTING = new Set(['', 'ContainerCreating', 'PodInitializing']);
 
 /** What the pod itself shows, without its namespace and what this process remembers. */
 export interface Observed
@@ -131,19 +127,6 @@ function hasDrain(volume: JsonObject): boolean {
   return sources
     .flatMap((source) => ownObjects(own(source, 'downwardAPI'), 'items'))
     .some((item) => ownString(own(item, 'fieldRef'), 'fieldPath') === `metadata.annotations['${DRAIN}']`);
-}
-
-/** Why a container cannot run, in the kubelet's words. */
-export function troubleOf(state: JsonObject): string | undefined {
-  const [waiting, terminated] = ['waiting', 'terminated'].map((key) => own(own(state, 'state'), key));
-  if (isObject(waiting)) return STARTING.has(ownString(waiting, 'reason') ?? '') ? undefined : words(waiting);
-  const isFailure = isObject(terminated) && own(terminated, 'exitCode') !== 0;
-  return isFailure ? `${words(terminated)} (exit code ${own(terminated, 'exitCode')})` : undefined;
-}
-
-function words(state: JsonValue): string {
-  const [reason = '', message] = [ownString(state, 'reason'), ownString(state, 'message')];
-  return clip(message ? `${reason}: ${message}` : reason, MAX_TROUBLE);
 }
 
 function runningSince(state: JsonObject): number | undefined {

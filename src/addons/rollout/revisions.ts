@@ -1,9 +1,8 @@
-import { type Keys, keysFor } from '../../injection/keys.ts';
-import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import type { Keys } from '../../injection/keys.ts';
 import { parseStatus, type Status } from '../../injection/status.ts';
 import { isCanary } from '../../injection/template/canary.ts';
-import type { CanaryScope } from '../../injection/template/strategy.ts';
-import type { TemplateSet, TemplateState } from '../../injection/template/template-set.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import type { TemplateChoice } from '../../injection/webhook/new-pod-templates.ts';
 import { isForbidden } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
@@ -13,48 +12,31 @@ import type { Reconcile } from '../../kube/controller/controller.ts';
 import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { toError } from '../../kube/util/to-error.ts';
+import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { setWith, upkeepOf } from './core/history.ts';
 import type { Decision, Revisions } from './core/revision.ts';
 import { forecastWarning } from './forecast-warning.ts';
-import { PromotedProofs, type Prover } from './promoted-proofs.ts';
+import { PromotedProofs } from './promoted-proofs.ts';
 import { isActive, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
 
-export interface RevisionsOptions {
+/** The flags of `serve` that a rollout looks at. */
+export interface RolloutOptions {
   readonly namespace: string;
   readonly configmap: string;
-  readonly annotation: string;
-  readonly template: {
-    readonly templates: { readonly state: TemplateState };
-    readonly prover: Prover;
-    onAdopted(listener: () => void): void;
-    onProofsForgotten(listener: () => void): void;
-  };
-  /** Live pods with their status annotations. */
-  readonly pods: Informer<KubeObject>;
-  readonly namespaces: { cached(namespace: string): NamespaceSettings };
 }
 
 /** The revisions of the templates, on every replica. */
-export interface TemplateRevisions {
+export interface TemplateRevisions extends TemplateChoice {
   /** What the rollout goes from and to; undefined without a strategy, and until the first revision is written. */
   current(): Revisions | undefined;
-  /** The templates for a new pod: those of the target only if it is promoted, or the pod belongs to its canary. */
-  forPod(pod: { readonly controllerUid: string | undefined }, namespace: NamespaceSettings): TemplateState;
-  /** The templates for all pods outside of the canary, and the canary while there is one. */
-  forPolicies(): { readonly state: TemplateState; readonly canary: CanaryScope | undefined };
   /** The known templates that a pod has by its status; undefined if none has them. */
   find(status: Status): TemplateSet | undefined;
   /** Writes a decision of a rollout. For the leader. */
   decide(decision: Decision, signal: AbortSignal): Promise<void>;
   /** Writes what was found out about pods, for the command line. For the leader. */
   publish(findings: string, signal: AbortSignal): Promise<void>;
-  /** Calls the listener when the answers above may have changed. */
-  onChanged(listener: () => void): void;
-  hasSynced(): boolean;
-  /** What templates would do to running pods, in one line; undefined without a strategy for them. */
-  forecast(set: TemplateSet): string | undefined;
 }
 
 const KEY = 'revisions';
@@ -64,10 +46,12 @@ const LACKS_RIGHT = / is forbidden: User .* cannot /;
 const ADVICE = 'apply deploy/overlays/rollout';
 
 /** Sets up the history of the templates: every replica reads it, the leader writes it. */
-export function setUpRevisions(manager: Manager, options: RevisionsOptions): TemplateRevisions {
-  const { namespace, configmap, template, pods } = options;
+export function setUpRevisions(
+  manager: Manager,
+  { template, namespaces, pods, decide: { keys } }: Core,
+  { namespace, configmap }: RolloutOptions,
+): TemplateRevisions {
   const { leaderClient: client, log } = manager;
-  const keys = keysFor(options.annotation);
   const objects = manager.informer(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
   const fieldSelector = `metadata.name=${configmap}`;
   const configMaps = manager.informer(CONFIG_MAPS, { namespace, fieldSelector });
@@ -101,6 +85,11 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
     waiting: () => asWaiting(CONFIG_MAPS, history.source()),
   });
   manager.everyReplica('revision-proof', (signal) => proofs.run(signal), { after });
+  manager.addReadyz('revisions', () => {
+    const set = history.adopted();
+    const isKnown = set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());
+    return isKnown ? undefined : 'revisions of the template not synced';
+  });
   return {
     current: () => history.current(),
     ...templatesBy(history, proofs),
@@ -109,13 +98,9 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
     onChanged: (listener) => void listeners.push(listener),
     forecast: forecastWarning({
       pods: pods.lister,
-      namespaceSettings: (name) => options.namespaces.cached(name),
+      namespaceSettings: (name) => namespaces.cached(name),
       keys,
     }),
-    hasSynced: () => {
-      const set = history.adopted();
-      return set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());
-    },
   };
 }
 

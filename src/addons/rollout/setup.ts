@@ -1,41 +1,18 @@
 import { cachedAge, ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
-import { keysFor } from '../../injection/keys.ts';
-import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
-import type { Status } from '../../injection/status.ts';
-import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
+import type { Core } from '../../operator/core.ts';
 import { Actuator } from './actuator.ts';
-import { type RevisionStore, rolloutReconcile, STEP_MS } from './controller.ts';
+import { rolloutReconcile, STEP_MS } from './controller.ts';
 import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
 import { workloadKey } from './core/workloads.ts';
 import { RolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
 import { observedPods } from './observe.ts';
-
-/** The flags of `serve` that a rollout looks at. */
-export interface RolloutOptions {
-  readonly namespace: string;
-  readonly configmap: string;
-  readonly annotation: string;
-  readonly requireAnnotation: boolean;
-}
-
-export interface RolloutSetupOptions extends RolloutOptions {
-  readonly revisions: RevisionStore & {
-    /** The templates that a pod was injected with, if they are kept. */
-    find(status: Status): TemplateSet | undefined;
-    /** Calls the listener when `current` changes. */
-    onChanged(listener: () => void): void;
-  };
-  readonly namespaces: {
-    cached(namespace: string): NamespaceSettings;
-    onChanged(listener: (namespace: string) => void): void;
-  };
-}
+import { type RolloutOptions, setUpRevisions, type TemplateRevisions } from './revisions.ts';
 
 /** Another text than that of the fleet: whole pods are watched only while there is a rollout. */
 const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
@@ -45,10 +22,13 @@ const OF_OWNER = 'owner';
 const REPLACED_MS = 5_000;
 
 /** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
-export function setUpRollout(manager: Manager, options: RolloutSetupOptions): void {
-  const { revisions, namespaces, namespace, configmap: name } = options;
+export function setUpRollout(manager: Manager, core: Core, options: RolloutOptions): void {
+  const { namespaces, decide } = core;
+  const { namespace, configmap: name } = options;
   const { leaderClient: client, log } = manager;
-  const keys = keysFor(options.annotation);
+  const revisions = setUpRevisions(manager, core, options);
+  core.newPods.chooseBy(revisions);
+  const { keys } = decide;
   const work = manager.controller(KEY);
   const wake = () => work.queue.addAfter(KEY, STEP_MS);
   const pods = manager.informer(observedPods(keys), {
@@ -77,7 +57,7 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
   const now = Date.now;
   const actuator = new Actuator({
     client,
-    decide: { keys, requireAnnotation: options.requireAnnotation, operatorNamespace: namespace },
+    decide,
     memory,
     configOf: (of = '') => configIn(of)?.hash,
     setOf: (status) => revisions.find(status),
@@ -127,7 +107,7 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
 }
 
 /** Resolves with true once there is a strategy that changes pods; with false when the signal aborts. */
-function untilRollout(revisions: RolloutSetupOptions['revisions'], signal: AbortSignal): Promise<boolean> {
+function untilRollout(revisions: TemplateRevisions, signal: AbortSignal): Promise<boolean> {
   const isOn = () => (revisions.current()?.target.set.rollout?.mode ?? 'new-pods') !== 'new-pods';
   return new Promise((resolve) => {
     const look = () => {

@@ -1,6 +1,3 @@
-import { POLICIES, POLICY_BINDINGS } from '../../addons/policies/resources.ts';
-import { CONTROLLER_REVISIONS } from '../../addons/rollout/controller-revision.ts';
-import { HTTP_ROUTES } from '../../addons/routes/delivery/resources.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, ENDPOINT_SLICES, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
@@ -11,6 +8,7 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/res
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import { PROGRAM } from '../../util/own-names.ts';
 import { printBlock } from '../../util/yaml-edit/print.ts';
+import type { ReportedKind } from '../add-on.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Installation } from '../installation.ts';
 import { kindOf } from '../kind-of.ts';
@@ -25,6 +23,8 @@ export interface CollectOptions {
   readonly namespace: string;
   readonly configmap: string;
   readonly installation: Installation | undefined;
+  /** The kinds of add-ons. */
+  readonly kinds: readonly ReportedKind[];
 }
 
 /** Objects of one kind: more are left out. */
@@ -34,33 +34,29 @@ const MAX_PODS = 10;
 const LOG = { tailLines: 10_000, limitBytes: 4 * 1024 * 1024, timestamps: true };
 
 /** Of the operator's namespace, and of that of the node agents. */
-const IN_NAMESPACE: readonly Resource<KubeObject>[] = [
-  PODS,
-  EVENTS,
-  kindOf('v1', 'Service', 'services'),
-  kindOf('apps/v1', 'Deployment', 'deployments'),
-  kindOf('apps/v1', 'ReplicaSet', 'replicasets'),
-  kindOf('apps/v1', 'DaemonSet', 'daemonsets'),
-  CONTROLLER_REVISIONS,
-  kindOf('coordination.k8s.io/v1', 'Lease', 'leases'),
-  ENDPOINT_SLICES,
-  kindOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
-  kindOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+const IN_NAMESPACE: readonly ReportedKind[] = [
+  { resource: PODS },
+  { resource: EVENTS },
+  { resource: kindOf('v1', 'Service', 'services') },
+  { resource: kindOf('apps/v1', 'Deployment', 'deployments') },
+  { resource: kindOf('apps/v1', 'ReplicaSet', 'replicasets') },
+  { resource: kindOf('apps/v1', 'DaemonSet', 'daemonsets') },
+  { resource: kindOf('coordination.k8s.io/v1', 'Lease', 'leases') },
+  { resource: ENDPOINT_SLICES },
+  { resource: kindOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies') },
+  { resource: kindOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets') },
 ];
 
 /** Of the whole cluster. */
-const IN_CLUSTER: readonly Resource<KubeObject>[] = [
-  ...WEBHOOK_CONFIGURATIONS,
-  POLICIES,
-  POLICY_BINDINGS,
-  NETWORKS,
-  NETWORK_ATTACHMENT_DEFINITIONS,
-  HTTP_ROUTES,
+const IN_CLUSTER: readonly ReportedKind[] = [
+  ...WEBHOOK_CONFIGURATIONS.map((resource) => ({ resource })),
+  { resource: NETWORKS },
+  { resource: NETWORK_ATTACHMENT_DEFINITIONS },
 ];
 
 /** Adds objects, logs and pages of the operator, as far as the user may read them. */
 export async function collect(parts: ReportParts, options: CollectOptions): Promise<void> {
-  const { cluster, namespace, installation, redactor } = options;
+  const { cluster, namespace, installation, redactor, kinds } = options;
   const from = { client: cluster.client, redactor };
   const agents = installation?.flagText('node-agent-namespace');
   const pages = new ReplicaPages(cluster, namespace, installation);
@@ -68,11 +64,18 @@ export async function collect(parts: ReportParts, options: CollectOptions): Prom
   await noted(parts, 'template', () => collectTemplate(parts, options));
   for (const pod of (replicas ?? []).slice(0, MAX_PODS)) await collectPages(parts, pages, pod, redactor);
   for (const each of new Set([namespace, ...(agents === undefined ? [] : [agents])])) {
-    for (const resource of IN_NAMESPACE) await collectObjects(parts, from, resource, { namespace: each });
+    for (const kind of [...IN_NAMESPACE, ...kinds.filter(({ isOwn }) => isOwn)])
+      await collectObjects(parts, from, kind, { namespace: each });
     await noted(parts, `logs of namespace ${each}`, () => collectLogs(parts, from, each));
   }
-  for (const resource of IN_CLUSTER) await collectObjects(parts, from, resource, {});
-  await collectObjects(parts, from, EVENTS, { fieldSelector: `reportingController=${PROGRAM}` });
+  for (const kind of [...IN_CLUSTER, ...kinds.filter(({ isOwn }) => !isOwn)])
+    await collectObjects(parts, from, kind, {});
+  await collectObjects(
+    parts,
+    from,
+    { resource: EVENTS },
+    { fieldSelector: `reportingController=${PROGRAM}` },
+  );
 }
 
 /** Returns undefined if the user may not read it, which the archive notes. */
@@ -91,7 +94,7 @@ interface Source {
 async function collectObjects(
   parts: ReportParts,
   { client, redactor }: Source,
-  resource: Resource<KubeObject>,
+  { resource, holdsTemplates }: ReportedKind,
   scope: { readonly namespace?: string; readonly fieldSelector?: string },
 ): Promise<void> {
   const place = scope.namespace ?? 'cluster';
@@ -103,10 +106,9 @@ async function collectObjects(
     if (!page) return parts.note(`${what}: this cluster does not have this kind`);
     const { items, continue: next } = page;
     if (next !== undefined) parts.note(`${what}: only the first ${MAX_OBJECTS}`);
-    // Those of the operator hold templates.
     const objects = items.filter(isObject).map((item) => {
       const object = named(item, resource);
-      return resource === CONTROLLER_REVISIONS ? redactor.templates(object) : redactor.object(object);
+      return holdsTemplates ? redactor.templates(object) : redactor.object(object);
     });
     if (objects.length > 0)
       parts.add(`${what}.yaml`, objects.map((object) => `${printBlock(object, false)}\n`).join('---\n'));

@@ -1,4 +1,3 @@
-import type { RouteReport } from '../../addons/routes/cli/check-routes.ts';
 import { annotation } from '../../injection/podspec/pod.ts';
 import { ApiError, isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
@@ -15,24 +14,18 @@ import { isObject, type JsonObject, own, ownString } from '../../util/json.ts';
 import { lastEvent } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
 import type { CheckFinding } from './check-report.ts';
-import { isName, isNameOf } from './check-target.ts';
 import { waitingAtGates } from './gates.ts';
+import type { ObjectReport } from './object-report.ts';
 
 const NOT_RECONCILED = 'not-reconciled';
-const KINDS = ['network', 'networks', 'net'];
-
-/** The name of a Network that a user names as a target; undefined for another target. */
-export function networkTarget(target: string): string | undefined {
-  const [kind = '', name = '', ...rest] = target.split('/');
-  return isNameOf(KINDS, NETWORKS.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
-}
+export const NETWORK_TARGET = { resource: NETWORKS, names: ['network', 'networks', 'net'] };
 
 /** Says what a Network is, what is wrong with it, and which pods wait for it. */
 export async function checkNetwork(
   client: KubeClient,
   namespace: string,
   name: string,
-): Promise<RouteReport> {
+): Promise<ObjectReport> {
   const network = await client.get(NETWORKS, { namespace, name }).catch((cause: unknown) => {
     if (!isNotFound(cause)) throw cause;
     // Without the CustomResourceDefinition, the answer names no kind.
@@ -61,7 +54,7 @@ export async function checkNetwork(
 export async function judged(
   client: KubeClient,
   network: Network,
-): Promise<Pick<RouteReport, 'because' | 'findings'>> {
+): Promise<Pick<ObjectReport, 'because' | 'findings'>> {
   const judgement = judgeNetwork(network);
   if (!judgement.findings.some(({ reason }) => reason === NOT_RECONCILED)) return judgement;
   const { namespace, name } = network.metadata;
@@ -107,7 +100,7 @@ export function judgeNetwork({
   metadata,
   spec,
   status = {},
-}: Network): Pick<RouteReport, 'because' | 'findings'> {
+}: Network): Pick<ObjectReport, 'because' | 'findings'> {
   const { conditions, observedGeneration, capacity, nodes = [] } = status;
   const ready = conditionOf(conditions, 'Ready');
   const progressing = conditionOf(conditions, 'Progressing');

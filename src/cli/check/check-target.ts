@@ -6,6 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
+import type { CheckTarget } from '../add-on.ts';
 
 /** An object in the cluster that a user names, such as `deploy/web`. */
 export interface Target {
@@ -160,4 +161,10 @@ function pairs(labels: JsonValue | undefined): string {
 function asJson(value: unknown): JsonObject {
   if (!isObject(value)) throw new TypeError('expected an object of the API, got another JSON value');
   return value;
+}
+
+/** The name of an object of this kind that a user names as a target, such as `network/web`; undefined for another target. */
+export function nameInTarget(target: string, { resource, names }: CheckTarget): string | undefined {
+  const [kind = '', name = '', ...rest] = target.split('/');
+  return isNameOf(names, resource.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
 }

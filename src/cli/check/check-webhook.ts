@@ -1,4 +1,3 @@
-import { POLICY_BINDINGS } from '../../addons/policies/resources.ts';
 import { selects } from '../../injection/podspec/label-selector.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
@@ -24,18 +23,6 @@ export interface AppliedWebhooks {
   readonly findings: readonly CheckFinding[];
   /** The webhook for pods that opt in themselves, or for the others; undefined if none selects the namespace. */
   takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): TakingWebhook | undefined;
-}
-
-/** Whether the operator's admission policies exist, as far as the user may see. */
-export async function appliedPolicies(client: KubeClient): Promise<boolean> {
-  try {
-    const labelSelector = `app=${PROGRAM}`;
-    return (await client.list(POLICY_BINDINGS, { labelSelector })).items.length > 0;
-  } catch (err) {
-    // Before Kubernetes 1.36, the API server has no such policies.
-    if (isForbidden(err) || isNotFound(err)) return false;
-    throw err;
-  }
 }
 
 /** Reads the configuration; undefined if the user may not. */

@@ -1,16 +1,4 @@
 import { type Command, Option } from 'commander';
-import { checkRoute } from '../../addons/routes/cli/check-route.ts';
-import {
-  type AskedRequest,
-  checkRequest,
-  formatRouteReport,
-  parseHeader,
-  parseMethod,
-  parseUrl,
-  ROUTE_REPORT_COLUMNS,
-  type RouteReport,
-  routeTarget,
-} from '../../addons/routes/cli/check-routes.ts';
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf, namespacesIn } from '../../injection/manifests/inject-manifests.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../injection/podspec/workload.ts';
@@ -21,6 +9,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
 import type { JsonObject } from '../../util/json.ts';
+import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/input-files.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
@@ -37,10 +26,11 @@ import {
 import { preinstallCommand } from '../status/preinstall.ts';
 import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
 import { templatesOfFile } from '../template-source.ts';
-import { checkNetwork, networkTarget } from './check-network.ts';
+import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
 import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS, reportOf } from './check-report.ts';
 import { checkOffline } from './check-site.ts';
-import { getTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
+import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
+import { formatObjectReport, OBJECT_REPORT_COLUMNS } from './object-report.ts';
 import { decideOptions, reportLive } from './report-live.ts';
 
 export interface CheckOptions extends ClusterOptions, InputOptions {
@@ -50,9 +40,6 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
   readonly podTemplatePath?: readonly PodTemplateRule[];
-  readonly to?: URL;
-  readonly method?: string;
-  readonly header?: readonly string[];
   readonly all?: boolean;
   readonly allNamespaces?: boolean;
   readonly selector?: string;
@@ -87,20 +74,6 @@ export function addCheckOptions(command: Command): Command {
       ).argParser(text),
     )
     .addOption(podTemplateOption())
-    .addOption(
-      new Option('--to <url>', 'which rule takes a request of the target, a pod, to this URL').argParser(
-        parseUrl,
-      ),
-    )
-    .addOption(
-      new Option('-X, --method <name>', 'method of the request (default: GET)').argParser(parseMethod),
-    )
-    .addOption(
-      new Option(
-        '-H, --header <line>',
-        'header of the request, such as "version: 2"; can be repeated',
-      ).argParser((line, lines: readonly string[] = []) => [...lines, parseHeader(line)]),
-    )
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption('text', 'table', 'wide', 'name', 'json', 'yaml'));
@@ -114,6 +87,7 @@ export async function checkCommand(
   name: string | undefined,
   options: CheckOptions,
   terminal: Terminal,
+  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
   if (name?.includes('/'))
     throw new UsageError(
@@ -121,8 +95,6 @@ export async function checkCommand(
     );
   const target = name === undefined ? kind : `${kind}/${name}`;
   if (options.overlay && !options.pre) throw new UsageError('--overlay works with --pre only: add it');
-  if (options.to === undefined && (options.method ?? options.header))
-    throw new UsageError('--method and --header work with --to only: add --to URL');
   if (options.pre) {
     if (target !== undefined || hasInput(options))
       throw new UsageError('--pre checks the cluster: leave out the target and -f');
@@ -131,7 +103,7 @@ export async function checkCommand(
   if (options.all || options.allNamespaces) {
     if (target !== undefined || hasInput(options))
       throw new UsageError('--all and --all-namespaces check all workloads: leave out the target and -f');
-    return await checkAll(options, terminal);
+    return await checkAll(options, terminal, tools);
   }
   if (options.selector !== undefined)
     throw new UsageError('--selector works with --all or --all-namespaces: add one of them');
@@ -144,7 +116,7 @@ export async function checkCommand(
   if (target !== undefined && options.template !== undefined) {
     throw new UsageError('--template works with files only: leave it out, or use -f FILE');
   }
-  const about = routeQuestion(target, options);
+  const about = objectQuestion(target, options, tools);
   if (about) {
     const report = await withCluster(options, ({ client, namespace }) =>
       about(client, options.namespace ?? namespace),
@@ -152,13 +124,15 @@ export async function checkCommand(
     const { findings } = report;
     printOutput(terminal, options.output, {
       value: JSON.parse(JSON.stringify([report])),
-      lines: formatRouteReport(report),
-      list: { rows: [report], columns: ROUTE_REPORT_COLUMNS, nameOf: ({ object }) => object },
+      lines: formatObjectReport(report),
+      list: { rows: [report], columns: OBJECT_REPORT_COLUMNS, nameOf: ({ object }) => object },
     });
     return findings.length > 0 ? 1 : 0;
   }
   const reports =
-    target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
+    target === undefined
+      ? await checkFiles(options, terminal, tools)
+      : await checkTarget(target, options, tools);
   return printReports(terminal, options.output, reports, reports.flatMap(formatReport));
 }
 
@@ -177,14 +151,18 @@ function printReports(
 }
 
 /** Checks all workloads of a namespace, or of all. For people it prints those with findings, and the numbers. */
-async function checkAll(options: CheckOptions, terminal: Terminal): Promise<ExitCode> {
+async function checkAll(
+  options: CheckOptions,
+  terminal: Terminal,
+  tools: readonly ToolParts[],
+): Promise<ExitCode> {
   const reports = await withCluster(options, async (cluster) => {
     const namespace = options.allNamespaces ? undefined : (options.namespace ?? cluster.namespace);
     const sites: PodSite[] = [];
     for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
       sites.push(...podSites(object));
     if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
-    return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, true);
+    return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, true, tools);
   });
   return printReports(terminal, options.output, reports, formatReports(reports));
 }
@@ -196,27 +174,23 @@ async function mustExist(client: KubeClient, namespace: string): Promise<void> {
   });
 }
 
-/** The question about routes or a Network that the target and `--to` are; undefined if they are none. */
-function routeQuestion(
-  target: string | undefined,
-  { to, method = 'GET', header: headers = [], annotation }: CheckOptions,
-): ((client: KubeClient, namespace: string) => Promise<RouteReport>) | undefined {
-  const route = target === undefined ? undefined : routeTarget(target);
-  const network = target === undefined ? undefined : networkTarget(target);
-  if (to === undefined) {
-    if (network !== undefined) return (client, namespace) => checkNetwork(client, namespace, network);
-    return route === undefined ? undefined : (client, namespace) => checkRoute(client, namespace, route);
+/** The question about another object than a workload; undefined if the target is a workload, or files. */
+function objectQuestion(target: string | undefined, options: CheckOptions, tools: readonly ToolParts[]) {
+  const network = target === undefined ? undefined : nameInTarget(target, NETWORK_TARGET);
+  if (network !== undefined)
+    return (client: KubeClient, namespace: string) => checkNetwork(client, namespace, network);
+  for (const { check } of tools) {
+    const about = check?.question?.(target, options);
+    if (about) return about;
   }
-  const pod = target === undefined || route !== undefined ? undefined : parseTarget(target);
-  if (pod?.workload.kind !== 'Pod') {
-    throw new UsageError('--to works with a pod only: use a target such as pod/web-0');
-  }
-  const { name } = pod;
-  const request: AskedRequest = { to, method, headers };
-  return (client, namespace) => checkRequest(client, namespace, name, request, keysFor(annotation));
+  return undefined;
 }
 
-async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {
+async function checkTarget(
+  target: string,
+  options: CheckOptions,
+  tools: readonly ToolParts[],
+): Promise<readonly CheckReport[]> {
   const parsed = parseTarget(target, OTHER_KINDS);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
@@ -226,11 +200,20 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
       throw cause;
     });
     const sites = [...podSites(object)];
-    return withStrays(await reportLive(cluster, options, sites, namespace, true), sites, [object], options);
+    return withStrays(
+      await reportLive(cluster, options, sites, namespace, true, tools),
+      sites,
+      [object],
+      options,
+    );
   });
 }
 
-async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<readonly CheckReport[]> {
+async function checkFiles(
+  options: CheckOptions,
+  terminal: Terminal,
+  tools: readonly ToolParts[],
+): Promise<readonly CheckReport[]> {
   const documents: JsonObject[] = [];
   for (const input of await readInputs(terminal, options)) {
     const items = readObjects(input);
@@ -248,6 +231,7 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
         sites,
         options.namespace ?? cluster.namespace,
         false,
+        tools,
       );
       return withStrays(reports, sites, documents, options);
     });
@@ -285,3 +269,12 @@ function withStrays(
   }
   return all;
 }
+
+export const setUpCommand: SetUpCommand = async (command, { terminal, ended, addOns }) => {
+  const tools = await toolsOf(addOns);
+  addCheckOptions(command.allowExcessArguments(false));
+  for (const { check } of tools) check?.addOptions?.(command);
+  command.action(async (kind: string | undefined, name: string | undefined, options: CheckOptions) =>
+    ended(await checkCommand(kind, name, options, terminal, tools)),
+  );
+};

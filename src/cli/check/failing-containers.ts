@@ -1,5 +1,5 @@
-import { troubleOf } from '../../addons/rollout/observe.ts';
 import type { Keys } from '../../injection/keys.ts';
+import { troubleOf } from '../../injection/podspec/container-trouble.ts';
 import { annotation, nameOf } from '../../injection/podspec/pod.ts';
 import { parseStatus } from '../../injection/status.ts';
 import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';

@@ -1,17 +1,17 @@
-import { readRevisions } from '../../addons/rollout/cli/read-revisions.ts';
 import type { DecideOptions } from '../../injection/decision-input.ts';
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf } from '../../injection/manifests/inject-manifests.ts';
 import type { PodSite } from '../../injection/podspec/workload.ts';
 import { TemplateProver } from '../../injection/webhook/template-proof.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
+import type { ToolParts } from '../add-on.ts';
 import type { Cluster } from '../cluster.ts';
 import { followInstallation, type Installation, installationOf, type SharedFlags } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { templatesOfCluster } from '../template-source.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
 import { checkLive } from './check-site.ts';
-import { appliedPolicies, appliedWebhooks } from './check-webhook.ts';
+import { appliedWebhooks } from './check-webhook.ts';
 
 type LiveOptions = ClusterOptions & SharedFlags;
 
@@ -22,6 +22,7 @@ export async function reportLive(
   sites: readonly PodSite[],
   byDefault: string,
   exists: boolean,
+  tools: readonly ToolParts[],
 ): Promise<readonly CheckReport[]> {
   const installation = await installationOf(cluster.client, given.operatorNamespace);
   const options = followInstallation(given, installation);
@@ -29,10 +30,9 @@ export async function reportLive(
   const state = { set };
   const general = [...noReplica(installation, options), ...faultyTemplate(warning)];
   const webhooks = await appliedWebhooks(cluster.client, options);
-  const policies = await appliedPolicies(cluster.client);
   const { client } = cluster;
-  const revisions = await readRevisions(client, options, state.set);
-  const promoted = revisions?.promoted === revisions?.target ? undefined : revisions?.promoted.set;
+  const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
+  const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
   const keys = keysFor(options.annotation);
   const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
   const reports: CheckReport[] = [];
@@ -41,12 +41,12 @@ export async function reportLive(
     const report = await checkLive(site, {
       client,
       prover,
-      promoted,
+      promoted: held.find((each) => each !== undefined),
       decide: decideOptions(options),
       state,
       namespace,
       webhooks,
-      policies,
+      policies: injecting.includes(true),
       exists,
     });
     const { findings } = report;

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import type { SetUpCommand } from '../add-on.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { oneOf } from '../options/option-values.ts';
 import { SCRIPTS } from './scripts.ts';
@@ -13,3 +14,9 @@ export async function completionCommand(shell: string, terminal: Terminal): Prom
   terminal.out(SCRIPTS[shell] ?? '');
   return 0;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addCompletionOptions(command.allowExcessArguments(false)).action(async (shell: string) =>
+    ended(await completionCommand(shell, terminal)),
+  );
+};

@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
-import { routeTarget } from '../../addons/routes/cli/check-routes.ts';
-import { HTTP_ROUTES } from '../../addons/routes/delivery/resources.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import { defaultFiles, readKubeconfigs } from '../../kube/client/kubeconfig/kubeconfig-files.ts';
-import { NETWORKS } from '../../networks/api/resources.ts';
 import { isObject, own, ownString } from '../../util/json.ts';
-import { networkTarget } from '../check/check-network.ts';
-import { parseTarget } from '../check/check-target.ts';
+import { type AddOn, toolsOf } from '../add-on.ts';
+import { NETWORK_TARGET } from '../check/check-network.ts';
+import { nameInTarget, parseTarget } from '../check/check-target.ts';
 import { withCluster } from '../cluster.ts';
 
 /** A user waits for it between two keys. */
@@ -25,14 +23,18 @@ const PLAIN = /^[\w.:@/][\w.:@/+-]*$/;
  * contexts, namespaces, and targets such as `deploy/web`. Names that a shell would read are left out. None if they cannot
  * be read in time.
  */
-export async function liveCandidates(program: Command, typed: readonly string[]): Promise<readonly string[]> {
+export async function liveCandidates(
+  program: Command,
+  typed: readonly string[],
+  addOns: readonly AddOn[],
+): Promise<readonly string[]> {
   const words = typed.filter((word) => word !== '=');
   const word = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const command = program.commands.find((each) => before.includes(each.name()));
   if (command === undefined) return [];
   try {
-    const names = await namesFor(command, before, word);
+    const names = await namesFor(command, before, word, addOns);
     return names.filter((name) => name.startsWith(word) && PLAIN.test(name));
   } catch {
     // Without a usable kubeconfig or an API server, there is nothing to offer.
@@ -44,6 +46,7 @@ async function namesFor(
   command: Command,
   before: readonly string[],
   word: string,
+  addOns: readonly AddOn[],
 ): Promise<readonly string[]> {
   const flag = before.at(-1) ?? '';
   const connection = {
@@ -61,13 +64,14 @@ async function namesFor(
   const [kind, name] = word.split('/');
   if (!takesTarget || kind === undefined || name === undefined) return [];
   const namespace = typedValue(before, '-n') ?? typedValue(before, '--namespace');
-  const names = await listed(connection, resourceOf(`${kind}/name`), namespace);
+  const names = await listed(connection, await resourceOf(`${kind}/name`, addOns), namespace);
   return names.map((each) => `${kind}/${each}`);
 }
 
-function resourceOf(target: string): Resource<KubeObject> {
-  if (networkTarget(target) !== undefined) return NETWORKS;
-  return routeTarget(target) === undefined ? parseTarget(target).resource : HTTP_ROUTES;
+async function resourceOf(target: string, addOns: readonly AddOn[]): Promise<Resource<KubeObject>> {
+  const targets = [NETWORK_TARGET, ...(await toolsOf(addOns)).flatMap(({ check }) => check?.targets ?? [])];
+  const other = targets.find((each) => nameInTarget(target, each) !== undefined);
+  return other?.resource ?? parseTarget(target).resource;
 }
 
 async function listed(

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
-import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../addons/routes/envoy/routed.ts';
+import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../injection/envoy/routed.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import type { Fault } from '../../util/diagnostic.ts';
 import { parseYaml } from '../../util/yaml.ts';

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { compilePolicies } from '../../addons/policies/compile.ts';
 import { keysFor } from '../../injection/keys.ts';
 import { readTemplateFile, type TextSource } from '../../injection/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet, templateKey } from '../../injection/template/template-set.ts';
@@ -8,6 +7,7 @@ import { trialPod } from '../../injection/trial-pod.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import type { Fault } from '../../util/diagnostic.ts';
+import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { type OutputFormat, outputOption } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
@@ -42,6 +42,7 @@ export async function lintCommand(
   files: readonly string[],
   options: LintOptions,
   terminal: Terminal,
+  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
   if (options.envoy && options.server)
     throw new UsageError(
@@ -66,9 +67,10 @@ export async function lintCommand(
   if (findings.some(({ path }) => path === 'static_resources'))
     terminal.err("this looks like Envoy's own configuration: use --envoy\n");
   return reportFindings(terminal, options.output, findings, () =>
-    [`no problems: ${templatesOf(good)}`, ...good.flatMap(([, , set]) => policyCoverage(set, options))].join(
-      '\n',
-    ),
+    [
+      `no problems: ${templatesOf(good)}`,
+      ...good.flatMap(([, , set]) => tools.flatMap(({ lint }) => lint?.(set, options) ?? [])),
+    ].join('\n'),
   );
 }
 
@@ -106,19 +108,6 @@ function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])
   return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
 }
 
-/** Says which templates the API server can inject with policies (Kubernetes 1.36). */
-function policyCoverage(set: TemplateSet, { annotation, operatorNamespace }: LintOptions): readonly string[] {
-  const { objects, left } = compilePolicies(set, {
-    keys: keysFor(annotation),
-    requireAnnotation: true,
-    operatorNamespace,
-    name: 'lint',
-    alone: false,
-  });
-  const covered = objects.length > 0 ? ['template "config": the API server can inject it with a policy'] : [];
-  return [...covered, ...left].map((line) => `policy: ${line}`);
-}
-
 /** Sends a dry run for each template, with a pod that the API server accepts without it. */
 async function askServer(
   { client, namespace }: Cluster,
@@ -144,3 +133,9 @@ async function askServer(
   }
   return findings;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+  addLintOptions(command).action(async (files: string[], options: LintOptions) =>
+    ended(await lintCommand(files, options, terminal, await toolsOf(addOns))),
+  );
+};

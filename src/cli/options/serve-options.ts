@@ -4,6 +4,7 @@ import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { LOG_LEVELS } from '../../kube/manager/logger.ts';
 import { PROGRAM } from '../../util/own-names.ts';
 import { suggest } from '../../util/suggest.ts';
+import type { FlagSpec, FlagSpecs, ParsedFlags } from './flag-specs.ts';
 import {
   bool,
   count,
@@ -19,15 +20,6 @@ import {
   text,
   urlSuchAs,
 } from './option-values.ts';
-
-/** One option: its parser, its default as text, and its help. Without a default, the value is undefined. */
-interface OptionSpec<T> {
-  readonly parse: (text: string) => T;
-  readonly default?: string | (() => string);
-  readonly help: string;
-  /** The name of the value in the help; a switch has none. */
-  readonly value?: string;
-}
 
 const SERVE_OPTIONS = {
   kubeconfig: {
@@ -169,35 +161,6 @@ const SERVE_OPTIONS = {
     default: '',
     help: "comma-separated namespaces whose Networks pods of any namespace may use; '*': all",
   },
-  repair: {
-    parse: oneOf('off', 'report', 'evict'),
-    value: 'mode',
-    default: 'report',
-    help: 'what to do about pods that were admitted without their sidecar: off, report, or evict (to recreate them)',
-  },
-  'repair-window': {
-    parse: duration,
-    value: 'duration',
-    default: '15m',
-    help: 'maximum age of pods to evict',
-  },
-  policy: {
-    parse: oneOf('auto', 'off'),
-    value: 'mode',
-    default: 'auto',
-    help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
-  },
-  routes: {
-    parse: oneOf('auto', 'off'),
-    value: 'mode',
-    default: 'auto',
-    help: 'auto: sidecars of the template `transparent` follow HTTPRoutes (Gateway API) where the cluster has them; off: their routes stay as they are',
-  },
-  'routes-touch': {
-    parse: bool,
-    default: 'true',
-    help: 'change an annotation of pods so that their kubelets mount new routes at once; false: within 90 s',
-  },
   'log-level': {
     parse: oneOf(...LOG_LEVELS),
     value: 'level',
@@ -210,20 +173,10 @@ const SERVE_OPTIONS = {
     default: 'json',
     help: 'json (for programs) or pretty (for people)',
   },
-} as const satisfies Record<string, OptionSpec<unknown>>;
+} as const satisfies FlagSpecs;
 
-type Camel<S extends string> = S extends `${infer Head}-${infer Tail}`
-  ? `${Head}${Capitalize<Camel<Tail>>}`
-  : S;
-
-type Parsed<S extends OptionSpec<unknown>> = S extends { readonly default: string | (() => string) }
-  ? ReturnType<S['parse']>
-  : ReturnType<S['parse']> | undefined;
-
-/** The options of `serve`, parsed; durations in milliseconds. */
-export type ServeOptions = {
-  readonly [K in keyof typeof SERVE_OPTIONS as Camel<K>]: Parsed<(typeof SERVE_OPTIONS)[K]>;
-};
+/** The options of `serve` of the core, parsed; durations in milliseconds. */
+export type ServeOptions = ParsedFlags<typeof SERVE_OPTIONS>;
 
 const PREFIX = 'INITIALIZER_';
 
@@ -232,8 +185,9 @@ const PREFIX = 'INITIALIZER_';
  * `INITIALIZER_LOG_LEVEL`. The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets
  * `ENVOY_INITIALIZER_PORT` to `tcp://10.96.0.1:443` in every pod of the namespace.
  */
-export function addServeOptions(command: Command): Command {
-  for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));
+export function addServeOptions(command: Command, addOns: readonly FlagSpecs[]): Command {
+  for (const specs of [SERVE_OPTIONS, ...addOns])
+    for (const [name, spec] of Object.entries(specs)) command.addOption(flagOption(name, spec));
   return command;
 }
 
@@ -254,7 +208,10 @@ type ServeOptionName = keyof typeof SERVE_OPTIONS;
 
 /** One flag of `serve`, for other commands that share it. */
 export function serveOption(name: ServeOptionName): Option {
-  const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
+  return flagOption(name, SERVE_OPTIONS[name]);
+}
+
+function flagOption(name: string, spec: FlagSpec<unknown>): Option {
   const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
     .env(`${PREFIX}${name.replaceAll('-', '_').toUpperCase()}`)
     .argParser(spec.parse);

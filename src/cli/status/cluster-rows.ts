@@ -4,24 +4,23 @@ import {
   about,
   count,
   firstOf,
+  flag,
   kubectl,
   metricsOf,
-  noMetrics,
   none,
   note,
   ok,
   problem,
+  rolloutPods,
   type StatusRow,
   type Verdict,
 } from './rows.ts';
 
 /** What the operator does in the cluster. */
-export function clusterRows(facts: StatusFacts): readonly StatusRow[] {
+export function clusterRows(facts: StatusFacts, ofAddOns: readonly StatusRow[]): readonly StatusRow[] {
   return [
     { check: 'template', ...template(facts) },
-    { check: 'policies', ...policies(facts) },
-    { check: 'rollout', ...rollout(facts) },
-    { check: 'routes', ...routes(facts) },
+    ...ofAddOns,
     { check: 'networks', ...networks(facts) },
     { check: 'multus', ...multus(facts) },
     { check: 'node agents', ...nodeAgents(facts) },
@@ -58,57 +57,6 @@ function template(facts: StatusFacts): Verdict {
   });
 }
 
-/** The text of a flag of the operator; undefined if it is not set, or the Deployment is not readable. */
-function flag({ installation }: StatusFacts, name: string): string | undefined {
-  return 'value' in installation ? installation.value?.flagText(name) : undefined;
-}
-
-function policies(facts: StatusFacts): Verdict {
-  if (flag(facts, 'policy') === 'off') return none('off (--policy): the webhook injects all pods');
-  return about(facts.policies, (bindings) => {
-    if (bindings === undefined)
-      return none('not in this version of Kubernetes: the webhook injects all pods');
-    if (bindings === 0) return none('none: the webhook injects all pods');
-    return ok(`${count(bindings, 'binding')}: policies inject most pods`);
-  });
-}
-
-function rollout(facts: StatusFacts): Verdict {
-  return about(facts.template, (live) => {
-    if (live?.hasRollout !== true) return none('the ConfigMap has no key rollout');
-    const pages = metricsOf(facts);
-    if (pages.length === 0) return noMetrics(facts);
-    if (pages.some((metrics) => metrics.value('envoy_initializer_rollout_halted') === 1))
-      return problem('the breaker has halted it', `see ${CALLED_AS} rollout`);
-    const [underWay, waiting] = [rolloutPods(facts, 'under-way'), rolloutPods(facts, 'waiting')];
-    if (live.isPaused) return note(`paused, ${count(waiting, 'pod')} waiting: ${CALLED_AS} rollout resume`);
-    return ok(`${count(underWay, 'pod')} under way${waiting > 0 ? `, ${waiting} waiting` : ''}`);
-  });
-}
-
-/** The pods of a rollout in a state, as the leader counts them. */
-function rolloutPods(facts: StatusFacts, state: 'under-way' | 'waiting'): number {
-  const counts = metricsOf(facts).flatMap((metrics) =>
-    metrics.of('envoy_initializer_rollout_pods', ['state', state]).map(({ value }) => value),
-  );
-  return Math.max(0, ...counts);
-}
-
-function routes(facts: StatusFacts): Verdict {
-  if (flag(facts, 'routes') === 'off') return none('off (--routes)');
-  return about(facts.served, ({ httpRoutes }) => {
-    if (!httpRoutes) return none('the cluster has no HTTPRoutes (Gateway API)');
-    const pages = metricsOf(facts);
-    if (pages.length === 0) return noMetrics(facts);
-    const behind = pages.flatMap(
-      (metrics) => metrics.value('envoy_initializer_routes_sidecars_behind') ?? [],
-    );
-    const most = Math.max(0, ...behind);
-    if (most === 0) return ok('all sidecars have the current routes');
-    return problem(`${count(most, 'sidecar')} with older routes`, 'see "Is it in use?" in docs/routing.md');
-  });
-}
-
 function networks(facts: StatusFacts): Verdict {
   return about(facts.networks, (all) => {
     if (all === undefined)
@@ -133,8 +81,8 @@ function networksOfMultus({ networks }: StatusFacts): number {
 }
 
 function multus(facts: StatusFacts): Verdict {
-  return about(facts.served, ({ attachments }) => {
-    if (attachments) return ok('the API server has NetworkAttachmentDefinitions');
+  return about(facts.hasAttachments, (isInstalled) => {
+    if (isInstalled) return ok('the API server has NetworkAttachmentDefinitions');
     const waiting = networksOfMultus(facts);
     if (waiting === 0) return none('not installed: Networks of provider multus need it');
     return problem(`not installed, but needed by ${count(waiting, 'Network')}`, 'install Multus');

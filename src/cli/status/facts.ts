@@ -1,3 +1,4 @@
+import type { TemplateSet } from '../../injection/template/template-set.ts';
 import type { LeaseRecord } from '../../kube/leaderelection/lease-record.ts';
 import type { Installation } from '../installation.ts';
 import type { Replica } from '../replica-pages.ts';
@@ -30,10 +31,9 @@ export interface TemplateFacts {
   /** Undefined if the template is faulty. */
   readonly hash: string | undefined;
   readonly faults: readonly string[];
-  /** Whether it has a strategy for rollouts. */
-  readonly hasRollout: boolean;
-  /** Whether its rollout is paused. */
-  readonly isPaused?: boolean;
+  /** The strategy for rollouts. */
+  readonly rollout?: TemplateSet['rollout'];
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface NetworkFacts {
@@ -42,12 +42,6 @@ export interface NetworkFacts {
   /** Why it is not Ready, or not connected on its nodes; undefined if it is. */
   readonly reason: string | undefined;
   readonly provider: string;
-}
-
-/** Kinds of other projects that the API server may serve. */
-export interface ServedKinds {
-  readonly attachments: boolean;
-  readonly httpRoutes: boolean;
 }
 
 /** What `status` knows about an installation. */
@@ -66,11 +60,10 @@ export interface StatusFacts {
   readonly lease: Read<LeaseRecord | undefined>;
   /** Undefined for a configuration that does not exist. */
   readonly webhooks: Read<Readonly<Record<'mutating' | 'validating', readonly WebhookFacts[] | undefined>>>;
-  /** The bindings of policies; undefined if the API server has no such policies. */
-  readonly policies: Read<number | undefined>;
   /** Undefined if its ConfigMap does not exist. */
   readonly template: Read<TemplateFacts | undefined>;
-  readonly served: Read<ServedKinds>;
+  /** Whether the API server has the kind of Multus. */
+  readonly hasAttachments: Read<boolean>;
   /** Undefined if their DaemonSet does not exist. */
   readonly nodeAgents: Read<{ readonly wanted: number; readonly ready: number } | undefined>;
   /** Undefined without the CustomResourceDefinition. */

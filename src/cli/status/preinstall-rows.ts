@@ -1,7 +1,7 @@
 import { selects } from '../../injection/podspec/label-selector.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { PROGRAM } from '../../util/own-names.ts';
-import type { Read, ServedKinds } from './facts.ts';
+import type { Read } from './facts.ts';
 import {
   about,
   firstOf,
@@ -43,7 +43,10 @@ export interface PreinstallFacts {
   readonly key: string;
   /** What the user may not do, such as `create clusterroles.rbac.authorization.k8s.io`. */
   readonly missingRights: Read<readonly string[]>;
-  readonly served: Read<ServedKinds & { readonly certificates: boolean; readonly podMonitors: boolean }>;
+  /** Whether the API server serves the kinds of other projects. */
+  readonly served: Read<
+    Readonly<Record<'attachments' | 'httpRoutes' | 'certificates' | 'podMonitors', boolean>>
+  >;
   /** The image of an operator that is installed already. */
   readonly installed: Read<string | undefined>;
   /** All MutatingWebhookConfigurations. */

@@ -3,6 +3,7 @@ import { isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS } from '../../networks/api/resources.ts';
 import { isObject, own } from '../../util/json.ts';
 import { PROGRAM } from '../../util/own-names.ts';
 import { withCluster } from '../cluster.ts';
@@ -11,7 +12,7 @@ import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type Overlay, type PreinstallFacts, preinstallRows } from './preinstall-rows.ts';
-import { readServed, tried } from './read-facts.ts';
+import { isServed, tried } from './read-facts.ts';
 import { printRows } from './status.ts';
 
 export interface PreinstallOptions extends ClusterOptions {
@@ -31,7 +32,8 @@ async function readPreinstall(client: KubeClient, options: PreinstallOptions): P
   const [missingRights, served, installed, webhooks, agentsLevel] = await Promise.all([
     tried(() => missingRightsOf(client, overlays)),
     tried(async () => ({
-      ...(await readServed(client)),
+      attachments: await isServed(client, NETWORK_ATTACHMENT_DEFINITIONS),
+      httpRoutes: await serves(client, 'gateway.networking.k8s.io/v1'),
       certificates: await serves(client, 'cert-manager.io/v1'),
       podMonitors: await serves(client, 'monitoring.coreos.com/v1'),
     })),

@@ -1,7 +1,3 @@
-import { driftBasis } from '../../addons/drift/cli/drift.ts';
-import { POLICY_BINDINGS } from '../../addons/policies/resources.ts';
-import { PAUSED_KEY } from '../../addons/rollout/revision-history.ts';
-import { HTTP_ROUTES } from '../../addons/routes/delivery/resources.ts';
 import { parseTemplateSet } from '../../injection/template/template-set.ts';
 import { ApiError, isForbidden, isNotFound, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
@@ -21,7 +17,7 @@ import type { Cluster } from '../cluster.ts';
 import { DEPLOYMENTS, followInstallation, type Installation, readInstallation } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type Replica, ReplicaPages } from '../replica-pages.ts';
-import { surveyPods } from '../survey.ts';
+import { surveyBasis, surveyPods } from '../survey.ts';
 import type { NetworkFacts, Read, ReplicaFacts, StatusFacts, TemplateFacts, WebhookFacts } from './facts.ts';
 import { Samples } from './samples.ts';
 
@@ -44,32 +40,29 @@ export async function readStatus(cluster: Cluster, options: StatusQuestion): Pro
   const installation = await tried(() => readDeployment(client, namespace));
   const known = 'value' in installation ? installation.value : undefined;
   const agentsNamespace = known?.flagText('node-agent-namespace');
-  const [replicas, lease, webhooks, policies, template, served, nodeAgents, networks, pods] =
-    await Promise.all([
+  const [replicas, lease, webhooks, template, hasAttachments, nodeAgents, networks, pods] = await Promise.all(
+    [
       tried(() => readReplicas(new ReplicaPages(cluster, namespace, known))),
       tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }).then(recordOf))),
       tried(() => readWebhooks(client)),
-      tried(() =>
-        absentIfMissing(client.list(POLICY_BINDINGS, { labelSelector: `app=${PROGRAM}` }).then(length)),
-      ),
       tried(() => readTemplate(client, { namespace, name: configmap })),
-      tried(() => readServed(client)),
+      tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
       tried(async () =>
         agentsNamespace === undefined ? undefined : await readNodeAgents(client, agentsNamespace),
       ),
       tried(() => readNetworks(client, known)),
       tried(async () =>
-        surveyPods(client, {}, await driftBasis(cluster, followInstallation(options, known), () => {})),
+        surveyPods(client, {}, await surveyBasis(cluster, followInstallation(options, known), () => {})),
       ),
-    ]);
+    ],
+  );
   const read = {
     installation,
     replicas,
     lease,
     webhooks,
-    policies,
     template,
-    served,
+    hasAttachments,
     nodeAgents,
     networks,
     pods,
@@ -89,7 +82,7 @@ export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
   }
 }
 
-async function absentIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
+export async function absentIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (err) {
@@ -97,8 +90,6 @@ async function absentIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
     throw err;
   }
 }
-
-const length = ({ items }: { readonly items: readonly unknown[] }): number => items.length;
 
 /** The operator's Deployment; undefined if it does not exist. */
 export async function readDeployment(
@@ -169,27 +160,18 @@ async function readTemplate(
   const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
   if (found === undefined) return undefined;
   const parsed = parseTemplateSet(found.data ?? {});
-  if ('faults' in parsed)
-    return { hash: undefined, faults: parsed.faults.map(formatFault), hasRollout: false };
+  if ('faults' in parsed) return { hash: undefined, faults: parsed.faults.map(formatFault), annotations: {} };
   const { hash, rollout } = parsed.set;
-  const isPaused = rollout?.paused === true || found.metadata.annotations?.[PAUSED_KEY] === 'true';
-  return { hash, faults: [], hasRollout: rollout !== undefined, isPaused };
+  return { hash, faults: [], rollout, annotations: found.metadata.annotations ?? {} };
 }
 
-/** Whether the API server serves the kinds of other projects. */
-export async function readServed(client: KubeClient) {
-  const serves = async (resource: Resource<KubeObject>) => {
-    const list = await absentIfMissing(client.request('GET', `/apis/${apiVersionOf(resource)}`));
-    return (
-      isObject(list) &&
-      ownObjects(list, 'resources').some((each) => ownString(each, 'name') === resource.plural)
-    );
-  };
-  const [attachments, httpRoutes] = await Promise.all([
-    serves(NETWORK_ATTACHMENT_DEFINITIONS),
-    serves(HTTP_ROUTES),
-  ]);
-  return { attachments, httpRoutes };
+/** Whether the API server serves a kind, such as one of another project. */
+export async function isServed(client: KubeClient, resource: Resource<KubeObject>): Promise<boolean> {
+  const list = await absentIfMissing(client.request('GET', `/apis/${apiVersionOf(resource)}`));
+  return (
+    isObject(list) &&
+    ownObjects(list, 'resources').some((each) => ownString(each, 'name') === resource.plural)
+  );
 }
 
 async function readNodeAgents(client: KubeClient, namespace: string) {

@@ -66,3 +66,16 @@ export function metricsOf({ replicas }: StatusFacts) {
   if ('unreadable' in replicas) return [];
   return replicas.value.flatMap(({ metrics }) => ('value' in metrics ? [metrics.value] : []));
 }
+
+/** The text of a flag of the operator; undefined if it is not set, or the Deployment is not readable. */
+export function flag({ installation }: StatusFacts, name: string): string | undefined {
+  return 'value' in installation ? installation.value?.flagText(name) : undefined;
+}
+
+/** The pods of a rollout in a state, as the leader counts them. */
+export function rolloutPods(facts: StatusFacts, state: 'under-way' | 'waiting'): number {
+  const counts = metricsOf(facts).flatMap((metrics) =>
+    metrics.of('envoy_initializer_rollout_pods', ['state', state]).map(({ value }) => value),
+  );
+  return Math.max(0, ...counts);
+}

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { withCluster } from '../cluster.ts';
+import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
+import { type Cluster, withCluster } from '../cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
@@ -7,7 +8,7 @@ import { addClusterOptions, type ClusterOptions } from '../options/tool-options.
 import { clusterRows } from './cluster-rows.ts';
 import type { Read, StatusFacts } from './facts.ts';
 import { operatorRows } from './operator-rows.ts';
-import { readStatus } from './read-facts.ts';
+import { readStatus, type StatusQuestion } from './read-facts.ts';
 import { none, type StatusRow } from './rows.ts';
 
 export interface StatusOptions extends ClusterOptions {
@@ -23,11 +24,15 @@ export function addStatusOptions(command: Command): Command {
 }
 
 /** Prints whether the operator is well, and what to do about each problem. */
-export async function statusCommand(options: StatusOptions, terminal: Terminal): Promise<ExitCode> {
-  const facts = await withCluster(options, (cluster) => readStatus(cluster, options));
-  const code = printRows(terminal, options.output, statusRows(facts));
-  const { installation, replicas, lease, webhooks, policies, template, networks, pods } = facts;
-  const read = [installation, replicas, lease, webhooks, policies, template, networks, pods];
+export async function statusCommand(
+  options: StatusOptions,
+  terminal: Terminal,
+  tools: readonly ToolParts[],
+): Promise<ExitCode> {
+  const { facts, rows } = await withCluster(options, (cluster) => judgeCluster(cluster, options, tools));
+  const code = printRows(terminal, options.output, rows);
+  const { installation, replicas, lease, webhooks, template, networks, pods } = facts;
+  const read = [installation, replicas, lease, webhooks, template, networks, pods];
   if (read.some((each) => 'value' in each)) return code;
   terminal.err('error: nothing is known: you need the right to read the objects above\n');
   return 2;
@@ -36,9 +41,20 @@ export async function statusCommand(options: StatusOptions, terminal: Terminal):
 /** What is known also of a cluster without the operator. */
 const ALWAYS = ['server', 'replicas', 'multus'];
 
+/** Reads the cluster, and says in lines what is wrong with it. */
+export async function judgeCluster(
+  cluster: Cluster,
+  options: StatusQuestion,
+  tools: readonly ToolParts[],
+): Promise<{ readonly facts: StatusFacts; readonly rows: readonly StatusRow[] }> {
+  const facts = await readStatus(cluster, options);
+  const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(cluster.client, facts) ?? []));
+  return { facts, rows: statusRows(facts, ofAddOns.flat()) };
+}
+
 /** The lines of `status`. */
-export function statusRows(facts: StatusFacts): readonly StatusRow[] {
-  const rows = [...operatorRows(facts), ...clusterRows(facts)];
+export function statusRows(facts: StatusFacts, ofAddOns: readonly StatusRow[]): readonly StatusRow[] {
+  const rows = [...operatorRows(facts), ...clusterRows(facts, ofAddOns)];
   if (isInstalled(facts)) return rows;
   return rows.map((row) =>
     ALWAYS.includes(row.check) ? row : { check: row.check, ...none('not installed') },
@@ -68,3 +84,9 @@ const COLUMNS: readonly Column<StatusRow>[] = [
   { name: 'STATE', of: ({ state }) => state },
   { name: 'DETAIL', of: ({ detail }) => detail.replace(/\s+/g, ' ') },
 ];
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+  addStatusOptions(command.allowExcessArguments(false)).action(async (options: StatusOptions) =>
+    ended(await statusCommand(options, terminal, await toolsOf(addOns))),
+  );
+};

@@ -1,16 +1,20 @@
 import type { Command } from 'commander';
-import { readFleet } from '../../addons/rollout/cli/read-fleet.ts';
-import { keysFor } from '../../injection/keys.ts';
-import { containers, initContainers, nameOf } from '../../injection/podspec/pod.ts';
+import { type Keys, keysFor } from '../../injection/keys.ts';
+import { annotation, containers, initContainers, nameOf } from '../../injection/podspec/pod.ts';
+import { parseStatus } from '../../injection/status.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import type { JsonObject } from '../../util/json.ts';
+import type { SetUpCommand } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { ReplicaPages } from '../replica-pages.ts';
+import { pages } from '../survey.ts';
 import { readDeployment, tried } from './read-facts.ts';
 import { Samples } from './samples.ts';
 
@@ -58,16 +62,16 @@ async function readVersions(cluster: Cluster, given: VersionOptions): Promise<Js
   const { client } = cluster;
   const found = await tried(() => readDeployment(client, given.operatorNamespace));
   const installation = 'value' in found ? found.value : undefined;
-  const { annotation, operatorNamespace } = followInstallation(given, installation);
-  const pages = new ReplicaPages(cluster, operatorNamespace, installation);
-  const [{ gitVersion: server }, replicas, fleet] = await Promise.all([
+  const { annotation: key, operatorNamespace } = followInstallation(given, installation);
+  const ofReplicas = new ReplicaPages(cluster, operatorNamespace, installation);
+  const [{ gitVersion: server }, replicas, sidecars] = await Promise.all([
     readServerVersion(client),
-    tried(() => pages.replicas()),
-    tried(() => readFleet(client, keysFor(annotation))),
+    tried(() => ofReplicas.replicas()),
+    tried(() => sidecarImages(client, keysFor(key))),
   ]);
   const names = 'value' in replicas ? replicas.value.map(({ name }) => name) : [];
   const metrics = await Promise.all(
-    names.map((name) => tried(async () => new Samples(await pages.text(name, 'metrics')))),
+    names.map((name) => tried(async () => new Samples(await ofReplicas.text(name, 'metrics')))),
   );
   const running = metrics.flatMap((page) =>
     'value' in page
@@ -78,21 +82,28 @@ async function readVersions(cluster: Cluster, given: VersionOptions): Promise<Js
   return {
     operator: operator ?? ('unreadable' in found ? found.unreadable : 'none found'),
     server,
-    sidecars: 'value' in fleet ? imagesOf(fleet.value) : fleet.unreadable,
+    sidecars: 'value' in sidecars ? sidecars.value : sidecars.unreadable,
   };
 }
 
 /** The images of sidecars, with the number of their pods. */
-function imagesOf(fleet: Awaited<ReturnType<typeof readFleet>>): JsonObject {
+async function sidecarImages(client: KubeClient, keys: Keys): Promise<JsonObject> {
   const counts: Record<string, number> = {};
-  for (const { pod, observed } of fleet) {
-    const { added } = observed.status;
-    const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
-    const sidecars = [...containers(pod), ...initContainers(pod)].filter((each) =>
-      names.includes(nameOf(each)),
+  for await (const each of pages(client, undefined, undefined)) {
+    const pod = each as KubeObject & JsonObject;
+    const added = parseStatus(annotation(pod, keys.status))?.added;
+    const names = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
+    const sidecars = [...containers(pod), ...initContainers(pod)].filter((container) =>
+      names.includes(nameOf(container)),
     );
-    for (const image of new Set(sidecars.map((each) => String(each.image))))
+    for (const image of new Set(sidecars.map((container) => String(container.image))))
       counts[image] = (counts[image] ?? 0) + 1;
   }
   return counts;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addVersionOptions(command.allowExcessArguments(false)).action(async (options: VersionOptions) =>
+    ended(await versionCommand(options, terminal)),
+  );
+};

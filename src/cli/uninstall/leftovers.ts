@@ -1,11 +1,11 @@
 import type { Operation } from 'fast-json-patch';
-import { ROUTES_LABEL } from '../../addons/routes/delivery/resources.ts';
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/copy-plan.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { NETWORK_GATE } from '../../networks/api/names.ts';
 import { isObject, own, ownObjects } from '../../util/json.ts';
+import type { ToolParts } from '../add-on.ts';
 import { listed, metadataOf, NAMESPACE, objectOf, objectsOf } from './objects.ts';
 import type { Remover } from './remover.ts';
 
@@ -50,6 +50,7 @@ export async function sayWhatStays(
   { client, say }: Remover,
   namespace: string,
   statusKey: string,
+  tools: readonly ToolParts[],
 ): Promise<void> {
   if ((await objectOf(client, NAMESPACE, { name: namespace })) !== undefined)
     say(`the namespace ${namespace} stays, because it does not have the label app=envoy-initializer`);
@@ -57,12 +58,7 @@ export async function sayWhatStays(
   const injected = pods.filter(({ metadata }) => metadata.annotations?.[statusKey] !== undefined);
   const keys = injected.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   if (keys.length > 0) say(`these pods keep their sidecar until they are recreated: ${listed(keys)}`);
-  const routes = await objectsOf(client, metadataOf('v1', 'ConfigMap', 'configmaps'), {
-    labelSelector: ROUTES_LABEL,
-  });
-  const namespaces = routes.map(({ metadata }) => metadata.namespace ?? '');
-  if (routes.length > 0)
-    say(`ConfigMaps envoy-routes stay for running sidecars, in the namespaces ${listed(namespaces)}`);
+  for (const { staying } of tools) for (const line of (await staying?.(client)) ?? []) say(line);
 }
 
 function unlessGone(err: unknown): void {

@@ -7,6 +7,7 @@ import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
 import { PROGRAM } from '../../util/own-names.ts';
+import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { duration } from '../options/option-values.ts';
@@ -107,7 +108,11 @@ export function addUninstallOptions(command: Command): Command {
  * @throws UsageError without changes if the operator is in another namespace, or if Networks exist and `force` is false;
  * and if a deletion does not end in time
  */
-export async function uninstallCommand(options: UninstallOptions, terminal: Terminal): Promise<ExitCode> {
+export async function uninstallCommand(
+  options: UninstallOptions,
+  terminal: Terminal,
+  tools: readonly ToolParts[],
+): Promise<ExitCode> {
   const { force, timeout: timeoutMs, operatorNamespace: namespace } = options;
   return await withCluster<ExitCode>(options, async ({ client }) => {
     let lines = 0;
@@ -130,7 +135,7 @@ export async function uninstallCommand(options: UninstallOptions, terminal: Term
     await remover.removeAll(CRD, { fieldSelector: `metadata.name=${NETWORK_CRD}` });
     if (lines === 0) say('nothing to remove');
     if (hadAgents) say(ON_NODES);
-    await sayWhatStays(remover, namespace, keysFor(options.annotation).status);
+    await sayWhatStays(remover, namespace, keysFor(options.annotation).status, tools);
     return 0;
   });
 }
@@ -188,3 +193,9 @@ async function removeNamespace(remover: Remover, name: string): Promise<void> {
   for (const [kind, object] of UNLABELLED)
     await remover.removeAll(kind, { namespace: name, fieldSelector: `metadata.name=${object}` });
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+  addUninstallOptions(command.allowExcessArguments(false)).action(async (options: UninstallOptions) =>
+    ended(await uninstallCommand(options, terminal, await toolsOf(addOns))),
+  );
+};

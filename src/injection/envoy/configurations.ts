@@ -1,11 +1,3 @@
-import {
-  DRAIN_LAYER,
-  fileRoutes,
-  NO_ROUTES,
-  READINESS,
-  READY_ROUTES,
-  ROUTES_BOOTSTRAP,
-} from '../../addons/routes/envoy/routed.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { CAPTURE_SCRIPT } from './capture-script.ts';
 import {
@@ -19,6 +11,7 @@ import {
   READINESS_PORT,
   RENEWED,
 } from './parts.ts';
+import { DRAIN_LAYER, fileRoutes, NO_ROUTES, READINESS, READY_ROUTES, ROUTES_BOOTSTRAP } from './routed.ts';
 import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
 
 const ADMIN = address('127.0.0.1', 9901);

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../util/json.ts';
+import { ACCESS_LOG, address, asItsClient, httpFilter, ownRoutes, RENEWED, typed } from './parts.ts';
 import {
   ADDRESS,
   directRoutes,
@@ -9,9 +11,7 @@ import {
   OUTBOUND,
   REFUSAL_LISTENER,
   ROUTED,
-} from '../../addons/routes/envoy/routed.ts';
-import type { JsonObject } from '../../util/json.ts';
-import { ACCESS_LOG, address, asItsClient, httpFilter, ownRoutes, RENEWED, typed } from './parts.ts';
+} from './routed.ts';
 
 /** The ports to which the rules of capture.sh send inbound and outbound connections of a pod. */
 export const INBOUND_PORT = 15006;

@@ -1,4 +1,3 @@
-import { isInjected } from '../../addons/drift/drift-pods.ts';
 import { isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
@@ -7,6 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { Keys } from '../keys.ts';
 import { COPY_LABEL, COPY_MANAGER, type ManagedConfigMap, planCopy } from './copy-plan.ts';
+import { isInjected } from './pod-summary.ts';
 
 export interface CopiesOptions {
   readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;

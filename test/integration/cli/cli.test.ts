@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dump } from 'js-yaml';
 import { processTerminal } from '../../../src/cli/io/terminal.ts';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 import { lookUpBinaries } from '../../env/control-plane/binaries.ts';
 import { cacheDirectory, hostTarget } from '../../env/control-plane/cache-directory.ts';
 import { readPinnedModule } from '../../env/control-plane/pinned-module.ts';

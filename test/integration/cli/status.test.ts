@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';

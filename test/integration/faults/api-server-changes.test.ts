@@ -14,6 +14,7 @@ import { LoadBalancer } from '../../support/faults/load-balancer.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 import { since } from '../../support/jest/since.ts';
 import { testManager } from '../../support/kube/test-manager.ts';
+import { coreOf } from '../../support/operator/core-of.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
@@ -92,16 +93,12 @@ since(36).test(
     const templates = new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template');
     templates.update({ data: { config: DEMO_TEMPLATE } });
     const manager = testManager({ client, clock, log });
-    setUpPolicies(manager, {
-      annotation: 'initializer.kubernetes.io/envoy',
-      initializerName: 'envoy.initializer.kubernetes.io',
-      namespace: 'envoy-initializer',
-      requireAnnotation: true,
-      policy: 'auto',
-      revisions: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
+    const core = coreOf({
+      newPods: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
       serverMinor: { current: () => undefined, onChanged() {} },
       namespaces: { unseen: () => ({}), onUnseen() {} },
     });
+    setUpPolicies(manager, core, { initializerName: 'envoy.initializer.kubernetes.io', policy: 'auto' });
     const stop = new AbortController();
     const running = manager.run(stop.signal);
     closing.push(async () => {

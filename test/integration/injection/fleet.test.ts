@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
 import { ENVOY_FILES } from '../../../src/injection/envoy/configurations.ts';
+import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
 import { isCanary } from '../../../src/injection/template/canary.ts';
+import { runCli } from '../../../src/program.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, type Operator } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
 import { PODS } from '../../../src/kube/api/core-resources.ts';
+import { runCli } from '../../../src/program.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
 import { eventually } from '../../env/eventually.ts';

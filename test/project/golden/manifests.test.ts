@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 import { isArray, isObject, type JsonValue } from '../../../src/util/json.ts';
 import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';

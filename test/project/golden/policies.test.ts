@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 

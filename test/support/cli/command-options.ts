@@ -1,15 +1,18 @@
 import { Command } from 'commander';
-import { COMMANDS as ENTRIES } from '../../../src/cli/commands.ts';
+import { ADD_ONS } from '../../../src/addons/index.ts';
+import { commandsWith } from '../../../src/cli/commands.ts';
 import { MemoryTerminal } from './memory-terminal.ts';
 
-const context = { terminal: new MemoryTerminal(), ended: () => {} };
+const ENTRIES = commandsWith(ADD_ONS);
+
+const context = { terminal: new MemoryTerminal(), addOns: ADD_ONS, ended: () => {} };
 
 /** Each command of the binary, with its options. */
 export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
   await Promise.all(
     ENTRIES.map(async ({ name, load }) => {
       const command = new Command(name);
-      await load(command, context);
+      await (await load()).setUpCommand(command, context);
       return [name, command] as const;
     }),
   ),

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { dump } from 'js-yaml';
-import { classify, isMissed } from '../../../src/addons/drift/classify.ts';
 import { checkOffline } from '../../../src/cli/check/check-site.ts';
 import { addLintOptions, type LintOptions, lintCommand } from '../../../src/cli/lint/lint.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { injectManifests } from '../../../src/injection/manifests/inject-manifests.ts';
 import { uninjectManifests } from '../../../src/injection/manifests/uninject-manifests.ts';
 import { podSites } from '../../../src/injection/podspec/workload.ts';
+import { classify, isMissed } from '../../../src/injection/webhook/classify.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
 import { MemoryTerminal } from '../cli/memory-terminal.ts';
@@ -95,7 +95,7 @@ const lint = (name: string, text: (n: number) => string, more: Partial<LintOptio
   name: `lint: ${name}`,
   work: (n) => {
     const terminal = new MemoryTerminal({ f: Buffer.from(text(n)).toString() });
-    return () => lintCommand(['f'], { ...options(), ...more }, terminal);
+    return () => lintCommand(['f'], { ...options(), ...more }, terminal, []);
   },
 });
 const configMap = (config: string, index = 0) =>

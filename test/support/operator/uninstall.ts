@@ -1,4 +1,4 @@
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 import { MemoryTerminal } from '../cli/memory-terminal.ts';
 
 /** `envoy-initializer uninstall` with these flags, in this process. */

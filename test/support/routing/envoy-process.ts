@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { REFUSAL } from '../../../src/addons/routes/envoy/routed.ts';
 import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { REFUSAL } from '../../../src/injection/envoy/routed.ts';
 import { INBOUND_PORT, OUTBOUND_PORT } from '../../../src/injection/envoy/transparent.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';

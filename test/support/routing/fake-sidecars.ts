@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { ROUTES_CONFIG_MAP, type RoutesMap, TOUCH } from '../../../src/addons/routes/delivery/resources.ts';
-import { ROUTES_FILE } from '../../../src/addons/routes/envoy/routed.ts';
 import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { ROUTES_FILE } from '../../../src/injection/envoy/routed.ts';
 import { formatStatus } from '../../../src/injection/status.ts';
 import { CONFIG_MAPS, PODS } from '../../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { load, loadAll } from 'js-yaml';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
 

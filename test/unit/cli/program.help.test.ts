@@ -1,9 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { COMMANDS } from '../../../src/cli/commands.ts';
-import { runCli } from '../../../src/cli/program.ts';
+import { ADD_ONS } from '../../../src/addons/index.ts';
+import { commandsWith } from '../../../src/cli/commands.ts';
+import { runCli } from '../../../src/program.ts';
 import { optionsOf } from '../../support/cli/command-options.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { documents } from '../../support/jest/markdown.ts';
+
+const COMMANDS = commandsWith(ADD_ONS);
 
 async function helpOf(name: string, program = 'envoy-initializer'): Promise<string> {
   const terminal = new MemoryTerminal();

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCli } from '../../../src/program.ts';
 
 /** Runs the command line. Returns its exit code and its standard error. */
 async function run(...args: readonly string[]) {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
+import { type SetUpCommand, type ToolParts, toolsOf } from '../../../cli/add-on.ts';
 import { parseTarget, type Target } from '../../../cli/check/check-target.ts';
-import { type Cluster, withCluster } from '../../../cli/cluster.ts';
-import { followInstallation, installationOf } from '../../../cli/installation.ts';
+import { withCluster } from '../../../cli/cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
 import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
@@ -11,16 +11,11 @@ import {
   type ClusterOptions,
   type ScopeOptions,
 } from '../../../cli/options/tool-options.ts';
-import { CALLED_AS } from '../../../cli/program-name.ts';
-import { type DriftedPod, type Survey, surveyPods } from '../../../cli/survey.ts';
-import { templatesOfCluster } from '../../../cli/template-source.ts';
-import { keysFor } from '../../../injection/keys.ts';
+import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
 import { WORKLOAD_KINDS } from '../../../injection/podspec/workload-kinds.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { PROGRAM } from '../../../util/own-names.ts';
-import { readRevisions } from '../../rollout/cli/read-revisions.ts';
-import type { DriftBasis } from '../classify.ts';
 
 export interface DriftOptions extends ClusterOptions, ScopeOptions {
   readonly requireAnnotation: boolean;
@@ -42,7 +37,11 @@ export function addDriftOptions(command: Command): Command {
 }
 
 /** Lists the pods with a missing or stale sidecar, or restarts a workload. */
-export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
+export async function driftCommand(
+  options: DriftOptions,
+  terminal: Terminal,
+  tools: readonly ToolParts[],
+): Promise<ExitCode> {
   const target = options.restart === undefined ? undefined : restartable(options.restart);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
@@ -53,7 +52,8 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
     const { selector } = options;
     const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
     const warn = (line: string) => terminal.err(`${line}\n`);
-    const basis = await driftBasis(cluster, options, warn);
+    const basis = await surveyBasis(cluster, options, warn);
+    const { state } = basis;
     const survey = await surveyPods(cluster.client, scope, basis);
     const { drifted } = survey;
     printOutput(terminal, options.output, {
@@ -61,8 +61,12 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
       list: { rows: drifted, columns: COLUMNS, nameOf: ({ name }) => `pod/${name}` },
     });
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
-    const rollout = drifted.length > 0 ? await rolloutLine(cluster, options, basis) : undefined;
-    if (rollout !== undefined) terminal.err(`${rollout}\n`);
+    if (drifted.length > 0 && 'set' in state) {
+      for (const { underWay } of tools) {
+        const line = await underWay?.(cluster.client, options, state.set);
+        if (line !== undefined) terminal.err(`${line}\n`);
+      }
+    }
     return drifted.length > 0 ? 1 : 0;
   });
 }
@@ -75,32 +79,6 @@ const COLUMNS: readonly Column<DriftedPod>[] = [
   { name: 'CREATED', of: ({ created }) => created, isWide: true },
   { name: 'NODE', of: ({ node }) => node || '<none>', isWide: true },
 ];
-
-/** What pods are compared with; `warn` gets a line if the live template is faulty. */
-export async function driftBasis(
-  cluster: Cluster,
-  given: ClusterOptions & { readonly requireAnnotation: boolean },
-  warn: (line: string) => void,
-): Promise<DriftBasis> {
-  const installation = await installationOf(cluster.client, given.operatorNamespace);
-  const options = followInstallation(given, installation);
-  const { annotation, requireAnnotation, operatorNamespace } = options;
-  const { set, warning } = await templatesOfCluster(cluster, options, installation);
-  if (warning !== undefined) warn(warning);
-  return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
-}
-
-/** What the rollout of the template says; undefined without one. */
-async function rolloutLine(
-  { client }: Cluster,
-  options: DriftOptions,
-  { state }: DriftBasis,
-): Promise<string | undefined> {
-  const revisions = 'set' in state ? await readRevisions(client, options, state.set) : undefined;
-  if (revisions === undefined) return undefined;
-  const { set, state: phase } = revisions.target;
-  return `a rollout brings template ${set.hash.slice(0, 12)} (${phase}) to running pods: ${CALLED_AS} rollout shows how far it is`;
-}
 
 /** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
 function summaryOf({ count, skipped }: Survey): string {
@@ -131,3 +109,9 @@ async function restart(client: KubeClient, namespace: string, { resource, name }
   await client.mergePatch(resource, { namespace, name }, patch, { fieldManager: PROGRAM });
   return `${resource.kind.toLowerCase()}.${resource.group}/${name} restarted`;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+  addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>
+    ended(await driftCommand(options, terminal, await toolsOf(addOns))),
+  );
+};

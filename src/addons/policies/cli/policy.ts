@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SetUpCommand } from '../../../cli/add-on.ts';
 import { formatManifests, outputOption } from '../../../cli/io/output.ts';
 import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
@@ -42,3 +43,9 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
   for (const sentence of left) terminal.err(`${sentence}\n`);
   return objects.length > 0 ? 0 : 1;
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addPolicyOptions(command.allowExcessArguments(false)).action(async (options: PolicyCommandOptions) =>
+    ended(await policyCommand(options, terminal)),
+  );
+};

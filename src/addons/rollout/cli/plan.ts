@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SetUpCommand } from '../../../cli/add-on.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import { followInstallation, installationOf } from '../../../cli/installation.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
@@ -128,3 +129,9 @@ const COLUMNS: readonly Column<Row>[] = [
 function sum(counts: readonly number[]): number {
   return counts.reduce((all, each) => all + each, 0);
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addPlanOptions(command.allowExcessArguments(false)).action(async (options: PlanOptions) =>
+    ended(await planCommand(options, terminal)),
+  );
+};

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Argument, type Command, Option } from 'commander';
+import type { SetUpCommand } from '../../../cli/add-on.ts';
 import { decideOptions } from '../../../cli/check/report-live.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import { followInstallation, installationOf } from '../../../cli/installation.ts';
@@ -256,3 +257,9 @@ function detailsOf({ revisions: { target, promoted }, step: now, why: halt }: Ro
     pods: now.pods.map(({ pod, is, why, message }) => ({ pod: pod.key, is, why, message })),
   };
 }
+
+export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+  addRolloutOptions(command.allowExcessArguments(false)).action(
+    async (action: string, options: RolloutOptions) => ended(await rolloutCommand(action, options, terminal)),
+  );
+};

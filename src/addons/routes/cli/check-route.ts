@@ -1,4 +1,5 @@
 import type { CheckFinding } from '../../../cli/check/check-report.ts';
+import type { ObjectReport } from '../../../cli/check/object-report.ts';
 import { isForbidden, isNotFound } from '../../../kube/api/api-error.ts';
 import { ENDPOINT_SLICES } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
@@ -10,7 +11,7 @@ import type { Compilation, CompiledRoute } from '../compile/compile.ts';
 import { explainRoute } from '../compile/explain.ts';
 import { NO_SIDECAR, routeProblems } from '../compile/problems.ts';
 import { CONTROLLER_NAME, PROGRAMMED } from '../compile/status.ts';
-import { all, compileLive, type RouteReport } from './check-routes.ts';
+import { all, compileLive } from './check-routes.ts';
 
 const GRPC_ROUTES: Resource<KubeObject> = {
   group: 'gateway.networking.k8s.io',
@@ -22,7 +23,7 @@ const GRPC_ROUTES: Resource<KubeObject> = {
 };
 
 /** Says what a route does, and what keeps it from doing more. */
-export async function checkRoute(client: KubeClient, namespace: string, name: string): Promise<RouteReport> {
+export async function checkRoute(client: KubeClient, namespace: string, name: string): Promise<ObjectReport> {
   const { compilation } = await compileLive(client);
   const key = `${namespace}/${name}`;
   const route = compilation.routes.get(key);

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import type { CheckFinding } from '../../../cli/check/check-report.ts';
-import { isName, isNameOf } from '../../../cli/check/check-target.ts';
-import type { Column } from '../../../cli/io/output.ts';
+import type { ObjectReport } from '../../../cli/check/object-report.ts';
 import { lastWords } from '../../../cli/last-event.ts';
 import { bypassesOf, findCapture } from '../../../injection/envoy/capture.ts';
+import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';
 import type { Keys } from '../../../injection/keys.ts';
 import { containers, initContainers, nameOf } from '../../../injection/podspec/pod.ts';
 import { parseStatus } from '../../../injection/status.ts';
@@ -28,16 +28,6 @@ import {
   SERVICES,
   serviceSummary,
 } from '../delivery/resources.ts';
-import { ROUTES_FILE } from '../envoy/routed.ts';
-
-/** The result of `check` for a route, or for a request of a pod. */
-export interface RouteReport {
-  /** `httproute/web`, or `pod/a to http://web/`. */
-  readonly object: string;
-  readonly namespace: string;
-  readonly because: readonly string[];
-  readonly findings: readonly CheckFinding[];
-}
 
 /** The request of `--to`, `--method` and `--header`. */
 export interface AskedRequest {
@@ -50,13 +40,6 @@ export interface AskedRequest {
 const EXCLUDED_PORTS = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
 /** RFC 9110, 5.6.2. */
 const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-const KINDS = ['httproute', 'httproutes'];
-
-/** The name of the HTTPRoute that a target such as `httproute/web` names; undefined for another kind. */
-export function routeTarget(target: string): string | undefined {
-  const [kind = '', name = '', ...rest] = target.split('/');
-  return isNameOf(KINDS, HTTP_ROUTES.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
-}
 
 /** Parses the value of `--to`. */
 export function parseUrl(value: string): URL {
@@ -90,7 +73,7 @@ export async function checkRequest(
   name: string,
   { to, method, headers }: AskedRequest,
   keys: Keys,
-): Promise<RouteReport> {
+): Promise<ObjectReport> {
   const pod = await client.get(PODS, { namespace, name }).catch((cause: unknown) => {
     if (isNotFound(cause))
       throw new UsageError(`pod/${name} does not exist in namespace ${namespace}`, { cause });
@@ -173,22 +156,6 @@ function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding |
 
 function portOf({ port }: URL): number {
   return port === '' ? 80 : Number(port);
-}
-
-export const ROUTE_REPORT_COLUMNS: readonly Column<RouteReport>[] = [
-  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
-  { name: 'NAME', of: ({ object }) => object },
-  { name: 'FINDINGS', of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none' },
-];
-
-/** The lines of the report for people. */
-export function formatRouteReport({ object, namespace, because, findings }: RouteReport): readonly string[] {
-  return [
-    `${object} in namespace ${namespace}`,
-    ...because.map((line) => `  ${line}`),
-    ...findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
-    ...(findings.length === 0 ? ['  no problems found'] : []),
-  ];
 }
 
 function explain(port: RoutedPort, request: Request, namespace: string): readonly string[] {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { PATIENCE } from '../../../injection/envoy/parts.ts';
-import type { JsonArray, JsonObject } from '../../../util/json.ts';
 import {
   backendAddress,
   MIRROR_HEADER,
@@ -9,7 +8,8 @@ import {
   REFUSAL,
   ROUTED,
   routesFile,
-} from '../envoy/routed.ts';
+} from '../../../injection/envoy/routed.ts';
+import type { JsonArray, JsonObject } from '../../../util/json.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import { AUTOMATON_BYTES, STEP_BYTES } from './left-out.ts';
 import type {

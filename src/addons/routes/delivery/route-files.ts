@@ -1,3 +1,4 @@
+import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';
 import { isNamespaceTerminating, isNotFound, isOvertaken, isRefused } from '../../../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
@@ -12,7 +13,6 @@ import { isRecord } from '../../../util/json.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { RouteFile } from '../compile/route-configuration.ts';
 import type { Obstacle } from '../compile/status.ts';
-import { ROUTES_FILE } from '../envoy/routed.ts';
 import { type FoundFile, planFile } from './file-plan.ts';
 import {
   METADATA_ONLY,

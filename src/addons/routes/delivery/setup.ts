@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { configurationRead } from '../../../injection/envoy/configuration-age.ts';
-import { keysFor } from '../../../injection/keys.ts';
+import type { Keys } from '../../../injection/keys.ts';
 import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
-import type { Informer } from '../../../kube/cache/informer.ts';
 import { tellRefusal } from '../../../kube/controller/refusals.ts';
 import { asWaiting } from '../../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import { Slices } from '../../../kube/util/slices.ts';
+import type { Core } from '../../../operator/core.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';
 import { LiveCompilation } from './live-compilation.ts';
@@ -22,18 +22,8 @@ import { Sidecars } from './sidecars.ts';
 /** The flags of `serve` for routes. */
 export interface RouteOptions {
   readonly namespace: string;
-  readonly annotation: string;
   readonly routes: 'auto' | 'off';
   readonly routesTouch: boolean;
-}
-
-export interface RouteSetupOptions extends RouteOptions {
-  readonly fleet: {
-    /** Live pods: what they are called, and the annotation of injected ones. */
-    readonly pods: Informer<KubeObject>;
-    /** Runs before a namespace gets its first copy of Envoy’s configuration, for which its first pod waits. */
-    beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
-  };
 }
 
 const FILE_WORKERS = 8;
@@ -47,21 +37,24 @@ const FIRST_FILE_MS = 5000;
 const WARNINGS = '/validate-route';
 
 /** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
-export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
+export function setUpRouteDelivery(
+  manager: Manager,
+  { pods, envoyConfiguration, decide: { keys } }: Pick<Core, 'pods' | 'envoyConfiguration' | 'decide'>,
+  options: RouteOptions,
+): void {
   if (options.routes === 'off') {
     manager.webhook(WARNINGS, async () => ({ allowed: true }));
     return;
   }
-  const { fleet } = options;
   const served = manager.served(HTTP_ROUTES);
-  const caches = new RouteCaches(manager, fleet.pods, keysFor(options.annotation), served.until);
+  const caches = new RouteCaches(manager, pods, keys, served.until);
   const slices = new Slices(manager.clock);
   setUpWarnings(manager, caches, slices);
-  const delivery = deliveryOf(manager, options, caches, slices);
+  const delivery = deliveryOf(manager, options, caches, slices, keys);
   queueOnEvents(delivery);
   runChanges(manager, delivery);
   runControllers(delivery);
-  fleet.beforeCopy(async (namespace, signal) => {
+  envoyConfiguration.beforeCopy(async (namespace, signal) => {
     if (served.isServed !== true) return;
     const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_FILE_MS)]);
     if (await caches.waitForSync(limited)) await delivery.files.reconcile(namespace, signal, true);
@@ -97,12 +90,13 @@ type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manage
 
 function deliveryOf(
   manager: Manager,
-  options: RouteSetupOptions,
+  options: RouteOptions,
   caches: RouteCaches,
   slices: Slices,
+  keys: Keys,
 ): Delivery {
   const { leaderClient: client, clock, events } = manager;
-  const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
+  const metrics = routeMetrics(manager.registry);
   const work = {
     files: manager.controller('route-files', FILE_WORKERS),
     sidecars: manager.controller('route-sidecars', SIDECAR_WORKERS),

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { classify } from '../../../../src/addons/drift/classify.ts';
 import { setUpDriftController } from '../../../../src/addons/drift/drift-controller.ts';
-import { POD_INDEXERS } from '../../../../src/addons/drift/drift-pods.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { formatStatus } from '../../../../src/injection/status.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { classify } from '../../../../src/injection/webhook/classify.ts';
+import { POD_INDEXERS } from '../../../../src/injection/webhook/pod-summary.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { templateSet } from '../../../support/injection/demo.ts';
 import { withMisfit } from '../../../support/injection/misfit.ts';

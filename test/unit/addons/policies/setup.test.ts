@@ -7,6 +7,7 @@ import type { Resource } from '../../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { testManager } from '../../../support/kube/test-manager.ts';
+import { coreOf } from '../../../support/operator/core-of.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** Policies whose API server answers the question about them so, and begins watches that tell nothing. */
@@ -27,19 +28,12 @@ function policiesOf(discovery: () => unknown) {
     },
   } as unknown as KubeClient;
   const manager = testManager({ client, clock, log });
-  setUpPolicies(manager, {
-    annotation: 'initializer.kubernetes.io/envoy',
-    initializerName: 'envoy.initializer.kubernetes.io',
-    namespace: 'envoy-initializer',
-    requireAnnotation: true,
-    policy: 'auto',
-    revisions: {
-      forPolicies: () => ({ state: { fault: 'not read yet' }, canary: undefined }),
-      onChanged() {},
-    },
+  const core = coreOf({
+    newPods: { forPolicies: () => ({ state: { fault: 'not read yet' }, canary: undefined }), onChanged() {} },
     serverMinor: { current: () => undefined, onChanged() {} },
     namespaces: { unseen: () => ({}), onUnseen() {} },
   });
+  setUpPolicies(manager, core, { initializerName: 'envoy.initializer.kubernetes.io', policy: 'auto' });
   const kept = async () =>
     (await manager.registry.getSingleMetric('envoy_initializer_policies')?.get())?.values;
   const stop = new AbortController();

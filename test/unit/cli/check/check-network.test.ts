@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { judged, judgeNetwork, networkTarget } from '../../../../src/cli/check/check-network.ts';
+import { judged, judgeNetwork, NETWORK_TARGET } from '../../../../src/cli/check/check-network.ts';
+import { nameInTarget } from '../../../../src/cli/check/check-target.ts';
 import { lastWords } from '../../../../src/cli/last-event.ts';
 import type { Condition, Network } from '../../../../src/networks/api/types.ts';
 import { unavailable } from '../../../../src/networks/multus/multus-findings.ts';
@@ -79,7 +80,7 @@ test.each([
   ['networkpolicy/a', undefined],
   ['net/', undefined],
 ])('%s is the Network %s', (target, name) => {
-  expect(networkTarget(target)).toBe(name);
+  expect(nameInTarget(target, NETWORK_TARGET)).toBe(name);
 });
 
 test('a Network that cannot be let go says what the API server refuses, where there is an Event, and nothing of Events where there is none', async () => {

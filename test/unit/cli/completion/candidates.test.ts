@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { runCli } from '../../../../src/cli/program.ts';
+import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 /** The words that are offered for the last one, and whether a shell offers file names instead. */

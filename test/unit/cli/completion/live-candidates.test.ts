@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runCli } from '../../../../src/cli/program.ts';
+import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 let directory: string;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { runCli } from '../../../../src/cli/program.ts';
 import { DEFAULT_TEMPLATE } from '../../../../src/injection/webhook/default-template.ts';
+import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
+import { ADD_ONS } from '../../../../src/addons/index.ts';
 import {
   addServeOptions,
   type ServeOptions,
@@ -10,6 +11,7 @@ import {
 function parse(...args: string[]): ServeOptions {
   const command = addServeOptions(
     new Command('serve').exitOverride().configureOutput({ writeErr: () => {} }),
+    ADD_ONS.map(({ flags }) => flags),
   );
   return command.parse(args, { from: 'user' }).opts<ServeOptions>();
 }
@@ -104,7 +106,7 @@ test('environment variables that are no flag are named, with the likely right on
     ENVOY_INITIALIZER_PORT: 'tcp://10.96.0.1:443',
     PATH: '/bin',
   };
-  const { options } = addServeOptions(new Command());
+  const { options } = addServeOptions(new Command(), []);
   expect(unknownVariables(env, options)).toEqual([
     'INITIALIZER_COMPLETELY_ELSE',
     'INITIALIZER_LOGLEVEL: did you mean INITIALIZER_LOG_LEVEL?',

@@ -1,8 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
+import { ADD_ONS } from '../../../../src/addons/index.ts';
+import { toolsOf } from '../../../../src/cli/add-on.ts';
 import { readInstallation } from '../../../../src/cli/installation.ts';
 import type { ReplicaFacts, StatusFacts } from '../../../../src/cli/status/facts.ts';
 import { Samples } from '../../../../src/cli/status/samples.ts';
 import { statusRows } from '../../../../src/cli/status/status.ts';
+import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { ApiError } from '../../../../src/kube/api/api-error.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 const NOW = Date.parse('2026-11-01T12:00:00Z');
 const SECONDS = NOW / 1000;
@@ -44,6 +50,11 @@ const LEASE = {
   transitions: 0,
 };
 
+const notFound = () => new ApiError({ status: 404, reason: 'NotFound', message: 'no' });
+const withRollout = parseTemplateSet({ config: DEMO_TEMPLATE, rollout: 'mode: in-place' });
+const ROLLOUT = 'set' in withRollout ? withRollout.set.rollout : undefined;
+
+const PAUSED = { 'initializer.kubernetes.io/rollout-paused': 'true' };
 const NO_DRIFT = { drifted: [], count: 3, skipped: new Map<string, number>(), waiting: [] };
 
 const HEALTHY: StatusFacts = {
@@ -58,17 +69,41 @@ const HEALTHY: StatusFacts = {
   webhooks: {
     value: { mutating: [{ name: 'a', hasBundle: true }], validating: [{ name: 'b', hasBundle: true }] },
   },
-  policies: { value: 2 },
-  template: { value: { hash: 'a'.repeat(64), faults: [], hasRollout: true } },
-  served: { value: { attachments: true, httpRoutes: true } },
+  template: { value: { hash: 'a'.repeat(64), faults: [], rollout: ROLLOUT, annotations: {} } },
+  hasAttachments: { value: true },
   nodeAgents: { value: { wanted: 2, ready: 2 } },
   networks: { value: [{ key: 'shop/net', reason: undefined, provider: 'multus' }] },
   pods: { value: NO_DRIFT },
 };
 
+/** What the API server has for add-ons. */
+interface Served {
+  /** Of the operator's policies; undefined before Kubernetes 1.36. */
+  readonly bindings?: number | undefined;
+  readonly httpRoutes?: boolean;
+}
+const SERVED: Served = { bindings: 2, httpRoutes: true };
+
+async function rowsOf(facts: StatusFacts, { bindings, httpRoutes }: Served = SERVED) {
+  const client = {
+    async list() {
+      if (bindings === undefined) throw notFound();
+      return { items: Array(bindings) };
+    },
+    async request() {
+      return { resources: httpRoutes ? [{ name: 'httproutes' }] : [] };
+    },
+  } as unknown as KubeClient;
+  const ofAddOns = (await toolsOf(ADD_ONS)).map(({ status }) => status?.(client, facts) ?? []);
+  return statusRows(facts, (await Promise.all(ofAddOns)).flat());
+}
+
 /** The rows that are not `ok`, by their check. */
-function exceptions(change: Partial<StatusFacts>): Readonly<Record<string, string>> {
-  const rows = statusRows({ ...HEALTHY, ...change }).filter(({ state }) => state !== 'ok');
+async function exceptions(
+  change: Partial<StatusFacts>,
+  served?: Served,
+): Promise<Readonly<Record<string, string>>> {
+  const rows = (await rowsOf({ ...HEALTHY, ...change }, served)).filter(({ state }) => state !== 'ok');
   return Object.fromEntries(
     rows.map(({ check, state, detail, advice = '' }) => [check, `${state}: ${detail} | ${advice}`]),
   );
@@ -77,9 +112,9 @@ function exceptions(change: Partial<StatusFacts>): Readonly<Record<string, strin
 const drifted = { namespace: 'a', name: 'b', controller: '', created: '', node: '' };
 
 describe('status', () => {
-  test('finds nothing in a healthy installation', () => {
-    expect(exceptions({})).toEqual({});
-    expect(statusRows(HEALTHY).map(({ check, detail }) => `${check}: ${detail}`)).toEqual([
+  test('finds nothing in a healthy installation', async () => {
+    expect(await exceptions({})).toEqual({});
+    expect((await rowsOf(HEALTHY)).map(({ check, detail }) => `${check}: ${detail}`)).toEqual([
       'server: Kubernetes v1.36.3',
       'version: 0.0.1; this command is 0.0.1',
       'replicas: 1 of 1 ready',
@@ -100,21 +135,23 @@ describe('status', () => {
     ]);
   });
 
-  test('knows replicas without a leader from those without metrics', () => {
+  test('knows replicas without a leader from those without metrics', async () => {
     const metrics = {
       value: new Samples(METRICS.filter((line) => !/heartbeat|expiration/.test(line)).join('\n')),
     };
-    expect(exceptions({ replicas: { value: [replica({ metrics })] } })).toEqual({
+    expect(await exceptions({ replicas: { value: [replica({ metrics })] } })).toEqual({
       reconciles: 'note: no replica reconciles yet: the next leader begins soon | ',
       certificate: 'unknown: no replica has a certificate yet | ',
     });
-    expect(exceptions({ replicas: { value: [replica({ metrics: { unreadable: 'why' } })] } })).toMatchObject({
+    expect(
+      await exceptions({ replicas: { value: [replica({ metrics: { unreadable: 'why' } })] } }),
+    ).toMatchObject({
       reconciles: 'unknown: no replica shows its metrics: why | ',
       certificate: 'unknown: no replica shows its metrics: why | ',
     });
   });
 
-  test('says once that nothing is installed', () => {
+  test('says once that nothing is installed', async () => {
     const change = {
       installation: { value: undefined },
       replicas: { value: [] },
@@ -123,14 +160,14 @@ describe('status', () => {
       template: { value: undefined },
       networks: { value: undefined },
     };
-    const { server, replicas, multus, ...others } = exceptions(change);
+    const { server, replicas, multus, ...others } = await exceptions(change);
     expect([server, replicas, multus]).toEqual([
       undefined,
       'problem: no Deployment envoy-initializer in namespace envoy-initializer | name its namespace with --operator-namespace, or install the operator',
       undefined,
     ]);
     expect(new Set(Object.values(others))).toEqual(new Set(['none: not installed | ']));
-    expect(exceptions({ ...change, networks: { value: [] } }).leader).toMatch(/^problem: /);
+    expect((await exceptions({ ...change, networks: { value: [] } })).leader).toMatch(/^problem: /);
   });
 
   const withMetrics = (...lines: readonly string[]) => ({ replicas: { value: [replica({}, lines)] } });
@@ -250,14 +287,14 @@ describe('status', () => {
     ['no template', { template: { value: undefined } }, 'template', /^problem: ConfigMap .* does not exist/],
     [
       'a faulty template',
-      { template: { value: { hash: undefined, faults: ['config: line 3'], hasRollout: false } } },
+      { template: { value: { hash: undefined, faults: ['config: line 3'], annotations: {} } } },
       'template',
       /^problem: config: line 3: pods get the last valid template, sha256 aaaaaaaaaaaa \|.*lint --server/,
     ],
     [
       'a faulty template that replicas have found at their start',
       {
-        template: { value: { hash: undefined, faults: ['config: line 3'], hasRollout: false } },
+        template: { value: { hash: undefined, faults: ['config: line 3'], annotations: {} } },
         replicas: { value: [replica({ templateHash: undefined })] },
       },
       'template',
@@ -265,7 +302,7 @@ describe('status', () => {
     ],
     [
       'a replica that is behind',
-      { template: { value: { hash: 'b'.repeat(64), faults: [], hasRollout: true } } },
+      { template: { value: { hash: 'b'.repeat(64), faults: [], rollout: ROLLOUT, annotations: {} } } },
       'template',
       /^problem: new pods still get the last valid template/,
     ],
@@ -277,7 +314,7 @@ describe('status', () => {
     ],
     [
       'Networks without Multus',
-      { served: { value: { attachments: false, httpRoutes: true } } },
+      { hasAttachments: { value: false } },
       'multus',
       /^problem: not installed, but needed by 1 Network/,
     ],
@@ -315,7 +352,7 @@ describe('status', () => {
     [
       'a paused rollout',
       {
-        template: { value: { hash: 'a'.repeat(64), faults: [], hasRollout: true, isPaused: true } },
+        template: { value: { hash: 'a'.repeat(64), faults: [], rollout: ROLLOUT, annotations: PAUSED } },
         ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 3'),
       },
       'rollout',
@@ -366,15 +403,20 @@ describe('status', () => {
       'routes',
       /^none: off/,
     ],
-    ['no HTTPRoutes', { served: { value: { attachments: true, httpRoutes: false } } }, 'routes', /^none: /],
+  ])('reports %s', async (_, change, check, expected) => {
+    expect((await exceptions(change))[check]).toMatch(expected);
+  });
+
+  test.each<[string, Served, string, RegExp]>([
+    ['no HTTPRoutes', { ...SERVED, httpRoutes: false }, 'routes', /^none: /],
     [
       'an older API server',
-      { policies: { value: undefined } },
+      { ...SERVED, bindings: undefined },
       'policies',
       /^none: .*the webhook injects all pods/,
     ],
-  ])('reports %s', (_, change, check, expected) => {
-    expect(exceptions(change)[check]).toMatch(expected);
+  ])('reports %s', async (_, served, check, expected) => {
+    expect((await exceptions({}, served))[check]).toMatch(expected);
   });
 
   test.each([
@@ -387,10 +429,10 @@ describe('status', () => {
       'webhooks',
       /^problem: missing: Service envoy-initializer/,
     ],
-  ])('reads %s from the metrics of a replica', (line, check, expected) => {
+  ])('reads %s from the metrics of a replica', async (line, check, expected) => {
     const text = [...METRICS.filter((each) => each.split(/[ {]/)[0] !== line.split(' ')[0]), line].join('\n');
     const replicas = { value: [replica({ metrics: { value: new Samples(text) } })] };
-    expect(exceptions({ replicas })[check]).toMatch(expected);
+    expect((await exceptions({ replicas }))[check]).toMatch(expected);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { runCli } from '../../../../src/cli/program.ts';
 import { VERSION } from '../../../../src/kube/util/version.ts';
+import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 test.each([

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../../src/addons/routes/envoy/routed.ts';
 import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
+import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../../src/injection/envoy/routed.ts';
 import { parseTemplate } from '../../../../src/injection/template/parse-template.ts';
 import { formatFault } from '../../../../src/util/diagnostic.ts';
 import { isObject } from '../../../../src/util/json.ts';

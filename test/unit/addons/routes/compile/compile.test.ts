@@ -7,7 +7,7 @@ import type {
 } from '../../../../../src/addons/routes/compile/http-route.ts';
 import { MAX_BYTES } from '../../../../../src/addons/routes/compile/left-out.ts';
 import { withoutLongRules } from '../../../../../src/addons/routes/compile/shares.ts';
-import { NO_ROUTES } from '../../../../../src/addons/routes/envoy/routed.ts';
+import { NO_ROUTES } from '../../../../../src/injection/envoy/routed.ts';
 import { times } from '../../../../support/growth/growing-input.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 

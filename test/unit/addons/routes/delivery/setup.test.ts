@@ -12,6 +12,7 @@ import { capturedLog } from '../../../../support/kube/captured-log.ts';
 import { refusal } from '../../../../support/kube/fake-events.ts';
 import { added, deleted, initialEventsEnd } from '../../../../support/kube/scripted-objects.ts';
 import { testManager } from '../../../../support/kube/test-manager.ts';
+import { coreOf } from '../../../../support/operator/core-of.ts';
 import { routeFor, serviceAt } from '../../../../support/routing/routes.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
@@ -66,15 +67,15 @@ async function delivery(
   const webhooks = new Map<string, Parameters<typeof manager.webhook>[1]>();
   manager.webhook = (path, handler) => void webhooks.set(path, handler);
   let beforeCopy: (namespace: string, signal: AbortSignal) => Promise<void> = async () => {};
-  setUpRouteDelivery(manager, {
-    ...{ namespace: 'home', annotation: 'initializer.kubernetes.io/envoy', routes, routesTouch: true },
-    fleet: {
-      pods: manager.informer(PODS),
-      beforeCopy: (task) => {
+  const core = coreOf({
+    pods: manager.informer(PODS),
+    envoyConfiguration: {
+      beforeCopy(task: typeof beforeCopy) {
         beforeCopy = task;
       },
     },
   });
+  setUpRouteDelivery(manager, core, { namespace: 'home', routes, routesTouch: true });
   const stop = new AbortController();
   const running = manager.run(stop.signal);
   /** Lets so much time pass, and all that waits for it go on. */

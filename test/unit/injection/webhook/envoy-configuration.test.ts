@@ -1,7 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { setUpDrift } from '../../../../src/addons/drift/setup.ts';
 import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import {
+  setUpEnvoyConfiguration,
+  setUpPodCache,
+} from '../../../../src/injection/webhook/envoy-configuration.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
@@ -43,12 +47,9 @@ test.each([
     } as unknown as KubeClient;
     const clock = new FakeClock();
     const manager = testManager({ client, clock, log: capturedLog().log });
-    const { pods } = setUpDrift(manager, {
-      ...{ namespace: 'home', annotation: 'initializer.kubernetes.io/envoy', requireAnnotation: true },
-      ...{ repair: 'off', repairWindow: 0 },
-      template: { templates: { state: { fault: 'none' } }, onAdopted() {} },
-      namespaces: { cached: () => ({ namespaceLabels: {}, namespaceTemplates: undefined }), onChanged() {} },
-    });
+    const annotation = 'initializer.kubernetes.io/envoy';
+    const pods = setUpPodCache(manager, keysFor(annotation));
+    setUpEnvoyConfiguration(manager, { namespace: 'home', annotation, pods });
     const stop = new AbortController();
     const running = manager.run(stop.signal);
     await until(() => pods.hasSynced());

@@ -1,5 +1,5 @@
-import { address, httpFilter, ownRoutes, patientRoute, typed } from '../../../injection/envoy/parts.ts';
-import type { JsonObject } from '../../../util/json.ts';
+import type { JsonObject } from '../../util/json.ts';
+import { address, httpFilter, ownRoutes, patientRoute, typed } from './parts.ts';
 
 /**
  * The parts of transparent.json by which its outbound HTTP follows routes. The routes are in one file, a

@@ -1,14 +1,14 @@
-import { decide } from '../../injection/decide.ts';
-import type { DecideOptions } from '../../injection/decision-input.ts';
-import { inject } from '../../injection/inject.ts';
-import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
-import { podCreation } from '../../injection/podspec/admission-target.ts';
-import { annotation } from '../../injection/podspec/pod.ts';
-import type { SkipReason } from '../../injection/rules/index.ts';
-import { parseStatus } from '../../injection/status.ts';
-import { selectTemplates, type TemplateState } from '../../injection/template/template-set.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { JsonObject } from '../../util/json.ts';
+import { decide } from '../decide.ts';
+import type { DecideOptions } from '../decision-input.ts';
+import { inject } from '../inject.ts';
+import type { NamespaceSettings } from '../namespace-settings.ts';
+import { podCreation } from '../podspec/admission-target.ts';
+import { annotation } from '../podspec/pod.ts';
+import type { SkipReason } from '../rules/index.ts';
+import { parseStatus } from '../status.ts';
+import { selectTemplates, type TemplateState } from '../template/template-set.ts';
 
 /** What pods are compared with. */
 export interface DriftBasis {

@@ -1,6 +1,6 @@
-import { type Keys, ROLLOUT_KEY } from '../../injection/keys.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
+import { type Keys, ROLLOUT_KEY } from '../keys.ts';
 
 /** The index of the pod cache by the UID of the controller. */
 export const OF_CONTROLLER = 'controller';

@@ -1,0 +1,28 @@
+import { defineAddOn } from '../../cli/add-on.ts';
+import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
+import { oneOf } from '../../cli/options/option-values.ts';
+
+const FLAGS = {
+  policy: {
+    parse: oneOf('auto', 'off'),
+    value: 'mode',
+    default: 'auto',
+    help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
+  },
+} as const satisfies FlagSpecs;
+
+/** The template as admission policies, by which the API server injects pods itself. */
+export const policies = defineAddOn(FLAGS, {
+  name: 'policies',
+  commands: [
+    {
+      name: 'policy',
+      description: 'print admission policies that inject a template in the API server (Kubernetes 1.36)',
+      usage: '[options]',
+      examples: ['policy -f template.yaml | kubectl apply -f -'],
+      load: () => import('./cli/policy.ts'),
+    },
+  ],
+  operator: async () => (await import('./setup.ts')).setUpPolicies,
+  tools: async () => (await import('./cli/tools.ts')).tools,
+});

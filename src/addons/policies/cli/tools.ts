@@ -1,0 +1,57 @@
+import type { ToolParts } from '../../../cli/add-on.ts';
+import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
+import type { StatusFacts } from '../../../cli/status/facts.ts';
+import { absentIfMissing, tried } from '../../../cli/status/read-facts.ts';
+import { about, count, flag, none, ok, type Verdict } from '../../../cli/status/rows.ts';
+import { keysFor } from '../../../injection/keys.ts';
+import type { TemplateSet } from '../../../injection/template/template-set.ts';
+import { isForbidden } from '../../../kube/api/api-error.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { PROGRAM } from '../../../util/own-names.ts';
+import { compilePolicies } from '../compile.ts';
+import { POLICIES, POLICY_BINDINGS } from '../resources.ts';
+
+/** What admission policies add to the commands of the core. */
+export const tools: ToolParts = {
+  check: { injectsWithoutWebhook },
+  lint: coverage,
+  kinds: [{ resource: POLICIES }, { resource: POLICY_BINDINGS }],
+  status: async (client, facts) => [{ check: 'policies', ...(await verdict(client, facts)) }],
+};
+
+/** The number of the operator's bindings; undefined before Kubernetes 1.36, which has no such policies. */
+async function bindings(client: KubeClient): Promise<number | undefined> {
+  const page = await absentIfMissing(client.list(POLICY_BINDINGS, { labelSelector: `app=${PROGRAM}` }));
+  return page?.items.length;
+}
+
+async function injectsWithoutWebhook(client: KubeClient): Promise<boolean> {
+  try {
+    return ((await bindings(client)) ?? 0) > 0;
+  } catch (err) {
+    if (isForbidden(err)) return false;
+    throw err;
+  }
+}
+
+/** Which templates the API server can inject with policies. */
+function coverage(set: TemplateSet, { annotation, operatorNamespace }: ClusterOptions): readonly string[] {
+  const { objects, left } = compilePolicies(set, {
+    keys: keysFor(annotation),
+    requireAnnotation: true,
+    operatorNamespace,
+    name: 'lint',
+    alone: false,
+  });
+  const covered = objects.length > 0 ? ['template "config": the API server can inject it with a policy'] : [];
+  return [...covered, ...left].map((line) => `policy: ${line}`);
+}
+
+async function verdict(client: KubeClient, facts: StatusFacts): Promise<Verdict> {
+  if (flag(facts, 'policy') === 'off') return none('off (--policy): the webhook injects all pods');
+  return about(await tried(() => bindings(client)), (found) => {
+    if (found === undefined) return none('not in this version of Kubernetes: the webhook injects all pods');
+    if (found === 0) return none('none: the webhook injects all pods');
+    return ok(`${count(found, 'binding')}: policies inject most pods`);
+  });
+}

@@ -1,0 +1,25 @@
+import { defineAddOn } from '../../cli/add-on.ts';
+import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
+import { bool, oneOf } from '../../cli/options/option-values.ts';
+
+const FLAGS = {
+  routes: {
+    parse: oneOf('auto', 'off'),
+    value: 'mode',
+    default: 'auto',
+    help: 'auto: sidecars of the template `transparent` follow HTTPRoutes (Gateway API) where the cluster has them; off: their routes stay as they are',
+  },
+  'routes-touch': {
+    parse: bool,
+    default: 'true',
+    help: 'change an annotation of pods so that their kubelets mount new routes at once; false: within 90 s',
+  },
+} as const satisfies FlagSpecs;
+
+/** HTTPRoutes of the Gateway API, as the routes of running sidecars. */
+export const routes = defineAddOn(FLAGS, {
+  name: 'routes',
+  commands: [],
+  operator: async () => (await import('./delivery/setup.ts')).setUpRouteDelivery,
+  tools: async () => (await import('./cli/tools.ts')).tools,
+});

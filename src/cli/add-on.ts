@@ -1,0 +1,119 @@
+import type { Command } from 'commander';
+import type { TemplateSet } from '../injection/template/template-set.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import type { Resource } from '../kube/api/resource.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+import type { Core, OperatorPart } from '../operator/core.ts';
+import type { ObjectReport } from './check/object-report.ts';
+import type { ExitCode, Terminal } from './io/terminal.ts';
+import type { FlagSpecs, ParsedFlags } from './options/flag-specs.ts';
+import type { ServeOptions } from './options/serve-options.ts';
+import type { ClusterOptions } from './options/tool-options.ts';
+import type { StatusFacts } from './status/facts.ts';
+import type { StatusRow } from './status/rows.ts';
+
+/** What can be left out of the program. The core works without it, and gets it from `main.ts`. */
+export interface AddOn {
+  readonly name: string;
+  /** Its flags of `serve`. */
+  readonly flags: FlagSpecs;
+  readonly commands: readonly CommandEntry[];
+  /** Loads its part of `serve`. */
+  readonly operator?: () => Promise<OperatorPart>;
+  /** Loads what it adds to the commands of the core. */
+  readonly tools?: () => Promise<ToolParts>;
+}
+
+/** What an add-on adds to the commands of the core. */
+export interface ToolParts {
+  readonly check?: CheckParts;
+  /** Its lines of `status`. */
+  readonly status?: (client: KubeClient, facts: StatusFacts) => Promise<readonly StatusRow[]>;
+  /** What is under way about stale pods, in a line. */
+  readonly underWay?: (
+    client: KubeClient,
+    options: ClusterOptions,
+    set: TemplateSet,
+  ) => Promise<string | undefined>;
+  /** What `lint` says about a template without faults. */
+  readonly lint?: (set: TemplateSet, options: ClusterOptions) => readonly string[];
+  /** The kinds of its objects, for bug reports. */
+  readonly kinds?: readonly ReportedKind[];
+  /** What `uninstall` leaves in the cluster, in sentences. */
+  readonly staying?: (client: KubeClient) => Promise<readonly string[]>;
+}
+
+export interface ReportedKind {
+  readonly resource: Resource<KubeObject>;
+  /** Whether only those of the operator's namespace are in the report; otherwise those of the cluster. */
+  readonly isOwn?: boolean;
+  readonly holdsTemplates?: boolean;
+}
+
+export interface CheckParts {
+  readonly addOptions?: (command: Command) => void;
+  /** The kinds that `question` takes as targets. */
+  readonly targets?: readonly CheckTarget[];
+  /** The answer to a question about something else than injection; undefined if it is none of its own. */
+  readonly question?: (
+    target: string | undefined,
+    options: ClusterOptions,
+  ) => ((client: KubeClient, namespace: string) => Promise<ObjectReport>) | undefined;
+  /** What new pods get instead of the templates of the ConfigMap, outside of a canary; undefined if nothing else. */
+  readonly promoted?: (
+    client: KubeClient,
+    options: ClusterOptions,
+    set: TemplateSet,
+  ) => Promise<TemplateSet | undefined>;
+  /** Whether the API server injects pods itself, as far as the user may see. */
+  readonly injectsWithoutWebhook?: (client: KubeClient) => Promise<boolean>;
+}
+
+/** A kind of object that `check` takes as a target. */
+export interface CheckTarget {
+  readonly resource: Resource<KubeObject>;
+  /** Its names, as in `httproute/web`. */
+  readonly names: readonly string[];
+}
+
+/** What each command gets. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly addOns: readonly AddOn[];
+  /** Receives the exit code. */
+  readonly ended: (code: ExitCode) => void;
+}
+
+/** Adds the flags and the action of a command. */
+export type SetUpCommand = (command: Command, context: CommandContext) => void | Promise<void>;
+
+/** A command of the program. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  /** What follows the name in the help of the program. */
+  readonly usage: string;
+  /** Command lines, without the name of the program. */
+  readonly examples: readonly string[];
+  /** Loads the modules of the command. The program calls it only for the command that runs, to start fast. */
+  readonly load: () => Promise<{ readonly setUpCommand: SetUpCommand }>;
+}
+
+/** Defines an add-on whose part of `serve` gets its own flags beside those of the core. */
+export function defineAddOn<F extends FlagSpecs>(
+  flags: F,
+  addOn: Omit<AddOn, 'flags' | 'operator'> & {
+    readonly operator?: () => Promise<
+      (manager: Manager, core: Core, options: ServeOptions & ParsedFlags<F>) => void
+    >;
+  },
+): AddOn {
+  // `serve` parses the flags of all add-ons, so that its options have them.
+  return { ...addOn, flags } as AddOn;
+}
+
+/** Loads what the add-ons add to the commands of the core. */
+export async function toolsOf(addOns: readonly AddOn[]): Promise<readonly ToolParts[]> {
+  return await Promise.all(addOns.flatMap(({ tools }) => tools?.() ?? []));
+}

@@ -1,0 +1,14 @@
+import { stopSignal } from '../kube/manager/shutdown.ts';
+import { serve } from '../operator/serve.ts';
+import type { SetUpCommand } from './add-on.ts';
+import { addServeOptions, type ServeOptions, unknownVariables } from './options/serve-options.ts';
+
+export const setUpCommand: SetUpCommand = (command, { addOns }) => {
+  const flags = addOns.map((each) => each.flags);
+  addServeOptions(command.allowExcessArguments(false), flags).action(async (options: ServeOptions) => {
+    const ignoredVariables = unknownVariables(process.env, command.options);
+    const parts = await Promise.all(addOns.flatMap(({ operator }) => operator?.() ?? []));
+    // process.exit: a shutdown step that timed out must not keep the process alive.
+    process.exit(await serve({ ...options, ignoredVariables }, parts, stopSignal()));
+  });
+};

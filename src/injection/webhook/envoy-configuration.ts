@@ -1,0 +1,93 @@
+import { COPIED_CONFIG_MAPS, LIVE_PODS, PODS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import { ENVOY_FILES } from '../envoy/configurations.ts';
+import { type Keys, keysFor } from '../keys.ts';
+import { setUpCopies } from './copies.ts';
+import type { ManagedConfigMap } from './copy-plan.ts';
+import { POD_INDEXERS, podSummary } from './pod-summary.ts';
+
+/** The copies of Envoy's configuration, for which the first pod of a namespace waits. */
+export interface EnvoyConfiguration {
+  /** Adds a task of the leader that runs before a namespace gets its copy. A failure is logged. */
+  beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
+}
+
+/** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
+const ENVOY = 'envoy';
+const WORKERS = 2;
+const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
+const POD_METADATA = { ...PODS, metadataOnly: true as const };
+
+/** The cache of all live pods, with what `podSummary` keeps of them. */
+export function setUpPodCache(manager: Manager, keys: Keys): Informer<KubeObject> {
+  return manager.informer(POD_METADATA, {
+    fieldSelector: LIVE_PODS,
+    transform: podSummary(keys),
+    indexers: POD_INDEXERS,
+  });
+}
+
+/** Copies Envoy's configuration to the namespaces with injected pods, and restores its source. */
+export function setUpEnvoyConfiguration(
+  manager: Manager,
+  {
+    namespace,
+    annotation,
+    pods,
+  }: { readonly namespace: string; readonly annotation: string; readonly pods: Informer<KubeObject> },
+): EnvoyConfiguration {
+  const { leaderClient: client, events, log } = manager;
+  const configMaps = manager.informer(MANAGED_CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY}` });
+  const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
+
+  // Where it was deleted, the default would take the place of its copies. They prove nothing: anybody can forge one.
+  let data: Readonly<Record<string, string>> = ENVOY_FILES;
+  const seen = (each: ManagedConfigMap) => {
+    if (each.metadata.namespace === namespace) data = each.data ?? {};
+  };
+  configMaps.addEventHandler({ onAdd: seen, onUpdate: (_, current) => seen(current) });
+  const create = restoreConfigMap({ client, lister: configMaps.lister, log, events }, () => {
+    return { metadata: { namespace, name: ENVOY }, data };
+  });
+  manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });
+  const work = manager.controller('envoy-config', WORKERS);
+  const tasks: ((namespace: string, signal: AbortSignal) => Promise<void>)[] = [];
+  const copies = setUpCopies({
+    client,
+    configMaps,
+    pods,
+    keys: keysFor(annotation),
+    queue: work.queue,
+    namespace,
+    name: ENVOY,
+    async beforeCreate(target, signal) {
+      for (const task of tasks) {
+        await task(target, signal).catch((err: unknown) =>
+          log.error({ namespace: target, err }, 'failed before the copy of Envoy’s configuration, going on'),
+        );
+      }
+    },
+  });
+  work.reconcile(copies.reconcile, {
+    keys: copies.namespaces,
+    after,
+    waiting: (of) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: of, name: ENVOY } }),
+  });
+  return { beforeCopy: (task) => void tasks.push(task) };
+}
+
+/** Calls the listener with each pod that is new in the cache, on every replica. */
+export function onNewPod(pods: Informer<KubeObject>, listener: (pod: KubeObject) => void): void {
+  pods.addEventHandler({
+    onAdd: listener,
+    onUpdate(before, pod) {
+      // Another pod of the same name: the watch has missed a deletion.
+      if (before.metadata.uid !== pod.metadata.uid) listener(pod);
+    },
+  });
+}

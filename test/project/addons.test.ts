@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { DEMO_TEMPLATE } from '../support/injection/demo.ts';
+
+const run = promisify(execFile);
+const root = projectDirectory();
+const names = (await readdir(join(root, 'src/addons'), { withFileTypes: true }))
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  // Still imported by the core.
+  .filter((name) => name !== 'neutron');
+
+const POD = `\
+apiVersion: v1
+kind: Pod
+metadata: {name: myapp-pod, labels: {app: myapp}, annotations: {initializer.kubernetes.io/envoy: "true"}}
+spec: {containers: [{name: myapp-container, image: busybox}]}
+`;
+
+/** The sources without these add-ons, compiled. @throws with the compiler's messages */
+async function compileWithout(directory: string, without: readonly string[]): Promise<void> {
+  await cp(join(root, 'src'), join(directory, 'src'), { recursive: true });
+  for (const name of ['package.json', 'tsconfig.json']) await cp(join(root, name), join(directory, name));
+  await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const index = join(directory, 'src/addons/index.ts');
+  const list = (await readFile(index, 'utf8')).split('\n').filter((line) => {
+    return !without.some((name) => line.includes(`'./${name}/addon.ts'`));
+  });
+  const kept = [...names, 'neutron'].filter((name) => !without.includes(name));
+  const text = list.join('\n').replace(/\[[a-z, ]+\];/, `[${kept.join(', ')}];`);
+  await writeFile(index, text);
+  for (const name of without) await rm(join(directory, 'src/addons', name), { recursive: true });
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  await run(tsc, ['--outDir', 'build'], { cwd: directory }).catch((error: { stdout?: string }) => {
+    throw new Error(`without ${without}: ${error.stdout}`, { cause: error });
+  });
+}
+
+test.each([...names.map((name) => [name]), names])(
+  'without the add-ons %s, the rest compiles, has its commands, and injects the pod of the demo',
+  async (...without) => {
+    const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-addons-'));
+    try {
+      await compileWithout(directory, without);
+      await writeFile(join(directory, 'pod.yaml'), POD);
+      await writeFile(join(directory, 'template.yaml'), DEMO_TEMPLATE);
+      const main = join(directory, 'build/src/main.js');
+      const { stdout: help } = await run(process.execPath, [main, '--help']);
+      expect(help).toContain('uninject');
+      for (const [name, command] of [
+        ['rollout', 'plan'],
+        ['drift', 'drift'],
+        ['policies', 'policy'],
+      ] as const)
+        expect(new RegExp(`^  ${command} `, 'm').test(help)).toBe(!without.includes(name));
+      const files = ['-f', 'pod.yaml', '--template', 'template.yaml'];
+      const { stdout } = await run(process.execPath, [main, 'inject', ...files], { cwd: directory });
+      expect(stdout).toMatch(/name: myapp-container.*"name":"envoy"/);
+      const checked = run(process.execPath, [main, 'check', ...files], { cwd: directory });
+      expect((await checked).stdout).toContain('no problems found');
+      const serve = await run(process.execPath, [main, 'serve', '--help']);
+      expect(serve.stdout.includes('--repair-window')).toBe(!without.includes('drift'));
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  },
+);
