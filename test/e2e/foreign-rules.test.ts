@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import type { Network, NetworkStatus } from '../../src/networks/api/types.ts';
 import { FIRST_VNI } from '../../src/networks/multus/cni-config.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
-import { BLOCKING_RULES, FOREIGN_RULES } from '../support/cluster/foreign-rules.ts';
+import { BLOCKING_RULES, FOREIGN_RULES, SERVICE, serviceRules } from '../support/cluster/foreign-rules.ts';
 import { type LabNode, type LabPod, labNodes, MeshLab } from '../support/cluster/mesh-lab.ts';
 import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
 
@@ -38,12 +38,22 @@ const onAll = async (script: string) => {
   for (const node of nodes) await node.sh(script);
 };
 
+const plain = ({ addresses }: LabPod) => addresses.map((one) => one.split('/')[0] ?? '');
+
 /** What is lost of pings and TCP of both families to the pod, which takes packets with the true sender alone. */
-async function lost({ addresses }: LabPod): Promise<readonly string[]> {
+async function lost(pod: LabPod): Promise<readonly string[]> {
   const failures: string[] = [];
-  for (const address of addresses.map((one) => one.split('/')[0] ?? '')) {
-    const asks = `printf 'GET /hostname HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 2 ${address} 80 | grep -q '200 OK'`;
+  for (const address of plain(pod)) {
     if (!(await sender.reaches(address, 1300))) failures.push(`ping ${address}`);
+  }
+  return [...failures, ...(await unanswered(plain(pod)))];
+}
+
+/** The addresses at which the sender gets no answer over TCP. */
+async function unanswered(addresses: readonly string[]): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const address of addresses) {
+    const asks = `printf 'GET /hostname HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 2 ${address} 80 | grep -q '200 OK'`;
     await sender.space.sh(asks).catch(() => failures.push(`tcp ${address}`));
   }
   return failures;
@@ -67,6 +77,7 @@ describeWithNode('pods of one Network on two nodes reach each other as themselve
     const start = (node: LabNode, number: number) =>
       node.startPod(network, [`10.20.0.${number}/24`, `fd00:20::${number}/64`]);
     [sender, near, far] = [await start(a, 1), await start(a, 2), await start(b, 3)];
+    await sender.space.sh('ip route add default via 10.20.0.254; ip -6 route add default via fd00:20::fe');
     for (const { space } of [near, far]) {
       await space.sh(`nft -f - <<'end'
 table inet true {
@@ -78,6 +89,8 @@ table inet true {
   }
 }
 end`);
+    }
+    for (const { space } of [sender, near, far]) {
       const args = ['--target', `${space.pid}`, '--net', 'busybox', 'httpd', '-f', '-p', '80', '-h', '/etc'];
       servers.push(spawn('nsenter', args, { env: { PATH: searchPath() }, stdio: 'ignore' }));
     }
@@ -99,6 +112,18 @@ end`);
     await lab.round();
     expect([await lost(near), await lost(far)]).toEqual([[], []]);
   });
+
+  test.each([
+    ['another pod', 'nobody', () => near],
+    ['itself', 'nobody', () => sender],
+    ['itself', 'kindnet', () => sender],
+  ])('and a pod gets %s by a Service, where %s masquerades', async (_, other, endpoint) => {
+    await onAll(FOREIGN_RULES[other] ?? ':');
+    await onAll(serviceRules(plain(endpoint())));
+    await lab.round();
+    expect(await unanswered(SERVICE)).toEqual([]);
+  });
+
   test('and iptables reads and writes the rule that lets them through; it goes when frames no longer pass', async () => {
     await onAll(FOREIGN_RULES.Docker ?? '');
     await lab.round();

@@ -162,7 +162,7 @@ function guardLines(
 }
 
 /** The same on all nodes: locally administered (IEEE 802c, the second bit), with the VNI, which is unique. */
-export function gatewayMac(vni: number): string {
+function gatewayMac(vni: number): string {
   return ['02', '6e', '77', ...(vni.toString(16).padStart(6, '0').match(/../g) ?? [])].join(':');
 }
 

@@ -9,8 +9,6 @@ export interface RuleFacts {
   /** All bridges of Networks on this node. */
   readonly bridges: readonly {
     readonly name: string;
-    /** Its hardware address: frames to any other are switched, not routed. */
-    readonly mac: string;
     readonly ranges: readonly Range[];
   }[];
   readonly vnis: readonly number[];
@@ -42,9 +40,9 @@ const DIGEST = /comment "([0-9a-f]{16})"/;
  *   if the node calls iptables for bridges.
  * - `forged` drops packets of our VNIs that pods send to peers. With the address of the node, the peer would take them
  *   as the node's, for any of its Networks. A node can still route packets between its peers.
- * - `switched` and `sent` take frames that a bridge only switches, and the tunnels' own packets, out of connection
- *   tracking. If the node calls iptables for bridges, another program's masquerading (kindnet's, ip-masq-agent's) would
- *   otherwise change their senders.
+ * - `switched` settles that what pods send each other keeps its sender, before another program's masquerading (kindnet's,
+ *   ip-masq-agent's) changes it, if the node calls iptables for bridges. What is sent to a Service stays kube-proxy's: it
+ *   masquerades a pod that gets itself. `sent` takes the tunnels' own packets out of connection tracking for the same end.
  * - `forward_before`, `forward_after`, `input_before` and `input_after` count what others' rules let through.
  * - `postrouting` hides pods behind the node when they leave their Network.
  */
@@ -70,10 +68,6 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
     '  type filter hook forward priority filter; policy accept;',
     ...forgeryRules(peers, port),
     '}',
-    'set gateways {',
-    '  type ifname . ether_addr',
-    `  elements = ${setOf(sorted.map(({ name, mac }) => `"${name}" . ${mac}`))}`,
-    '}',
     ...COUNTERS.map((name) => `counter ${name} {}`),
     // First and last of all rules of the node, also of those of other programs.
     ...(['before', 'after'] as const).flatMap((place) => [
@@ -92,13 +86,13 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
       }),
       '}',
     ]),
-    'chain switched {',
-    '  type filter hook prerouting priority raw; policy accept;',
-    '  iifname @bridges iifname . ether daddr != @gateways notrack',
-    '}',
     'chain sent {',
     '  type filter hook output priority raw; policy accept;',
     ...(vnis.length === 0 ? [] : [`  ${tunnelled(vnis, port)} notrack`]),
+    '}',
+    'chain switched {',
+    '  type nat hook postrouting priority srcnat - 1; policy accept;',
+    ...['ip', 'ip6'].map((kind) => `  oifname @bridges ct status & dnat == 0 snat ${kind} to ${kind} saddr`),
     '}',
     'chain postrouting {',
     '  type nat hook postrouting priority srcnat; policy accept;',

@@ -1,7 +1,7 @@
 import { overlaps, type Range, readRange } from '../ipam/cidr.ts';
 import type { ClusterRange } from '../ipam/cluster-ranges.ts';
 import type { Underlay } from '../nodes/node-report.ts';
-import { gatewayMac, hasGateways, joinStep, type Mesh, removeStep, type Step } from './bridge-plan.ts';
+import { hasGateways, joinStep, type Mesh, removeStep, type Step } from './bridge-plan.ts';
 import type { NodeNetwork } from './desired.ts';
 import { addressesOf, bridgeNames, type NodeLinks, tunnelName } from './links.ts';
 import { type Rules, rulesOf } from './nftables.ts';
@@ -94,15 +94,11 @@ export function nodePlan(input: NodePlanInput): NodePlan {
   const kept = staying.filter((bridge) => !joined.has(bridge));
   const keptTunnels = kept.flatMap((bridge) => links.tunnels.get(tunnelName(bridge)) ?? []);
   const bridges = [
-    ...made.map(({ network: { bridge, vni, ranges } }) => ({
+    ...made.map(({ network: { bridge, ranges } }) => ({
       name: bridge,
-      mac: gatewayMac(vni),
       ranges: ranges.map(({ range }) => range),
     })),
-    ...kept.flatMap((name) => {
-      const mac = links.bridges.get(name)?.mac;
-      return mac === undefined ? [] : [{ name, mac, ranges: rangesOf(name, links) }];
-    }),
+    ...kept.map((name) => ({ name, ranges: rangesOf(name, links) })),
   ];
   const having = (kind: 'ipv4' | 'ipv6') =>
     bridges

@@ -121,3 +121,28 @@ end`,
   'the old iptables, with ip6tables': ['ip6tables-legacy -P FORWARD DROP', 'IPv6 packets between pods'],
   ufw: [restored('*filter\n:INPUT DROP [0:0]\nCOMMIT'), 'the packets of other nodes: open UDP port 4789'],
 };
+
+/** The addresses of a Service, of both families. */
+export const SERVICE = ['10.96.0.10', 'fd00:10:96::10'];
+
+/** What kube-proxy writes for the Service, with these addresses of its one endpoint. */
+export function serviceRules(endpoints: readonly string[]): string {
+  return ['iptables', 'ip6tables']
+    .map((program, i) => {
+      const [service, endpoint] = [SERVICE[i], endpoints[i]];
+      const target = i === 0 ? `${endpoint}:80` : `[${endpoint}]:80`;
+      return `${program}-restore --noflush <<'end'
+*nat
+:KUBE-SEP - [0:0]
+:KUBE-POSTROUTING - [0:0]
+-A PREROUTING -d ${service} -p tcp --dport 80 -j KUBE-SEP
+-A KUBE-SEP -s ${endpoint} -j MARK --or-mark 0x4000
+-A KUBE-SEP -p tcp -j DNAT --to-destination ${target}
+-A POSTROUTING -j KUBE-POSTROUTING
+-A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN
+-A KUBE-POSTROUTING -j MASQUERADE --random-fully
+COMMIT
+end`;
+    })
+    .join('\n');
+}

@@ -4,10 +4,9 @@ import { range } from '../ranges.ts';
 
 const facts = {
   bridges: [
-    { name: 'nw-bbbbbbbbbbbb', mac: '02:6e:77:80:00:01', ranges: [range('10.21.0.0/24')] },
+    { name: 'nw-bbbbbbbbbbbb', ranges: [range('10.21.0.0/24')] },
     {
       name: 'nw-aaaaaaaaaaaa',
-      mac: '02:6e:77:80:00:00',
       ranges: [range('10.20.0.0/24'), range('fd00:20::/64')],
     },
   ],
@@ -38,10 +37,6 @@ table inet envoy-initializer {
     type filter hook forward priority filter; policy accept;
     udp dport 4789 @th,96,24 >= 8388608 ip daddr { 192.0.2.2, 192.0.2.3 } ip saddr != { 192.0.2.2, 192.0.2.3 } drop
   }
-  set gateways {
-    type ifname . ether_addr
-    elements = { "nw-aaaaaaaaaaaa" . 02:6e:77:80:00:00, "nw-bbbbbbbbbbbb" . 02:6e:77:80:00:01 }
-  }
   counter ip_before {}
   counter ip_after {}
   counter ip6_before {}
@@ -66,13 +61,14 @@ table inet envoy-initializer {
     type filter hook input priority 1000; policy accept;
     udp dport 4789 @th,96,24 { 8388608, 8388609 } ip saddr { 192.0.2.2, 192.0.2.3 } counter name tunnel_after
   }
-  chain switched {
-    type filter hook prerouting priority raw; policy accept;
-    iifname @bridges iifname . ether daddr != @gateways notrack
-  }
   chain sent {
     type filter hook output priority raw; policy accept;
     udp dport 4789 @th,96,24 { 8388608, 8388609 } notrack
+  }
+  chain switched {
+    type nat hook postrouting priority srcnat - 1; policy accept;
+    oifname @bridges ct status & dnat == 0 snat ip to ip saddr
+    oifname @bridges ct status & dnat == 0 snat ip6 to ip6 saddr
   }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
