@@ -11,7 +11,7 @@ import { NODE_AGENT_FIELD_MANAGER } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { installPlugins } from './cni/cni-plugins.ts';
-import { withoutMultus } from './cni/first-configuration.ts';
+import { FirstConfiguration } from './cni/first-configuration.ts';
 import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
@@ -112,6 +112,8 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
     interfaces: join(hostRoot, 'proc/sys/net/ipv4/conf'),
     database: join(hostRoot, 'run/openvswitch/db.sock'),
   });
+  const { cniConfDir: path } = options;
+  const configuration = new FirstConfiguration({ directory: join(hostRoot, path), path, log });
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
@@ -119,11 +121,11 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.round();
       const unable = await ovnNode.problems(networks.lister.list());
-      const multus = await withoutMultus(join(hostRoot, options.cniConfDir));
+      const withoutMultus = await configuration.withoutMultus();
       const report = {
         ...joins,
         problems: { ...joins.problems, ...unable },
-        ...(multus !== undefined && { withoutMultus: multus }),
+        ...(withoutMultus !== undefined && { withoutMultus }),
         ...(pod && { pod }),
       };
       failure = problem;
