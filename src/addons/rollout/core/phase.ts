@@ -1,0 +1,115 @@
+import { isCanary } from '../../../injection/template/canary.ts';
+import type { Strategy } from '../../../injection/template/strategy.ts';
+import { canaryScope } from './canary-scope.ts';
+import type { Health } from './health.ts';
+import type { Candidate } from './order.ts';
+import type { Reason, RolloutPod } from './pod.ts';
+import type { Decision, Revisions } from './revision.ts';
+import { hasSet, type Survey } from './survey.ts';
+import type { Wake } from './wake.ts';
+import { freeIn } from './workloads.ts';
+
+/** Where a rollout is. */
+export type Phase = 'off' | 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
+
+/** What keeps a pod from its turn for so long does not hold up the canary: its user could keep all others waiting. */
+const STUCK_MS = 10 * 60_000;
+
+export interface Plan {
+  readonly phase: Phase;
+  readonly decision: Decision | undefined;
+  /** Whether a candidate may start, or what it waits for. */
+  readonly mayStart: (candidate: Candidate) => true | Reason;
+  /** Changed pods that the canary waits for, because it has no proof without them. */
+  readonly unproved?: ReadonlySet<RolloutPod>;
+}
+
+/**
+ * Whether a pod that serves has waited for too long for a disruption budget, or for other pods of its workload, which may
+ * fail and recover again and again: since the rollout began, or got further with the workload.
+ */
+function isStuck(
+  { pod, workload }: Candidate,
+  { maxUnavailable }: Strategy,
+  begun: number,
+  now: number,
+  wake: Wake,
+): boolean {
+  if (pod.isDraining || pod.ready !== true) return false;
+  const since = [
+    ...(pod.blocked === undefined ? [] : [pod.blocked.since]),
+    ...(freeIn(workload, maxUnavailable) > 0 ? [] : [Math.max(begun, workload.madeAt)]),
+  ];
+  const end = Math.min(...since) + STUCK_MS;
+  if (now < end) wake.at(end);
+  return now >= end;
+}
+
+/** The phase, the decision about the target's revision, and which candidates may start. */
+export function plan(
+  { draining, candidates, settling }: Survey,
+  health: Health,
+  { target, paused }: Revisions,
+  strategy: Strategy,
+  now: number,
+  wake: Wake,
+): Plan {
+  const rest = [...draining, ...candidates];
+  const nothing = (phase: Phase, why: Reason, decision?: Decision): Plan => ({
+    phase,
+    decision,
+    mayStart: () => why,
+  });
+  const all = (phase: Phase): Plan => ({ phase, decision: undefined, mayStart: () => true });
+  if (strategy.mode === 'new-pods') return nothing('off', 'paused');
+  const isPaused = strategy.paused || paused;
+  if (target.state === 'halted') {
+    if (isPaused) return nothing('paused', 'paused');
+    return all(rest.length + settling > 0 ? 'back' : 'halted');
+  }
+  const inCanary = ({ pod }: Candidate) =>
+    isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
+  const canary: Plan = { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
+  // A clock that was set back must not make it wait.
+  const begun = target.since > now ? 0 : target.since;
+  const isTried =
+    target.state === 'canary' &&
+    health.pending === 0 &&
+    !rest.some(
+      (each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, begun, now, wake),
+    );
+  if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
+    // A changed configuration of Envoy has no revision to go back to.
+    const isNew = target.state !== 'promoted' || rest.some(({ pod }) => !hasSet(pod, target));
+    return nothing('halted', 'halted', isNew ? { do: 'halt' } : undefined);
+  }
+  if (isPaused) return nothing('paused', 'paused');
+  if (target.state === 'new')
+    return nothing('begin', 'canary', { do: 'begin', canary: canaryScope(rest, strategy) });
+  if (target.state === 'promoted') return all(rest.length + health.pending + settling > 0 ? 'rest' : 'done');
+  if (!isTried) return canary;
+  // Nothing was proved: its pods are gone, left alone, stuck, not scheduled, were broken before, or never were.
+  if (health.good === 0) {
+    // Lost nodes may be what the template has done to them.
+    const isLost = rest.length > 0 && rest.every(({ pod }) => pod.ready === 'unknown');
+    if (health.lost > 0 || isLost) return { ...canary, unproved: health.unknown };
+    // Only pods that serve can prove more.
+    const serving = rest.filter(({ pod }) => pod.ready === true);
+    const others = serving.filter((candidate) => !isStuck(candidate, strategy, begun, now, wake));
+    const wider = {
+      ...target.canary,
+      percent: canaryScope(others, { ...strategy, canary: undefined }).percent,
+    };
+    if (wider.percent > target.canary.percent)
+      return nothing('canary', 'canary', { do: 'begin', canary: wider });
+    if (serving.length + health.unknown.size > 0) return { ...canary, unproved: health.unknown };
+  }
+  const holdMs = strategy.canary?.holdMs ?? 0;
+  // A time that is still to come was written by a clock that was set back since.
+  const isHeld = target.heldSince !== undefined && target.heldSince <= now;
+  if (holdMs > 0 && !isHeld) return nothing('hold', 'hold', { do: 'hold' });
+  const end = (target.heldSince ?? now) + holdMs;
+  if (now >= end) return nothing('hold', 'hold', { do: 'promote' });
+  wake.at(end);
+  return nothing('hold', 'hold');
+}

@@ -1,0 +1,130 @@
+import type { Status } from '../../../injection/status.ts';
+import { isCanary } from '../../../injection/template/canary.ts';
+import type { Strategy } from '../../../injection/template/strategy.ts';
+import { type Change, changeOf, isMade, unsettledUntil } from './health.ts';
+import type { Candidate } from './order.ts';
+import type { PodState, RolloutPod } from './pod.ts';
+import type { Revision, Revisions } from './revision.ts';
+import { relate, type Standing, standingOf } from './standing.ts';
+import type { Wake } from './wake.ts';
+import { namespaceOf, Workloads } from './workloads.ts';
+
+/** The time of `perMinute`. */
+export const MINUTE_MS = 60_000;
+
+/** What the passes over the pods find. */
+export interface Survey {
+  /** Pods with the target's templates that say something about it. */
+  readonly changes: readonly Change[];
+  /** When pods were changed in the last minute, and how many in each namespace in this rollout. */
+  readonly recent: readonly number[];
+  readonly recentIn: ReadonlyMap<string, number>;
+  /** Pods that were changed and must stay Ready for a while. */
+  readonly settling: number;
+  /** Candidates that are drained, and those that are not touched yet. */
+  readonly draining: readonly Candidate[];
+  readonly candidates: readonly Candidate[];
+  /** All other pods. */
+  readonly states: readonly PodState[];
+  /** Pods that are drained although they stay as they are. */
+  readonly stray: readonly RolloutPod[];
+}
+
+/** Looks at all pods, and tells when to look again. */
+export function surveyOf(
+  pods: readonly RolloutPod[],
+  revisions: Revisions,
+  strategy: Strategy,
+  now: number,
+  wake: Wake,
+): Survey {
+  const { target } = revisions;
+  const workloads = new Workloads();
+  const changes: Change[] = [];
+  const [recent, created, served]: [RolloutPod[], RolloutPod[], RolloutPod[]] = [[], [], []];
+  const settling = new Set<RolloutPod>();
+  for (const pod of pods) {
+    const workload = workloads.of(pod);
+    const unsettled = unsettledUntil(pod, now);
+    wake.at(unsettled);
+    wake.at(pod.verdict?.until);
+    if (unsettled !== undefined) settling.add(pod);
+    if (!pod.isGoing) workload.replicas += 1;
+    const has = hasSet(pod, target);
+    const change = has && isOfRollout(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
+    if (change) {
+      changes.push(change);
+      workload.changed += 1;
+      if (isMade(change)) workload.madeAt = Math.max(workload.madeAt, change.at);
+      wake.at(change.until);
+    }
+    const { changedAt } = pod;
+    // In a minute, not each of many namespaces has a turn.
+    if (has && target.state !== 'halted' && changedAt !== undefined && changedAt >= target.since)
+      served.push(pod);
+    if (changedAt !== undefined && changedAt > now - MINUTE_MS) recent.push(pod);
+    else if (change && pod.isReplacement && change.at > now - MINUTE_MS) created.push(pod);
+    if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
+  }
+  const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
+  const states: PodState[] = [];
+  const stray: RolloutPod[] = [];
+  for (const pod of pods) {
+    const { status } = pod;
+    if (status === undefined || pod.isGoing) continue;
+    const workload = workloads.of(pod);
+    const standing =
+      target.state === 'halted'
+        ? standingBack(pod, status, revisions, strategy)
+        : standingOf(pod, status, { set: target.set, strategy, replicas: workload.replicas });
+    if (standing.is === 'candidate') {
+      (pod.isDraining ? draining : candidates).push({ pod, how: standing.how, workload });
+      continue;
+    }
+    states.push(settling.has(pod) ? { pod, is: 'under-way' } : { pod, ...standing });
+    if (pod.isDraining) stray.push(pod);
+  }
+  const survey = { settling: settling.size, draining, candidates, states, stray };
+  const evicts = candidates.some(({ how }) => how === 'evict');
+  const all = evicts ? [...recent, ...created] : recent;
+  const recentIn = new Map<string, number>();
+  for (const { key } of new Set([...all, ...served, ...draining.map(({ pod }) => pod)]))
+    recentIn.set(namespaceOf(key), (recentIn.get(namespaceOf(key)) ?? 0) + 1);
+  // Others create new pods, too. Once all of them get the target, they are no part of its rollout.
+  const isOurs = ({ pod }: Change) => pod.changedAt !== undefined || (evicts && pod.isReplacement);
+  return {
+    ...survey,
+    changes: target.state === 'promoted' ? changes.filter(isOurs) : changes,
+    recent: all.map(({ changedAt, createdAt }) => changedAt ?? createdAt),
+    recentIn,
+  };
+}
+
+/** Whether a pod with the target may say something about it: it has it by a rollout or by its creation in the canary. */
+function isOfRollout(pod: RolloutPod, target: Revision): boolean {
+  if (target.state !== 'canary' || pod.changedAt !== undefined) return true;
+  return isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
+}
+
+/** Whether the pod has the templates of a revision. */
+export function hasSet({ status, selects, namespace }: RolloutPod, { set }: Revision): boolean {
+  return status !== undefined && relate(status, selects, namespace, set) === 'current';
+}
+
+/** The standing of a pod after the target was halted: pods that have it go back, others stay as they are. */
+function standingBack(
+  pod: RolloutPod,
+  status: Status,
+  { target, promoted }: Revisions,
+  strategy: Strategy,
+): Standing {
+  if (hasSet(pod, promoted)) return { is: 'current' };
+  if (!hasSet(pod, target) || strategy.breaker.onHalt === 'stop') return { is: 'left', why: 'halted' };
+  // What was changed in place goes back in place, also if it is the only pod of its workload.
+  const back = { ...strategy, singleReplica: 'change' as const };
+  return standingOf({ ...pod, isConfigStale: false }, status, {
+    set: promoted.set,
+    strategy: back,
+    replicas: 1,
+  });
+}
