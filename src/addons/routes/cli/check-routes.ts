@@ -15,11 +15,11 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { isObject, type JsonObject } from '../../../util/json.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
+import { entryName } from '../compile/entry-configuration.ts';
 import { explainRequest, type Request } from '../compile/explain.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
-import { entryName } from '../compile/route-configuration.ts';
 import {
   HTTP_ROUTES,
   type LiveService,

@@ -1,4 +1,5 @@
 import { type AttachedPort, type Attachment, attach, locate } from './attach.ts';
+import { bytesOfEntries } from './entry-bytes.ts';
 import type { RouteFault } from './findings.ts';
 import { grantsOf, type IsGranted, type ReferenceGrant, withoutUngranted } from './grants.ts';
 import type { HTTPRoute } from './http-route.ts';
@@ -16,7 +17,7 @@ import {
 } from './port-table.ts';
 import { inOrder } from './precedence.ts';
 import { regexFault } from './regex.ts';
-import { bytesOfEntries, type RouteFile } from './route-configuration.ts';
+import type { RouteFile } from './route-configuration.ts';
 import { heldKey, patternsOf, unread, withhold } from './shares.ts';
 
 /** All that routing depends on. The objects must not change: what is read from one is remembered. */

@@ -1,4 +1,5 @@
 import { type AttachedPort, socket } from './attach.ts';
+import type { Locate } from './entry-configuration.ts';
 import { leftOut, MAX_BYTES, type Part } from './left-out.ts';
 import type { Entry } from './model.ts';
 import type { ObjectKey } from './objects.ts';
@@ -8,7 +9,6 @@ import {
   type HostList,
   type HostText,
   hostList,
-  type Locate,
   portHost,
   type RouteFile,
   replaceHosts,

@@ -1,12 +1,12 @@
 import type { AttachedPort } from './attach.ts';
 import type { Compilation } from './compile.ts';
+import { entryName } from './entry-configuration.ts';
 import type { FaultReason } from './findings.ts';
 import type { HTTPRoute } from './http-route.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
-import { entryName } from './route-configuration.ts';
 import { unservedText } from './status.ts';
 
 /** What keeps a route from doing what it says. */

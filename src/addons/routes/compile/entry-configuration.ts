@@ -1,0 +1,168 @@
+import { PATIENCE } from '../../../injection/envoy/parts.ts';
+import { backendAddress, MIRROR_HEADER, MIRRORED, REFUSAL, ROUTED } from '../../../injection/envoy/routed.ts';
+import type { JsonArray, JsonObject } from '../../../util/json.ts';
+import type {
+  Backend,
+  Broken,
+  Entry,
+  Forward,
+  HeaderChanges,
+  Match,
+  Modifiers,
+  NewPath,
+  Redirect,
+  Target,
+  ValueMatch,
+} from './model.ts';
+
+/** The address of a backend; undefined if there is none. */
+export type Locate = (target: Target) => string | undefined;
+
+const WELL_KNOWN = { http: 80, https: 443 };
+const REDIRECTS: Readonly<Record<number, string>> = {
+  301: 'MOVED_PERMANENTLY',
+  302: 'FOUND',
+  303: 'SEE_OTHER',
+  307: 'TEMPORARY_REDIRECT',
+  308: 'PERMANENT_REDIRECT',
+};
+
+/** The name of an entry in Envoy's access log. */
+export function entryName({ route, rule }: Entry): string {
+  return `${route} rules[${rule}]`;
+}
+
+/** An entry as a route of Envoy. */
+export function routeOf(entry: Entry, port: number, locate: Locate): JsonObject {
+  const { action, match } = entry;
+  const start = { name: entryName(entry), match: matchOf(match) };
+  if (action.kind === 'error') return { ...start, ...refusal(entry) };
+  const modifiers = modifiersOf(action.modifiers);
+  if (action.kind === 'redirect')
+    return { ...start, redirect: redirectOf(action.redirect, port), ...modifiers };
+  const route = forwardOf(action, locate);
+  return { ...start, ...(route ? { route } : refusal(entry)), ...modifiers };
+}
+
+function refusal({ route }: Entry): JsonObject {
+  const body = { inline_string: `HTTPRoute ${route} is invalid here: see its status\n` };
+  return { direct_response: { status: 500, body } };
+}
+
+export function matchOf({ path: { type, value }, method, headers, queryParams }: Match): JsonObject {
+  const all = [
+    ...(method === undefined ? [] : [{ name: ':method', string_match: { exact: method } }]),
+    ...headers.map(criterion),
+  ];
+  return {
+    ...(type === 'Exact' && { path: value }),
+    ...(type === 'RegularExpression' && { safe_regex: { regex: value } }),
+    ...(type === 'PathPrefix' && (value === '/' ? { prefix: value } : { path_separated_prefix: value })),
+    ...(all.length > 0 && { headers: all }),
+    ...(queryParams.length > 0 && { query_parameters: queryParams.map(criterion) }),
+  };
+}
+
+function criterion({ name, value, isRegex }: ValueMatch): JsonObject {
+  return { name, string_match: isRegex ? { safe_regex: { regex: value } } : { exact: value } };
+}
+
+function redirectOf({ scheme, hostname, port, path, status }: Redirect, ownPort: number): JsonObject {
+  const standard = WELL_KNOWN[scheme ?? 'http'];
+  const wanted = port ?? (scheme === undefined ? ownPort : standard);
+  // Without a port of its own, Envoy keeps the one of the request.
+  const isWritten = wanted !== standard || (hostname === undefined && ownPort !== WELL_KNOWN.http);
+  return {
+    ...(scheme !== undefined && { scheme_redirect: scheme }),
+    ...(hostname !== undefined && { host_redirect: hostname }),
+    ...(isWritten && { port_redirect: wanted }),
+    ...(path && ('full' in path ? { path_redirect: path.full } : prefixOf(path))),
+    response_code: REDIRECTS[status] ?? 'FOUND',
+  };
+}
+
+/** Undefined if no valid backend has a share. */
+function forwardOf(action: Forward, locate: Locate): JsonObject | undefined {
+  const shares = action.backends
+    .filter(({ weight }) => weight > 0)
+    .map((backend) => ({ backend, address: 'broken' in backend ? undefined : locate(backend) }));
+  if (shares.every(({ address }) => address === undefined)) return undefined;
+  const clusters = shares.map(({ backend, address }) => clusterOf(backend, address));
+  const { hostname, path, timeout, backendTimeout } = action;
+  return {
+    weighted_clusters: { clusters },
+    timeout: seconds(timeout ?? 0),
+    ...(hostname !== undefined && { host_rewrite_literal: hostname }),
+    ...(path && ('full' in path ? { regex_rewrite: replaced('^/[^?]*', path.full) } : prefixOf(path))),
+    ...mirrorsOf(action, locate),
+    ...(backendTimeout !== undefined && {
+      retry_policy: { ...PATIENCE, per_try_timeout: seconds(backendTimeout) },
+    }),
+  };
+}
+
+/** A share without an address goes to the listener that answers 500. */
+function clusterOf({ weight, ...backend }: Backend | Broken, address: string | undefined): JsonObject {
+  const modifiers = 'modifiers' in backend ? modifiersOf(backend.modifiers) : {};
+  return { name: ROUTED, weight, ...backendAddress(address ?? REFUSAL), ...modifiers };
+}
+
+function mirrorsOf({ mirrors }: Forward, locate: Locate): JsonObject {
+  const policies = mirrors.flatMap((mirror) => {
+    const address = locate(mirror);
+    if (address === undefined || mirror.share === 0) return [];
+    return {
+      cluster: MIRRORED,
+      runtime_fraction: { default_value: { numerator: mirror.share, denominator: 'MILLION' } },
+      // Else the mirror sees another Host.
+      disable_shadow_host_suffix_append: true,
+      request_headers_mutations: [{ append: overwriting(MIRROR_HEADER, address) }],
+    };
+  });
+  return policies.length > 0 ? { request_mirror_policies: policies } : {};
+}
+
+function prefixOf({ prefix, replacement }: Exclude<NewPath, { full: string }>): JsonObject {
+  // Of /a/b with /a, Envoy replaces just that: / would give //b.
+  if (replacement === '') {
+    return prefix === ''
+      ? {}
+      : { regex_rewrite: replaced(`^${prefix.replace(/[.*+?()$]/g, '\\$&')}/*`, '/') };
+  }
+  return { prefix_rewrite: prefix === '' ? `${replacement}/` : replacement };
+}
+
+function replaced(regex: string, substitution: string): JsonObject {
+  return { pattern: { regex }, substitution };
+}
+
+export function modifiersOf({ request, response }: Modifiers): Readonly<Record<string, JsonArray>> {
+  return {
+    ...(request && changesOf('request', request)),
+    ...(response && changesOf('response', response)),
+  };
+}
+
+function changesOf(side: string, { set, add, remove }: HeaderChanges): Readonly<Record<string, JsonArray>> {
+  const added = [
+    ...set.map(({ name, value }) => overwriting(name, escaped(value))),
+    ...add.map(({ name, value }) => ({ header: { key: name, value: escaped(value) } })),
+  ];
+  return {
+    ...(added.length > 0 && { [`${side}_headers_to_add`]: added }),
+    ...(remove.length > 0 && { [`${side}_headers_to_remove`]: remove }),
+  };
+}
+
+function overwriting(key: string, value: string): JsonObject {
+  return { header: { key, value }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' };
+}
+
+/** Envoy has variables such as %PROTOCOL%. */
+function escaped(value: string): string {
+  return value.replaceAll('%', '%%');
+}
+
+function seconds(milliseconds: number): string {
+  return `${milliseconds / 1000}s`;
+}
