@@ -110,9 +110,7 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     attached.set(object, attach(object, services));
     yield;
   }
-  const skipped = unread(
-    [...attached].filter(([, { length }]) => length > 0).map(([object, list]) => [object, portsOf(list)]),
-  );
+  const skipped = yield* unread(attachedPorts(attached));
   const found = new Map<HTTPRoute, Reading>();
   const drafts = new Map<string, Draft>();
   for (const [object, attachments] of attached) {
@@ -165,6 +163,11 @@ function isProducer({ metadata }: HTTPRoute, attachments: readonly Attachment[])
 
 function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
   return attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
+}
+
+/** The routes with a reference to a Service. */
+function* attachedPorts(attached: ReadonlyMap<HTTPRoute, readonly Attachment[]>) {
+  for (const [object, list] of attached) if (list.length > 0) yield [object, portsOf(list)] as const;
 }
 
 const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;

@@ -50,14 +50,18 @@ export function* patternsOf({ spec: { rules = [] } }: HTTPRoute): Generator<stri
   }
 }
 
-/** The routes that are not even read, and why: they would exceed the share of their namespace, whatever they say. */
-export function unread(
+/**
+ * The routes that are not even read, and why: they would exceed the share of their namespace, whatever they say. There is a
+ * step for each.
+ */
+export function* unread(
   routes: Iterable<readonly [HTTPRoute, readonly AttachedPort[]]>,
-): ReadonlyMap<HTTPRoute, string> {
+): Generator<void, ReadonlyMap<HTTPRoute, string>> {
   const out = new Map<HTTPRoute, string>();
   const namespaces = new Map<string, Map<string, number>>();
   const byKey = new Map<string, HTTPRoute>();
   for (const [route, ports] of routes) {
+    yield;
     const [bytes, key, { namespace = '' }] = [saidBytes(route), keyOf(route), route.metadata];
     if (bytes > MAX_ROUTE_BYTES) {
       out.set(
@@ -74,6 +78,7 @@ export function unread(
     for (const [key, bytes] of largestBeyond(sizes, MAX_BYTES)) {
       const route = byKey.get(key);
       if (route) out.set(route, shareText(`HTTPRoute ${key}`, bytes, namespace));
+      yield;
     }
   }
   return out;
