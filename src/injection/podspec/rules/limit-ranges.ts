@@ -13,13 +13,23 @@ interface Usage {
   readonly limits: Amounts;
 }
 
+/** Of more LimitRanges in one namespace, the others are not tried as the first. */
+const MOST_TRIED = 10;
+
 /**
- * What the API server would refuse because of LimitRanges (k8s.io/kubernetes/plugin/pkg/admission/limitranger), once it has
- * set their defaults.
+ * What the API server may refuse because of LimitRanges (k8s.io/kubernetes/plugin/pkg/admission/limitranger), once it has
+ * set their defaults. Of several defaults it takes that of any LimitRange, another one for each pod.
  */
 export function limitRangeViolations(pod: Pod, ranges: readonly LimitRange[]): readonly string[] {
-  if (ranges.length === 0) return [];
-  const defaults = ranges.flatMap(({ limits }) => limits.filter(isOf('Container')).map(withDefaults));
+  const tried = ranges.slice(0, MOST_TRIED);
+  return [...new Set(tried.flatMap((first) => violationsAfter(first, pod, ranges)))];
+}
+
+function violationsAfter(first: LimitRange, pod: Pod, ranges: readonly LimitRange[]): readonly string[] {
+  // The last one of a list takes precedence.
+  const defaults = [...ranges, first].flatMap(({ limits }) =>
+    limits.filter(isOf('Container')).map(withDefaults),
+  );
   const named = [...containers(pod), ...initContainers(pod)].map(
     (container) => [`container ${nameOf(container)}`, usageOf(container, defaults)] as const,
   );

@@ -61,6 +61,17 @@ describe('LimitRanges of containers', () => {
   });
 });
 
+describe('several LimitRanges, of which any may set its default', () => {
+  const [small, large, max] = [{ default: { cpu: '1' } }, { default: { cpu: '3' } }, { max: { cpu: '2' } }];
+  test.each([
+    [[small, large, max], [breaks('max', '2')]],
+    [[large, small, max], [breaks('max', '2')]],
+    [[small, max], []],
+  ])('%j', (items, expected) => {
+    expect(limitRangeViolations(pod({}), items.flatMap(ofContainer))).toEqual(expected);
+  });
+});
+
 describe('LimitRanges of pods', () => {
   const two = (resources: JsonObject, initContainers: JsonObject[] = []) =>
     pod({}, { containers: ['a', 'b'].map((name) => ({ name, resources })), initContainers });
