@@ -67,15 +67,15 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     // Those of Deployments, and of Rollouts of Argo.
     nameSuffix: { labels: ['pod-template-hash', 'rollouts-pod-template-hash'] },
   },
-  // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName). Those that
-  // look like a date, as users write it, were before CronJobs.
+  // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName): here those of
+  // 2016, when CronJobs came, until 2065. Other numbers, such as dates, are users'.
   {
     kind: 'Job',
     group: 'batch',
     path: TEMPLATE,
     plural: 'jobs',
     isApplied: true,
-    nameSuffix: { pattern: /-(?!20\d{6}$)\d{8,10}$/ },
+    nameSuffix: { pattern: /-(?:2[4-9]|[34]\d)\d{6}$/ },
   },
   {
     kind: 'CronJob',

@@ -85,6 +85,8 @@ describe('the name of the workload', () => {
     ['of a CronJob, whose Job has the minute', controlledBy('Job', 'backup-29384756'), 'backup'],
     ['of a Job that ends in a date', controlledBy('Job', 'migrate-20240115'), 'migrate-20240115'],
     ['of a standalone Job', controlledBy('Job', 'migrate-42'), 'migrate-42'],
+    ['of a Job with a number of its own', controlledBy('Job', 'migrate-12345678'), 'migrate-12345678'],
+    ['of a Job that ends in a second', controlledBy('Job', 'migrate-1732600000'), 'migrate-1732600000'],
     ['of a StatefulSet', controlledBy('StatefulSet', 'db-12345678'), 'db-12345678'],
     ['of a pod without owner', { name: 'alone' }, 'alone'],
     ['of a pod that has no name yet', { generateName: 'alone-' }, 'alone'],
