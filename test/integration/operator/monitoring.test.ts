@@ -9,12 +9,12 @@ import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { OPT_IN, STATUS } from '../../support/injection/demo.ts';
 import { describeWithPrometheus } from '../../support/jest/describe-with-prometheus.ts';
+import { commandsOf, section } from '../../support/jest/markdown.ts';
 import { HttpsClient } from '../../support/kube/https-client.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { RunningPrometheus } from '../../support/operator/running-prometheus.ts';
 
 const file = (name: string) => join(projectDirectory(), name);
-const ALERTS = file('deploy/monitoring/alerts.yaml');
 
 /** A line of the log: what, by which controller, of which object. */
 const RECONCILED = 'reconciled network default/network-1';
@@ -27,10 +27,27 @@ interface Dashboard {
 }
 
 const dashboard: Dashboard = JSON.parse(await readFile(file('deploy/monitoring/dashboard.json'), 'utf8'));
-const { groups } = load(await readFile(ALERTS, 'utf8')) as {
+
+/** The rules as a file of Prometheus, made as docs/operations.md says. */
+const directory = await mkdtemp(join(tmpdir(), 'alerts-'));
+const alerts = join(directory, 'alerts.yaml');
+const make = commandsOf(
+  section(await readFile(file('docs/operations.md'), 'utf8'), '## Alerts and dashboard'),
+)
+  .map(({ command }) => command)
+  .find((command) => command.startsWith('sed '));
+await runCommand(
+  'bash',
+  ['-c', `${make}`.replace('>alerts.yaml', `>'${alerts}'`)],
+  { PATH: process.env.PATH ?? '' },
+  '',
+);
+const { groups } = load(await readFile(alerts, 'utf8')) as {
   readonly groups: readonly { readonly rules: readonly { readonly expr: string }[] }[];
 };
 const rules = groups.flatMap((group) => group.rules);
+afterAll(() => rm(directory, { recursive: true }));
+
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr })),
 );
@@ -49,7 +66,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     fixture = await starting;
     prometheus = await RunningPrometheus.start(program, fixture.controlPlane, {
       target: fixture.operator.metricsUrl,
-      rules: ALERTS,
+      rules: alerts,
     });
     client = new HttpsClient(Number(new URL(fixture.operator.webhookUrl).port), fixture.operator.caPem);
     await fixture.apply(
@@ -178,50 +195,6 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
   });
 });
 
-describeWithPrometheus('the alert rules', ({ promtool }) => {
-  test('are clean, by promtool', async () => {
-    const { code, stdout, stderr } = await runCommand(
-      promtool,
-      ['check', 'rules', '--lint-fatal', ALERTS],
-      {},
-      '',
-    );
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
-  });
-
-  const TESTS = file('deploy/monitoring/alerts.test.yaml');
-
-  test('pass their unit tests', async () => {
-    expect(await runCommand(promtool, ['test', 'rules', TESTS], {}, '')).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-  });
-
-  test('pass them as well beside a node agent that is busy and failing', async () => {
-    const { tests, ...rest } = load(await readFile(TESTS, 'utf8')) as {
-      readonly tests: readonly { readonly input_series: readonly object[] }[];
-    };
-    const beside = {
-      ...rest,
-      rule_files: [ALERTS],
-      tests: tests.map((each) => ({ ...each, input_series: [...each.input_series, ...NODE_AGENT] })),
-    };
-    const directory = await mkdtemp(join(tmpdir(), 'alerts-'));
-    try {
-      const path = join(directory, 'test.yaml');
-      await writeFile(path, JSON.stringify(beside));
-      expect(await runCommand(promtool, ['test', 'rules', path], {}, '')).toMatchObject({
-        code: 0,
-        stderr: '',
-      });
-    } finally {
-      await rm(directory, { recursive: true });
-    }
-  });
-});
-
 /** What Prometheus scrapes of a node agent, whose requests fail and whose event loop stands still. */
 const NODE_AGENT = Object.entries({
   'envoy_initializer_build_info{instance="other agent",version="1"}': '1x200',
@@ -236,6 +209,35 @@ const NODE_AGENT = Object.entries({
     '0+60x200',
   'envoy_initializer_cache_synced{resource="networks",instance="other agent"}': '1x200',
 }).map(([series, values]) => ({ series, values }));
+
+describeWithPrometheus('the alert rules', ({ promtool }) => {
+  test('are clean, by promtool', async () => {
+    const { code, stdout, stderr } = await runCommand(
+      promtool,
+      ['check', 'rules', '--lint-fatal', alerts],
+      {},
+      '',
+    );
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
+  });
+
+  test.each([
+    ['pass their unit tests', []],
+    ['pass them as well beside a node agent that is busy and failing', NODE_AGENT],
+  ])('%s', async (_, beside) => {
+    const { tests, ...rest } = load(
+      await readFile(file('test/support/operator/alerts.test.yaml'), 'utf8'),
+    ) as {
+      readonly tests: readonly { readonly input_series: readonly object[] }[];
+    };
+    const path = join(directory, 'test.yaml');
+    const all = tests.map((each) => ({ ...each, input_series: [...each.input_series, ...beside] }));
+    await writeFile(path, JSON.stringify({ ...rest, rule_files: [alerts], tests: all }));
+    const { code, stderr } = await runCommand(promtool, ['test', 'rules', path], {}, '');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
 
 const PASSWORD = 'not-for-the-log';
 const METADATA = { namespace: 'default' };

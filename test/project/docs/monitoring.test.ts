@@ -25,12 +25,12 @@ interface Panel {
 
 const read = (file: string) => readFileSync(file, 'utf8');
 const rules = (
-  load(read('deploy/monitoring/alerts.yaml')) as {
-    readonly groups: readonly { readonly rules: readonly Rule[] }[];
+  load(read('deploy/components/monitoring/prometheus-rule.yaml')) as {
+    readonly spec: { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
   }
-).groups.flatMap((group) => group.rules);
+).spec.groups.flatMap((group) => group.rules);
 const tests = (
-  load(read('deploy/monitoring/alerts.test.yaml')) as {
+  load(read('test/support/operator/alerts.test.yaml')) as {
     readonly tests: readonly { readonly alert_rule_test: readonly RuleTest[] }[];
   }
 ).tests.flatMap((each) => each.alert_rule_test);
