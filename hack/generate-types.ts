@@ -1,6 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
+import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
+import { httpRouteCrds } from '../test/env/http-route-crds.ts';
 
 /**
  * Generates the TypeScript types of custom resources from their CRDs, so that both have one source.
@@ -11,6 +14,7 @@ const COMMAND = 'node hack/generate-types.ts';
 /** A kind whose types are generated. */
 interface Kind {
   readonly name: string;
+  /** The file of its CRD. */
   readonly crd: string;
   readonly types: string;
   /** The module of ObjectMeta, as types.ts imports it. */
@@ -21,7 +25,7 @@ interface Kind {
   readonly isDescribed: boolean;
 }
 
-export const NETWORK: Kind = {
+const NETWORK: Kind = {
   name: 'Network',
   crd: 'crd/networks.yaml',
   types: 'src/networks/api/types.ts',
@@ -39,9 +43,9 @@ export const NETWORK: Kind = {
 const RULE = 'spec.rules[]';
 const FILTERS = [`${RULE}.filters[]`, `${RULE}.backendRefs[].filters[]`];
 
-export const HTTP_ROUTE: Kind = {
+const HTTP_ROUTE: Kind = {
   name: 'HTTPRoute',
-  crd: 'crd/gateway-api/httproutes.yaml',
+  crd: 'gateway.networking.k8s.io_httproutes.yaml',
   types: 'src/addons/routes/compile/http-route.ts',
   metadata: './objects.ts',
   titles: new Map([
@@ -71,7 +75,7 @@ export const HTTP_ROUTE: Kind = {
 };
 
 /** The text of the types of a kind, from its CRD (YAML). */
-export async function typesOf(kind: Kind, crd: string): Promise<string> {
+async function typesOf(kind: Kind, crd: string): Promise<string> {
   const given = schemaOf(kind, crd);
   const schema: JSONSchema = {
     ...given,
@@ -137,9 +141,13 @@ function readonly(code: string): string {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  for (const kind of [NETWORK, HTTP_ROUTE]) {
-    const file = new URL(`../${kind.types}`, import.meta.url);
-    const wanted = await typesOf(kind, await readFile(new URL(`../${kind.crd}`, import.meta.url), 'utf8'));
+  const project = projectDirectory();
+  for (const [kind, directory] of [
+    [NETWORK, project],
+    [HTTP_ROUTE, await httpRouteCrds()],
+  ] as const) {
+    const file = join(project, kind.types);
+    const wanted = await typesOf(kind, await readFile(join(directory, kind.crd), 'utf8'));
     if (!args.includes('--check')) await writeFile(file, wanted);
     else if ((await readFile(file, 'utf8')) !== wanted) {
       console.error(`${kind.types} does not match ${kind.crd}: run \`${COMMAND}\` and commit the result.`);
@@ -149,4 +157,4 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2));

@@ -7,6 +7,7 @@ import { DEFAULT_SYNC } from '../env/cluster/kubelet-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
+import { httpRouteCrds } from '../env/http-route-crds.ts';
 import { kubectl } from '../support/cluster/cluster-kubectl.ts';
 import { OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
@@ -50,10 +51,7 @@ describeWithNode(`routes of ${PODS} pods under load`, () => {
       syncFrequency: DEFAULT_SYNC,
       auditLog: 'Metadata',
     });
-    await kubectl(
-      cluster,
-      `apply --server-side -k ${join(projectDirectory(), 'deploy/overlays/gateway-api')}`,
-    );
+    await kubectl(cluster, `apply --server-side -k ${await httpRouteCrds()}`);
     operator = new OperatorInCluster({ kubectl: (...args) => cluster.kubectl(...args), own: cluster });
     await operator.install();
     await kubectl(cluster, `apply --server-side -k ${join(projectDirectory(), 'deploy/transparent')}`);

@@ -5,6 +5,7 @@ import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
+import { httpRouteCrds } from '../env/http-route-crds.ts';
 import { OPTED_IN } from '../support/cluster/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { ask, countAnswers, HttpLoad, underLoad } from '../support/cluster/http-load.ts';
@@ -297,7 +298,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
 
   test('of a client that follows HTTPRoutes is shared by them, as soon as the status says so', async () => {
     const inRoutes = (line: string) => run(`${line} --namespace=routes`);
-    await run(`apply --server-side -k ${join(deploy, 'overlays/gateway-api')}`);
+    await run(`apply --server-side -k ${await httpRouteCrds()}`);
     await run('create namespace routes');
     await inRoutes(`apply -f ${join(examples, 'canary/app.yaml')}`);
     for (const name of ['app-v1', 'app-v2'])

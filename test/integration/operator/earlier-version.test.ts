@@ -5,6 +5,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 import {
   applyOverlay,
   listed,
@@ -64,7 +65,7 @@ describeUnless(obstacle, 'upgrade and downgrade', () => {
       await kubectl(`create namespace ${OPERATOR_NAMESPACE}`);
       await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
       await serviceAccount(controlPlane, 'default');
-      await kubectl(`apply --server-side -k ${join(earlier.deploy, 'overlays/gateway-api')}`);
+      await kubectl(`apply --server-side -k ${await httpRouteCrds()}`);
     });
 
     afterAll(() => controlPlane?.stop());

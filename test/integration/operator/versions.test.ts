@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { readChosenModule } from '../../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
 import { MINOR as minor } from '../../support/jest/since.ts';
@@ -202,7 +203,7 @@ row('the fence refuses what the operator does not need', {}, async () => {
 });
 
 row('HTTPRoutes reach sidecars', {}, async () => {
-  await kubectl(`apply --server-side -k ${path('deploy/overlays/gateway-api')}`);
+  await kubectl(`apply --server-side -k ${await httpRouteCrds()}`);
   await kubectl(`apply --server-side --force-conflicts -k ${path('deploy/transparent')}`);
   const labels = { [OPT_IN]: 'true' };
   const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 import { listed } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
@@ -102,8 +103,7 @@ test('without the CRD there are no routes, and with it there are at once', async
   await namespace('clients');
   await pod('clients');
   expect(await file('clients')).toBe('');
-  const overlay = join(projectDirectory(), 'deploy/overlays/gateway-api');
-  await fixture.kubectl('apply', '--server-side', '-k', overlay);
+  await fixture.kubectl('apply', '--server-side', '-k', await httpRouteCrds());
   await eventually('the file is there', async () => (await file('clients')).includes('"domains":["*"]'));
 });
 
@@ -618,12 +618,7 @@ test('the definition of routes is removed and comes again while the operator run
   const definition = 'crd/httproutes.gateway.networking.k8s.io';
   await kubectl(`delete ${definition}`);
   await eventually('its routes are gone', async () => !(await file('clients')).includes('default/'));
-  await fixture.kubectl(
-    'apply',
-    '--server-side',
-    '-k',
-    join(projectDirectory(), 'deploy/overlays/gateway-api'),
-  );
+  await fixture.kubectl('apply', '--server-side', '-k', await httpRouteCrds());
   await eventually('a route can be made', async () => {
     const input = JSON.stringify(route('again', 'default', 'web-2'));
     return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;

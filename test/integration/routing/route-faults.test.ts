@@ -6,6 +6,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
@@ -82,7 +83,7 @@ beforeAll(async () => {
     'apply -f',
     join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml'),
   );
-  await kubectl('apply --server-side -k', join(projectDirectory(), 'deploy/overlays/gateway-api'));
+  await kubectl('apply --server-side -k', await httpRouteCrds());
   await kubectl(`create namespace ${OPERATOR_NAMESPACE}`);
   operator = await startOperator(controlPlane, {
     log: join(controlPlane.directory, 'operator.log'),

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import {
   HTTP_ROUTES,
@@ -11,8 +10,8 @@ import { KubeClient } from '../../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { memoryOf } from '../../support/operator/process-memory.ts';
 import { operatorCalls } from '../../support/operator/rights.ts';
@@ -44,12 +43,7 @@ async function eachOf(count: number, work: (index: number) => Promise<unknown>):
 beforeAll(async () => {
   // The default has 254 addresses.
   fixture = await startOperatorFixture({ extraApiServerArgs: ['--service-cluster-ip-range=10.96.0.0/16'] });
-  await fixture.kubectl(
-    'apply',
-    '--server-side',
-    '-k',
-    join(projectDirectory(), 'deploy/overlays/gateway-api'),
-  );
+  await fixture.kubectl('apply', '--server-side', '-k', await httpRouteCrds());
   const config = loadKubeConfig({ kubeconfig: fixture.controlPlane.kubeconfigPath, master: undefined });
   client = new KubeClient({ transport: new Transport(config, systemClock, 'test'), clock: systemClock });
   sidecars = new FakeSidecars(client, { fromCache: true });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 import { must, type Operator, startOperator } from '../../env/operator.ts';
 
 const NAMESPACE = '--namespace=envoy-initializer';
@@ -203,8 +204,7 @@ class Walk {
 
   /** Makes the file of routes where a sidecar mounts it, follows a route, and writes its status. */
   async routes(): Promise<void> {
-    const overlay = join(projectDirectory(), 'deploy/overlays/gateway-api');
-    await this.#kubectl(['apply', '--server-side', '-k', overlay]);
+    await this.#kubectl(['apply', '--server-side', '-k', await httpRouteCrds()]);
     const added = { version: 1, templates: [], added: { volumes: ['envoy-routes'] } };
     const annotations = { 'initializer.kubernetes.io/envoy-status': JSON.stringify(added) };
     await this.#apply({

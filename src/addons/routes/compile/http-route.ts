@@ -1,4 +1,4 @@
-// Generated from crd/gateway-api/httproutes.yaml by `node hack/generate-types.ts`: do not edit.
+// Generated from gateway.networking.k8s.io_httproutes.yaml by `node hack/generate-types.ts`: do not edit.
 
 import type { ObjectMeta } from './objects.ts';
 

@@ -2,16 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
-import { NETWORK, typesOf } from '../../../../hack/generate-types.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 
 const read = (file: string) => readFile(join(projectDirectory(), file), 'utf8');
-
-test('types.ts matches the CRD: otherwise run `node hack/generate-types.ts`', async () => {
-  expect(await read('src/networks/api/types.ts')).toBe(
-    await typesOf(NETWORK, await read('crd/networks.yaml')),
-  );
-});
 
 test('each field is readonly', async () => {
   const mutable = (await read('src/networks/api/types.ts')).match(/^ {2}(?!readonly )\w.*;$|: \w+\[\]/gm);
