@@ -43,8 +43,6 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@node hack/generate-types.ts --check
 	@node hack/generate-envoy.ts --check
 	@node hack/generate-opt-in-mistake.ts --check
-	@node hack/generate-prometheus-rule.ts --check
-	@node hack/generate-api-report.ts --check
 	@node hack/generate-docs.ts --check
 
 .PHONY: unit
@@ -154,10 +152,10 @@ format: node_modules/.installed ## Format, and fix what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: manifests ## Generate all files and tables that repeat code, and deploy/install.yaml
+generate: node_modules/.installed ## Generate all files and tables that repeat code
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
-	@node hack/generate-api-report.ts
+	@node hack/generate-opt-in-mistake.ts
 	@node hack/generate-docs.ts
 
 .PHONY: pictures
@@ -223,11 +221,12 @@ undeploy: node_modules/.installed ## Remove the operator and all its objects (FO
 	@node src/main.ts uninstall $(if $(FORCE),--force)
 
 .PHONY: manifests
-manifests: control-plane ## Generate deploy/base/opt-in-mistake.yaml, and from the overlays deploy/install.yaml and the Helm chart
-	@node hack/generate-opt-in-mistake.ts
-	@node hack/generate-prometheus-rule.ts
-	@node hack/generate-install.ts
-	@node hack/generate-helm.ts
+manifests: control-plane ## Write out/install.yaml, which is OVERLAY=default, and the Helm chart, out/helm/envoy-initializer
+	@node hack/generate-manifests.ts
+
+.PHONY: api-report
+api-report: node_modules/.installed ## Write what users of the library see into out/library-api.txt, to compare versions
+	@node hack/generate-api-report.ts
 
 .PHONY: package
 package: dist/.built ## Pack the npm package of the library and the command (docs/library.md)
@@ -259,7 +258,7 @@ capture-image: ## Build the image of the init container of deploy/transparent (C
 		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) deploy/transparent
 
 .PHONY: release
-release: node_modules/.installed ## Build, push and sign the image (IMAGE=registry/name KEY=cosign.key); VERSION=1.2.3 makes a release, DRY_RUN=1 only shows it (CONTRIBUTING.md)
+release: node_modules/.installed control-plane ## Build, push and sign the image (IMAGE=registry/name KEY=cosign.key); VERSION=1.2.3 makes a release, DRY_RUN=1 only shows it (CONTRIBUTING.md)
 	@node hack/release/cli.ts release $(if $(VERSION),--version '$(VERSION)') $(if $(DRY_RUN),--dry-run) \
 		--image '$(IMAGE)' --key '$(KEY)' --builder '$(BUILDER)' $(if $(BASE),--base '$(BASE)') \
 		$(if $(PUSH_FLAGS),--push-flags='$(PUSH_FLAGS)') $(if $(FORCE),--force) $(if $(TLOG),--transparency-log)

@@ -1,20 +1,49 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from './run.ts';
+
+/** A release whose files are to be written. */
+interface Assets {
+  readonly version: string;
+  /** A checkout of the version. */
+  readonly tree: string;
+  /** The directory of the files. */
+  readonly output: string;
+  /** The image to pull. */
+  readonly image: string;
+}
+
+/** Writes install.yaml, the Helm chart and the report of the library's interface. Resolves to their names. */
+export async function writeAssets({ version, tree, output, image }: Assets): Promise<string[]> {
+  const helm = join(output, 'helm');
+  const chart = `envoy-initializer-chart-${version}.tgz`;
+  const hack = (name: string) => run(process.execPath, [join(tree, 'hack', name), output]);
+  await hack('generate-manifests.ts');
+  for (const file of [join(output, 'install.yaml'), join(helm, 'envoy-initializer/values.yaml')])
+    await writeFile(file, withImage(await readFile(file, 'utf8'), version, image));
+  await run('tar', ['-czf', join(output, chart), '-C', helm, 'envoy-initializer']);
+  await rm(helm, { recursive: true });
+  await hack('generate-api-report.ts');
+  return ['install.yaml', chart, 'library-api.txt'];
+}
+
 /** The manifests with the image to pull instead of the local one. @throws Error if they do not name the local one. */
-export function installManifests(manifests: string, version: string, reference: string): string {
+function withImage(manifests: string, version: string, image: string): string {
   const local = `image: envoy-initializer:${version}\n`;
-  if (!manifests.includes(local))
-    throw new Error(`expected \`${local.trim()}\` in deploy/install.yaml: run \`make manifests\``);
-  return manifests.replaceAll(local, () => `image: ${reference}\n`);
+  if (!manifests.includes(local)) throw new Error(`expected \`${local.trim()}\` in the manifests`);
+  return manifests.replaceAll(local, () => `image: ${image}\n`);
 }
 
 /** The commands that publish a release, which a person types. `repository` is its URL. */
 export function publishCommands(
   version: string,
   directory: string,
+  files: readonly string[],
   tarball: string,
   repository: string,
 ): string[] {
-  const files = ['install.yaml', tarball, 'sbom.cdx.json'].map((name) => `${directory}/${name}`);
-  const assets = [...files, 'out/cli/envoy.yaml', 'out/cli/*.tar.gz'];
+  const written = [...files, tarball, 'sbom.cdx.json'].map((name) => `${directory}/${name}`);
+  const assets = [...written, 'out/cli/envoy.yaml', 'out/cli/*.tar.gz'];
   return [
     'git push --follow-tags',
     `make cli URL=${repository}/releases/download/v${version}`,

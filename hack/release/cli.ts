@@ -12,7 +12,7 @@ import { ensureTool } from './tools.ts';
 const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key KEY [OPTION…] | base-digest | tools
 
   release      build, push and sign the image, and attach its bill of materials and its provenance;
-               with --version also the changelog, commit, tag, install.yaml, npm tarball and SBOM of a version
+               with --version also the changelog, commit, tag, install.yaml, Helm chart, npm tarball and SBOM of a version
   base-digest  write the current digests of the base images into the Dockerfiles
   tools        build cosign and crane into the cache
 

@@ -3,7 +3,7 @@ import { basename, join, relative } from 'node:path';
 import type { ProgressStream } from '../../test/env/control-plane/progress.ts';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { imageParts } from '../deploy/image-reference.ts';
-import { installManifests, publishCommands } from './assets.ts';
+import { publishCommands, writeAssets } from './assets.ts';
 import { build } from './build.ts';
 import { unreleased, withRelease } from './changelog.ts';
 import type { ReleaseSettings } from './obstacles.ts';
@@ -104,8 +104,9 @@ async function takeSteps(
   say(`4. files${inDryRun('without the SBOM, and with the image by tag: a push gives both')}`);
   if (dryRun) await write('CHANGELOG.md', await readFile(join(tree, 'CHANGELOG.md'), 'utf8'));
   await write('notes.md', notes);
-  const manifests = await readFile(join(tree, 'deploy/install.yaml'), 'utf8');
-  await write('install.yaml', installManifests(manifests, version, pushed?.reference ?? settings.image));
+  const image = pushed?.reference ?? settings.image;
+  const files = await writeAssets({ version, tree, output, image });
+  for (const file of files) say(`   ${path(file)}`);
   if (pushed !== undefined) await write('sbom.cdx.json', pushed.billOfMaterials);
   const tarball = basename(await pack(tree, output));
   say(`   ${path(tarball)}`);
@@ -113,7 +114,7 @@ async function takeSteps(
   const { uri } = await readSource(project);
   const repository = uri?.replace(/^git\+(ssh|https?|git):/, 'https:').replace(/\.git$/, '') ?? 'https://…';
   say(dryRun ? 'After a release, these commands publish it:' : 'The release is ready. To publish it:');
-  for (const command of publishCommands(version, path(''), tarball, repository)) say(`   ${command}`);
+  for (const command of publishCommands(version, path(''), files, tarball, repository)) say(`   ${command}`);
 }
 
 /** Reads the current version and the notes of the next. Rejects with a Refusal if that cannot be a release. */

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { writeChart } from '../../hack/helm/chart.ts';
 import { certManagerCrds, ensureCertManager, startCertManager } from '../env/cert-manager/cert-manager.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
-import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { ensureBinaries } from '../env/control-plane/build.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { type Supervisor, startSupervisor } from '../env/control-plane/supervisor.ts';
 import { eventually } from '../env/eventually.ts';
@@ -21,7 +22,6 @@ import { uninstalled } from '../support/operator/uninstall.ts';
 const PREPARATION_MS = 60 * 60_000;
 jest.setTimeout(400_000);
 
-const CHART = join(projectDirectory(), 'deploy/helm');
 const RELEASE = ['envoy-initializer', '--namespace=envoy-initializer'];
 const SECRET = 'secret envoy-initializer-webhook --namespace=envoy-initializer';
 
@@ -31,6 +31,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
   let cluster: Cluster;
   let supervisor: Supervisor;
   let home: string;
+  let chart: string;
   let program: string;
   let before: readonly string[];
   const log: string[] = [];
@@ -41,6 +42,8 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
     await ensureCertManager(process.env, process.stderr);
     cluster = await startCluster({ images: ['busybox', 'envoy-initializer'] });
     home = await mkdtemp(join(tmpdir(), 'partners-'));
+    chart = join(home, 'envoy-initializer');
+    await writeChart((await ensureBinaries(process.env, process.stderr)).kubectl, chart);
     supervisor = await startSupervisor();
     await kubectl(cluster, 'apply --server-side -f -', await certManagerCrds());
     before = await objectNames(cluster);
@@ -72,7 +75,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
 
   test('install the operator with certificates of cert-manager', async () => {
     const flags = ['--create-namespace', '--set=components.certManager=true', '--wait', '--timeout=4m'];
-    await helm('install', ...RELEASE, CHART, ...flags);
+    await helm('install', ...RELEASE, chart, ...flags);
     const authority = await run(`get ${SECRET} -o jsonpath={.data.ca\\.crt}`);
     expect(new Set((await caBundles()).split(' '))).toEqual(new Set([authority]));
     expect(await injected('first')).toBe('main envoy');
@@ -87,7 +90,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
   });
 
   const upgrade = (...values: readonly string[]) =>
-    helm('upgrade', ...RELEASE, CHART, ...values.map((value) => `--set=${value}`), '--wait', '--timeout=4m');
+    helm('upgrade', ...RELEASE, chart, ...values.map((value) => `--set=${value}`), '--wait', '--timeout=4m');
 
   test('upgrade, and roll back', async () => {
     await upgrade('components.certManager=true', 'components.repair=true');

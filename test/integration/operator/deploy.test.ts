@@ -8,7 +8,6 @@ import { deploy as runDeploy } from '../../../hack/deploy/deploy.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
-import { runCommand } from '../../env/control-plane/run-command.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { must } from '../../env/operator.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
@@ -31,11 +30,6 @@ interface Manifest extends KubeObject {
     readonly namespaceSelector?: object;
   }[];
 }
-
-/** Where the binaries are is in it. */
-const environment = Object.fromEntries(
-  Object.entries(process.env).map(([name, value]) => [name, value ?? '']),
-);
 
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
@@ -363,15 +357,6 @@ describe('components', () => {
     );
     expect(verbs).toEqual(['dry run']);
   });
-});
-
-test.each([
-  ['install.yaml', 'generate-install.ts'],
-  ['the Helm chart', 'generate-helm.ts'],
-])('%s is what the overlays make', async (_, generator) => {
-  const check = [join(projectDirectory(), 'hack', generator), '--check'];
-  const { code, stderr } = await runCommand(process.execPath, check, environment, '');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
 test('dev leaves out what runs in the cluster', async () => {

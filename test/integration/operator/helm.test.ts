@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
+import { writeChart } from '../../../hack/helm/chart.ts';
 import { neededBy, render } from '../../../hack/helm/render.ts';
 import { valueName } from '../../../hack/helm/template.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
@@ -20,7 +21,6 @@ import { objectNames } from '../../support/operator/object-names.ts';
 import { uninstalled } from '../../support/operator/uninstall.ts';
 
 const DEPLOY = join(projectDirectory(), 'deploy');
-const CHART = join(DEPLOY, 'helm');
 const COMPONENTS = readdirSync(join(DEPLOY, 'components'));
 
 const program = process.env.TEST_HELM
@@ -66,9 +66,12 @@ function kept(objects: Objects): Objects {
 
 describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the Helm chart', () => {
   let home: string;
+  let chart: string;
 
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'helm-'));
+    chart = join(home, 'envoy-initializer');
+    await writeChart(kubectl, chart);
   });
 
   afterAll(async () => {
@@ -93,12 +96,12 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
 
   /** The objects of `helm template`. */
   async function templated(values: object, namespace = 'envoy-initializer'): Promise<Objects> {
-    const args = ['template', 'release', CHART, `--namespace=${namespace}`, await valuesFile(values)];
+    const args = ['template', 'release', chart, `--namespace=${namespace}`, await valuesFile(values)];
     return byName((loadAll(await succeed(args)) as (Manifest | null)[]).filter((object) => object !== null));
   }
 
   test('passes helm lint', async () => {
-    expect(await succeed(['lint', '--strict', CHART])).toContain('1 chart(s) linted, 0 chart(s) failed');
+    expect(await succeed(['lint', '--strict', chart])).toContain('1 chart(s) linted, 0 chart(s) failed');
   });
 
   test('is the default overlay by default, but for the namespace, which Helm creates', async () => {
@@ -195,15 +198,17 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
       replica: 1,
       runbooks: 'git.example.com',
     };
-    const { code, stderr } = await helm(['template', 'release', CHART, await valuesFile(faults)]);
+    const { code, stderr } = await helm(['template', 'release', chart, await valuesFile(faults)]);
     expect(code).toBe(1);
     expect(stderr).toContain("at '/components': additional properties 'repairs' not allowed");
     expect(stderr).toContain("at '/extraArgs/0': 'debug' does not match pattern");
     expect(stderr).toContain("at '/template': additional properties 'confg' not allowed");
     expect(stderr).toContain("at '/runbooks': 'git.example.com' does not match pattern");
     expect(stderr).toContain("at '': additional properties 'replica' not allowed");
-    const alone = await helm(['template', 'release', CHART, '--set=components.neutronPods=true']);
+    const alone = await helm(['template', 'release', chart, '--set=components.neutronPods=true']);
     expect(alone.stderr).toContain('components.neutronPods is true: set components.networks=true, too');
+    const bare = await helm(['template', 'release', join(DEPLOY, 'helm')]);
+    expect(bare.stderr).toContain('this chart has no manifests yet: run `make manifests`');
   });
 
   describe('on a control plane', () => {
@@ -228,7 +233,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
     });
 
     test('is installed, and the operator runs with it', async () => {
-      await succeed(['install', ...release, CHART, '--create-namespace'], controlPlane.kubeconfigPath);
+      await succeed(['install', ...release, chart, '--create-namespace'], controlPlane.kubeconfigPath);
       const log = join(controlPlane.directory, 'operator.log');
       await startOperator(controlPlane, { log, ownCertificates: true, isInstalled: true });
       await installation.untilWritten();
@@ -238,7 +243,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
       await installation.changeTemplate();
       const before = await installation.written();
       const repair = ['--set=components.repair=true', '--set=components.networks=true'];
-      await succeed(['upgrade', ...release, CHART, ...repair], controlPlane.kubeconfigPath);
+      await succeed(['upgrade', ...release, chart, ...repair], controlPlane.kubeconfigPath);
       expect(await argsOf('deployments')).toContain('--repair=evict');
       expect(await run('get clusterroles -o name')).toContain('envoy-initializer-repair');
       expect(await installation.written()).toEqual(before);

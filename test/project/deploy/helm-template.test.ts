@@ -97,10 +97,3 @@ test('each component is a value, and in the schema', () => {
   expect(Object.keys(read('values.yaml').components).sort()).toEqual(expected);
   expect(Object.keys(read('values.schema.json').properties.components.properties).sort()).toEqual(expected);
 });
-
-test.each(['httproutes', 'referencegrants'])('the chart has the CRD %s', (crd) => {
-  const chart = readFileSync(`deploy/helm/files/${crd}.yaml`, 'utf8');
-  // Helm adds an annotation below this line.
-  expect(chart).toContain('\n  annotations:\n');
-  expect(chart).toBe(readFileSync(`crd/gateway-api/${crd}.yaml`, 'utf8'));
-});

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VERSION } from '../../../src/kube/util/version.ts';
+import { cacheRoot } from '../../env/control-plane/cache-directory.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
+import { httpRouteCrds } from '../../env/http-route-crds.ts';
 
 const NAME = 'registry.example.com/envoy-initializer';
 const DIGEST = `sha256:${'d'.repeat(64)}`;
@@ -20,8 +22,11 @@ function environment(): Record<string, string> {
   const { PATH = '' } = process.env;
   const git = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
   const by = (role: string) => ({ [`GIT_${role}_NAME`]: 'a', [`GIT_${role}_EMAIL`]: 'a@example.com' });
+  // What is built once for all checkouts.
+  const { KUBEBUILDER_ASSETS = '' } = process.env;
+  const cache = { XDG_CACHE_HOME: dirname(cacheRoot(process.env)), KUBEBUILDER_ASSETS };
   const tools = { COSIGN: join(directory, 'cosign'), CRANE: join(directory, 'crane'), COSIGN_PASSWORD: '' };
-  return { PATH, HOME: directory, ...git, ...by('AUTHOR'), ...by('COMMITTER'), ...tools };
+  return { PATH, HOME: directory, ...git, ...by('AUTHOR'), ...by('COMMITTER'), ...tools, ...cache };
 }
 
 const type = (command: string): Promise<CommandResult> =>
@@ -70,6 +75,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'release-version-'));
   tree = join(directory, 'tree');
   await mkdir(tree);
+  await httpRouteCrds();
   await copyProject();
   await writeTools();
 });
@@ -89,7 +95,9 @@ describe('make release VERSION=', () => {
       'CHANGELOG.md',
       'changes.patch',
       `envoy-initializer-${NEXT}.tgz`,
+      `envoy-initializer-chart-${NEXT}.tgz`,
       'install.yaml',
+      'library-api.txt',
       'notes.md',
     ]);
     expect(await output('CHANGELOG.md')).toMatch(
@@ -125,6 +133,11 @@ describe('make release VERSION=', () => {
 
     const reference = `${NAME}@${DIGEST}`;
     expect(await output('install.yaml')).toContain(`image: ${reference}\n`);
+    const chart = `tar -xOf out/release-${NEXT}/envoy-initializer-chart-${NEXT}.tgz envoy-initializer`;
+    expect(await succeed(`${chart}/values.yaml`)).toContain(`image: ${reference}\n`);
+    expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\nversion: ${NEXT}\n`);
+    expect(await succeed(`${chart}/templates/manifests.yaml`)).toContain('kind: Deployment\n');
+    expect(await output('library-api.txt')).toContain('// envoy-initializer/kube\nexport { ');
     expect(await output('notes.md')).toBe('- A change.\n');
     expect(await output('sbom.cdx.json')).toBe(BILL);
     expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(`${reference}\n`);
