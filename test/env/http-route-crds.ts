@@ -5,6 +5,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheRoot } from './control-plane/cache-directory.ts';
+import { hasCode } from './control-plane/has-code.ts';
 import { projectDirectory } from './control-plane/project-directory.ts';
 
 const OVERLAY = join(projectDirectory(), 'deploy/overlays/gateway-api/kustomization.yaml');
@@ -32,7 +33,7 @@ export async function httpRouteCrds(env: NodeJS.ProcessEnv = process.env): Promi
   await mkdir(dirname(directory), { recursive: true });
   const filling = await mkdtemp(`${directory}.`);
   try {
-    const module = await downloaded(env);
+    const module = await gatewayApiModule(env);
     for (const url of urls)
       await copyFile(join(module, url.slice(root.length)), join(filling, basename(url)));
     await writeFile(
@@ -53,11 +54,14 @@ async function goMod(): Promise<string> {
   return await readFile(join(MODULE, 'go.mod'), 'utf8');
 }
 
-/** Where Go keeps the module, which it first gets where it has not. */
-async function downloaded(env: NodeJS.ProcessEnv): Promise<string> {
-  const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', NAME], {
-    cwd: MODULE,
-    env,
+/** Where Go keeps the module of the Gateway API, which it first gets where it has not. */
+export async function gatewayApiModule(env: NodeJS.ProcessEnv): Promise<string> {
+  const download = promisify(execFile)('go', ['mod', 'download', '-json', NAME], { cwd: MODULE, env });
+  const { stdout } = await download.catch((cause: unknown) => {
+    if (!hasCode(cause, 'ENOENT')) throw cause;
+    throw new Error(
+      `the CRDs of ${NAME} come as a Go module, and there is no \`go\` on the PATH: install Go`,
+    );
   });
   return (JSON.parse(stdout) as { readonly Dir: string }).Dir;
 }

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { readPinnedModule } from '../../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../../control-plane/progress.ts';
 import { projectDirectory } from '../../control-plane/project-directory.ts';
+import { gatewayApiModule } from '../../http-route-crds.ts';
 import { ensureGoProgram } from '../go-program.ts';
 
-const run = promisify(execFile);
 /** Kinds that the suite's mesh tests read; Services are the parents of our routes, so the Gateways stay unused. */
 const KINDS = ['gatewayclasses', 'gateways', 'grpcroutes', 'httproutes', 'referencegrants'];
 const ECHO_PACKAGE = 'istio.io/istio/pkg/test/echo/cmd';
@@ -29,11 +27,9 @@ export async function ensureEcho(
   return { client: await program('client'), server: await program('server') };
 }
 
-/** The files of the Gateway API's standard CRDs, of the suite's version. The suite must have been built before. */
+/** The files of the Gateway API's standard CRDs, of the suite's version. */
 export async function gatewayApiCrds(): Promise<string[]> {
-  const cwd = moduleDirectory('conformance');
-  const { stdout } = await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/gateway-api'], { cwd });
-  const crds = join(stdout.trim(), 'config', 'crd', 'standard');
+  const crds = join(await gatewayApiModule(process.env), 'config', 'crd', 'standard');
   return KINDS.map((kind) => join(crds, `gateway.networking.k8s.io_${kind}.yaml`));
 }
 
