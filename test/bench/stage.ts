@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, fetch } from 'undici';
-import { ensureGoProgram } from '../env/cluster/go-program.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { freePorts } from '../env/control-plane/free-ports.ts';
-import { readPinnedModule } from '../env/control-plane/pinned-module.ts';
+import { chosenKubernetes } from '../env/control-plane/kubernetes.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type ControlPlaneOptions, startControlPlane } from '../env/control-plane/start.ts';
 import { eventually } from '../env/eventually.ts';
+import { ensureGoProgram } from '../env/go/go-program.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { askInside, type Inside, insideFlags } from '../support/scale/ask-inside.ts';
 import { pin, pinned, SERVER_CORE } from './pinned.ts';
@@ -126,11 +126,8 @@ export async function startPeer(stage: Stage, peer: Peer, answer: string): Promi
 
 /** The webhook in Go, built once with the modules of the control plane. */
 async function goWebhook(): Promise<string> {
-  const path = (file: string) => join(projectDirectory(), 'test', file);
-  const source = path('bench/go-webhook/main.go');
-  const { directory, goVersion } = await readPinnedModule();
-  const sources = [source, join(directory, 'go.sum')];
-  const program = { name: 'go-webhook', directory, package: source, goVersion, sources };
+  const source = join(projectDirectory(), 'test/bench/go-webhook/main.go');
+  const program = { name: 'go-webhook', package: source, pin: chosenKubernetes({}) };
   return await ensureGoProgram(program, process.env, process.stderr);
 }
 

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinaries } from '../env/control-plane/build.ts';
-import { minorOf, readPinnedModule } from '../env/control-plane/pinned-module.ts';
+import { minorVersions } from '../env/control-plane/kubernetes.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type Result, TABLE, versionTable } from './table.ts';
 
@@ -11,8 +11,7 @@ import { type Result, TABLE, versionTable } from './table.ts';
 // suites with all versions writes the table of docs/install.md. SUITES has other suites, such as `cli/ network/`.
 const JEST_FLAGS = '--experimental-vm-modules --enable-source-maps --no-warnings';
 const document = join(projectDirectory(), 'docs/install.md');
-const others = await readdir(join(projectDirectory(), 'test/env/control-plane/versions'));
-const all = [...others, minorOf(await readPinnedModule())].sort();
+const all = minorVersions();
 const asked = (process.env.SUITES ?? '').split(/\s+/).filter(Boolean);
 const suites = asked.length > 0 ? asked : ['operator/versions', 'injection/pod-security'];
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : all;

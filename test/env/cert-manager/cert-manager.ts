@@ -1,45 +1,33 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { ensureGoProgram, goProgramPath } from '../cluster/go-program.ts';
-import { readPinnedModule } from '../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
-import { projectDirectory } from '../control-plane/project-directory.ts';
 import type { Supervisor } from '../control-plane/supervisor.ts';
+import { ensureGoProgram } from '../go/go-program.ts';
+import { moduleFiles } from '../go/locked-module.ts';
+import { pinOf } from '../go/pins.ts';
 
-/** The last release whose commands are packages of its module, and not modules that no proxy has. */
+/** The pinned one is the last release whose commands are packages of its module, and not modules that no proxy has. */
 const MODULE = 'github.com/cert-manager/cert-manager';
-const DIRECTORY = join(projectDirectory(), 'test', 'env', 'cert-manager');
-const SOURCES = ['go.mod', 'go.sum'].map((file) => join(DIRECTORY, file));
+const PIN = pinOf(MODULE);
 const PROGRAMS = ['controller', 'cainjector'] as const;
 
-const cached = (name: string) => `cert-manager-${name}`;
-
-/** Builds cert-manager into the cache where it is not there, which takes minutes. */
-export async function ensureCertManager(env: NodeJS.ProcessEnv, progress: ProgressStream): Promise<void> {
-  const { goVersion } = await readPinnedModule();
-  for (const name of PROGRAMS)
-    await ensureGoProgram(
-      {
-        name: cached(name),
-        directory: DIRECTORY,
-        package: `${MODULE}/cmd/${name}`,
-        goVersion,
-        sources: SOURCES,
-      },
+/** Builds cert-manager into the cache where it is not there, which takes minutes. Resolves to the paths of its programs. */
+export async function ensureCertManager(
+  env: NodeJS.ProcessEnv,
+  progress: ProgressStream,
+): Promise<Record<(typeof PROGRAMS)[number], string>> {
+  const ensure = (name: string) =>
+    ensureGoProgram(
+      { name: `cert-manager-${name}`, package: `${MODULE}/cmd/${name}`, pin: PIN },
       env,
       progress,
     );
+  return { controller: await ensure('controller'), cainjector: await ensure('cainjector') };
 }
 
 /** The CRDs of cert-manager, without the labels that its chart fills in. */
 export async function certManagerCrds(): Promise<string> {
-  const { stdout } = await promisify(execFile)('go', ['list', '-m', '-f', '{{.Dir}}', MODULE], {
-    cwd: DIRECTORY,
-    env: { ...process.env, GOWORK: 'off', GOFLAGS: '-mod=readonly' },
-  });
-  const crds = join(stdout.trim(), 'deploy', 'crds');
+  const crds = join(await moduleFiles(PIN, MODULE, process.env), 'deploy', 'crds');
   const files = (await readdir(crds)).filter((file) => file.endsWith('.yaml'));
   const texts = await Promise.all(files.map((file) => readFile(join(crds, file), 'utf8')));
   return texts.map((text) => text.replaceAll(/^.*\{\{.*\n/gm, '')).join('---\n');
@@ -51,10 +39,11 @@ export async function startCertManager(
   kubeconfig: string,
   onLine: (line: string) => void,
 ): Promise<void> {
+  const programs = await ensureCertManager(process.env, process.stderr);
   for (const name of PROGRAMS) {
     await supervisor.start({
-      name: cached(name),
-      command: await goProgramPath({ name: cached(name), sources: SOURCES }, process.env),
+      name: `cert-manager-${name}`,
+      command: programs[name],
       args: [
         `--kubeconfig=${kubeconfig}`,
         '--leader-elect=false',

@@ -23,30 +23,30 @@ export interface BinaryLookup {
 }
 
 /**
- * Finds the binaries as controller-runtime's envtest does: `TEST_ASSET_ETCD` and the like name one file each, then
- * `KUBEBUILDER_ASSETS` a directory for all, then comes our own cache. Throws where a variable names nothing that
- * can be executed: a wrong path should not become a silent build.
+ * Finds the binaries in the directory `KUBEBUILDER_ASSETS`, as controller-runtime's envtest does, or else in our own cache.
+ * Throws where one is not there: a wrong path should not become a silent build.
  */
 export function lookUpBinaries(env: NodeJS.ProcessEnv, cacheDirectory: string): BinaryLookup {
-  const missing: BinaryName[] = [];
-  const find = (name: BinaryName): string => {
-    const given = fromEnvironment(env, name);
-    if (given !== undefined) return given;
-    const path = join(cacheDirectory, name);
-    if (!isExecutable(path)) missing.push(name);
-    return path;
-  };
-  const controllerManager = isControllerManagerOurs(env)
-    ? find('kube-controller-manager')
-    : optionalControllerManager(env);
+  const assets = env.KUBEBUILDER_ASSETS;
+  const directory = assets || cacheDirectory;
+  const at = (name: BinaryName) => join(directory, name);
+  const missing = BINARY_NAMES.filter((name) => !isExecutable(at(name)));
+  // An API server from outside may be of any version, and a controller manager must not be newer: ours is not for it.
+  const hasManager = !assets || !missing.includes('kube-controller-manager');
+  const needed = missing.find((name) => name !== 'kube-controller-manager');
+  if (assets && needed !== undefined) {
+    throw new Error(
+      `KUBEBUILDER_ASSETS=${assets}: expected an executable ${at(needed)}; correct the variable, or unset it to build our own`,
+    );
+  }
   return {
     binaries: {
-      etcd: find('etcd'),
-      'kube-apiserver': find('kube-apiserver'),
-      kubectl: find('kubectl'),
-      ...(controllerManager === undefined ? {} : { 'kube-controller-manager': controllerManager }),
+      etcd: at('etcd'),
+      'kube-apiserver': at('kube-apiserver'),
+      kubectl: at('kubectl'),
+      ...(hasManager && { 'kube-controller-manager': at('kube-controller-manager') }),
     },
-    missing: BINARY_NAMES.filter((name) => missing.includes(name)),
+    missing: assets ? [] : missing,
   };
 }
 
@@ -64,37 +64,6 @@ export function lookUpNodeBinaries(cacheDirectory: string): {
     },
     missing: NODE_BINARY_NAMES.filter((name) => !isExecutable(at(name))),
   };
-}
-
-/** An API server from outside may be of any version, and a controller manager must not be newer: then ours is not for it. */
-function isControllerManagerOurs(env: NodeJS.ProcessEnv): boolean {
-  return !env.KUBEBUILDER_ASSETS && !env[variableOf('kube-apiserver')];
-}
-
-function optionalControllerManager(env: NodeJS.ProcessEnv): string | undefined {
-  if (env[variableOf('kube-controller-manager')]) return fromEnvironment(env, 'kube-controller-manager');
-  const assets = env.KUBEBUILDER_ASSETS;
-  const path = assets ? join(assets, 'kube-controller-manager') : undefined;
-  return path !== undefined && isExecutable(path) ? path : undefined;
-}
-
-function fromEnvironment(env: NodeJS.ProcessEnv, name: BinaryName): string | undefined {
-  const variable = variableOf(name);
-  const file = env[variable];
-  if (file) return executable(file, `${variable}=${file}`);
-  const assets = env.KUBEBUILDER_ASSETS;
-  return assets ? executable(join(assets, name), `KUBEBUILDER_ASSETS=${assets}`) : undefined;
-}
-
-function variableOf(name: BinaryName): string {
-  return `TEST_ASSET_${name.replaceAll('-', '_').toUpperCase()}`;
-}
-
-function executable(path: string, setting: string): string {
-  if (isExecutable(path)) return path;
-  throw new Error(
-    `${setting}: expected an executable ${path}; correct the variable, or unset it to build our own`,
-  );
 }
 
 function isExecutable(path: string): boolean {

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { PinnedModule } from './pinned-module.ts';
+import type { Pin } from '../go/pins.ts';
+import { ETCD } from './kubernetes.ts';
 
 /** A system that Go builds for, in Go's own words. */
 export interface Target {
@@ -23,11 +24,9 @@ export function cacheRoot(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'envoy-initializer');
 }
 
-/** Where binaries of these versions, for this system, are kept between runs and between checkouts. */
-export function cacheDirectory(
-  env: NodeJS.ProcessEnv,
-  { kubernetesVersion, digest }: PinnedModule,
-  { goos, goarch }: Target,
-): string {
-  return join(cacheRoot(env), 'control-plane', `${kubernetesVersion}-${digest}`, `${goos}-${goarch}`);
+/** Where binaries of this version of Kubernetes, and the etcd that all versions run with, are kept for this system. */
+export function cacheDirectory(env: NodeJS.ProcessEnv, kubernetes: Pin): string {
+  const { goos, goarch } = hostTarget();
+  const digest = [kubernetes, ETCD].map(({ lock }) => lock.slice(0, 6)).join('');
+  return join(cacheRoot(env), 'control-plane', `${kubernetes.version}-${digest}`, `${goos}-${goarch}`);
 }

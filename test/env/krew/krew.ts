@@ -1,12 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { ensureGoProgram, goProgramPath } from '../cluster/go-program.ts';
-import { readPinnedModule } from '../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
-import { projectDirectory } from '../control-plane/project-directory.ts';
-
-const DIRECTORY = join(projectDirectory(), 'test', 'env', 'krew');
-const SOURCES = ['go.mod', 'go.sum'].map((file) => join(DIRECTORY, file));
+import { ensureGoProgram, findGoProgram } from '../go/go-program.ts';
+import { pinOf } from '../go/pins.ts';
 
 /** The paths of programs. */
 export interface Krew {
@@ -15,24 +9,21 @@ export interface Krew {
   readonly validator: string;
 }
 
-const program = (name: string) => ({ name, sources: SOURCES });
+const MODULE = 'sigs.k8s.io/krew';
+const program = (name: string) => ({ name, package: `${MODULE}/cmd/${name}`, pin: pinOf(MODULE) });
 const KREW = program('krew');
 const VALIDATOR = program('validate-krew-manifest');
 
 /** The cached programs; undefined if one is not built. */
 export async function findKrew(env: NodeJS.ProcessEnv): Promise<Krew | undefined> {
-  const found = { krew: await goProgramPath(KREW, env), validator: await goProgramPath(VALIDATOR, env) };
-  return existsSync(found.krew) && existsSync(found.validator) ? found : undefined;
+  const [krew, validator] = await Promise.all([findGoProgram(KREW, env), findGoProgram(VALIDATOR, env)]);
+  return krew !== undefined && validator !== undefined ? { krew, validator } : undefined;
 }
 
 /** Builds what is missing into the cache first, which takes a minute. */
 export async function ensureKrew(env: NodeJS.ProcessEnv, progress: ProgressStream): Promise<Krew> {
-  const { goVersion } = await readPinnedModule();
-  const ensure = (of: typeof KREW) =>
-    ensureGoProgram(
-      { ...of, directory: DIRECTORY, package: `sigs.k8s.io/krew/cmd/${of.name}`, goVersion },
-      env,
-      progress,
-    );
-  return { krew: await ensure(KREW), validator: await ensure(VALIDATOR) };
+  return {
+    krew: await ensureGoProgram(KREW, env, progress),
+    validator: await ensureGoProgram(VALIDATOR, env, progress),
+  };
 }

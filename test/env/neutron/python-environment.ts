@@ -1,17 +1,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { waitForBuildLock } from '../control-plane/build-lock.ts';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
-import { requireDiskSpace } from '../control-plane/disk-space.ts';
 import { type ProgressStream, withProgress } from '../control-plane/progress.ts';
 import { projectDirectory } from '../control-plane/project-directory.ts';
-import { startSupervisor } from '../control-plane/supervisor.ts';
+import { makeWhole } from '../whole-directory.ts';
 import { writeKeystoneKeys } from './keystone-keys.ts';
-import { runToEnd } from './run-to-end.ts';
 import { keystoneConfig } from './settings.ts';
 
 /** What was installed once and is only read from then on. */
@@ -27,7 +24,6 @@ export interface PythonEnvironment {
 
 /** openstack/neutron 29 `python_requires`. */
 const LEAST_PYTHON = [3, 11] as const;
-const NEEDED_BYTES = 600e6;
 const SOURCES = ['requirements.txt', 'make_neutron_tables.py', 'settings.ts'];
 export const ADMIN_PASSWORD = 'admin';
 
@@ -61,42 +57,26 @@ export async function ensureEnvironment(
 }
 
 async function install(env: NodeJS.ProcessEnv, directory: string, progress: ProgressStream): Promise<void> {
-  const cache = join(directory, '..');
-  const need = { setting: 'XDG_CACHE_HOME', path: cache, bytes: NEEDED_BYTES };
-  await requireDiskSpace([need], undefined, 'install Neutron');
-  await mkdir(cache, { recursive: true });
-  const lock = await waitForBuildLock(join(cache, '.install.lock'));
-  const supervisor = await startSupervisor();
-  try {
-    // Another process may have installed it while we waited.
-    if (existsSync(directory)) return;
-    // In the cache itself: a rename within one file system is atomic, so it is there whole or not at all.
-    const temporary = await supervisor.makeDirectory(join(cache, '.installing-'));
-    const made = join(temporary, 'made');
-    await mkdir(made);
-    await withProgress(progress, 'installing Neutron and Keystone from PyPI', async (detail) => {
-      const run = (name: string, command: string, args: readonly string[]) => {
+  await withProgress(progress, 'installing Neutron and Keystone from PyPI', (detail) =>
+    makeWhole(directory, async (temporary, made) => {
+      const run: Run = async (name, command, args) => {
         detail(name);
-        return runToEnd(supervisor, { name, command, args, env, cwd: temporary });
+        await promisify(execFile)(command, args, { env, cwd: temporary });
       };
+      await mkdir(made);
       const { python } = environmentIn(made);
       await run('python3 -m venv', 'python3', ['-m', 'venv', join(made, 'venv')]);
       const requirements = join(neutronDirectory(), 'requirements.txt');
       const options = ['--no-deps', '--disable-pip-version-check', '--progress-bar=off'];
       await run('pip install', python, ['-m', 'pip', 'install', ...options, '--requirement', requirements]);
       await makeDatabases(made, run);
-    });
-    await rename(made, directory);
-  } finally {
-    await supervisor.stop();
-    lock.release();
-  }
+    }),
+  );
 }
 
-async function makeDatabases(
-  made: string,
-  run: (name: string, command: string, args: readonly string[]) => Promise<void>,
-): Promise<void> {
+type Run = (name: string, command: string, args: readonly string[]) => Promise<void>;
+
+async function makeDatabases(made: string, run: Run): Promise<void> {
   const { python, neutronDatabase, keystoneDatabase } = environmentIn(made);
   const program = (file: string) => join(neutronDirectory(), file);
   await run('making the tables of Neutron', python, [program('make_neutron_tables.py'), neutronDatabase]);

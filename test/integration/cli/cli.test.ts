@@ -5,9 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dump } from 'js-yaml';
 import { processTerminal } from '../../../src/cli/io/terminal.ts';
 import { runCli } from '../../../src/program.ts';
-import { lookUpBinaries } from '../../env/control-plane/binaries.ts';
-import { cacheDirectory, hostTarget } from '../../env/control-plane/cache-directory.ts';
-import { readPinnedModule } from '../../env/control-plane/pinned-module.ts';
+import { findBinaries } from '../../env/control-plane/build.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
@@ -141,8 +139,7 @@ describe('-k', () => {
   });
 
   test('reads what kubectl kustomize prints', async () => {
-    const cache = cacheDirectory(process.env, await readPinnedModule(), hostTarget());
-    const path = dirname(lookUpBinaries(process.env, cache).binaries.kubectl);
+    const path = dirname((await findBinaries(process.env)).kubectl);
     const built = await run(path, directory);
     expect(built).toEqual({
       code: 0,

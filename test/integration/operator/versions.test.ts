@@ -1,7 +1,7 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { readChosenModule } from '../../env/control-plane/pinned-module.ts';
+import { chosenKubernetes } from '../../env/control-plane/kubernetes.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { httpRouteCrds } from '../../env/http-route-crds.ts';
@@ -16,7 +16,7 @@ jest.setTimeout(120_000);
  * What the operator does with the Kubernetes of `KUBERNETES`, such as 1.31. `make versions` runs it with each version
  * and writes docs/install.md. Titles are rows of the table there.
  */
-const module = await readChosenModule(process.env);
+const kubernetes = chosenKubernetes(process.env);
 const ACCOUNT = `system:serviceaccount:${OPERATOR_NAMESPACE}:envoy-initializer`;
 const asOperator = [`--as=${ACCOUNT}`, '--as-group=system:masters'];
 
@@ -33,7 +33,7 @@ function row(
   test(title, async () => {
     await run(minor >= since);
     const file = process.env.VERSIONS_RESULTS;
-    const result = { version: module.kubernetesVersion, title, holds: minor >= since };
+    const result = { version: kubernetes.version, title, holds: minor >= since };
     if (file) await appendFile(file, `${JSON.stringify(result)}\n`);
   });
 }
@@ -87,7 +87,7 @@ async function refusal(...args: readonly string[]): Promise<string> {
 row('the operator starts without a warning', {}, async () => {
   const lines = await logged();
   expect(lines).toContainEqual(
-    expect.objectContaining({ msg: 'connected to the API server', version: module.kubernetesVersion }),
+    expect.objectContaining({ msg: 'connected to the API server', version: kubernetes.version }),
   );
   expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await eventually('all caches are synced, for which there is an alert', async () => {
@@ -127,7 +127,7 @@ test('templates may use the fields of this version, and no newer ones', async ()
   const answer = await refusal('patch', ...target, '--type=merge', `--patch=${patch}`, '--dry-run=server');
   const says = 'line 3, column 26: volumes[0].emptyDir.mode: the API server refuses a pod with this template';
   if (minor >= 37) expect(answer).not.toContain('refuses a pod');
-  else expect(answer).toContain(`${says}: Kubernetes ${module.kubernetesVersion} does not have this field`);
+  else expect(answer).toContain(`${says}: Kubernetes ${kubernetes.version} does not have this field`);
 });
 
 row('a misplaced opt-in is warned of', {}, async () => {

@@ -1,8 +1,8 @@
 import { describe, test } from '@jest/globals';
-import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
+import { chosenKubernetes } from '../../env/control-plane/kubernetes.ts';
 
 /** The minor version of the Kubernetes that the suites use. */
-export const MINOR = await chosenMinor(process.env);
+export const MINOR = Number(chosenKubernetes(process.env).version.split('.')[1]);
 
 interface Blocks {
   readonly test: typeof test.skip;

@@ -1,29 +1,21 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-
-/** What `go env` of a fake Go says. */
-export interface FakeGoSettings {
-  readonly GOVERSION?: string;
-  readonly GOTOOLCHAIN?: string;
-}
+import { pinsOf } from '../../env/go/pins.ts';
 
 /**
- * Makes a directory with a `go` that answers `go env -json`, and whose `go build` adds a line to the file `builds`
- * there, runs the given shell script with `$output` set to the path after -o, and, if that succeeds, makes the file.
+ * Makes a directory with a `go` whose `go build` adds a line to the file `builds` there, runs the given shell script with
+ * `$output` set to the path after -o, and, if that succeeds, makes the file. Its `go mod download` says of each module that
+ * it is in `module` there.
  */
-export function makeFakeGo(settings: FakeGoSettings = {}, script = ''): string {
+export function makeFakeGo(script = ''): string {
   const directory = mkdtempSync(join(tmpdir(), 'fake-go-'));
-  const env = {
-    GOVERSION: 'go1.26.0',
-    GOTOOLCHAIN: 'local',
-    GOCACHE: directory,
-    GOMODCACHE: directory,
-    ...settings,
-  };
+  const download = `{\\n"Path": "%s", "Version": "%s", "Sum": "h1:zip", "GoModSum": "h1:mod", "Dir": "${directory}/module"\\n}\\n`;
   const lines = [
     '#!/bin/sh',
-    `if [ "$1" = env ]; then echo '${JSON.stringify(env)}'; exit 0; fi`,
+    'if [ "$1" = mod ]; then',
+    `  shift 3; for module; do printf '${download}' "\${module%@*}" "\${module#*@}"; done; exit`,
+    'fi',
     `echo "$@" >> ${directory}/builds`,
     'while [ "$1" != -o ]; do shift; done',
     'output=$2',
@@ -34,7 +26,10 @@ export function makeFakeGo(settings: FakeGoSettings = {}, script = ''): string {
   return directory;
 }
 
-/** An environment in which that Go is found, and the cache is in the given directory. */
+/** An environment in which that Go is found, and the cache is in the given directory, with the modules of a control plane. */
 export function fakeGoEnv(fakeGo: string, cache: string): NodeJS.ProcessEnv {
+  for (const { lock } of [...pinsOf('k8s.io/kubernetes'), ...pinsOf('go.etcd.io/etcd/server/v3')]) {
+    mkdirSync(join(cache, 'envoy-initializer/go-modules', lock), { recursive: true });
+  }
   return { PATH: [fakeGo, '/usr/bin', '/bin'].join(delimiter), XDG_CACHE_HOME: cache, HOME: cache };
 }

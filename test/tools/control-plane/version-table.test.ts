@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readChosenModule } from '../../env/control-plane/pinned-module.ts';
+import { chosenKubernetes } from '../../env/control-plane/kubernetes.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { TABLE, versionTable } from '../../versions/table.ts';
 
@@ -40,7 +40,7 @@ test('docs/install.md has the table of the versions that are pinned', async () =
     .map((cell) => cell.replace(' |', ''));
   expect(columns.length).toBeGreaterThan(1);
   for (const column of columns) {
-    const { kubernetesVersion } = await readChosenModule({ KUBERNETES: column.split('.', 2).join('.') });
-    expect(kubernetesVersion).toBe(`v${column}`);
+    const { version } = chosenKubernetes({ KUBERNETES: column.split('.', 2).join('.') });
+    expect(version).toBe(`v${column}`);
   }
 });

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { readPinnedModule } from '../../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../../control-plane/progress.ts';
 import { projectDirectory } from '../../control-plane/project-directory.ts';
+import { ensureGoProgram } from '../../go/go-program.ts';
+import { pinOf } from '../../go/pins.ts';
 import { CLUSTER_DOMAIN, PORTS } from '../addresses.ts';
-import { ensureGoProgram } from '../go-program.ts';
 
 /** Its rights in the cluster. */
 export const DNS_MANIFEST = 'test/env/cluster/dns/rbac.yaml';
@@ -13,10 +13,9 @@ export const DNS_USER = 'system:coredns';
 
 /** Finds CoreDNS in the cache, and first builds it, in minutes, where it is not there. Resolves to its path. */
 export async function ensureDns(env: NodeJS.ProcessEnv, progress: ProgressStream): Promise<string> {
-  const directory = join(projectDirectory(), 'test', 'env', 'cluster', 'dns');
-  const { goVersion } = await readPinnedModule();
-  const sources = ['main.go', 'go.mod', 'go.sum'].map((name) => join(directory, name));
-  return ensureGoProgram({ name: 'coredns', directory, package: '.', goVersion, sources }, env, progress);
+  const source = join(projectDirectory(), 'test', 'env', 'cluster', 'dns', 'coredns.go');
+  const pin = pinOf('github.com/coredns/coredns');
+  return ensureGoProgram({ name: 'coredns', package: source, pin }, env, progress);
 }
 
 /** Answers for Services, at the node's own address; of names elsewhere it knows nothing. */

@@ -1,20 +1,25 @@
 import { join } from 'node:path';
-import { readPinnedModule } from '../../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../../control-plane/progress.ts';
 import { projectDirectory } from '../../control-plane/project-directory.ts';
-import { gatewayApiModule } from '../../http-route-crds.ts';
-import { ensureGoProgram } from '../go-program.ts';
+import { ensureGoProgram } from '../../go/go-program.ts';
+import { pinOf } from '../../go/pins.ts';
+import { GATEWAY_API, gatewayApiModule } from '../../http-route-crds.ts';
 
 /** Kinds that the suite's mesh tests read; Services are the parents of our routes, so the Gateways stay unused. */
 const KINDS = ['gatewayclasses', 'gateways', 'grpcroutes', 'httproutes', 'referencegrants'];
-const ECHO_PACKAGE = 'istio.io/istio/pkg/test/echo/cmd';
+const ISTIO = pinOf('istio.io/istio');
 
 /** The official conformance suite of the Gateway API as a program; built, in minutes, where the cache has none. */
 export async function ensureConformanceSuite(
   env: NodeJS.ProcessEnv,
   progress: ProgressStream,
 ): Promise<string> {
-  return ensure('gateway-api-conformance', 'conformance', '.', ['main.go'], env, progress);
+  const source = join(projectDirectory(), 'test', 'env', 'cluster', 'gateway-api', 'conformance.go');
+  return ensureGoProgram(
+    { name: 'gateway-api-conformance', package: source, pin: GATEWAY_API },
+    env,
+    progress,
+  );
 }
 
 /** The programs of the echo app that the mesh tests call; built where the cache has none. */
@@ -22,8 +27,10 @@ export async function ensureEcho(
   env: NodeJS.ProcessEnv,
   progress: ProgressStream,
 ): Promise<{ readonly client: string; readonly server: string }> {
-  const program = (name: string) =>
-    ensure(`echo-${name}`, 'echo', `${ECHO_PACKAGE}/${name}`, [], env, progress);
+  const program = (name: string) => {
+    const source = `istio.io/istio/pkg/test/echo/cmd/${name}`;
+    return ensureGoProgram({ name: `echo-${name}`, package: source, pin: ISTIO }, env, progress);
+  };
   return { client: await program('client'), server: await program('server') };
 }
 
@@ -31,22 +38,4 @@ export async function ensureEcho(
 export async function gatewayApiCrds(): Promise<string[]> {
   const crds = join(await gatewayApiModule(process.env), 'config', 'crd', 'standard');
   return KINDS.map((kind) => join(crds, `gateway.networking.k8s.io_${kind}.yaml`));
-}
-
-async function ensure(
-  name: string,
-  module: string,
-  source: string,
-  files: readonly string[],
-  env: NodeJS.ProcessEnv,
-  progress: ProgressStream,
-): Promise<string> {
-  const directory = moduleDirectory(module);
-  const { goVersion } = await readPinnedModule();
-  const sources = ['go.mod', 'go.sum', ...files].map((file) => join(directory, file));
-  return ensureGoProgram({ name, directory, package: source, goVersion, sources }, env, progress);
-}
-
-function moduleDirectory(module: string): string {
-  return join(projectDirectory(), 'test', 'env', 'cluster', 'gateway-api', module);
 }

@@ -2,14 +2,13 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Credentials } from '../../control-plane/credentials.ts';
 import { renderKubeconfig } from '../../control-plane/kubeconfig.ts';
-import { readPinnedModule } from '../../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../../control-plane/progress.ts';
-import { projectDirectory } from '../../control-plane/project-directory.ts';
+import { ensureGoProgram } from '../../go/go-program.ts';
+import { pinOf } from '../../go/pins.ts';
 import { CNI_DIRECTORIES, cniConfig } from '../container-config.ts';
-import { ensureGoProgram } from '../go-program.ts';
 import type { Machine } from '../machine.ts';
 
-const PACKAGE = 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus';
+const MODULE = 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4';
 /** What it needs in the cluster: its rights, and the objects that it reads. */
 export const MULTUS_MANIFESTS = [
   'test/env/control-plane/network-attachment-definition-crd.yaml',
@@ -20,10 +19,8 @@ const USER = 'multus';
 
 /** Finds Multus in the cache, and first builds it, in a minute or more, where it is not there. Resolves to its path. */
 export async function ensureMultus(env: NodeJS.ProcessEnv, progress: ProgressStream): Promise<string> {
-  const directory = join(projectDirectory(), 'test', 'env', 'cluster', 'multus');
-  const { goVersion } = await readPinnedModule();
-  const sources = ['go.mod', 'go.sum'].map((name) => join(directory, name));
-  return ensureGoProgram({ name: 'multus', directory, package: PACKAGE, goVersion, sources }, env, progress);
+  const program = { name: 'multus', package: `${MODULE}/cmd/multus`, pin: pinOf(MODULE) };
+  return ensureGoProgram(program, env, progress);
 }
 
 /** Makes Multus the node's CNI plugin, which calls the bridge as before, and what a pod's annotation asks for. */

@@ -1,19 +1,17 @@
-import type { Target } from './cache-directory.ts';
-import type { PinnedModule } from './pinned-module.ts';
-import type { Supervisor } from './supervisor.ts';
+import type { Supervisor } from '../control-plane/supervisor.ts';
+import type { Pin } from './pins.ts';
 
 /** One binary to build. */
 export interface GoBuild {
   readonly name: string;
   /** What to build: an import path, or a file of package main. */
   readonly package: string;
-  /** The file to write. */
-  readonly output: string;
-  /** Where Go may keep what it needs meanwhile. */
+  readonly pin: Pin | undefined;
+  /** Where to build. */
+  readonly directory: string;
+  /** Where Go may keep what it needs meanwhile, and the file that it is to write there. */
   readonly temporaryDirectory: string;
-  /** Where to build, and the version of Kubernetes that the program is to tell, if it is to tell one. */
-  readonly module: Pick<PinnedModule, 'directory'> & Partial<PinnedModule>;
-  readonly target: Target;
+  readonly output: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -30,13 +28,14 @@ export async function goBuild(
   const process = await supervisor.start({
     name: `go build ${build.name}`,
     command: 'go',
-    args: ['build', ...flags(build.module), '-o', build.output, build.package],
-    cwd: build.module.directory,
+    args: ['build', ...flags(build.pin), '-o', build.output, build.package],
+    cwd: build.directory,
     env: {
       ...build.env,
       CGO_ENABLED: '0',
-      GOOS: build.target.goos,
-      GOARCH: build.target.goarch,
+      // This machine's.
+      GOOS: '',
+      GOARCH: '',
       GOWORK: 'off',
       GOTMPDIR: build.temporaryDirectory,
     },
@@ -57,9 +56,9 @@ export async function goBuild(
 }
 
 /** Without its version a server calls itself v0.0.0-master, which kubectl refuses to parse. */
-function flags({ kubernetesVersion }: GoBuild['module']): string[] {
+function flags(pin: Pin | undefined): string[] {
   const variables = ['k8s.io/component-base/version.gitVersion', 'k8s.io/client-go/pkg/version.gitVersion'];
   const values =
-    kubernetesVersion === undefined ? [] : variables.map((name) => `-X ${name}=${kubernetesVersion}`);
+    pin?.module === 'k8s.io/kubernetes' ? variables.map((name) => `-X ${name}=${pin.version}`) : [];
   return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...values].join(' ')];
 }

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheRoot } from '../control-plane/cache-directory.ts';
+import { hasCode } from '../control-plane/has-code.ts';
+import { makeWhole } from '../whole-directory.ts';
+import type { Pin } from './pins.ts';
+
+const NO_GO =
+  'there is no `go` on the PATH: install Go 1.26 or newer (https://go.dev/dl) to build what tests need once, or, for the ' +
+  'control plane, set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver and kubectl (setup-envtest makes one)';
+
+/** What `go mod download -json` says of a module. */
+interface Download {
+  readonly Path: string;
+  readonly Version: string;
+  readonly Sum: string;
+  readonly GoModSum: string;
+  readonly Dir: string;
+}
+
+/**
+ * Makes a directory in which Go builds the packages of a pinned module, with what that module's own go.mod and go.sum say
+ * of its dependencies. All hashes in its go.sum are pinned by one: a build from other bytes fails. Resolves to its path.
+ */
+export async function lockedModule(pin: Pin, env: NodeJS.ProcessEnv): Promise<string> {
+  const directory = join(cacheRoot(env), 'go-modules', pin.lock);
+  if (existsSync(directory)) return directory;
+  const own = await download([`${pin.module}@${pin.version}`], tmpdir(), env);
+  const [{ Dir = '' } = {}] = own;
+  const theirs = await Promise.all(['go.mod', 'go.sum'].map((file) => readFile(join(Dir, file), 'utf8')));
+  const { goMod, siblings } = rewriteGoMod(theirs[0] ?? '', pin);
+  const downloads = [...own, ...(siblings.length === 0 ? [] : await download(siblings, tmpdir(), env))];
+  const lines = downloads.map(
+    ({ Path, Version, Sum, GoModSum }) =>
+      `${Path} ${Version} ${Sum}\n${Path} ${Version}/go.mod ${GoModSum}\n`,
+  );
+  const goSum = [theirs[1], ...lines].join('');
+  const lock = createHash('sha256').update(goSum).digest('hex');
+  if (lock !== pin.lock) {
+    throw new Error(
+      `${pin.module} ${pin.version}: expected ${pin.lock} as the hash of all its hashes, got ${lock}`,
+    );
+  }
+  await makeWhole(directory, async (_, whole) => {
+    await mkdir(whole);
+    await writeFile(join(whole, 'go.mod'), goMod);
+    await writeFile(join(whole, 'go.sum'), goSum);
+  });
+  return directory;
+}
+
+/** The directory of a module's files, of the version with which the pinned module is built. */
+export async function moduleFiles(pin: Pin, module: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const [found] = await download([module], await lockedModule(pin, env), env);
+  if (found === undefined) throw new Error(`expected files of ${module}, got none`);
+  return found.Dir;
+}
+
+/**
+ * The go.mod of a module that requires the pinned one and all that it does. Modules that it has beside it in its repository
+ * are required as they are published: with its own version, or for Kubernetes with v0.36.3 for v1.36.3.
+ */
+function rewriteGoMod(
+  goMod: string,
+  { module, version }: Pick<Pin, 'module' | 'version'>,
+): { readonly goMod: string; readonly siblings: readonly string[] } {
+  const published = module === 'k8s.io/kubernetes' ? version.replace(/^v1/, 'v0') : version;
+  const local = /^(?:replace|\t)\s*(\S+) => \.\S*\n/gm;
+  const beside = new Set([...goMod.matchAll(local)].map(([, path]) => path));
+  const siblings: string[] = [];
+  const requirements = goMod
+    .replaceAll(local, '')
+    .replaceAll(/^(require |\t)(\S+) v\S+/gm, (line, start, path) => {
+      if (!beside.has(path)) return line;
+      // Examples, which no program is made of, and which are not always published.
+      if (path.startsWith('k8s.io/sample-')) return `${start}// without ${path}`;
+      siblings.push(`${path}@${published}`);
+      return `${start}${path} ${published}`;
+    });
+  const own = `module envoy-initializer.test/pinned\n\nrequire ${module} ${version}\n`;
+  return { goMod: requirements.replace(/^module .*\n/m, own), siblings };
+}
+
+/** Hashes are not looked up in the checksum database: here they are compared with ours. */
+async function download(
+  modules: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Download[]> {
+  try {
+    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', ...modules], {
+      cwd,
+      env: { ...env, GOWORK: 'off', GOSUMDB: 'off' },
+    });
+    return JSON.parse(`[${stdout.replaceAll(/^}\n(?=.)/gm, '},')}]`) as readonly Download[];
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) throw new Error(NO_GO);
+    throw new Error(`go mod download of ${modules.join(' ')} failed`, { cause });
+  }
+}
