@@ -47,10 +47,7 @@ async function unpack(
 }
 
 async function run(command: string, args: readonly string[]): Promise<void> {
-  const env = Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-  const { code, stderr } = await runCommand(command, args, env, '').catch((err: unknown) => {
+  const { code, stderr } = await runCommand(command, args, process.env, '').catch((err: unknown) => {
     if (hasCode(err, 'ENOENT')) throw new Error(`${command} does not exist: Debian has it`);
     throw err;
   });

@@ -16,10 +16,9 @@ import { proveCluster } from './prove.ts';
 import { replaceImage } from './replace-image.ts';
 import { startCluster } from './start-cluster.ts';
 
-const USAGE = `usage: node test/env/cluster/cli.ts build|prove|up|down
+const USAGE = `usage: node test/env/cluster/cli.ts prove|up|down
 
-  build  install, build and make all that a cluster is made of
-  prove  the same, and run a pod on one; print what stands in the way, if anything does
+  prove  make all that a cluster is made of, and run a pod on one; print what stands in the way, if anything does
   up     the same, then start a cluster that stays, or bring new images to the one that does; print how to reach it
   down   end that cluster, and remove what one that crashed has left
 `;
@@ -40,10 +39,6 @@ async function extras(): Promise<Extras> {
     },
   );
   return { images: ALL_IMAGES, multus };
-}
-
-async function build(): Promise<void> {
-  await prepareCluster(await extras(), process.stderr);
 }
 
 /** Obstacles are the answer, not a failure of this program, unless E2E_REQUIRED says so. */
@@ -124,4 +119,4 @@ function logFile(): string {
   return join(cacheRoot(process.env), 'cluster.log');
 }
 
-await runCli({ build, prove, up, down, keep }, USAGE);
+await runCli({ prove, up, down, keep }, USAGE);

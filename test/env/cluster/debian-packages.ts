@@ -41,13 +41,13 @@ export async function ensureRequirements(
 }
 
 /** What is wrong with a requirement on this machine. */
-export interface Fault {
+interface Fault {
   readonly debianPackage: string;
   readonly fault: string;
 }
 
 /** Which of them are missing here, or too old. */
-export async function faultsOf(requirements: readonly Requirement[]): Promise<Fault[]> {
+async function faultsOf(requirements: readonly Requirement[]): Promise<Fault[]> {
   const faults = await Promise.all(
     requirements.map(async (requirement) => {
       const fault = await faultOf(requirement);
@@ -92,17 +92,10 @@ async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult | undefined> {
-  const { HOME = '/' } = process.env;
-  const all = { ...definedVariables(), HOME, PATH: searchPath(), ...env };
+  // apt-get reads proxies and certificates from the environment.
+  const all = { HOME: '/', ...process.env, PATH: searchPath(), ...env };
   return runCommand(command, args, all, '').catch((err: unknown) => {
     if (hasCode(err, 'ENOENT')) return undefined;
     throw err;
   });
-}
-
-/** apt-get and pip read proxies and certificates from the environment. */
-function definedVariables(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }

@@ -33,7 +33,8 @@ export async function prepareCluster(
   progress: ProgressStream,
 ): Promise<Preparation> {
   await ensureRequirements([...NODE_REQUIREMENTS, ...imageRequirements(images)], progress);
-  const env = ownBinaries(process.env);
+  // A node wants a control plane of its own version, with a controller manager: none from outside.
+  const env = { ...process.env, KUBEBUILDER_ASSETS: '' };
   const binaries = await ensureBinaries(env, progress);
   const nodeBinaries = await ensureNodeBinaries(env, progress);
   const pause = await ensurePause(env, progress);
@@ -41,11 +42,4 @@ export async function prepareCluster(
   const dns = await ensureDns(env, progress);
   const preparation = { binaries, nodeBinaries, pause, layouts, dns };
   return multus ? { ...preparation, multus: await ensureMultus(env, progress) } : preparation;
-}
-
-/** A node wants a control plane of its own version, with a controller manager: none from outside. */
-function ownBinaries(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => name !== 'KUBEBUILDER_ASSETS' && !name.startsWith('TEST_ASSET_')),
-  );
 }

@@ -14,7 +14,7 @@ export interface CommandResult {
 export async function runCommand(
   command: string,
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv,
   input: string,
 ): Promise<CommandResult> {
   const child = spawn(command, args, { env, stdio: 'pipe' });

@@ -2,14 +2,13 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCli } from '../run-cli.ts';
-import { ensureEnvironment, environmentDirectory } from './python-environment.ts';
+import { ensureEnvironment } from './python-environment.ts';
 import { type RunningNeutron, startNeutron } from './start.ts';
 
-const USAGE = `usage: node test/env/neutron/cli.ts install|up|path
+const USAGE = `usage: node test/env/neutron/cli.ts install|up
 
   install  install Neutron and Keystone from PyPI into the cache
   up       start both, print how to reach them, and keep them until Ctrl-C
-  path     print their directory in the cache
 `;
 
 const HOUR_S = 3_600;
@@ -20,10 +19,6 @@ function say(message: string): void {
 
 async function install(): Promise<void> {
   await ensureEnvironment(process.env, process.stderr);
-}
-
-async function path(): Promise<void> {
-  process.stdout.write(`${await environmentDirectory(process.env)}\n`);
 }
 
 /** Until it is up, a signal simply ends this program: the supervisor tidies up after it. */
@@ -60,4 +55,4 @@ async function writeClouds({ directory, keystone }: RunningNeutron): Promise<str
   return file;
 }
 
-await runCli({ install, up, path }, USAGE);
+await runCli({ install, up }, USAGE);

@@ -33,7 +33,7 @@ export function neutronDirectory(): string {
 }
 
 /** Where Neutron is in the cache. Rejects where this machine's Python cannot run it. */
-export async function environmentDirectory(env: NodeJS.ProcessEnv): Promise<string> {
+async function environmentDirectory(env: NodeJS.ProcessEnv): Promise<string> {
   const version = await pythonVersion(env);
   const hash = createHash('sha256').update(`${version} ${process.platform} ${process.arch}`);
   for (const file of SOURCES) hash.update(await readFile(join(neutronDirectory(), file)));

@@ -3,43 +3,31 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 
-const run = promisify(execFile);
 /** Packages with an install script that the build does without: their binaries are packages of their own. */
 const DO_WITHOUT = ['node_modules/@parcel/watcher', 'node_modules/esbuild', 'node_modules/unrs-resolver'];
 
-let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'npm-scripts-'));
+test('npm runs no install script of a package with the .npmrc of the project', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'npm-scripts-'));
+  const write = async (name: string, content: object) => {
+    await mkdir(join(directory, name));
+    await writeFile(join(directory, name, 'package.json'), JSON.stringify({ name, ...content }));
+  };
+  await write('dependency', { version: '1.0.0', scripts: { postinstall: 'touch installed-by-script' } });
+  await write('project', { dependencies: { dependency: 'file:../dependency' } });
+  const project = join(directory, 'project');
+  await cp(join(projectDirectory(), '.npmrc'), join(project, '.npmrc'));
+  await promisify(execFile)('npm', ['install', '--offline', '--install-links'], { cwd: project });
+  expect(await readdir(join(project, 'node_modules', 'dependency'))).toEqual(['package.json']);
+  await rm(directory, { recursive: true });
 });
-afterEach(() => rm(directory, { recursive: true }));
 
-describe('npm with the .npmrc of the project', () => {
-  test('runs no install script of a package', async () => {
-    const dependency = join(directory, 'dependency');
-    const project = join(directory, 'project');
-    await Promise.all([dependency, project].map((each) => mkdir(each)));
-    const scripts = { postinstall: 'touch installed-by-script' };
-    await writeFile(
-      join(dependency, 'package.json'),
-      JSON.stringify({ name: 'dependency', version: '1.0.0', scripts }),
-    );
-    await writeFile(
-      join(project, 'package.json'),
-      JSON.stringify({ name: 'project', dependencies: { dependency: 'file:../dependency' } }),
-    );
-    await cp(join(projectDirectory(), '.npmrc'), join(project, '.npmrc'));
-    await run('npm', ['install', '--offline', '--install-links'], { cwd: project });
-    expect(await readdir(join(project, 'node_modules', 'dependency'))).toEqual(['package.json']);
-  });
-
-  test('installs no package that is known to need its script', async () => {
-    const lock: { packages: Readonly<Record<string, { hasInstallScript?: boolean }>> } = JSON.parse(
-      await readFile(join(projectDirectory(), 'package-lock.json'), 'utf8'),
-    );
-    const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
-    expect(scripted.map(([path]) => path).toSorted()).toEqual(DO_WITHOUT);
-  });
+test('no package is installed that is known to need its script', async () => {
+  const lock: { packages: Readonly<Record<string, { hasInstallScript?: boolean }>> } = JSON.parse(
+    await readFile(join(projectDirectory(), 'package-lock.json'), 'utf8'),
+  );
+  const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
+  expect(scripted.map(([path]) => path).toSorted()).toEqual(DO_WITHOUT);
 });

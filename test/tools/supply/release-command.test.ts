@@ -28,28 +28,7 @@ const MAKE = [
   projectDirectory(),
 ];
 const make = (...args: readonly string[]): Promise<CommandResult> =>
-  runCommand('make', [...MAKE, ...args], environment(), '');
-
-function environment(): Record<string, string> {
-  const { PATH = '', HOME = '' } = process.env;
-  return { PATH, HOME, COSIGN_PASSWORD: '' };
-}
-
-describe('make release', () => {
-  test('refuses and names an image without a registry, a base without a digest and a missing key', async () => {
-    const { code, stderr } = await make(
-      'release',
-      'BASE=node:26-slim',
-      'KEY=missing.key',
-      'BUILDER=true',
-      'FORCE=1',
-    );
-    expect(code).not.toBe(0);
-    expect(stderr).toContain('IMAGE=envoy-initializer:0.0.1 has no registry');
-    expect(stderr).toContain('BASE=node:26-slim has no digest');
-    expect(stderr).toContain('KEY=missing.key: the file does not exist');
-  });
-});
+  runCommand('make', [...MAKE, ...args], process.env, '');
 
 describe.each(['image', 'capture-image'])('make %s', (target) => {
   test('warns about a base without a digest, and builds', async () => {
@@ -57,12 +36,6 @@ describe.each(['image', 'capture-image'])('make %s', (target) => {
     const { code, stdout, stderr } = await make(target, 'BASE=node:26-slim', `BUILDER=${builder}`);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'build\n' });
     expect(stderr).toContain('warning: BASE=node:26-slim has no digest');
-  });
-
-  test.each([`BASE=${BASE}`, 'BASE='])('does not warn about %s', async (base) => {
-    const { code, stderr } = await make(target, base, 'BUILDER=true');
-    expect(code).toBe(0);
-    expect(stderr).not.toContain('warning');
   });
 });
 
@@ -74,15 +47,5 @@ describe('make base-digest', () => {
     await pinBases(crane, directory, ['Dockerfile'], { write: () => true });
     const text = await readFile(join(directory, 'Dockerfile'), 'utf8');
     expect(text).toBe(`ARG BASE=node:26-slim@${digest}\nFROM \${BASE}\n`);
-  });
-
-  test('does not change the Dockerfile if the registry has no such image', async () => {
-    const crane = await program('crane', 'echo MANIFEST_UNKNOWN >&2; exit 1');
-    const text = `ARG BASE=${BASE}\nFROM \${BASE}\n`;
-    await writeFile(join(directory, 'Dockerfile'), text);
-    await expect(pinBases(crane, directory, ['Dockerfile'], { write: () => true })).rejects.toThrow(
-      'MANIFEST_UNKNOWN',
-    );
-    expect(await readFile(join(directory, 'Dockerfile'), 'utf8')).toBe(text);
   });
 });

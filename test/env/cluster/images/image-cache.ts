@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { takeBuildLock } from '../../control-plane/build-lock.ts';
 import { cacheRoot } from '../../control-plane/cache-directory.ts';
 import { type ProgressStream, withProgress } from '../../control-plane/progress.ts';
 import { projectDirectory } from '../../control-plane/project-directory.ts';
+import { makeWhole } from '../../whole-directory.ts';
 
 /** An image to be made once. */
 export interface CachedImage {
@@ -40,7 +41,11 @@ export async function ensureImage(
   try {
     if (!existsSync(layout)) {
       await withProgress(progress, `making image ${name}`, (detail) =>
-        makeWhole(layout, (temporary, scratch) => make(temporary, scratch, detail)),
+        makeWhole(layout, async (temporary, whole) => {
+          const scratch = join(temporary, 'scratch');
+          for (const path of [whole, scratch]) await mkdir(path);
+          await make(whole, scratch, detail);
+        }),
       );
     }
     const now = new Date();
@@ -52,30 +57,16 @@ export async function ensureImage(
   return layout;
 }
 
-/** A layout is there whole or not at all: it is renamed once it is complete. */
-async function makeWhole(
-  layout: string,
-  make: (temporary: string, scratch: string) => Promise<void>,
-): Promise<void> {
-  const building = `${layout}.building`;
-  // Left by a build that was killed: the lock is ours.
-  await rm(building, { recursive: true, force: true });
-  try {
-    await mkdir(join(building, 'layout'), { recursive: true });
-    await mkdir(join(building, 'scratch'));
-    await make(join(building, 'layout'), join(building, 'scratch'));
-    await rename(join(building, 'layout'), layout);
-  } finally {
-    await rm(building, { recursive: true, force: true });
-  }
-}
-
 async function prune(images: string, name: string): Promise<void> {
+  // Beside those that are complete, what a build left that was killed: the lock is ours.
   const layouts = (await readdir(images)).filter(
-    (entry) => entry.startsWith(`${name}-`) && /^[0-9a-f]{12}$/.test(entry.slice(name.length + 1)),
+    (entry) => entry.startsWith(`${name}-`) && /^[0-9a-f]{12}(\.\w+)?$/.test(entry.slice(name.length + 1)),
   );
   const used = await Promise.all(
-    layouts.map(async (entry) => ({ entry, time: (await stat(join(images, entry))).mtimeMs })),
+    layouts.map(async (entry) => ({
+      entry,
+      time: entry.includes('.') ? 0 : (await stat(join(images, entry))).mtimeMs,
+    })),
   );
   for (const { entry } of used.sort((a, b) => b.time - a.time).slice(KEPT)) {
     await rm(join(images, entry), { recursive: true, force: true });
