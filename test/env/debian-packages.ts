@@ -1,11 +1,13 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, glob } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { cacheRoot, hostTarget } from './control-plane/cache-directory.ts';
-import { hasCode } from './control-plane/has-code.ts';
 import { type ProgressStream, withProgress } from './control-plane/progress.ts';
-import { runCommand } from './control-plane/run-command.ts';
 import { makeWhole } from './whole-directory.ts';
+
+const run = promisify(execFile);
 
 /**
  * Gets Debian packages once, and unpacks them into the cache; they are not installed. Resolves to the directory that stands
@@ -44,12 +46,4 @@ async function unpack(
     for await (const file of glob(join(temporary, '*.deb')))
       await run('dpkg-deb', ['--extract', file, whole]);
   });
-}
-
-async function run(command: string, args: readonly string[]): Promise<void> {
-  const { code, stderr } = await runCommand(command, args, process.env, '').catch((err: unknown) => {
-    if (hasCode(err, 'ENOENT')) throw new Error(`${command} does not exist: Debian has it`);
-    throw err;
-  });
-  if (code !== 0) throw new Error(`${[command, ...args].join(' ')}: ${stderr.trim()}`);
 }

@@ -4,6 +4,7 @@ import { loadAll } from 'js-yaml';
 import { createAuthority, issueCertificate } from '../../src/certificates/x509/authority.ts';
 import type { ControlPlane } from './control-plane/control-plane.ts';
 import { freePorts } from './control-plane/free-ports.ts';
+import { renderKubeconfig } from './control-plane/kubeconfig.ts';
 import { projectDirectory } from './control-plane/project-directory.ts';
 import type { SupervisedProcess } from './control-plane/supervised-process.ts';
 import { eventually } from './eventually.ts';
@@ -180,19 +181,10 @@ export async function serviceAccountKubeconfig(
   const { stdout: token } = await must(controlPlane, [
     ...['create', 'token', SERVICE_ACCOUNT, '--namespace', namespace, '--duration', '24h'],
   ]);
-  const admin = await readFile(controlPlane.kubeconfigPath, 'utf8');
+  const { server, caPem } = controlPlane;
   const path = join(directory, 'kubeconfig');
-  await writeFile(path, admin, { mode: 0o600 });
-  const config = ['config', '--kubeconfig', path];
-  const { stdout: adminUser } = await must(controlPlane, [
-    ...config,
-    'view',
-    '-o',
-    'jsonpath={.users[0].name}',
-  ]);
-  await must(controlPlane, [...config, 'delete-user', adminUser]);
-  await must(controlPlane, [...config, 'set-credentials', SERVICE_ACCOUNT, '--token', token.trim()]);
-  await must(controlPlane, [...config, 'set-context', '--current', '--user', SERVICE_ACCOUNT]);
+  const kubeconfig = { name: SERVICE_ACCOUNT, server, caPem, user: { token: token.trim() } };
+  await writeFile(path, renderKubeconfig(kubeconfig), { mode: 0o600 });
   return path;
 }
 

@@ -12,7 +12,8 @@ export interface Target {
 const GOARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
 /** The system this program runs on. kube-apiserver knows Linux and macOS. */
-export function hostTarget(platform: string = process.platform, arch: string = process.arch): Target {
+export function hostTarget(): Target {
+  const { platform, arch } = process;
   if (platform !== 'linux' && platform !== 'darwin') {
     throw new Error(`the control plane runs on linux and darwin, got ${platform}: use a container or WSL`);
   }
