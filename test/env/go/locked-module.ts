@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { hasCode } from '../control-plane/has-code.ts';
+import { runCommand } from '../control-plane/run-command.ts';
 import { makeWhole } from '../whole-directory.ts';
 import type { Pin } from './pins.ts';
 
@@ -89,17 +88,15 @@ function rewriteGoMod(
 /** Hashes are not looked up in the checksum database: here they are compared with ours. */
 async function download(
   modules: readonly string[],
-  cwd: string,
+  directory: string,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly Download[]> {
-  try {
-    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', ...modules], {
-      cwd,
-      env: { ...env, GOWORK: 'off', GOSUMDB: 'off' },
-    });
-    return JSON.parse(`[${stdout.replaceAll(/^}\n(?=.)/gm, '},')}]`) as readonly Download[];
-  } catch (cause) {
-    if (hasCode(cause, 'ENOENT')) throw new Error(NO_GO);
-    throw new Error(`go mod download of ${modules.join(' ')} failed`, { cause });
-  }
+  const args = ['-C', directory, 'mod', 'download', '-json', ...modules];
+  const settings = { ...env, GOWORK: 'off', GOSUMDB: 'off' };
+  const { code, stdout, stderr } = await runCommand('go', args, settings, '').catch((err: unknown) => {
+    throw hasCode(err, 'ENOENT') ? new Error(NO_GO) : err;
+  });
+  if (code === 0) return JSON.parse(`[${stdout.replaceAll(/^}\n(?=.)/gm, '},')}]`) as readonly Download[];
+  const errors = stdout.match(/(?<="Error": ").*(?=")/g) ?? [stderr.trim()];
+  throw new Error(`go mod download: ${errors.join('; ')}`);
 }

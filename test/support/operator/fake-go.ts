@@ -13,8 +13,8 @@ export function makeFakeGo(script = ''): string {
   const download = `{\\n"Path": "%s", "Version": "%s", "Sum": "h1:zip", "GoModSum": "h1:mod", "Dir": "${directory}/module"\\n}\\n`;
   const lines = [
     '#!/bin/sh',
-    'if [ "$1" = mod ]; then',
-    `  shift 3; for module; do printf '${download}' "\${module%@*}" "\${module#*@}"; done; exit`,
+    'if [ "$3" = mod ]; then',
+    `  shift 5; for module; do printf '${download}' "\${module%@*}" "\${module#*@}"; done; exit`,
     'fi',
     `echo "$@" >> ${directory}/builds`,
     'while [ "$1" != -o ]; do shift; done',
