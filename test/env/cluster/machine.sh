@@ -3,7 +3,7 @@
 # system, the network or the kernel's settings reaches the machine outside. When its first process ends, the kernel
 # ends the rest, and the network and the mounts are gone. What is left then, files and cgroups, is removed here.
 #
-#   machine.sh run NAME DIRECTORY INIT RANGE   runs a machine until SIGTERM; prints `ready PID ADDRESS HOST_ADDRESS`
+#   machine.sh run NAME DIRECTORY INIT RANGE   runs a machine until SIGTERM; prints `ready PID ADDRESS`
 #   machine.sh sweep                           removes what machines left that were killed together with this script
 #   machine.sh sweep NAME                      the same for one, which is about to end
 #   machine.sh overlaid DIRECTORY COMMAND…     runs a command, keeping what it writes about the system in DIRECTORY
@@ -99,7 +99,7 @@ boot() {
   exec 8<&-
   lay_out "$directory"
   echo "$name" >/proc/sys/kernel/hostname
-  echo "ready $pid $node $host"
+  echo "ready $pid $node"
   exec "$init"
 }
 

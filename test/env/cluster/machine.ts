@@ -19,8 +19,6 @@ export interface Machine {
   readonly directory: string;
   /** Its own address, to be reached from here. */
   readonly address: string;
-  /** The address at which it reaches this machine. */
-  readonly hostAddress: string;
   /** Resolves when all of it is gone, whoever ended it. */
   readonly gone: Promise<void>;
   /** The path outside of a directory inside that is there for both: see machine.sh. */
@@ -63,11 +61,11 @@ export async function startMachine(supervisor: Supervisor, init: string): Promis
   // There is something left where the script was killed.
   const gone = process.exited.then(() => sweepMachines(name));
   const failed = process.exited.then((status) => Promise.reject(explain(status, lines)));
-  const [pid = '', address = '', hostAddress = ''] = await Promise.race([ready, failed]);
+  const [pid = '', address = ''] = await Promise.race([ready, failed]);
   // Whoever stops the cluster hears of it.
   for (const ending of [failed, gone]) ending.catch(() => {});
   return {
-    ...{ name, pid: Number(pid), directory, address, hostAddress, gone },
+    ...{ name, pid: Number(pid), directory, address, gone },
     outside: (path) => join(directory, path),
     ...insideMachine(Number(pid)),
   };

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { delimiter, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import { runCli } from '../run-cli.ts';
 import { ensureBinaries, findBinaries } from './build.ts';
 import { shellExports } from './shell-exports.ts';
@@ -21,8 +21,8 @@ async function build(): Promise<void> {
 }
 
 async function path(): Promise<void> {
-  const directories = new Set(Object.values(await findBinaries(process.env)).map(dirname));
-  process.stdout.write(`${[...directories].join(delimiter)}\n`);
+  const { etcd } = await findBinaries(process.env);
+  process.stdout.write(`${dirname(etcd)}\n`);
 }
 
 /** Until it is up, a signal simply ends this program: the supervisor tidies up after it. */

@@ -5,8 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { takeBuildLock } from '../control-plane/build-lock.ts';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { type ProgressStream, withProgress } from '../control-plane/progress.ts';
-import { startSupervisor } from '../control-plane/supervisor.ts';
-import { goBuild } from './go-build.ts';
+import { type Supervisor, startSupervisor } from '../control-plane/supervisor.ts';
 import { lockedModule } from './locked-module.ts';
 import type { Pin } from './pins.ts';
 
@@ -21,6 +20,9 @@ export interface GoProgram {
   readonly path?: string;
 }
 
+/** Lines of Go's output that an error quotes. */
+const QUOTED_LINES = 20;
+
 /** The path of a program in the cache; undefined where it is not built. */
 export async function findGoProgram(program: GoProgram, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const path = await pathOf(program, env);
@@ -33,7 +35,7 @@ export async function ensureGoProgram(
   env: NodeJS.ProcessEnv,
   progress: ProgressStream,
 ): Promise<string> {
-  const { name, pin } = program;
+  const { name } = program;
   const path = await pathOf(program, env);
   if (existsSync(path)) return path;
   const cache = dirname(path);
@@ -44,13 +46,10 @@ export async function ensureGoProgram(
     // Another process may have built it while we waited.
     if (existsSync(path)) return path;
     const temporaryDirectory = await supervisor.makeDirectory(join(cache, '.building-'));
-    const output = join(temporaryDirectory, name);
-    await withProgress(progress, `building ${name}`, async (detail) => {
-      const directory = pin === undefined ? dirname(program.package) : await lockedModule(pin, env);
-      const build = { name, package: program.package, pin, directory, temporaryDirectory, output, env };
-      await goBuild(supervisor, build, detail);
-    });
-    await rename(output, path);
+    await withProgress(progress, `building ${name}`, (detail) =>
+      build(supervisor, program, temporaryDirectory, env, detail),
+    );
+    await rename(join(temporaryDirectory, name), path);
   } finally {
     await supervisor.stop();
     lock.release();
@@ -66,4 +65,43 @@ async function pathOf(program: GoProgram, env: NodeJS.ProcessEnv): Promise<strin
   if (isAbsolute(source)) hash.update(await readFile(source));
   if (pin !== undefined) hash.update(pin.lock);
   return join(cacheRoot(env), name, hash.digest('hex').slice(0, 12));
+}
+
+/** Runs `go build` under a supervisor, so that it ends with us. Rejects with the end of its output where it fails. */
+async function build(
+  supervisor: Supervisor,
+  { name, package: source, pin }: GoProgram,
+  temporaryDirectory: string,
+  env: NodeJS.ProcessEnv,
+  detail: (text: string) => void,
+): Promise<void> {
+  const lines: string[] = [];
+  const onLine = (line: string) => {
+    lines.push(line);
+    detail(line);
+  };
+  // Programs are for this machine.
+  const settings = { CGO_ENABLED: '0', GOOS: '', GOARCH: '', GOWORK: 'off', GOTMPDIR: temporaryDirectory };
+  const { exited } = await supervisor.start({
+    name: `go build ${name}`,
+    command: 'go',
+    args: ['build', ...flags(pin), '-o', join(temporaryDirectory, name), source],
+    cwd: pin === undefined ? dirname(source) : await lockedModule(pin, env),
+    env: { ...env, ...settings },
+    // By SIGTERM it would first finish what it is compiling; its caches stand being killed.
+    stopTimeoutMs: 0,
+    output: { onLine },
+  });
+  const { code, signal } = await exited;
+  if (code === 0) return;
+  const end = lines.slice(-QUOTED_LINES).join('\n');
+  throw new Error(`go build of ${name} ended with ${signal ?? `code ${code}`}:\n${end}`);
+}
+
+/** Without its version a server calls itself v0.0.0-master, which kubectl refuses to parse. */
+function flags(pin: Pin | undefined): string[] {
+  const variables = ['k8s.io/component-base/version.gitVersion', 'k8s.io/client-go/pkg/version.gitVersion'];
+  const values =
+    pin?.module === 'k8s.io/kubernetes' ? variables.map((name) => `-X ${name}=${pin.version}`) : [];
+  return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...values].join(' ')];
 }
