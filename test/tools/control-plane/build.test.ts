@@ -18,8 +18,7 @@ beforeEach(() => {
   cache = mkdtempSync(join(tmpdir(), 'control-plane-cache-'));
 });
 afterEach(() => {
-  rmSync(cache, { recursive: true });
-  rmSync(fakeGo, { recursive: true });
+  for (const directory of [cache, fakeGo]) rmSync(directory, { recursive: true, force: true });
 });
 
 /** The names of what is in the cache, the lock apart. */
@@ -78,9 +77,9 @@ describe('building the control plane', () => {
 
 describe('the directory in KUBEBUILDER_ASSETS', () => {
   const inAssets = (...names: readonly string[]) => {
-    fakeGo = makeFakeGo();
-    for (const name of names) writeFileSync(join(fakeGo, name), '', { mode: 0o755 });
-    return findBinaries({ ...fakeGoEnv(fakeGo, cache), KUBEBUILDER_ASSETS: fakeGo });
+    const assets = mkdtempSync(join(cache, 'assets-'));
+    for (const name of names) writeFileSync(join(assets, name), '', { mode: 0o755 });
+    return findBinaries({ KUBEBUILDER_ASSETS: assets });
   };
 
   test('stands for the cache, with or without a controller manager', async () => {
