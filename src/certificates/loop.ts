@@ -1,6 +1,5 @@
 import type { Informer } from '../kube/cache/informer.ts';
 import { Controller, type Result } from '../kube/controller/controller.ts';
-import { ReconcileHistory } from '../kube/controller/reconcile-history.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../kube/workqueue/rate-limiters.ts';
@@ -33,15 +32,15 @@ export class Loop {
       queue: this.#queue,
       reconcile: (_, signal) => reconcile(signal),
       workers: 1,
-      history: new ReconcileHistory({ wallClock }),
       log,
       clock,
+      wallClock,
     });
   }
 
   /** Why the last reconcile failed; undefined if it did not. */
   get problem(): string | undefined {
-    return this.#controller.history()[0]?.error;
+    return this.#controller.unsettled()[0]?.error;
   }
 
   /** Requests a reconcile. */

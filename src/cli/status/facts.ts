@@ -1,5 +1,5 @@
 import type { TemplateSet } from '../../injection/template/template-set.ts';
-import type { LeaseRecord } from '../../kube/leaderelection/lease-record.ts';
+import type { LeaseRecord } from '../../kube/leaderelection/lease.ts';
 import type { Installation } from '../installation.ts';
 import type { Replica } from '../replica-pages.ts';
 import type { Survey } from '../survey.ts';

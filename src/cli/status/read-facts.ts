@@ -5,7 +5,7 @@ import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { LEASES, recordOf } from '../../kube/leaderelection/lease-record.ts';
+import { LEASES, recordOf } from '../../kube/leaderelection/lease.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';

@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { defaultElectionTiming } from '../../kube/leaderelection/election-timing.ts';
-import { LEASES } from '../../kube/leaderelection/lease-record.ts';
+import { defaultElectionTiming } from '../../kube/leaderelection/leader-elector.ts';
+import { LEASES } from '../../kube/leaderelection/lease.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/api/object.ts';
-import { cutToBytes } from '../../kube/events/cut-to-bytes.ts';
+import { cutToBytes } from '../../kube/events/event-object.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 
 /** Identifies a pod at admission and later in the cache. */

@@ -9,24 +9,16 @@ const WORK_BYTES = 8 * MIB;
 /** An API server sends a body within milliseconds. A body that takes longer than this gives way to a new one. */
 const GRACE_MS = 1000;
 
-/** A body that is arriving, and the bytes that it holds. */
+/** A body that arrives. `giveWay` is called when other bodies need its room, which it has lost by then. */
 export interface Arrival {
-  /** Reserves room for `bytes` in total; returns false if there is none. */
-  grow(bytes: number): boolean;
-  /** The body is complete, or was refused. */
-  end(): void;
-}
-
-interface Held {
   readonly since: number;
   readonly giveWay: () => void;
-  bytes: number;
 }
 
-/** Bodies that are arriving, and the bytes that they may hold together. */
+/** Bodies that are arriving, the oldest first, and the bytes that they may hold together. */
 class Pool {
   readonly #capacity: number;
-  readonly #held = new Set<Held>();
+  readonly #held = new Map<Arrival, number>();
   #bytes = 0;
 
   constructor(capacity: number) {
@@ -34,23 +26,23 @@ class Pool {
   }
 
   /** Gives the body `bytes` in total; slow bodies give way. Returns false if there is no room. */
-  hold(body: Held, bytes: number, now: number): boolean {
+  hold(body: Arrival, bytes: number, now: number): boolean {
     this.release(body);
-    for (const other of this.#held) {
+    for (const other of this.#held.keys()) {
       if (this.#bytes + bytes <= this.#capacity) break;
       if (now - other.since < GRACE_MS) continue;
       this.release(other);
       other.giveWay();
     }
     if (this.#bytes + bytes > this.#capacity) return false;
-    body.bytes = bytes;
+    this.#held.set(body, bytes);
     this.#bytes += bytes;
-    this.#held.add(body);
     return true;
   }
 
-  release(body: Held): void {
-    if (this.#held.delete(body)) this.#bytes -= body.bytes;
+  release(body: Arrival): void {
+    this.#bytes -= this.#held.get(body) ?? 0;
+    this.#held.delete(body);
   }
 }
 
@@ -66,31 +58,33 @@ export class BodyBudget {
     this.#now = now;
   }
 
-  /** A body begins to arrive. `giveWay` is called when other bodies need its room: this body has then ended. */
+  /** A body begins to arrive, and holds nothing yet. */
   arrive(giveWay: () => void): Arrival {
-    const body: Held = { since: this.#now(), giveWay, bytes: 0 };
-    const end = () => {
-      this.#small.release(body);
-      this.#large.release(body);
-    };
-    return {
-      grow: (bytes) => {
-        const [pool, other] = bytes <= SMALL_BYTES ? [this.#small, this.#large] : [this.#large, this.#small];
-        other.release(body);
-        return pool.hold(body, bytes, this.#now());
-      },
-      end,
-    };
+    return { since: this.#now(), giveWay };
   }
 
-  /** Counts a complete body until `endWork`. @throws HttpError 503 if too many bytes are in work. */
-  beginWork(bytes: number): void {
+  /** Reserves room for `bytes` in total; returns false if there is none. */
+  hold(body: Arrival, bytes: number): boolean {
+    const [pool, other] = bytes <= SMALL_BYTES ? [this.#small, this.#large] : [this.#large, this.#small];
+    other.release(body);
+    return pool.hold(body, bytes, this.#now());
+  }
+
+  /** The body is complete, or was refused. */
+  release(body: Arrival): void {
+    this.#small.release(body);
+    this.#large.release(body);
+  }
+
+  /** Works on a complete body. Rejects with HttpError 503 if too many bytes are in work. */
+  async work<T>(bytes: number, task: () => Promise<T>): Promise<T> {
     if (this.#atWork + bytes > WORK_BYTES) throw noRoom();
     this.#atWork += bytes;
-  }
-
-  endWork(bytes: number): void {
-    this.#atWork -= bytes;
+    try {
+      return await task();
+    } finally {
+      this.#atWork -= bytes;
+    }
   }
 }
 

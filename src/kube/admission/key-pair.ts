@@ -1,11 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readText } from '../util/file-problem.ts';
-
-/** A certificate, followed by the chain to its authority, and its private key; both as PEM. */
-export interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-}
+import type { KeyPair } from './server.ts';
 
 /** The files of a key pair, in the layout of cert-manager and `kubectl create secret tls`. */
 export interface KeyPairFiles {

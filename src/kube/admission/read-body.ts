@@ -13,8 +13,6 @@ const FIRST_BYTES = 64 * 1024;
 /** Beyond this many pieces, a body needs a minimum size per piece: chunks of one byte cost 100 times as much CPU. */
 const FREE_PIECES = 1024;
 const LEAST_PIECE_BYTES = 64;
-/** Up to this size, copies of a body cost almost nothing. */
-const PLAIN_BYTES = 256 * 1024;
 
 /** @throws HttpError 415 */
 export function requireJson({ headers }: IncomingMessage): void {
@@ -36,36 +34,30 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
     const declared = Number(request.headers['content-length']);
     let held: Buffer | undefined;
     let arrival: Arrival | undefined;
-    let length = 0;
-    let pieces = 0;
-    let room = 0;
+    let [length, pieces] = [0, 0];
     let isOver = false;
     const end = () => {
       isOver = true;
       // A connection keeps its last request, and with it this buffer, until the next one.
       held = undefined;
-      arrival?.end();
+      if (arrival) budget.release(arrival);
     };
     const refuse = (err: HttpError) => {
       end();
       reject(err);
     };
-    const tooLarge = () =>
-      new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, { refusal: 'too_large' });
     /** Copies the piece into the buffer: small pieces that are kept as they are use many times their size. */
     const add = (piece: Buffer, before: number) => {
+      const room = held?.length ?? 0;
       if (room < length) {
-        room = declared || Math.min(Math.max(length, room * 2, FIRST_BYTES), MAX_BODY_BYTES);
+        const wanted = declared || Math.min(Math.max(length, room * 2, FIRST_BYTES), MAX_BODY_BYTES);
         arrival ??= budget.arrive(() => refuse(noRoom()));
-        if (!arrival.grow(room)) return refuse(noRoom());
-      }
-      if (held === undefined || held.length < room) {
-        // Unwritten memory is not allocated by the system, so a large body without a declared length moves only once.
-        const larger = Buffer.allocUnsafeSlow(declared || (room > PLAIN_BYTES ? MAX_BODY_BYTES : room));
-        held?.copy(larger, 0, 0, before);
+        if (!budget.hold(arrival, wanted)) return refuse(noRoom());
+        const larger = Buffer.allocUnsafeSlow(wanted);
+        held?.copy(larger);
         held = larger;
       }
-      piece.copy(held, before);
+      if (held) piece.copy(held, before);
     };
     request.on('data', (piece: Buffer) => {
       const before = length;
@@ -87,6 +79,10 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
       refuse(err instanceof HttpError ? err : new HttpError(400, 'the body ended early', { cause: err })),
     );
   });
+}
+
+function tooLarge(): HttpError {
+  return new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, { refusal: 'too_large' });
 }
 
 function tinyPieces(): HttpError {

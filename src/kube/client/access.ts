@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { CacheMetrics } from '../cache/cache-metrics.ts';
-import type { LeaseClient } from '../leaderelection/lease-lock.ts';
+import type { LeaseClient } from '../leaderelection/lease.ts';
 import type { Logger } from '../util/log.ts';
 import { USER_AGENT } from '../util/version.ts';
 import type { Clock } from '../workqueue/clock.ts';

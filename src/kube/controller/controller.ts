@@ -5,9 +5,7 @@ import type { Logger } from '../util/log.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
-import type { ControllerMetrics, ReconcileResult } from './controller-metrics.ts';
-import { FollowUp } from './follow-up.ts';
-import type { ReconcileHistory, ReconcileRecord } from './reconcile-history.ts';
+import { FollowUp, type ReconcileRecord, type ReconcileResult } from './follow-up.ts';
 
 /** The result of a reconcile. Without fields: done until something changes. */
 export interface Result {
@@ -22,6 +20,16 @@ export interface Result {
  */
 export type Reconcile = (key: ObjectKey, signal: AbortSignal) => Promise<Result>;
 
+/** Called by a controller for the `controller_runtime_*` metrics. */
+export interface ControllerMetrics {
+  /** The number of workers, reported when they start: `max_concurrent_reconciles`. */
+  maxConcurrentReconciles(workers: number): void;
+  /** The number of workers that are reconciling: `active_workers`. */
+  activeWorkers(workers: number): void;
+  /** A reconcile ended: `reconcile_total` by result, `reconcile_time_seconds`, and `reconcile_errors_total`. */
+  reconciled(result: ReconcileResult, seconds: number): void;
+}
+
 export interface ControllerOptions {
   readonly name: string;
   /** Used by this controller alone: run() shuts it down at its end. */
@@ -29,9 +37,10 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   /** How many keys are reconciled at once; never the same key twice. */
   readonly workers: number;
-  readonly history: ReconcileHistory;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Milliseconds since 1970; default Date.now. */
+  readonly wallClock?: () => number;
   readonly metrics?: ControllerMetrics;
   /** How long run() waits for running reconciles after the signal has aborted; default 30 s. */
   readonly drainTimeoutMs?: number;
@@ -51,7 +60,7 @@ export class Controller {
     this.name = options.name;
     this.#options = options;
     this.#log = options.log.child({ controller: options.name });
-    this.#followUp = new FollowUp({ ...options, log: this.#log });
+    this.#followUp = new FollowUp({ wallClock: Date.now, ...options, log: this.#log });
   }
 
   /** Keys that are being reconciled. */
@@ -60,8 +69,8 @@ export class Controller {
   }
 
   /** Objects that are not settled, and why. */
-  history(): readonly ReconcileRecord[] {
-    return this.#options.history.list();
+  unsettled(): readonly ReconcileRecord[] {
+    return this.#followUp.unsettled();
   }
 
   /**

@@ -1,38 +1,55 @@
-import type { Registry } from 'prom-client';
 import type { ObjectKey } from '../api/object.ts';
-import { controllerMetrics } from '../prometheus/controller.ts';
-import { type MeasuredQueue, queueMetrics } from '../prometheus/queue.ts';
+import type { MeasuredQueue } from '../prometheus/queue.ts';
+import { every } from '../util/every.ts';
 import type { Logger } from '../util/log.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
 import { WorkQueue } from '../workqueue/rate-limiting-queue.ts';
-import { Controller, type Reconcile } from './controller.ts';
-import type { ControllerMetrics } from './controller-metrics.ts';
-import { ReconcileHistory } from './reconcile-history.ts';
-import { ReconcileWatchdog } from './reconcile-watchdog.ts';
+import { Controller, type ControllerMetrics, type Reconcile } from './controller.ts';
 
-interface LedControllerOptions {
+export interface LeaderControllerOptions {
   readonly name: string;
+  readonly workers: number;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly workers: number;
   readonly queueMetrics: MeasuredQueue;
-  readonly controllerMetrics: ControllerMetrics;
-  readonly watchdog: ReconcileWatchdog;
+  readonly metrics: ControllerMetrics;
+}
+
+/** What a controller of the leader does. */
+export interface WatchedController {
+  readonly name: string;
+  /** A term of this leader works on its queue. */
+  readonly running: boolean;
+  /** Milliseconds since its heartbeat last passed the queue, or since its term began; undefined outside of terms. */
+  readonly heartbeatAgeMs: number | undefined;
+  /** Milliseconds since a reconcile last ended; undefined before the first one. */
+  readonly reconcileAgeMs: number | undefined;
 }
 
 /** The state of one term: the next term does not use it. */
 interface Term {
   readonly queue: WorkQueue<ObjectKey>;
   readonly controller: Controller;
+  heardAt: number;
 }
 
-/** A controller that runs only while this process leads, with a new queue for each term. */
-export class LeaderController {
-  readonly #options: LedControllerOptions;
-  #term: Term | undefined;
+/** A key that passes through each queue. It is not an object's key: names do not have such characters. */
+const HEARTBEAT: ObjectKey = '<heartbeat>';
+const HEARTBEAT_MS = 30_000;
+/** Longer than any reconcile takes: a request to the API server times out after 30 s, and fails its reconcile. */
+const OVERDUE_MS = 300_000;
 
-  constructor(options: LedControllerOptions) {
+/**
+ * A controller that runs only while this process leads, with a new queue for each term. In a term, a heartbeat passes
+ * through its queue in the same way as events: a controller without heartbeats and without reconciles is stuck.
+ */
+export class LeaderController {
+  readonly #options: LeaderControllerOptions;
+  #term: Term | undefined;
+  #reconciledAt: number | undefined;
+
+  constructor(options: LeaderControllerOptions) {
     this.#options = options;
   }
 
@@ -49,27 +66,60 @@ export class LeaderController {
    */
   async run(reconcile: Reconcile, keys: () => Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
     if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
-    const { name, watchdog } = this.#options;
-    const watched = watchdog.watch(name, this.queue, reconcile);
-    const { queue, controller } = this.#begin(watched.reconcile);
+    const { queue, controller } = this.#begin(reconcile);
+    const heart = every(this.#options.clock, HEARTBEAT_MS, () => this.queue.add(HEARTBEAT));
     try {
       addAll(queue, keys);
       await controller.run(signal);
     } finally {
-      watched.end();
+      heart.cancel();
       this.#term = undefined;
     }
   }
 
   #begin(reconcile: Reconcile): Term {
-    const { queueMetrics, controllerMetrics: metrics, ...options } = this.#options;
+    const { queueMetrics, ...options } = this.#options;
     const { clock } = options;
     const limiter = defaultControllerLimiter<ObjectKey>(clock);
     const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics.metrics });
     queueMetrics.watch(queue);
-    const history = new ReconcileHistory({ wallClock: Date.now });
-    this.#term = { queue, controller: new Controller({ ...options, queue, reconcile, history, metrics }) };
-    return this.#term;
+    const watched: Reconcile = async (key, signal) => {
+      if (key === HEARTBEAT) {
+        term.heardAt = clock.now();
+        return {};
+      }
+      try {
+        return await reconcile(key, signal);
+      } finally {
+        this.#reconciledAt = clock.now();
+      }
+    };
+    const controller = new Controller({ ...options, queue, reconcile: watched });
+    const term: Term = { queue, controller, heardAt: clock.now() };
+    this.#term = term;
+    return term;
+  }
+
+  /** For metrics. */
+  watched(): WatchedController {
+    const { name, clock } = this.#options;
+    const age = (at: number | undefined) => (at === undefined ? undefined : clock.now() - at);
+    const heartbeatAgeMs = age(this.#term?.heardAt);
+    return {
+      name,
+      running: this.#term !== undefined,
+      heartbeatAgeMs,
+      reconcileAgeMs: age(this.#reconciledAt),
+    };
+  }
+
+  /** The problem that a restart would fix; undefined if the controller is not stuck, and outside of terms. */
+  problem(): string | undefined {
+    const { name, heartbeatAgeMs, reconcileAgeMs = Number.POSITIVE_INFINITY } = this.watched();
+    const silentMs = Math.min(heartbeatAgeMs ?? 0, reconcileAgeMs);
+    return silentMs > OVERDUE_MS
+      ? `controller ${name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`
+      : undefined;
   }
 
   /** For /debug/controllers. */
@@ -77,7 +127,7 @@ export class LeaderController {
     return {
       name: this.#options.name,
       running: this.#term?.controller.running() ?? [],
-      unsettled: this.#term?.controller.history() ?? [],
+      unsettled: this.#term?.controller.unsettled() ?? [],
     };
   }
 }
@@ -85,26 +135,4 @@ export class LeaderController {
 /** A function of its own: an async function holds what it has touched until it ends, which is the end of the term. */
 function addAll(queue: WorkQueue<ObjectKey>, keys: () => Iterable<ObjectKey>): void {
   for (const key of keys()) queue.add(key);
-}
-
-/** Creates a controller of this process by its name and its number of workers. */
-export type MakeController = (name: string, workers: number) => LeaderController;
-
-export function controllerMaker(options: {
-  readonly registry: Registry;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly watchdog?: ReconcileWatchdog;
-}): MakeController {
-  const { registry, watchdog = new ReconcileWatchdog(options.clock), ...common } = options;
-  const [queueMetricsOf, controllerMetricsOf] = [queueMetrics(registry), controllerMetrics(registry)];
-  return (name, workers) =>
-    new LeaderController({
-      ...common,
-      watchdog,
-      name,
-      workers,
-      queueMetrics: queueMetricsOf(name),
-      controllerMetrics: controllerMetricsOf(name),
-    });
 }

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { microTime } from '../api/micro-time.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../api/resource.ts';
-import { cutToBytes } from './cut-to-bytes.ts';
 import type { EventDetails } from './events.ts';
 
 /** The object of an Event. Without a resourceVersion: a series continues when its object changes. */
@@ -48,11 +47,11 @@ export const EVENTS: Resource<KubeObject> = {
 };
 
 // kubernetes pkg/apis/core/validation/events.go; all in bytes.
-const MAX_INSTANCE = 128;
-const MAX_ACTION = 128;
-const MAX_REASON = 128;
+const MAX_FIELD = 128;
 const MAX_NOTE = 1024;
 const MAX_NAME = 253;
+const ELLIPSIS = '…';
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /** @throws TypeError for an object without apiVersion and kind: items of a list come without. */
 export function eventObject(
@@ -69,13 +68,13 @@ export function eventObject(
     metadata: { namespace: namespace || 'default', name: eventName(name, now) },
     eventTime: microTime(now),
     type: details.type,
-    reason: cutToBytes(details.reason, MAX_REASON),
-    action: cutToBytes(details.action, MAX_ACTION),
+    reason: cutToBytes(details.reason, MAX_FIELD),
+    action: cutToBytes(details.action, MAX_FIELD),
     note: cutToBytes(details.note, MAX_NOTE),
     regarding: referenceTo(regarding),
     ...(details.related && { related: referenceTo(details.related) }),
     reportingController: source.controller,
-    reportingInstance: cutToBytes(source.instance, MAX_INSTANCE),
+    reportingInstance: cutToBytes(source.instance, MAX_FIELD),
   };
 }
 
@@ -96,12 +95,18 @@ function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid } }: K
   return { apiVersion, kind, ...(namespace && { namespace }), name, ...(uid && { uid }) };
 }
 
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
 /**
  * A unique name. It begins with the object's name if that is valid for an Event (unlike `system:node`), as client-go's.
  */
 function eventName(objectName: string, now: Date): string {
   const name = `${objectName}.${now.getTime().toString(16)}${randomBytes(3).toString('hex')}`;
   return name.length <= MAX_NAME && DNS_SUBDOMAIN.test(name) ? name : randomUUID();
+}
+
+/** The text, cut with an ellipsis to at most `maxBytes` bytes of UTF-8, between two characters. */
+export function cutToBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const room = new Uint8Array(maxBytes - Buffer.byteLength(ELLIPSIS));
+  const { read } = new TextEncoder().encodeInto(text, room);
+  return text.slice(0, read) + ELLIPSIS;
 }

@@ -5,11 +5,17 @@ import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { EventBudget } from './event-budget.ts';
-import { EventDrops, type EventMetrics } from './event-drops.ts';
+import { EventBudget, EventDrops, type EventMetrics } from './event-limits.ts';
 import { type EventSource, eventObject, seriesKey } from './event-object.ts';
-import { type CountedEvent, EventSeries, isUnwritten } from './event-series.ts';
-import { type EventClient, mayWriteLater, writeEvent } from './event-writer.ts';
+import {
+  type CountedEvent,
+  type EventClient,
+  EventSeries,
+  FINISH_MS,
+  isUnwritten,
+  mayWriteLater,
+  writeEvent,
+} from './event-series.ts';
 import type { EventDetails, EventRecorder } from './events.ts';
 
 export interface QueuedEventRecorderOptions {
@@ -28,7 +34,6 @@ const MAX_QUEUED = 1000;
 const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
-const FINISH_MS = 6 * 60_000;
 const REFRESH_MS = 30 * 60_000;
 const FLUSH_MS = 2_000;
 

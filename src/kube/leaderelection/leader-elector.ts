@@ -1,17 +1,41 @@
+import { isAlreadyExists, isConflict } from '../api/api-error.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { Logger } from '../util/log.ts';
+import { sleep } from '../util/sleep.ts';
+import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type ElectionTiming, validateTiming } from './election-timing.ts';
+import { type LeaseClient, LeaseLock, type LeaseName } from './lease.ts';
 import { LeaseCandidate } from './lease-candidate.ts';
-import { type LeaseClient, LeaseLock, type LeaseName } from './lease-lock.ts';
-import { LeaseRenewer } from './lease-renewer.ts';
+
+/** The three durations of an election, in milliseconds. */
+export interface ElectionTiming {
+  /**
+   * How long others wait without seeing a renewal before they take over: the outage after a crash of the leader. Whole
+   * seconds, as the Lease has them.
+   */
+  readonly leaseDurationMs: number;
+  /** How long a leader works after its last renewal. In the rest of the lease, its work ends. */
+  readonly renewDeadlineMs: number;
+  /** The time between two attempts. */
+  readonly retryPeriodMs: number;
+}
+
+/** The durations of client-go's components. */
+export const defaultElectionTiming: ElectionTiming = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2_000,
+};
+
+/** Jitter between attempts to acquire, as client-go's wait.JitterUntil: up to this factor of a period longer. */
+const JITTER_FACTOR = 1.2;
 
 export interface LeaderMetrics {
   /** Whether this process leads: client-go's `leader_election_master_status`. */
   masterStatus(leading: boolean): void;
 }
 
-export interface LeaderElectorOptions extends ElectionTiming {
+export interface LeaderElectorOptions {
   /** A client with separate connections: no other request can delay a renewal. */
   readonly client: LeaseClient;
   readonly clock: Clock;
@@ -24,6 +48,7 @@ export interface LeaderElectorOptions extends ElectionTiming {
   readonly log: Logger;
   readonly metrics?: LeaderMetrics;
   readonly events?: EventRecorder;
+  readonly timing?: ElectionTiming;
 }
 
 /** `stopped`: by the signal, and the lease was released. `lost`: another process may lead now. */
@@ -40,35 +65,30 @@ export type Lead = (leading: AbortSignal) => Promise<void>;
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
+  readonly #timing: ElectionTiming;
+  /** Limit of one step: half the deadline, as in controller-runtime's client, so that there is time for a second one. */
+  readonly #stepMs: number;
   readonly #lock: LeaseLock;
   readonly #candidate: LeaseCandidate;
-  readonly #renewer: LeaseRenewer;
   readonly #log: Logger;
   /** When the lease was lost, if the work of its term has not ended. */
   #lostAt: number | undefined;
 
-  /** @throws RangeError for invalid durations, Error for an empty identity. */
   constructor(options: LeaderElectorOptions) {
-    validateTiming(options);
-    const { client, lease, clock, wallClock, identity, random = Math.random } = options;
-    if (identity === '') throw new Error('expected an identity unique to this process, got an empty one');
-    const durationSeconds = options.leaseDurationMs / 1000;
+    const { client, lease, clock, wallClock, identity, timing = defaultElectionTiming } = options;
     this.#options = options;
+    this.#timing = timing;
+    this.#stepMs = timing.renewDeadlineMs / 2;
     this.#log = options.log.child({ lease: `${lease.namespace}/${lease.name}`, identity });
-    this.#lock = new LeaseLock(client, lease);
-    this.#candidate = new LeaseCandidate({ lock: this.#lock, clock, wallClock, identity, durationSeconds });
-    this.#renewer = new LeaseRenewer({
-      candidate: this.#candidate,
-      timing: options,
-      clock,
-      random,
-      log: this.#log,
-    });
+    const lock = new LeaseLock(client, lease);
+    this.#lock = lock;
+    const durationSeconds = timing.leaseDurationMs / 1000;
+    this.#candidate = new LeaseCandidate({ lock, clock, wallClock, identity, durationSeconds });
   }
 
   /** Whether this process leads now. It reads the clock, since a blocked event loop delays timers. */
   isLeader(): boolean {
-    return this.#renewer.leftMs() > 0;
+    return this.#leftMs() > 0;
   }
 
   /**
@@ -89,7 +109,7 @@ export class LeaderElector {
    */
   async run(signal: AbortSignal, lead: Lead): Promise<ElectionOutcome> {
     this.#options.metrics?.masterStatus(false);
-    if (!(await this.#renewer.acquire(signal))) return 'stopped';
+    if (!(await this.#acquire(signal))) return 'stopped';
     this.#report(true);
     const leading = new AbortController();
     const ended = new AbortController();
@@ -97,20 +117,100 @@ export class LeaderElector {
     signal.addEventListener('abort', onStop, { once: true });
     if (signal.aborted) onStop();
     const work = settle(lead, leading.signal).finally(() => ended.abort());
-    const kept = await this.#renewer.renewUntil(ended.signal);
+    const kept = await this.#renewUntil(ended.signal);
     signal.removeEventListener('abort', onStop);
     this.#report(false);
-    if (kept) await this.#renewer.release();
-    else this.#endTerm(leading);
+    if (kept) await this.#release();
+    else {
+      this.#lostAt = this.#options.clock.now();
+      leading.abort(new Error('the lease is lost'));
+    }
     const failure = await work;
     this.#lostAt = undefined;
     if (failure && failure.error !== leading.signal.reason) throw failure.error;
     return kept ? 'stopped' : 'lost';
   }
 
-  #endTerm(leading: AbortController): void {
-    this.#lostAt = this.#options.clock.now();
-    leading.abort(new Error('the lease is lost'));
+  /** Resolves with true once this process holds the lease, or with false if the signal aborts first. */
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    const { clock, random = Math.random } = this.#options;
+    for (let known = ''; !signal.aborted; ) {
+      const leader = await this.#step((bounded) => this.#candidate.look(bounded), this.#stepMs, signal);
+      if (leader === '' && (await this.#take(signal))) return true;
+      if (leader && leader !== known) {
+        known = leader;
+        this.#log.info({ leader }, 'waiting for the lease');
+      }
+      // Rejects only when the signal aborts, which the loop checks.
+      const pauseMs = this.#timing.retryPeriodMs * (1 + JITTER_FACTOR * random());
+      await sleep(clock, pauseMs, signal).catch(() => undefined);
+    }
+    return false;
+  }
+
+  /** The signal does not abort a write: if it takes effect unnoticed, the others would wait for this process. */
+  async #take(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    await this.#step((bounded) => this.#candidate.take(bounded), this.#stepMs);
+    if (!this.isLeader()) return false;
+    if (signal.aborted) await this.#release();
+    return !signal.aborted;
+  }
+
+  /** Resolves with false when the lease is lost, or with true if `ended` aborts first. */
+  async #renewUntil(ended: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    for (let triedAt = clock.now(); ; ) {
+      const pauseMs = Math.min(triedAt + this.#timing.retryPeriodMs - clock.now(), this.#leftMs());
+      await sleep(clock, Math.max(0, pauseMs), ended).catch(() => undefined);
+      if (ended.aborted) return true;
+      const leftMs = this.#leftMs();
+      if (leftMs <= 0) {
+        this.#log.error('lost the lease: not renewed within the renew deadline');
+        return false;
+      }
+      triedAt = clock.now();
+      await this.#step((bounded) => this.#candidate.renew(bounded), Math.min(this.#stepMs, leftMs), ended);
+      if (this.#candidate.renewedAt === undefined) {
+        const leader = this.#candidate.holder;
+        this.#log.error({ leader }, 'lost the lease: another process holds it');
+        return false;
+      }
+    }
+  }
+
+  /** Tries to release the lease. If that fails, others wait until it expires. */
+  async #release(): Promise<void> {
+    const release = (bounded: AbortSignal) => this.#candidate.release(bounded);
+    try {
+      await within(this.#options.clock, this.#stepMs, undefined, release);
+      this.#log.info('released the lease');
+    } catch (err) {
+      this.#log.warn({ err }, 'cannot release the lease: others wait until it expires');
+    }
+  }
+
+  /** Milliseconds until the renew deadline; 0 if it has passed, or if this process does not hold the lease. */
+  #leftMs(): number {
+    const { renewedAt } = this.#candidate;
+    if (renewedAt === undefined) return 0;
+    return Math.max(0, renewedAt + this.#timing.renewDeadlineMs - this.#options.clock.now());
+  }
+
+  /** Runs one step. Logs a failure and returns undefined: the next step retries. */
+  async #step<R>(
+    call: (bounded: AbortSignal) => Promise<R>,
+    boundMs: number,
+    signal?: AbortSignal,
+  ): Promise<R | undefined> {
+    try {
+      return await within(this.#options.clock, boundMs, signal, call);
+    } catch (err) {
+      if (isConflict(err) || isAlreadyExists(err))
+        this.#log.debug({ err }, 'another process took the lease first');
+      else if (!signal?.aborted) this.#log.warn({ err }, 'request for the lease failed');
+      return undefined;
+    }
   }
 
   #report(leading: boolean): void {

@@ -1,4 +1,3 @@
-import { defaultElectionTiming } from './election-timing.ts';
 import { type Lead, LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 
 export interface LeadershipOptions
@@ -29,11 +28,7 @@ const STUCK_MS = 60_000;
  * when the API server is unreachable for a minute. A new term starts when the work of the old one has ended.
  */
 export function leadership({ enabled, ...options }: LeadershipOptions): Leadership {
-  const elector = new LeaderElector({
-    ...defaultElectionTiming,
-    wallClock: () => new Date(),
-    ...options,
-  });
+  const elector = new LeaderElector({ wallClock: () => new Date(), ...options });
   return {
     assertLeading(term) {
       if (!term)

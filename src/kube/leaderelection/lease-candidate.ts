@@ -1,11 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isConflict } from '../api/api-error.ts';
 import { microTime } from '../api/micro-time.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { LeaseLock } from './lease-lock.ts';
-import type { LeaseRecord } from './lease-record.ts';
-import { ObservedLease } from './observed-lease.ts';
+import type { LeaseLock, LeaseRecord } from './lease.ts';
 
-export interface LeaseClaimOptions {
+export interface LeaseCandidateOptions {
   readonly lock: LeaseLock;
   readonly clock: Clock;
   readonly wallClock: () => Date;
@@ -22,12 +21,14 @@ const MAX_RELEASE_TRIES = 3;
  * a conflict if another process wrote first.
  */
 export class LeaseCandidate {
-  readonly #options: LeaseClaimOptions;
-  readonly #observed = new ObservedLease();
+  readonly #options: LeaseCandidateOptions;
   #seen: LeaseRecord | undefined;
+  /** The last state that look() found with another holder, and when it expires by this process's monotonic clock. */
+  #observed: LeaseRecord | undefined;
+  #expiresAt = Number.NEGATIVE_INFINITY;
   #renewedAt: number | undefined;
 
-  constructor(options: LeaseClaimOptions) {
+  constructor(options: LeaseCandidateOptions) {
     this.#options = options;
   }
 
@@ -46,14 +47,18 @@ export class LeaseCandidate {
 
   /**
    * Reads the lease and returns its holder; empty if the lease may be taken. That is so if it has no holder, if this
-   * process holds it from an attempt that seemed to fail, or if no renewal was seen for its duration.
+   * process holds it from an attempt that seemed to fail, or if it was *seen* unchanged for its duration. The times in
+   * the Lease, from clocks of other machines, are not used.
    */
   async look(signal: AbortSignal): Promise<string> {
     const { lock, clock, identity } = this.#options;
-    this.#seen = await lock.get(signal);
-    if (this.#seen === undefined || this.#seen.holder === identity) return '';
-    this.#observed.observe(this.#seen, clock.now());
-    return this.#observed.hasExpired(clock.now()) ? '' : this.#seen.holder;
+    const seen = await lock.get(signal);
+    this.#seen = seen;
+    if (seen === undefined || seen.holder === identity) return '';
+    const now = clock.now();
+    if (!isDeepStrictEqual(seen, this.#observed)) this.#expiresAt = now + seen.durationSeconds * 1000;
+    this.#observed = seen;
+    return now >= this.#expiresAt ? '' : seen.holder;
   }
 
   /** Takes the lease, which the last look() found free. */

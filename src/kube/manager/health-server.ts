@@ -1,12 +1,12 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Registry } from 'prom-client';
-import { type Connection, Connections, SWEEP_MS } from '../admission/connections.ts';
+import { Connections } from '../admission/connections.ts';
+import { sleep } from '../util/sleep.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/token-bucket.ts';
-import type { DebugPagesOptions } from './debug-pages.ts';
-import { MetricsText } from './metrics-text.ts';
+import { LOG_LEVELS, type LogVerbosity } from './logger.ts';
 
 /** A condition for the readiness of the process. */
 export interface ReadinessCheck {
@@ -17,47 +17,95 @@ export interface ReadinessCheck {
   readonly isWarning?: boolean;
 }
 
-export interface ProbesOptions extends DebugPagesOptions {
+export interface ProbesOptions {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly checks: readonly ReadinessCheck[];
   /** The problem that only a restart fixes, for `/healthz`; undefined without one. */
   readonly stuck?: () => string | undefined;
+  /** Pages under /debug, by name; each is shown as JSON. */
+  readonly debug: Readonly<Record<string, () => unknown>>;
+  /** Shown and changed at /debug/log-level. */
+  readonly verbosity: LogVerbosity;
 }
 
-/**
- * The kubelet and Prometheus need a few; beyond this the oldest ones are closed. A call has 10 s until its answer is
- * read.
- */
-const CONNECTIONS = { most: 100, busyMs: 10_000, slowMs: 0 } as const;
+/** The kubelet and Prometheus need a few; beyond this the oldest ones are closed. */
+const CONNECTIONS = { most: 100, slowMs: 0 };
 const TIMES = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
   keepAliveTimeout: 5_000,
-  connectionsCheckingInterval: SWEEP_MS,
+  connectionsCheckingInterval: 1_000,
 } as const;
+/** For an answer of which nothing is read. */
+const UNREAD_MS = 10_000;
 /** The head of Prometheus with a token is 2 kB. */
 const MAX_HEAD_BYTES = 4 * 1024;
 /** Calls per second of all but the probes. */
 const PAGES_PER_SECOND = 20;
+/** Texts of the metrics: a second, and at once after a quiet time, enough for two Prometheus and some manual requests. */
+const METRICS_RATE = { ratePerSecond: 1, burst: 5 };
+/** Node's forms of the address of clients in this pod, including `kubectl port-forward`. */
+const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
- * The plain-HTTP server for the kubelet and Prometheus. `/healthz` passes if the event loop turns and nothing is stuck;
- * it ignores the API server, which a restart cannot bring back. `/readyz` passes if all checks but warnings pass;
- * otherwise it answers 503. It shows one line per check if any fails, like the API server's. `/metrics`, and other paths by debug-pages.ts, which
- * loads Express at the first of them: it takes 4 MB. The server does not listen yet.
+ * The plain-HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz`, `/metrics`, and `/debug/…` without
+ * secrets. It does not listen yet.
  *
  * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and costly pages
  * have a rate limit. The probes have none: the kubelet restarts a pod that does not answer.
  */
 export function createProbesServer(options: ProbesOptions): Server {
-  const { clock, registry, checks, stuck } = options;
+  const { clock, registry, checks, stuck, verbosity } = options;
   const closed = new AbortController();
-  const metrics = new MetricsText(clock, () => registry.metrics());
+  const metrics = sharedText(clock, () => registry.metrics(), closed.signal);
   const pages = new TokenBucket({ clock, ratePerSecond: PAGES_PER_SECOND, burst: PAGES_PER_SECOND });
-  let others: Promise<RequestListener> | undefined;
 
-  const showReadiness = (response: ServerResponse, query: string) => {
+  const app = express();
+  for (const name of ['x-powered-by', 'etag']) app.disable(name);
+  // It ignores the API server, which a restart cannot bring back.
+  app.get('/healthz', (_request, response) => {
+    const problem = stuck?.();
+    response
+      .status(problem === undefined ? 200 : 503)
+      .type('text/plain')
+      .send(`${problem ?? 'ok'}\n`);
+  });
+  app.get('/readyz', readiness(checks));
+  app.use((_request, response, next) => {
+    if (pages.tryTake()) return next();
+    response.status(429).set('Retry-After', '1').type('text/plain').send('too many calls: try again\n');
+  });
+  app.get('/metrics', async (_request, response) => {
+    response.type(registry.contentType).send(await metrics());
+  });
+  for (const [name, page] of Object.entries(options.debug)) {
+    app.get(`/debug/${name}`, (_request, response) => void response.json(page()));
+  }
+  addLogLevel(app, verbosity);
+  const failed: ErrorRequestHandler = (err, _request, response, _next) => {
+    // The text of metrics is given up when the server closes.
+    if (closed.signal.aborted || response.headersSent) return void response.destroy();
+    const { status = 500 } = err as { status?: number };
+    response
+      .status(status)
+      .type('text/plain')
+      .send(`${toError(err).message}\n`);
+  };
+  app.use(failed);
+
+  const server = createServer({ ...TIMES, maxHeaderSize: MAX_HEAD_BYTES });
+  server.timeout = UNREAD_MS;
+  new Connections(server, { ...CONNECTIONS, now: () => clock.now() });
+  server.on('request', app);
+  // A pending text would keep the process alive.
+  server.on('close', () => closed.abort());
+  return server;
+}
+
+/** Passes if all checks but warnings pass. Shows one line per check if any fails, like the API server's. */
+function readiness(checks: readonly ReadinessCheck[]): RequestHandler {
+  return (request, response) => {
     const results = checks.map((check) => ({ ...check, failure: check.failure() }));
     const failures = results.filter(({ failure }) => failure !== undefined);
     const ready = failures.every(({ isWarning }) => isWarning);
@@ -65,62 +113,54 @@ export function createProbesServer(options: ProbesOptions): Server {
       if (failure === undefined) return `[+]${name} ok`;
       return isWarning ? `[!]${name} warns: ${failure}` : `[-]${name} failed: ${failure}`;
     });
-    const verbose = failures.length > 0 || new URLSearchParams(query).has('verbose');
+    const verbose = failures.length > 0 || request.query.verbose !== undefined;
     const all = `${lines.join('\n')}\nreadyz check ${ready ? 'passed' : 'failed'}\n`;
-    answer(response, ready ? 200 : 503, verbose ? all : 'ok\n');
+    response
+      .status(ready ? 200 : 503)
+      .type('text/plain')
+      .send(verbose ? all : 'ok\n');
   };
-  const showMetrics = async (response: ServerResponse) => {
-    const text = await metrics.get(closed.signal);
-    answer(response, 200, text, registry.contentType);
-  };
-  const route: RequestListener = async (request, response) => {
-    const [address = '', query = ''] = request.url?.split('?') ?? [];
-    const path = address.toLowerCase().replace(/\/$/, '');
-    const reads = request.method === 'GET' || request.method === 'HEAD';
-    if (reads && path === '/healthz') {
-      const problem = stuck?.();
-      answer(response, problem === undefined ? 200 : 503, `${problem ?? 'ok'}\n`);
-    } else if (reads && path === '/readyz') {
-      showReadiness(response, query);
-    } else if (!pages.tryTake()) {
-      response.setHeader('Retry-After', '1');
-      answer(response, 429, 'too many calls: try again\n');
-    } else if (reads && path === '/metrics') {
-      await showMetrics(response);
-    } else {
-      others ??= import('./debug-pages.ts').then(({ debugPages }) => debugPages(options));
-      const listener = await others;
-      listener(request, response);
-    }
-  };
-  const server = createServer({ ...TIMES, maxHeaderSize: MAX_HEAD_BYTES });
-  const connections = new Connections({
-    refused() {},
-    now: () => clock.now(),
-    limits: CONNECTIONS,
-  });
-  const bySocket = new WeakMap<Socket, Connection>();
-  connections.follow(server, (connection) => bySocket.set(connection.socket, connection));
-  server.on('request', (request, response) => {
-    const connection = bySocket.get(request.socket);
-    if (connection) connections.called(connection, response);
-    Promise.resolve(route(request, response)).catch((err: unknown) => {
-      // The text of metrics is given up when the server closes.
-      if (closed.signal.aborted || response.headersSent) response.destroy();
-      else answer(response, 500, `${toError(err).message}\n`);
-    });
-  });
-  // A pending text would keep the process alive.
-  server.on('close', () => closed.abort());
-  return server;
 }
 
-function answer(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  type = 'text/plain; charset=utf-8',
-): void {
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
-  response.end(text);
+/** PUT `/debug/log-level` with a level as its body changes the log level, from this pod only. */
+function addLogLevel(app: Express, verbosity: LogVerbosity): void {
+  const path = '/debug/log-level';
+  app.get(path, (_request, response) => {
+    response.type('text/plain').send(`${verbosity.level()}\n`);
+  });
+  app.put(
+    path,
+    (request, response, next) => {
+      if (LOOPBACK.includes(request.socket.remoteAddress ?? '')) return next();
+      const refusal = 'forbidden from other hosts: use kubectl port-forward\n';
+      response.status(403).type('text/plain').send(refusal);
+    },
+    // Accepts any content type: curl sets its own for --data.
+    express.text({ type: () => true, limit: 100 }),
+    (request, response) => {
+      const wanted = String(request.body).trim();
+      const level = LOG_LEVELS.find((each) => each === wanted);
+      if (level) verbosity.setLevel(level);
+      response
+        .status(level ? 200 : 400)
+        .type('text/plain')
+        .send(level ? `${level}\n` : `expected ${LOG_LEVELS.join(', ')}, got ${wanted}\n`);
+    },
+  );
+}
+
+/**
+ * Limits how often the text of the metrics is rendered, which is slow, and which every client of the port may request.
+ * Requests in the meantime wait for the next text and share it. It is never older than the request.
+ */
+function sharedText(clock: Clock, render: () => Promise<string>, closed: AbortSignal): () => Promise<string> {
+  const bucket = new TokenBucket({ clock, ...METRICS_RATE });
+  let next: Promise<string> | undefined;
+  const make = async () => {
+    // Waits at least one turn, so that concurrent callers share the text.
+    await sleep(clock, bucket.reserve(), closed);
+    next = undefined;
+    return render();
+  };
+  return () => (next ??= make());
 }

@@ -1,12 +1,12 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
+import type { WebhookServer } from '../admission/server.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { type Task, together } from '../util/together.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { listen } from './listen.ts';
 import { ShutdownBudget } from './shutdown.ts';
-import type { Webhooks } from './webhooks.ts';
 
 /** The times of a shutdown. */
 export interface ShutdownOptions {
@@ -24,7 +24,7 @@ export interface ProcessOptions {
   /** Run one after the other, before anything else. */
   readonly preparations: readonly (() => Promise<void>)[];
   readonly probes: { readonly server: Server; readonly port: number } | undefined;
-  readonly webhooks: Webhooks | undefined;
+  readonly webhooks: { readonly server: WebhookServer; readonly port: number } | undefined;
   /** The parts of each replica. */
   readonly background: readonly Task[];
   /** Runs the leader's parts whenever this process leads, until the signal aborts and the last term has ended. */
@@ -44,7 +44,7 @@ export const CLOSING_MS = CLOSE_GRACE_MS + 3_000;
  */
 export async function runProcess(options: ProcessOptions): Promise<void> {
   const { stop, shutdown, clock, log, preparations, probes, webhooks } = options;
-  const budget = new ShutdownBudget({ clock, log, totalMs: shutdown.timeoutMs });
+  const budget = new ShutdownBudget(clock, log, shutdown.timeoutMs);
   const errors: unknown[] = [];
   const failed = new AbortController();
   const watched = (running: Promise<void>) =>
@@ -58,8 +58,8 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   let [running, led] = [Promise.resolve(), Promise.resolve()];
   try {
     for (const prepare of preparations) await prepare();
-    if (probes) await listen(probes.server, probes.port);
-    const port = await webhooks?.listen();
+    if (probes) await once(probes.server.listen(probes.port), 'listening');
+    const port = await webhooks?.server.listen(webhooks.port);
     log.info({ webhook: port, metrics: probes && portOf(probes.server) }, 'listening');
     running = watched(together(background.signal, options.background));
     led = watched(options.lead(ending));
@@ -69,11 +69,11 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     log.info({ delayMs }, 'shutting down: not ready, draining');
     // kube-proxy and the API server still send to a removed endpoint for a moment: to its address, and over open
     // connections. Each answer asks the client to close its connection: closing it during a call would fail the call.
-    webhooks?.drain();
+    webhooks?.server.drain();
     const drained = Promise.all([led, sleep(clock, delayMs)]);
     await budget.wait('drain', Promise.race([drained, running]), CLOSING_MS);
   } finally {
-    await webhooks?.close(Math.min(CLOSE_GRACE_MS, budget.leftMs));
+    await webhooks?.server.close(Math.min(CLOSE_GRACE_MS, budget.leftMs));
     background.abort(new Error('the process is shutting down'));
     await budget.wait('background', running, 0);
     probes?.server.close();

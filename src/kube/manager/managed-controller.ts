@@ -5,7 +5,7 @@ import type { Informers, Selection } from '../cache/shared-informers.ts';
 import { waitForSync } from '../cache/wait-for-sync.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Reconcile, Result } from '../controller/controller.ts';
-import type { LeaderController } from '../controller/leader-controller.ts';
+import { LeaderController, type LeaderControllerOptions } from '../controller/leader-controller.ts';
 import { tellingRefusals } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { Task } from '../util/together.ts';
@@ -32,8 +32,7 @@ export interface ReconcileRequest<T extends KubeObject> {
   readonly signal: AbortSignal;
 }
 
-export interface ManagedControllerOptions {
-  readonly controller: LeaderController;
+export interface ManagedControllerOptions extends LeaderControllerOptions {
   readonly informers: Informers;
   /** The leader's client. */
   readonly client: KubeClient;
@@ -43,15 +42,17 @@ export interface ManagedControllerOptions {
 /** A controller of a manager. It reconciles while this process leads, with a new queue for each term. */
 export class ManagedController {
   readonly #options: ManagedControllerOptions;
+  readonly #controller: LeaderController;
   #term: Task = async () => undefined;
 
   constructor(options: ManagedControllerOptions) {
     this.#options = options;
+    this.#controller = new LeaderController(options);
   }
 
   /** For event handlers. Outside of terms, keys are dropped. */
   get queue(): LeaderController['queue'] {
-    return this.#options.controller.queue;
+    return this.#controller.queue;
   }
 
   /**
@@ -74,13 +75,13 @@ export class ManagedController {
 
   /** Sets the reconcile. A controller without one does nothing. */
   reconcile(reconcile: Reconcile, { keys, after, ended, waiting = () => undefined }: TermOptions): void {
-    const { controller, events } = this.#options;
+    const { events } = this.#options;
     const told = tellingRefusals(reconcile, { events, waiting });
     this.#term = async (signal) => {
       await after?.(signal);
       if (signal.aborted) return;
       try {
-        await controller.run(told, keys, signal);
+        await this.#controller.run(told, keys, signal);
       } finally {
         ended?.();
       }
@@ -90,9 +91,9 @@ export class ManagedController {
   /** Runs one term. Called by the manager. */
   readonly run: Task = (signal) => this.#term(signal);
 
-  /** For /debug/controllers. */
-  debug(): unknown {
-    return this.#options.controller.debug();
+  /** For metrics, `/healthz` and `/debug/controllers`. */
+  get state(): Pick<LeaderController, 'watched' | 'problem' | 'debug'> {
+    return this.#controller;
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ReviewHandler } from '../admission/response.ts';
+import { WebhookServer } from '../admission/server.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
@@ -11,31 +12,44 @@ import { apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
 import { usableKubeConfig } from '../client/kubeconfig/usable-kube-config.ts';
-import { controllerMaker, type MakeController } from '../controller/leader-controller.ts';
-import { ReconcileWatchdog } from '../controller/reconcile-watchdog.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { type Leadership, leadership } from '../leaderelection/leadership.ts';
 import { cacheMetrics } from '../prometheus/cache.ts';
 import { clientMetrics } from '../prometheus/client.ts';
+import { controllerMetrics } from '../prometheus/controller.ts';
 import { eventMetrics } from '../prometheus/events.ts';
 import { leaderMetrics } from '../prometheus/leader.ts';
+import { queueMetrics } from '../prometheus/queue.ts';
 import { watchdogMetrics } from '../prometheus/watchdog.ts';
 import { webhookMetrics } from '../prometheus/webhook.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
+import { repeat } from '../util/repeat.ts';
 import { type Task, together } from '../util/together.ts';
+import { VERSION } from '../util/version.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 import { ManagedController } from './managed-controller.ts';
 import type { CreateManagerOptions, ManagerOptions } from './manager-options.ts';
-import { type PartOptions, partOf } from './part.ts';
-import { createRegistry } from './registry.ts';
-import { Webhooks } from './webhooks.ts';
 
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
+/** How often the event loop's lag is sampled, which wakes the process. Every 10 ms, the default, take half a percent of a core. */
+const LAG_SAMPLE_MS = 100;
+
+/** How a part of the process runs. By default it runs once, and its failure ends the process. */
+export interface PartOptions {
+  /** Resolves when the data that the part needs is available; the part starts then. */
+  readonly after?: Task;
+  /** Runs it again this long after it has ended. */
+  readonly everyMs?: number;
+  /** Runs it again this long after a failure, or later if the API server asks for it; default `everyMs`. */
+  readonly retryMs?: number;
+  /** Handles a failure after which it runs again; default a log line. */
+  readonly failed?: (error: unknown) => void;
+}
 
 /**
  * The parts of an operator, and what they share (controller-runtime's Manager). Every replica has caches. Controllers
@@ -55,11 +69,11 @@ export class Manager implements Informers {
   readonly #options: ManagerOptions;
   readonly #recorder: QueuedEventRecorder;
   readonly #election: Leadership;
-  readonly #watchdog: ReconcileWatchdog;
   readonly #informers: SharedInformers;
   readonly #discovery: Discovery;
-  readonly #webhooks: Webhooks | undefined;
-  readonly #makeController: MakeController;
+  readonly #webhooks: WebhookServer | undefined;
+  readonly #queueMetrics: ReturnType<typeof queueMetrics>;
+  readonly #controllerMetrics: ReturnType<typeof controllerMetrics>;
   readonly #controllers: ManagedController[] = [];
   readonly #preparations: (() => Promise<void>)[] = [];
   readonly #everywhere: Task[] = [];
@@ -100,16 +114,18 @@ export class Manager implements Informers {
     });
     this.assertLeading = this.#election.assertLeading;
     this.leaderClient = api.guarded(this.assertLeading);
-    this.#watchdog = new ReconcileWatchdog(clock);
-    watchdogMetrics(registry, this.#watchdog, Date.now);
-    this.#makeController = controllerMaker({ registry, clock, log, watchdog: this.#watchdog });
+    this.#queueMetrics = queueMetrics(registry);
+    this.#controllerMetrics = controllerMetrics(registry);
+    const controllers = () => this.#controllers.map(({ state }) => state.watched());
+    watchdogMetrics(registry, { controllers }, Date.now);
     this.#informers = new SharedInformers({
       client: api.client,
       clock,
       onError: (plural) => informerLog(log, plural),
     });
     this.#discovery = new Discovery({ client: api.client, clock, log });
-    this.#webhooks = webhook && new Webhooks({ ...webhook, clock, log, metrics: webhookMetrics(registry) });
+    this.#webhooks =
+      webhook && new WebhookServer({ ...webhook, log, metrics: webhookMetrics(registry), now: clock.now });
     if (this.#webhooks) this.addReadyz('webhook', this.#webhooks.failure);
   }
 
@@ -127,7 +143,7 @@ export class Manager implements Informers {
   }
 
   /** @throws Error without the option `webhook`. */
-  get webhooks(): Pick<Webhooks, 'setKeyPair' | 'setClientAuthorities'> {
+  get webhooks(): Pick<WebhookServer, 'setKeyPair' | 'setClientAuthorities'> {
     return this.#withWebhook();
   }
 
@@ -143,8 +159,14 @@ export class Manager implements Informers {
 
   /** Adds a controller of the leader. */
   controller(name: string, workers = 1): ManagedController {
+    const { clock, log } = this;
     const controller = new ManagedController({
-      controller: this.#makeController(name, workers),
+      name,
+      workers,
+      clock,
+      log,
+      queueMetrics: this.#queueMetrics(name),
+      metrics: this.#controllerMetrics(name),
       informers: this,
       client: this.leaderClient,
       events: this.events,
@@ -156,12 +178,12 @@ export class Manager implements Informers {
 
   /** Adds a part of the leader, which runs in each term until its signal aborts. */
   singleton(name: string, task: Task, options: PartOptions = {}): void {
-    this.#leading.push(partOf(name, task, { ...options, clock: this.clock, log: this.log }));
+    this.#leading.push(this.#part(name, task, options));
   }
 
   /** Adds a part of each replica. Its signal aborts after the leader's parts have ended and callers are drained. */
   everyReplica(name: string, task: Task, options: PartOptions = {}): void {
-    this.#everywhere.push(partOf(name, task, { ...options, clock: this.clock, log: this.log }));
+    this.#everywhere.push(this.#part(name, task, options));
   }
 
   /** Adds a task that runs before everything else. If it rejects, nothing listens and nothing starts. */
@@ -194,18 +216,21 @@ export class Manager implements Informers {
    * Rejects with the first failure of a part, after all parts have ended.
    */
   run(stop: AbortSignal): Promise<void> {
-    const { api, clock, log, registry, probes, shutdown = SHUTDOWN } = this.#options;
+    const { api, clock, log, registry, probes, webhook, shutdown = SHUTDOWN } = this.#options;
     this.addReadyz('shutdown', () => (stop.aborted ? 'shutting down' : undefined));
-    this.addDebugPage('controllers', () => this.#controllers.map((controller) => controller.debug()));
+    this.addDebugPage('controllers', () => this.#controllers.map(({ state }) => state.debug()));
     const debug = Object.fromEntries(this.#debugPages);
-    const stuck = () => this.#election.healthProblem() ?? this.#watchdog.problem();
+    const stuck = () =>
+      [this.#election.healthProblem(), ...this.#controllers.map(({ state }) => state.problem())].find(
+        (problem) => problem !== undefined,
+      );
     return runProcess({
       stop,
       shutdown,
       clock,
       log,
       preparations: this.#preparations,
-      webhooks: this.#webhooks,
+      webhooks: this.#webhooks && { server: this.#webhooks, port: webhook?.port ?? 0 },
       probes: probes && {
         port: probes.port,
         server: createProbesServer({ ...probes, clock, registry, checks: this.#checks, stuck, debug }),
@@ -222,8 +247,39 @@ export class Manager implements Informers {
     });
   }
 
-  #withWebhook(): Webhooks {
+  #withWebhook(): WebhookServer {
     if (!this.#webhooks) throw new Error('expected a manager with the option webhook');
     return this.#webhooks;
   }
+
+  /** The part as one task. */
+  #part(name: string, task: Task, { after, everyMs, retryMs = everyMs, ...options }: PartOptions): Task {
+    const { clock, log } = this;
+    const { failed = (err) => log.error({ part: name, err }, 'part failed, retrying') } = options;
+    return async (signal) => {
+      try {
+        await after?.(signal);
+        if (signal.aborted) return;
+        if (retryMs === undefined) await task(signal);
+        else await repeat(task, { clock, everyMs, retryMs, failed }, signal);
+      } catch (err) {
+        if (!signal.aborted) log.error({ part: name, err }, 'part failed');
+        throw err;
+      }
+    };
+  }
+}
+
+/** A registry with Node's metrics (memory, CPU, garbage collection, event loop lag), and the version. */
+function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+  const build = new Gauge({
+    name: 'envoy_initializer_build_info',
+    help: 'Always 1; the label is the running version',
+    labelNames: ['version'],
+    registers: [registry],
+  });
+  build.set({ version: VERSION }, 1);
+  return registry;
 }

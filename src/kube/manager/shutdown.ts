@@ -17,31 +17,27 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-export interface ShutdownBudgetOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** For all steps together. */
-  readonly totalMs: number;
-}
-
 /** The time that all steps of a shutdown share: together they take less than the kubelet's grace period. */
 export class ShutdownBudget {
-  readonly #options: ShutdownBudgetOptions;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #totalMs: number;
   #endsAt: number | undefined;
 
-  constructor(options: ShutdownBudgetOptions) {
-    this.#options = options;
+  constructor(clock: Clock, log: Logger, totalMs: number) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#totalMs = totalMs;
   }
 
   /** Starts the clock; later calls change nothing. */
   start(): void {
-    this.#endsAt ??= this.#options.clock.now() + this.#options.totalMs;
+    this.#endsAt ??= this.#clock.now() + this.#totalMs;
   }
 
   /** The remaining time in milliseconds; the whole time before start(). */
   get leftMs(): number {
-    const { clock, totalMs } = this.#options;
-    return this.#endsAt === undefined ? totalMs : Math.max(0, this.#endsAt - clock.now());
+    return this.#endsAt === undefined ? this.#totalMs : Math.max(0, this.#endsAt - this.#clock.now());
   }
 
   /**
@@ -49,16 +45,15 @@ export class ShutdownBudget {
    * the work reports its error.
    */
   async wait(step: string, work: Promise<unknown>, reserveMs: number): Promise<void> {
-    const { clock, log } = this.#options;
     this.start();
     const settled = new AbortController();
     const end = () => settled.abort();
     work.then(end, end);
     // Rejects when the work has settled first.
-    const late = await sleep(clock, Math.max(0, this.leftMs - reserveMs), settled.signal).then(
+    const late = await sleep(this.#clock, Math.max(0, this.leftMs - reserveMs), settled.signal).then(
       () => true,
       () => false,
     );
-    if (late) log.warn({ step, leftMs: Math.round(this.leftMs) }, 'shutdown step did not end in time');
+    if (late) this.#log.warn({ step, leftMs: Math.round(this.leftMs) }, 'shutdown step did not end in time');
   }
 }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ControllerMetrics } from '../controller/controller-metrics.ts';
+import type { ControllerMetrics } from '../controller/controller.ts';
 import { SECONDS_BUCKETS } from './buckets.ts';
 
 /** The metrics of controllers, each by its name, under controller-runtime's names (internal/controller/metrics). */

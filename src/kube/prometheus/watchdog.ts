@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { ReconcileWatchdog, WatchedController } from '../controller/reconcile-watchdog.ts';
+import type { WatchedController } from '../controller/leader-controller.ts';
 
 /** The state of the watchdog, read at each scrape. */
 export function watchdogMetrics(
   registry: Registry,
-  watchdog: Pick<ReconcileWatchdog, 'controllers'>,
+  watchdog: { controllers(): readonly WatchedController[] },
   wallClock: () => number,
 ): void {
   const gauge = (name: string, help: string, read: (controller: WatchedController) => number | undefined) =>

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { WebhookMetrics } from '../admission/webhook-metrics.ts';
+import type { WebhookMetrics } from '../admission/app.ts';
 import { SECONDS_BUCKETS } from './buckets.ts';
 import { memoized } from './memoized.ts';
 import { tallied } from './tally.ts';

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { ElectionTiming } from '../../../src/kube/leaderelection/election-timing.ts';
-import { LeaderElector } from '../../../src/kube/leaderelection/leader-elector.ts';
-import { LEASES } from '../../../src/kube/leaderelection/lease-record.ts';
+import { type ElectionTiming, LeaderElector } from '../../../src/kube/leaderelection/leader-elector.ts';
+import { LEASES } from '../../../src/kube/leaderelection/lease.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
@@ -46,7 +45,7 @@ function startCandidate(name: string, identity: string, timing: ElectionTiming) 
     wallClock: () => new Date(),
     lease: { namespace: 'default', name },
     identity,
-    ...timing,
+    timing,
     log: pino({}, { write: (line) => line.includes('waiting for the lease') && waiting.resolve() }),
   });
   const run = elector.run(stop.signal, (leading) => {

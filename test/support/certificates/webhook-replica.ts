@@ -5,7 +5,6 @@ import { ManagedCertificates } from '../../../src/certificates/managed-certifica
 import { ProvidedCertificates } from '../../../src/certificates/provided-certificates.ts';
 import type { Lifetimes } from '../../../src/certificates/x509/lifetimes.ts';
 import { serverNames } from '../../../src/certificates/x509/server-names.ts';
-import { createApp } from '../../../src/kube/admission/handler.ts';
 import { WebhookServer } from '../../../src/kube/admission/server.ts';
 import { SharedInformers } from '../../../src/kube/cache/shared-informers.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
@@ -117,19 +116,13 @@ export class WebhookReplica {
   #serve(pair: KeyPair): void {
     this.keyPairs.push(pair);
     const { log, lagMs } = this.#options;
-    if (this.#server) setTimeout((server) => server.setKeyPair(pair), lagMs, this.#server);
-    else
-      this.#server = new WebhookServer({
-        app: admitAll(log),
-        keyPair: pair,
-        log,
-        metrics: NO_WEBHOOK_METRICS,
-      });
+    if (this.#server) {
+      setTimeout((server) => server.setKeyPair(pair), lagMs, this.#server);
+    } else {
+      this.#server = new WebhookServer({ log, metrics: NO_WEBHOOK_METRICS });
+      this.#server.add('/admit', async () => ({ allowed: true }));
+      this.#server.setKeyPair(pair);
+    }
     this.#changes.emit('change');
   }
-}
-
-function admitAll(log: Logger) {
-  const routes = { '/admit': async () => ({ allowed: true }) as const };
-  return createApp({ routes, log, metrics: NO_WEBHOOK_METRICS, now: () => performance.now() });
 }

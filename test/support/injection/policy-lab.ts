@@ -11,7 +11,6 @@ import { namespaceSettings } from '../../../src/injection/namespace-settings.ts'
 import { label } from '../../../src/injection/podspec/pod.ts';
 import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { createInjectHandler } from '../../../src/injection/webhook/inject-handler.ts';
-import { createApp } from '../../../src/kube/admission/handler.ts';
 import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
 import { WebhookServer } from '../../../src/kube/admission/server.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../src/kube/api/core-resources.ts';
@@ -164,13 +163,9 @@ export class PolicyLab {
       const handler = this.#handlers.get(label(request.object ?? {}, INSTALLATION) ?? '');
       return handler ? handler(request, signal) : Promise.resolve({ allowed: true });
     };
-    const app = createApp({
-      routes: { '/inject': dispatch },
-      log,
-      metrics: NO_WEBHOOK_METRICS,
-      now: () => performance.now(),
-    });
-    const server = new WebhookServer({ app, keyPair: { cert, key }, log, metrics: NO_WEBHOOK_METRICS });
+    const server = new WebhookServer({ log, metrics: NO_WEBHOOK_METRICS });
+    server.add('/inject', dispatch);
+    server.setKeyPair({ cert, key });
     const port = await server.listen(0, '127.0.0.1');
     await this.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(port, authority.caPem));
     return () => server.close(1_000);

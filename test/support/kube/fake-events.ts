@@ -1,5 +1,5 @@
 import { ApiError } from '../../../src/kube/api/api-error.ts';
-import type { EventClient } from '../../../src/kube/events/event-writer.ts';
+import type { EventClient } from '../../../src/kube/events/event-series.ts';
 
 export interface StoredEvent {
   readonly metadata: { readonly namespace: string; readonly name: string };

@@ -1,6 +1,5 @@
 import { ApiError, TransportError } from '../../../src/kube/api/api-error.ts';
-import type { LeaseClient } from '../../../src/kube/leaderelection/lease-lock.ts';
-import type { Lease, LeaseSpec } from '../../../src/kube/leaderelection/lease-record.ts';
+import type { Lease, LeaseClient, LeaseSpec } from '../../../src/kube/leaderelection/lease.ts';
 
 type Operation = 'get' | 'create' | 'update';
 

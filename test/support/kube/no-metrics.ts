@@ -1,4 +1,4 @@
-import type { WebhookMetrics } from '../../../src/kube/admission/webhook-metrics.ts';
+import type { WebhookMetrics } from '../../../src/kube/admission/app.ts';
 
 /** For webhooks whose calls nobody counts. */
 export const NO_WEBHOOK_METRICS: WebhookMetrics = {

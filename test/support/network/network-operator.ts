@@ -8,7 +8,6 @@ import { Discovery } from '../../../src/kube/client/discovery.ts';
 import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { Controller } from '../../../src/kube/controller/controller.ts';
-import { ReconcileHistory } from '../../../src/kube/controller/reconcile-history.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
 import { USER_AGENT } from '../../../src/kube/util/version.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
@@ -84,7 +83,6 @@ export async function startNetworkOperator(
       return result;
     },
     workers: 2,
-    history: new ReconcileHistory({ wallClock: Date.now }),
     log,
     clock,
   });

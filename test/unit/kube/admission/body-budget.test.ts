@@ -14,8 +14,9 @@ beforeEach(() => {
 
 /** A body that requests these bytes: whether it gets them, and its end. */
 function arrive(name: string, bytes: number) {
-  const { grow, end } = budget.arrive(() => gone.push(name));
-  return { has: grow(bytes), grow, end };
+  const body = budget.arrive(() => gone.push(name));
+  const grow = (total: number) => budget.hold(body, total);
+  return { has: grow(bytes), grow, end: () => budget.release(body) };
 }
 
 describe('the budget of bodies', () => {
@@ -62,11 +63,13 @@ describe('the budget of bodies', () => {
     expect(Array.from({ length: 33 }, () => arrive('small', MIB / 4).has).indexOf(false)).toBe(32);
   });
 
-  test('allows work on 8 MiB of bodies at once, and again when they are done', () => {
-    budget.beginWork(7 * MIB);
-    budget.beginWork(MIB);
-    expect(() => budget.beginWork(1)).toThrow(expect.objectContaining({ status: 503, refusal: 'no_room' }));
-    budget.endWork(MIB);
-    budget.beginWork(1);
+  test('allows work on 8 MiB of bodies at once, and again when they are done', async () => {
+    let done = () => {};
+    const first = budget.work(7 * MIB, () => new Promise<void>((resolve) => (done = resolve)));
+    const other = () => budget.work(MIB + 1, async () => 'done');
+    await expect(other()).rejects.toMatchObject({ status: 503, refusal: 'no_room' });
+    done();
+    await first;
+    expect(await other()).toBe('done');
   });
 });

@@ -1,32 +1,29 @@
 import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  type Connection,
-  type ConnectionLimits,
-  Connections,
-} from '../../../../src/kube/admission/connections.ts';
+import { Connections } from '../../../../src/kube/admission/connections.ts';
 
 let now: number;
 let refused: string[];
 let closed: string[];
-let connections: Connections;
+let server: EventEmitter;
+let ports: number;
+
+function limit(slowMs: number): Connections {
+  server = new EventEmitter();
+  const refuse = (reason: string) => void refused.push(reason);
+  return new Connections(server as Server, { most: 4, slowMs, refused: refuse, now: () => now });
+}
 
 beforeEach(() => {
-  now = 0;
-  refused = [];
-  closed = [];
-  connections = bounded({ most: 4, busyMs: 10_000, slowMs: 1_000 });
+  [now, ports, refused, closed] = [0, 0, [], []];
+  limit(1_000);
 });
-
-function bounded(limits: ConnectionLimits): Connections {
-  return new Connections({ refused: (reason) => refused.push(reason), now: () => now, limits });
-}
 
 class FakeSocket extends EventEmitter {
   readonly name: string;
   readonly remoteAddress: string;
+  readonly remotePort = ++ports;
 
   constructor(name: string, remoteAddress: string) {
     super();
@@ -40,53 +37,36 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-function connect(name: string, address = '10.0.0.1'): Connection {
-  const connection = connections.add(new FakeSocket(name, address) as unknown as Socket);
-  connection.isSecure = true;
-  return connection;
+function connect(name: string, address = '10.0.0.1'): FakeSocket {
+  const socket = new FakeSocket(name, address);
+  server.emit('connection', socket);
+  if (!closed.includes(name)) server.emit('secureConnection', socket);
+  return socket;
 }
 
 /** A call, whose answer has been read when `writableFinished` is true. */
-function call(connection: Connection, { writableFinished = true } = {}) {
-  const response = { writableFinished };
-  connections.called(connection, response as unknown as ServerResponse);
-  return response;
+function call(socket: FakeSocket, { writableFinished = true } = {}): void {
+  server.emit('request', { socket }, { writableFinished });
 }
 
-describe('a connection', () => {
-  test('has ten seconds for its first call, and may then be idle forever', () => {
-    call(connect('idle'));
-    connect('silent');
-    now = 9_999;
-    connections.sweep();
-    expect(closed).toEqual([]);
-    now = 10_000;
-    connections.sweep();
-    expect([closed, refused, connections.size]).toEqual([['silent'], ['too_slow'], 1]);
-    now = 95_000;
-    connections.sweep();
-    expect(closed).toEqual(['silent']);
-  });
+test('a connection that ends before its handshake counts as a failed one', () => {
+  const connections = limit(1_000);
+  const socket = new FakeSocket('scan', '10.0.0.1');
+  server.emit('connection', socket);
+  socket.destroy();
+  connect('honest').destroy();
+  expect([refused, connections.size]).toEqual([['handshake_failed'], 0]);
+});
 
-  test('has ten seconds from the first call whose answer is not read', () => {
-    const connection = connect('greedy');
-    now = 5_000;
-    call(connection, { writableFinished: false });
-    now = 14_000;
-    call(connection, { writableFinished: false });
-    connections.sweep();
-    expect(closed).toEqual([]);
-    now = 15_000;
-    connections.sweep();
-    expect(closed).toEqual(['greedy']);
-  });
-
-  test('counts as a failed handshake when it ends before its handshake', () => {
-    const { socket } = connections.add(new FakeSocket('scan', '10.0.0.1') as unknown as Socket);
-    socket.emit('close');
-    connect('honest').socket.emit('close');
-    expect([refused, connections.size]).toEqual([['handshake_failed'], 0]);
-  });
+test('a connection without progress is too slow, unless it is idle between two calls', () => {
+  const [idle, silent, unread] = [connect('idle'), connect('silent'), connect('unread')];
+  call(idle);
+  call(unread, { writableFinished: false });
+  for (const socket of [idle, silent, unread]) server.emit('timeout', socket);
+  expect([closed, refused]).toEqual([
+    ['idle', 'silent', 'unread'],
+    ['too_slow', 'too_slow'],
+  ]);
 });
 
 describe('of more connections than the limit', () => {
@@ -130,7 +110,7 @@ describe('of more connections than the limit', () => {
   });
 
   test('the oldest of the address gives way if all are busy, even for a short time, with slowMs 0', () => {
-    connections = bounded({ most: 4, busyMs: 10_000, slowMs: 0 });
+    limit(0);
     for (const name of ['a', 'b', 'c', 'd']) {
       call(connect(name), { writableFinished: false });
       now += 1;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { FileWatcher } from '../../../../src/kube/admission/file-watcher.ts';
-import { type KeyPair, loadKeyPair } from '../../../../src/kube/admission/key-pair.ts';
+import { loadKeyPair } from '../../../../src/kube/admission/key-pair.ts';
+import type { KeyPair } from '../../../../src/kube/admission/server.ts';
 import { makeKeyPair } from '../../../support/kube/certificates.ts';
 
 let directory: string;

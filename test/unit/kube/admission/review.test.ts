@@ -37,14 +37,11 @@ describe('an AdmissionReview', () => {
 
   test.each<[string, unknown, string]>([
     ['null', null, 'the body: expected an object, got null'],
-    ['a list', [], 'the body: expected an object, got a list'],
-    ['text', 'x', 'the body: expected an object, got string'],
     [
       'another version',
       { ...podReview(), apiVersion: 'admission.k8s.io/v1beta1' },
       'apiVersion: expected "admission.k8s.io/v1", got string',
     ],
-    ['another kind', { ...podReview(), kind: 'Pod' }, 'kind: expected "AdmissionReview", got string'],
     ['no request', { ...podReview(), request: undefined }, 'request: expected an object, got undefined'],
     [
       'a uid that is too long',
@@ -52,18 +49,11 @@ describe('an AdmissionReview', () => {
       'request.uid: expected at most 253 characters, got 254',
     ],
     ['no uid', podReview({ uid: '' }), 'request.uid: expected a uid, got string'],
-    ['a uid that is not a string', podReview({ uid: 7 }), 'request.uid: expected a string, got number'],
     ['no kind', podReview({ kind: null }), 'request.kind.group: expected a string, got undefined'],
     [
       'no resource',
       podReview({ resource: { group: '' } }),
       'request.resource.version: expected a string, got undefined',
-    ],
-    ['no operation', podReview({ operation: null }), 'request.operation: expected a string, got null'],
-    [
-      'a namespace that is not a string',
-      podReview({ namespace: [] }),
-      'request.namespace: expected a string, got a list',
     ],
     [
       'an object of the wrong type',

@@ -2,14 +2,11 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import {
   Controller,
+  type ControllerMetrics,
   type ControllerOptions,
   type Reconcile,
 } from '../../../../src/kube/controller/controller.ts';
-import type {
-  ControllerMetrics,
-  ReconcileResult,
-} from '../../../../src/kube/controller/controller-metrics.ts';
-import { ReconcileHistory } from '../../../../src/kube/controller/reconcile-history.ts';
+import type { ReconcileResult } from '../../../../src/kube/controller/follow-up.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -30,7 +27,6 @@ export function newController(reconcile: Reconcile, options: Partial<ControllerO
     clock,
     limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000_000 }),
   });
-  const history = new ReconcileHistory({ wallClock: () => epoch + clock.now() });
   const log: LogLine[] = [];
   const metrics = new RecordedMetrics();
   const controller = new Controller({
@@ -38,13 +34,14 @@ export function newController(reconcile: Reconcile, options: Partial<ControllerO
     queue,
     reconcile,
     workers: 1,
-    history,
     log: pino({ level: 'info', base: null }, { write: (line) => log.push(JSON.parse(line)) }),
     clock,
+    wallClock: () => epoch + clock.now(),
     metrics,
     ...options,
   });
-  return { clock, queue, history, log, metrics, controller };
+  const recordOf = (key: string) => controller.unsettled().find((record) => record.key === key);
+  return { clock, queue, recordOf, log, metrics, controller };
 }
 
 /** The same, running until `stop` is aborted. */

@@ -55,7 +55,7 @@ describe('stopping a controller', () => {
     ],
   ])('neither counts nor records a reconcile that %s after the drain timeout', async (_, outcome) => {
     const { reconcile, started, release } = held();
-    const { clock, queue, log, history, metrics, controller, stop, stopped } = startController(
+    const { clock, queue, log, metrics, controller, stop, stopped } = startController(
       async (key, signal) => {
         await reconcile(key, signal);
         return outcome();
@@ -71,7 +71,7 @@ describe('stopping a controller', () => {
     release('default/stuck');
     await until(() => controller.running().length === 0);
     expect([log.length, metrics.active.length]).toEqual(seen);
-    expect([metrics.results, history.list()]).toEqual([[], []]);
+    expect([metrics.results, controller.unsettled()]).toEqual([[], []]);
   });
 
   test('waits for 30 s by default', async () => {
@@ -89,7 +89,7 @@ describe('stopping a controller', () => {
 
   test('aborts the signal of the reconciles, and neither warns of nor retries those that fail by it', async () => {
     let started = false;
-    const { clock, queue, history, log, metrics, stop, stopped } = startController(async (_, signal) => {
+    const { clock, queue, recordOf, log, metrics, stop, stopped } = startController(async (_, signal) => {
       started = true;
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       throw signal.reason;
@@ -106,7 +106,7 @@ describe('stopping a controller', () => {
         err: { name: 'AbortError' },
       },
     ]);
-    expect(history.get('default/example')).toBeUndefined();
+    expect(recordOf('default/example')).toBeUndefined();
     expect(metrics.results).toEqual([['error', 0]]);
     expect(clock.pendingTimers).toBe(0);
   });

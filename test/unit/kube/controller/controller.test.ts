@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
-import { TerminalError } from '../../../../src/kube/controller/terminal-error.ts';
+import { TerminalError } from '../../../../src/kube/controller/follow-up.ts';
 import { held, scripted, startController, until } from './controller-setup.ts';
 
 const key = 'default/example';
@@ -56,20 +56,20 @@ describe('a reconcile that succeeds', () => {
     queue.add(key);
     await until(() => metrics.results.length === 1);
     expect(metrics.results).toEqual([['success', 0]]);
-    expect(controller.history()).toEqual([]);
+    expect(controller.unsettled()).toEqual([]);
     expect(clock.pendingTimers).toBe(0);
     expect(log).toEqual([]);
   });
 
   test('with requeueAfterMs is repeated after it, and its failures are forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('no'), 30_000);
-    const { clock, queue, history, metrics } = startController(reconcile);
+    const { clock, queue, recordOf, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
     expect(queue.numRequeues(key)).toBe(0);
-    expect(history.get(key)).toEqual({
+    expect(recordOf(key)).toEqual({
       key,
       result: 'requeue_after',
       attempts: 0,
@@ -87,10 +87,10 @@ describe('a reconcile that succeeds', () => {
     'with requeueAfterMs %p is repeated with back-off, not in a hot loop',
     async (requeueAfterMs) => {
       const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
-      const { clock, queue, metrics, history } = startController(reconcile);
+      const { clock, queue, metrics, recordOf } = startController(reconcile);
       queue.add(key);
       await until(() => metrics.results.length === 1);
-      expect(history.get(key)).toMatchObject({ result: 'requeue', attempts: 1 });
+      expect(recordOf(key)).toMatchObject({ result: 'requeue', attempts: 1 });
       await clock.advanceAsync(5);
       await until(() => metrics.results.length === 2);
       await clock.advanceAsync(9);
@@ -105,12 +105,12 @@ describe('a reconcile that succeeds', () => {
 describe('a reconcile that fails', () => {
   test('is retried with growing delays until it succeeds, and then forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('first'), new Error('second'));
-    const { clock, queue, history, controller, log, metrics } = startController(reconcile);
+    const { clock, queue, recordOf, controller, log, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    expect(history.get(key)).toEqual({
+    expect(recordOf(key)).toEqual({
       key,
       result: 'error',
       error: 'second',
@@ -122,7 +122,7 @@ describe('a reconcile that fails', () => {
     await until(() => metrics.results.length === 3);
     expect(keys).toEqual([key, key, key]);
     expect(queue.numRequeues(key)).toBe(0);
-    expect(controller.history()).toEqual([]);
+    expect(controller.unsettled()).toEqual([]);
     expect(log).toMatchObject([
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 2, retryInMs: 10 },
@@ -155,13 +155,13 @@ describe('a reconcile that fails', () => {
 
   test('with a TerminalError is logged once, and not retried until an event', async () => {
     const { reconcile, keys } = scripted(new Error('once'), new TerminalError('cidr is not a range'));
-    const { clock, queue, history, log, metrics } = startController(reconcile);
+    const { clock, queue, recordOf, log, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
     expect(queue.numRequeues(key)).toBe(0);
-    expect(history.get(key)).toEqual({
+    expect(recordOf(key)).toEqual({
       key,
       result: 'terminal',
       error: 'cidr is not a range',
@@ -176,13 +176,13 @@ describe('a reconcile that fails', () => {
     queue.add(key);
     await until(() => metrics.results.length === 3);
     expect(metrics.results.at(-1)?.[0]).toBe('success');
-    expect(history.get(key)).toBeUndefined();
+    expect(recordOf(key)).toBeUndefined();
   });
 
   test('sees the number of earlier attempts in the history', async () => {
     const seen: (number | undefined)[] = [];
-    const { clock, queue, history, metrics } = startController(async () => {
-      seen.push(history.get(key)?.attempts);
+    const { clock, queue, recordOf, metrics } = startController(async () => {
+      seen.push(recordOf(key)?.attempts);
       throw new Error('no');
     });
     queue.add(key);
@@ -203,12 +203,12 @@ describe('a reconcile that fails', () => {
     ['an object', throwing({ code: 7 }), 'expected an Error to be thrown, got { code: 7 }'],
     ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
   ])('by throwing %s is retried, and the worker continues', async (_, reconcile, message) => {
-    const { queue, history, metrics } = startController(reconcile);
+    const { queue, recordOf, metrics } = startController(reconcile);
     queue.add(key);
     queue.add('default/other');
     await until(() => metrics.results.length === 2);
-    expect(history.get(key)?.error).toMatch(message);
-    expect(history.get('default/other')?.result).toBe('error');
+    expect(recordOf(key)?.error).toMatch(message);
+    expect(recordOf('default/other')?.result).toBe('error');
   });
 });
 

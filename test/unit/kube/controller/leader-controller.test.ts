@@ -1,25 +1,46 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
-import { controllerMaker } from '../../../../src/kube/controller/leader-controller.ts';
+import { LeaderController } from '../../../../src/kube/controller/leader-controller.ts';
+import { controllerMetrics } from '../../../../src/kube/prometheus/controller.ts';
+import { queueMetrics } from '../../../../src/kube/prometheus/queue.ts';
+import { deferred } from '../../../support/time/deferred.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
-import { held, until } from './controller-setup.ts';
+import { until } from './controller-setup.ts';
 
-function newLedController() {
-  const clock = new FakeClock();
-  return controllerMaker({ registry: new Registry(), clock, log: pino({ enabled: false }) })('network', 1);
-}
+const MINUTE_MS = 60_000;
+let clock: FakeClock;
+let led: LeaderController;
+let keys: string[];
+beforeEach(() => {
+  clock = new FakeClock();
+  keys = [];
+  const registry = new Registry();
+  led = new LeaderController({
+    name: 'network',
+    workers: 1,
+    clock,
+    log: pino({ enabled: false }),
+    queueMetrics: queueMetrics(registry)('network'),
+    metrics: controllerMetrics(registry)('network'),
+  });
+});
 
-function recorded(): { readonly reconcile: Reconcile; readonly keys: string[] } {
-  const keys: string[] = [];
-  const reconcile: Reconcile = async (key) => {
+/** Begins a term; returns what ends it. */
+function lead(reconcile: Reconcile = async () => ({}), first: readonly string[] = []): () => Promise<void> {
+  const term = new AbortController();
+  const recorded: Reconcile = (key, signal) => {
     keys.push(key);
-    return {};
+    return reconcile(key, signal);
   };
-  return { reconcile, keys };
+  const ended = led.run(recorded, () => first, term.signal);
+  return () => {
+    term.abort();
+    return ended;
+  };
 }
 
 setFlagsFromString('--expose-gc');
@@ -27,66 +48,36 @@ const collectGarbage: () => void = runInNewContext('gc');
 
 describe('a controller of the leader', () => {
   test('reconciles in its second term the keys that are added in it', async () => {
-    const led = newLedController();
-    const { reconcile, keys } = recorded();
-    const [first, second] = [new AbortController(), new AbortController()];
-    const former = led.run(reconcile, () => ['a'], first.signal);
+    const end = lead(undefined, ['a']);
     await until(() => keys.length === 1);
-    first.abort();
-    await former;
+    await end();
     led.queue.add('lost: no term runs');
-    const current = led.run(reconcile, () => ['a'], second.signal);
+    lead(undefined, ['a']);
     led.queue.add('b');
     await until(() => keys.length === 3);
     expect(keys).toEqual(['a', 'a', 'b']);
-    second.abort();
-    await current;
   });
 
   test('refuses a term before the previous one has ended, which keeps its own queue', async () => {
-    const led = newLedController();
-    const { reconcile, started, release } = held();
-    const [first, second] = [new AbortController(), new AbortController()];
-    const former = led.run(reconcile, () => ['a'], first.signal);
-    await until(() => started.length === 1);
-    await expect(led.run(reconcile, () => [], second.signal)).rejects.toThrow(
-      'controller network: the previous term has not ended',
-    );
+    const hanging = deferred<object>();
+    const end = lead(() => hanging.promise, ['a']);
+    await until(() => keys.length === 1);
+    await expect(lead()()).rejects.toThrow('controller network: the previous term has not ended');
     led.queue.add('b');
-    release('a');
-    await until(() => started.length === 2);
-    expect(started).toEqual(['a', 'b']);
-    first.abort();
-    release('b');
-    await former;
+    hanging.resolve({});
+    await until(() => keys.length === 2);
+    await end();
   });
 
   test('shows running and unsettled keys of the current term alone', async () => {
-    const led = newLedController();
-    const [first, second] = [new AbortController(), new AbortController()];
-    let failed = 0;
-    const former = led.run(
-      async () => {
-        failed += 1;
-        throw new Error('no');
-      },
-      () => ['a'],
-      first.signal,
-    );
-    await until(() => failed > 0);
+    const end = lead(() => Promise.reject(new Error('no')), ['a']);
     await until(() => JSON.stringify(led.debug()).includes('"attempts":1'));
-    first.abort();
-    await former;
+    await end();
+    lead();
     expect(led.debug()).toEqual({ name: 'network', running: [], unsettled: [] });
-    const current = led.run(recorded().reconcile, () => [], second.signal);
-    expect(led.debug()).toEqual({ name: 'network', running: [], unsettled: [] });
-    second.abort();
-    await current;
   });
 
   test('does not hold its first keys during the term', async () => {
-    const led = newLedController();
-    const { reconcile, keys } = recorded();
     const term = new AbortController();
     let first: WeakRef<readonly string[]> | undefined;
     const given = () => {
@@ -94,11 +85,67 @@ describe('a controller of the leader', () => {
       first = new WeakRef(all);
       return all;
     };
-    const run = led.run(reconcile, given, term.signal);
+    const reconcile: Reconcile = async (key) => {
+      keys.push(key);
+      return {};
+    };
+    void led.run(reconcile, given, term.signal);
     await until(() => keys.length === 2);
     collectGarbage();
     expect(first?.deref()).toBeUndefined();
-    term.abort();
-    await run;
+  });
+});
+
+describe('a stuck controller', () => {
+  test('is not one that idles, and the heartbeat is not reconciled', async () => {
+    lead();
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advanceAsync(MINUTE_MS);
+      expect(led.problem()).toBeUndefined();
+    }
+    expect(keys).toEqual([]);
+  });
+
+  test('is one whose events do not reach its queue', async () => {
+    lead();
+    await clock.advanceAsync(MINUTE_MS);
+    led.queue.add = () => undefined;
+    await clock.advanceAsync(5 * MINUTE_MS);
+    expect(led.problem()).toBeUndefined();
+    await clock.advanceAsync(1);
+    expect(led.problem()).toBe('controller network is stuck: no reconcile and no heartbeat for 300 s');
+  });
+
+  test('is one whose workers all hang, until they end', async () => {
+    const hanging = deferred<object>();
+    lead(() => hanging.promise, ['shop/net']);
+    await clock.advanceAsync(5 * MINUTE_MS + 1);
+    expect(led.problem()).toContain('no reconcile and no heartbeat for 300 s');
+    hanging.resolve({});
+    await clock.advanceAsync(0);
+    expect(led.problem()).toBeUndefined();
+  });
+
+  test('is not one whose heartbeat waits behind work that proceeds', async () => {
+    // Each takes a minute, and together they take longer than the limit.
+    const names = Array.from({ length: 10 }, (_, i) => `shop/net-${i}`);
+    lead(() => new Promise((resolve) => clock.setTimer(MINUTE_MS, () => resolve({}))), names);
+    for (let minute = 0; minute < 9; minute++) {
+      await clock.advanceAsync(MINUTE_MS);
+      expect(led.problem()).toBeUndefined();
+    }
+    expect(led.watched()).toMatchObject({ heartbeatAgeMs: 9 * MINUTE_MS });
+  });
+
+  test('is not a standby, nor a leader that lost its lease', async () => {
+    expect([led.problem(), led.watched().running]).toEqual([undefined, false]);
+    const end = lead(() => Promise.reject(new Error('no')), ['shop/net']);
+    await clock.advanceAsync(0);
+    expect(led.watched()).toMatchObject({ running: true, reconcileAgeMs: 0 });
+    await end();
+    await clock.advanceAsync(60 * MINUTE_MS);
+    expect(led.problem()).toBeUndefined();
+    expect(led.watched()).toMatchObject({ running: false, heartbeatAgeMs: undefined });
+    expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import { defaultElectionTiming } from '../../../../src/kube/leaderelection/election-timing.ts';
 import {
   LeaderElector,
   type LeaderElectorOptions,
@@ -19,7 +18,6 @@ function optionsOf(leases: FakeLeases, clock: FakeClock): LeaderElectorOptions {
     random: () => 0,
     lease: { namespace: 'system', name: 'operator' },
     identity: 'me',
-    ...defaultElectionTiming,
     log: pino({ enabled: false }),
   };
 }
@@ -77,26 +75,6 @@ async function startLeader(extra: Partial<LeaderElectorOptions> = {}) {
   expect(leader.work.started).toBe(true);
   return { leases, clock, ...leader };
 }
-
-// client-go: TestLeaderElectionConfigValidation.
-describe('the configuration', () => {
-  test('of client-go’s components is accepted', () => {
-    expect(() => new LeaderElector(optionsOf(new FakeLeases(), new FakeClock()))).not.toThrow();
-  });
-
-  test.each([
-    ['an empty identity', { identity: '' }, /identity/],
-    ['a lease no longer than the renew deadline', { leaseDurationMs: 10_000 }, /lease duration above/],
-    ['a renew deadline within a jittered retry', { renewDeadlineMs: 2_400 }, /renew deadline above/],
-    ['no retry period', { retryPeriodMs: 0 }, /retry period above/],
-    ['a duration that is not a number', { renewDeadlineMs: Number.NaN }, /renew deadline above/],
-    ['a lease of half a second too much', { leaseDurationMs: 15_500 }, /whole seconds/],
-  ])('is refused with %s', (_, wrong, message) => {
-    const options = { ...optionsOf(new FakeLeases(), new FakeClock()), ...wrong };
-
-    expect(() => new LeaderElector(options)).toThrow(message);
-  });
-});
 
 describe('a candidate', () => {
   test('does not work while another process leads, and logs the leader once', async () => {
@@ -274,30 +252,6 @@ describe('stopping a leader', () => {
     expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
   });
 
-  test('lets the next candidate lead at its next attempt', async () => {
-    const { leases, clock, work, stop } = await startLeader();
-    const second = start({ ...optionsOf(leases, clock), client: leases.client(), identity: 'second' });
-    await clock.advanceAsync(10_000);
-    expect(second.work.started).toBe(false);
-
-    work.end();
-    stop();
-    await clock.advanceAsync(2_000);
-
-    expect(second.work.started).toBe(true);
-  });
-
-  test('ends as stopped even if the lease cannot be released', async () => {
-    const { leases, clock, work, stop, outcome } = await startLeader();
-    leases.fault = () => ({ before: hang });
-
-    work.end();
-    stop();
-    await clock.advanceAsync(5_000);
-
-    expect(outcome()).toBe('stopped');
-  });
-
   test('is not an error if the work rejects with the reason of its signal', async () => {
     const { clock, work, stop, outcome } = await startLeader();
 
@@ -310,16 +264,6 @@ describe('stopping a leader', () => {
 });
 
 describe('work that ends before a stop', () => {
-  test('ends the leadership', async () => {
-    const { leases, clock, work, outcome } = await startLeader();
-
-    work.end();
-    await clock.advanceAsync(0);
-
-    expect(outcome()).toBe('stopped');
-    expect(leases.spec.holderIdentity).toBe('');
-  });
-
   test('with an error releases the lease and rejects with the error', async () => {
     const { leases, clock, work, outcome } = await startLeader();
     const error = new Error('no such CRD');
@@ -390,40 +334,10 @@ describe('losing the lease', () => {
     expect(outcome()).toBe('lost');
     expect(leases.spec).toEqual({ holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 1 });
   });
-
-  test('also aborts work that is draining', async () => {
-    const { leases, clock, work, stop, outcome } = await startLeader();
-    stop();
-    leases.set({ holderIdentity: 'other' });
-
-    await clock.advanceAsync(2_000);
-    expect(work.signal?.reason).toBeDefined();
-    work.end();
-    await clock.advanceAsync(0);
-
-    expect(outcome()).toBe('lost');
-  });
 });
 
 describe('health', () => {
   const tolerance = 20_000;
-
-  test('is fine before the election has begun', () => {
-    expect(
-      new LeaderElector(optionsOf(new FakeLeases(), new FakeClock())).healthProblem(tolerance),
-    ).toBeUndefined();
-  });
-
-  test('is fine while another process leads and the API server is unreachable', async () => {
-    const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
-    const clock = new FakeClock();
-    const { elector } = start(optionsOf(leases, clock));
-    await clock.advanceAsync(0);
-    leases.fault = () => ({ before: unreachable });
-    await clock.advanceAsync(3_600_000);
-
-    expect(elector.healthProblem(tolerance)).toBeUndefined();
-  });
 
   test.each([
     ['is fine while the lease is held', 9_999, undefined],

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { TransportError } from '../../../../src/kube/api/api-error.ts';
+import { LeaseLock, type LeaseSpec } from '../../../../src/kube/leaderelection/lease.ts';
 import { LeaseCandidate } from '../../../../src/kube/leaderelection/lease-candidate.ts';
-import { LeaseLock } from '../../../../src/kube/leaderelection/lease-lock.ts';
-import type { LeaseSpec } from '../../../../src/kube/leaderelection/lease-record.ts';
 import { FakeLeases } from '../../../support/kube/fake-leases.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
@@ -55,21 +54,42 @@ describe('acquiring', () => {
     expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
   });
 
-  test("takes over another's Lease only after it was seen unchanged for its duration", async () => {
-    const { leases, clock, candidate, tryAcquire } = setUp({
-      holderIdentity: 'other',
-      leaseDurationSeconds: 3,
-    });
+  test.each([
+    ['the past', '1999-01-01T00:00:00.000000Z'],
+    ['the future', '2999-01-01T00:00:00.000000Z'],
+  ])(
+    "takes over another's Lease only after it was seen unchanged for its duration, with a time in %s",
+    async (_, renewTime) => {
+      const { leases, clock, candidate, tryAcquire } = setUp({
+        holderIdentity: 'other',
+        leaseDurationSeconds: 3,
+        renewTime,
+      });
+
+      expect(await tryAcquire()).toBe('other');
+      clock.advance(2_999);
+      expect(await tryAcquire()).toBe('other');
+      expect(candidate.renewedAt).toBeUndefined();
+      clock.advance(1);
+      expect(await tryAcquire()).toBe('');
+
+      expect(leases.operations).toEqual(['get', 'get', 'get', 'update']);
+      expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
+    },
+  );
+
+  test('waits for the whole duration of a process that took its own Lease', async () => {
+    const { leases, clock, candidate, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.set({ holderIdentity: 'other', leaseDurationSeconds: 15 });
+    clock.advance(60_000);
+    await candidate.renew(signal);
 
     expect(await tryAcquire()).toBe('other');
-    clock.advance(2_999);
+    clock.advance(14_999);
     expect(await tryAcquire()).toBe('other');
-    expect(candidate.renewedAt).toBeUndefined();
     clock.advance(1);
     expect(await tryAcquire()).toBe('');
-
-    expect(leases.operations).toEqual(['get', 'get', 'get', 'update']);
-    expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
   });
 
   test('does not take a Lease that its holder renews', async () => {

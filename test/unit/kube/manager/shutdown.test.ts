@@ -8,7 +8,7 @@ const never = new Promise<never>(() => undefined);
 function newBudget() {
   const clock = new FakeClock();
   const { log, lines } = capturedLog();
-  return { clock, lines, budget: new ShutdownBudget({ clock, log, totalMs: 40_000 }) };
+  return { clock, lines, budget: new ShutdownBudget(clock, log, 40_000) };
 }
 
 describe('the budget of a shutdown', () => {

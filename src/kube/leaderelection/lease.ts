@@ -1,8 +1,64 @@
 import { isNotFound } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
-import { apiVersionOf } from '../api/resource.ts';
+import { apiVersionOf, isKubeObject, type Resource } from '../api/resource.ts';
 import type { KubeClient } from '../client/client.ts';
-import { LEASES, type Lease, type LeaseRecord, recordOf, specOf } from './lease-record.ts';
+
+/** coordination.k8s.io/v1 Lease. Times are MicroTime strings. */
+export interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+/** The state of an election in its Lease. Its times are for users: a candidate does not use another one's clock. */
+export interface LeaseRecord {
+  /** Empty if no process leads. */
+  readonly holder: string;
+  /** How long a candidate must have seen no change before it may take the lease over. */
+  readonly durationSeconds: number;
+  readonly acquireTime?: string | undefined;
+  readonly renewTime?: string | undefined;
+  /** How often the holder has changed. */
+  readonly transitions: number;
+}
+
+export const LEASES: Resource<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+  decode(value) {
+    if (!isKubeObject(value)) throw new TypeError('expected a Lease with a metadata.name');
+    return value;
+  },
+};
+
+export function recordOf({ spec = {} }: Pick<Lease, 'spec'>): LeaseRecord {
+  return {
+    holder: spec.holderIdentity ?? '',
+    durationSeconds: spec.leaseDurationSeconds ?? 0,
+    acquireTime: spec.acquireTime,
+    renewTime: spec.renewTime,
+    transitions: spec.leaseTransitions ?? 0,
+  };
+}
+
+function specOf(record: LeaseRecord): LeaseSpec {
+  return {
+    holderIdentity: record.holder,
+    leaseDurationSeconds: record.durationSeconds,
+    ...(record.acquireTime !== undefined && { acquireTime: record.acquireTime }),
+    ...(record.renewTime !== undefined && { renewTime: record.renewTime }),
+    leaseTransitions: record.transitions,
+  };
+}
 
 export type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
 
