@@ -1,28 +1,12 @@
 import type { Operation } from 'fast-json-patch';
 import { isConflict } from '../kube/api/api-error.ts';
 import type { WebhookConfiguration } from '../kube/api/core-resources.ts';
-import type { Resource } from '../kube/api/resource.ts';
-import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
-import { CA_FIELD_MANAGER } from './names.ts';
-import type { Certificate } from './x509/certificate.ts';
-import { authoritiesIn, isAnchored } from './x509/trust.ts';
-
-/** One of our webhook configurations, and the cache that has it. */
-export interface BundleTarget {
-  readonly resource: Resource<WebhookConfiguration>;
-  readonly name: string;
-  readonly informer: Pick<Informer<WebhookConfiguration>, 'lister' | 'hasSynced'>;
-}
-
-/** A webhook configuration as the cache had it. A missing configuration needs no caBundle. */
-export interface SeenConfiguration {
-  readonly resource: Resource<WebhookConfiguration>;
-  readonly configuration: WebhookConfiguration;
-}
+import { type BundleTarget, observe, patchSeen, type SeenConfiguration } from './configurations.ts';
+import { authoritiesIn, type Certificate, includes, isAnchored, pemOf } from './x509/certificate.ts';
 
 export interface CaBundleOptions {
   readonly client: Pick<KubeClient, 'jsonPatch'>;
@@ -62,14 +46,15 @@ export const OTHERS_RECHECK_MS = 10_000;
  */
 export class CaBundle {
   readonly #options: CaBundleOptions;
-  readonly #firstSeen = new Map<string, number>();
+  /** When the authorities of others were first seen, by their fingerprints. */
+  #firstSeen: ReadonlyMap<string, number> = new Map();
   #held: { readonly bundle: string; readonly since: number } | undefined;
 
   constructor(options: CaBundleOptions) {
     this.#options = options;
   }
 
-  /** The configurations that exist; undefined until the caches are synced. */
+  /** The configurations that exist; undefined until the caches are synced. A missing one needs no caBundle. */
   observe(): readonly SeenConfiguration[] | undefined {
     return observe(this.#options.targets);
   }
@@ -106,23 +91,24 @@ export class CaBundle {
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const { wallClock, clock, isRollingOut, holdMs = 0 } = this.#options;
-    const own = new Set(certificatesIn(bundle).map(({ fingerprint }) => fingerprint));
+    const own = certificatesIn(bundle);
     const others = seen
       .flatMap(({ configuration: { webhooks = [] } }) => webhooks)
       .flatMap(({ clientConfig: { caBundle = '' } }) => authoritiesIn(caBundle))
-      .filter(({ fingerprint, notAfter }) => !own.has(fingerprint) && wallClock() < notAfter);
-    const fingerprints = new Set(others.map(({ fingerprint }) => fingerprint));
-    for (const known of this.#firstSeen.keys()) if (!fingerprints.has(known)) this.#firstSeen.delete(known);
-    for (const fingerprint of fingerprints)
-      if (!this.#firstSeen.has(fingerprint)) this.#firstSeen.set(fingerprint, clock.now());
-    if (fingerprints.size === 0 || (await isRollingOut(signal))) return fingerprints;
-    const isRecent = (fingerprint: string) => clock.now() - (this.#firstSeen.get(fingerprint) ?? 0) < holdMs;
-    return new Set([...fingerprints].filter(isRecent));
+      .filter((authority) => !includes(own, authority) && wallClock() < authority.notAfter);
+    const known = this.#firstSeen;
+    this.#firstSeen = new Map(
+      others.map(({ fingerprint }) => [fingerprint, known.get(fingerprint) ?? clock.now()]),
+    );
+    const first = [...this.#firstSeen];
+    const stays = first.length > 0 && (await isRollingOut(signal));
+    const kept = stays ? first : first.filter(([, since]) => clock.now() - since < holdMs);
+    return new Set(kept.map(([fingerprint]) => fingerprint));
   }
 }
 
 /** A served certificate with its chain, and its authorities (PEM). */
-export interface Served {
+export interface ServedCertificate {
   readonly chain: readonly Certificate[];
   readonly bundle: string;
 }
@@ -134,18 +120,15 @@ export interface Served {
 export async function addIfUntrusted(
   { client, log }: { readonly client: Pick<KubeClient, 'jsonPatch'>; readonly log: Logger },
   seen: readonly SeenConfiguration[],
-  { chain, bundle }: Served,
+  { chain, bundle }: ServedCertificate,
   signal: AbortSignal,
 ): Promise<Result> {
-  const added = certificatesIn(bundle);
   const wanted = (caBundle: string) => {
     const present = authoritiesIn(caBundle);
     // The leader writes a caBundle that is missing or invalid.
     if (present.length === 0 || isAnchored(chain, present)) return undefined;
-    return joined(
-      pemOf(present),
-      added.filter((each) => !has(present, each)),
-    );
+    const added = certificatesIn(bundle).filter((each) => !includes(present, each));
+    return joined(pemOf(present), added);
   };
   try {
     if (await write(client, seen, wanted, signal)) log.info('authority added to the caBundle');
@@ -156,58 +139,43 @@ export async function addIfUntrusted(
   }
 }
 
-/** Writes the wanted caBundle (PEM) where another one is. Returns whether it wrote. */
+/**
+ * Whether the caBundle of every webhook holds an authority of the chain: one that is in it, or has signed one of its
+ * certificates. Without a caBundle the chain is not trusted, because no public authority signs for a Service.
+ */
+export function trusts(seen: readonly SeenConfiguration[], chain: readonly Certificate[]): boolean {
+  return bundlesOf(seen).every((caBundle) => isAnchored(chain, authoritiesIn(caBundle)));
+}
+
+/** Whether every webhook of all these configurations holds the bundle (PEM), alone or with other authorities. */
+export function holdsBundle(seen: readonly SeenConfiguration[], bundle: string): boolean {
+  const own = certificatesIn(bundle);
+  return bundlesOf(seen).every((caBundle) => {
+    const present = authoritiesIn(caBundle);
+    return own.length > 0 && own.every((each) => includes(present, each));
+  });
+}
+
+function bundlesOf(seen: readonly SeenConfiguration[]): readonly string[] {
+  return seen.flatMap(({ configuration: { webhooks = [] } }) =>
+    webhooks.map(({ clientConfig: { caBundle = '' } }) => caBundle),
+  );
+}
+
+/** Writes the wanted caBundle (PEM; undefined: as it is) where another one is. Returns whether it wrote. */
 async function write(
   client: Pick<KubeClient, 'jsonPatch'>,
   seen: readonly SeenConfiguration[],
   wanted: (caBundle: string) => string | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const writes = seen
-    .map((target) => ({ ...target, operations: bundleOperations(target.configuration, wanted) }))
-    .filter(({ operations }) => operations.length > 0);
-  for (const { resource, configuration, operations } of writes) {
-    await client.jsonPatch(
-      resource,
-      { name: configuration.metadata.name },
-      [unchangedSince(configuration), ...operations],
-      { fieldManager: CA_FIELD_MANAGER, signal },
-    );
-  }
-  return writes.length > 0;
-}
-
-/** The configurations that exist; undefined until the caches are synced. */
-export function observe(targets: readonly BundleTarget[]): readonly SeenConfiguration[] | undefined {
-  if (!targets.every(({ informer }) => informer.hasSynced())) return undefined;
-  return targets.flatMap(({ resource, name, informer }) => {
-    const configuration = informer.lister.get(name);
-    return configuration ? [{ resource, configuration }] : [];
-  });
-}
-
-/** Whether every webhook of all these configurations holds the bundle (PEM), alone or with other authorities. */
-export function holdsBundle(seen: readonly SeenConfiguration[], bundle: string): boolean {
-  const wanted = (caBundle: string) => {
-    const present = authoritiesIn(caBundle);
-    const own = certificatesIn(bundle);
-    return own.length > 0 && own.every((each) => has(present, each)) ? undefined : bundle;
-  };
-  return seen.every(({ configuration }) => bundleOperations(configuration, wanted).length === 0);
-}
-
-/** The operations that write the wanted caBundle (PEM) into every webhook that has another one; undefined: none. */
-function bundleOperations(
-  { webhooks = [] }: WebhookConfiguration,
-  wanted: (caBundle: string) => string | undefined,
-): readonly Operation[] {
-  return webhooks.flatMap(({ clientConfig: { caBundle } }, i) => {
-    const pem = wanted(caBundle ?? '');
-    const value = pem === undefined ? caBundle : Buffer.from(pem).toString('base64');
-    return caBundle === value
-      ? []
-      : [{ op: 'add' as const, path: `/webhooks/${i}/clientConfig/caBundle`, value }];
-  });
+  const operationsFor = ({ webhooks = [] }: WebhookConfiguration) =>
+    webhooks.flatMap(({ clientConfig: { caBundle = '' } }, i): Operation[] => {
+      const pem = wanted(caBundle);
+      const value = pem === undefined ? caBundle : Buffer.from(pem).toString('base64');
+      return caBundle === value ? [] : [{ op: 'add', path: `/webhooks/${i}/clientConfig/caBundle`, value }];
+    });
+  return (await patchSeen(client, seen, operationsFor, signal)).length > 0;
 }
 
 /** The bundle (PEM) with the other authorities after it. */
@@ -215,19 +183,6 @@ function joined(bundle: string, others: readonly Certificate[]): string {
   return others.length === 0 ? bundle : `${bundle.trimEnd()}\n${pemOf(others)}`;
 }
 
-function pemOf(certificates: readonly Certificate[]): string {
-  return certificates.map(({ pem }) => pem).join('');
-}
-
 function certificatesIn(bundle: string): readonly Certificate[] {
   return authoritiesIn(Buffer.from(bundle).toString('base64'));
-}
-
-function has(certificates: readonly Certificate[], { fingerprint }: Certificate): boolean {
-  return certificates.some((certificate) => certificate.fingerprint === fingerprint);
-}
-
-/** Makes the patch fail with a conflict if the object has changed: its webhooks may have another order. */
-export function unchangedSince({ metadata }: WebhookConfiguration): Operation {
-  return { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion };
 }

@@ -1,20 +1,18 @@
 import { isConflict } from '../kube/api/api-error.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
-import { type CaBundle, type Distribution, OTHERS_RECHECK_MS, type SeenConfiguration } from './ca-bundle.ts';
-import type { CertificateSecret, StoredContent } from './certificate-secret.ts';
+import { type CaBundle, type Distribution, OTHERS_RECHECK_MS } from './ca-bundle.ts';
+import type { SeenConfiguration } from './configurations.ts';
 import type { CertificateMetrics } from './metrics.ts';
-import { type NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
-import { plan, type Step } from './plan.ts';
-import { type RenewalContext, renew, replacement, type Signer } from './renewal.ts';
-import type { SecretContent } from './secret-content.ts';
-import { bundlePem, type KeyMaterial } from './x509/key-material.ts';
-import type { Lifetimes } from './x509/lifetimes.ts';
+import { type KeyMaterial, type Lifetimes, plan, renew, replacement } from './rotation.ts';
+import { bundleOf, type CertificateSecret, type SecretContent, type StoredContent } from './secret.ts';
+import type { Signer } from './x509/signer.ts';
 
 export interface CertificateControllerOptions {
   readonly secret: Pick<CertificateSecret, 'read' | 'replace'>;
   readonly bundle: Pick<CaBundle, 'observe' | 'distribute'>;
-  readonly owner: Pick<NamespaceOwner, 'own'>;
+  /** Makes the operator's namespace the owner of the configurations. */
+  readonly own: (seen: readonly SeenConfiguration[], signal: AbortSignal) => Promise<void>;
   readonly signer: Signer;
   readonly lifetimes: Lifetimes;
   /** Milliseconds since 1970, as Date.now(). */
@@ -54,11 +52,15 @@ export class CertificateController {
     const stored = await secret.read(signal);
     // Any replica creates it, which triggers the next reconcile.
     if (!stored) return {};
-    const distribution = await outcome(this.#distribute(seen, stored.content, signal));
+    const [distribution] = await Promise.allSettled([this.#distribute(seen, stored.content, signal)]);
+    const { heldForMs, keepsOthers } =
+      distribution.status === 'fulfilled' && distribution.value
+        ? distribution.value
+        : { heldForMs: undefined, keepsOthers: false };
     // Even if a webhook configuration cannot be written, the leaf must not expire.
-    const result = await this.#renew(stored, distribution.value?.heldForMs, signal);
-    if ('error' in distribution) throw distribution.error;
-    if (!distribution.value?.keepsOthers) return result;
+    const result = await this.#renew(stored, heldForMs, signal);
+    if (distribution.status === 'rejected') throw distribution.reason;
+    if (!keepsOthers) return result;
     return { requeueAfterMs: Math.min(OTHERS_RECHECK_MS, result.requeueAfterMs ?? Number.POSITIVE_INFINITY) };
   }
 
@@ -68,14 +70,11 @@ export class CertificateController {
     signal: AbortSignal,
   ): Promise<Distribution | undefined> {
     if (!seen) return undefined;
-    const { bundle, owner, log } = this.#options;
-    const pem = trusted(content);
+    const { bundle, own, log } = this.#options;
+    const pem = bundleOf(content);
     const distribution = pem === undefined ? undefined : await bundle.distribute(seen, pem, signal);
-    if (distribution && distribution.heldForMs === undefined) {
-      log.info('caBundle written');
-      return distribution;
-    }
-    await ownIfAllowed(owner, seen, log, signal);
+    if (distribution && distribution.heldForMs === undefined) log.info('caBundle written');
+    else await own(seen, signal);
     return distribution;
   }
 
@@ -85,12 +84,15 @@ export class CertificateController {
     signal: AbortSignal,
   ): Promise<Result> {
     if (content.kind !== 'own') return { requeueAfterMs: RECHECK_MS };
-    const { secret, lastGood, log } = this.#options;
+    const { secret, signer, lifetimes, wallClock, lastGood, log, metrics } = this.#options;
     const { material, damage } = content;
-    const context = this.#context();
-    const leafLacksNames = material.leaf !== undefined && !context.signer.isUpToDate(material.leaf);
+    const context = { signer, lifetimes, now: wallClock() };
+    const leafLacksNames = material.leaf !== undefined && !signer.isUpToDate(material.leaf);
     const step = plan({ material, distributedForMs, leafLacksNames, ...context });
-    if (step.do === 'wait') return { requeueAfterMs: until(step.until, context.now) };
+    if (step.do === 'wait') {
+      const leftMs = (step.until ?? Number.POSITIVE_INFINITY) - context.now;
+      return { requeueAfterMs: Math.max(1, Math.min(leftMs, RECHECK_MS)) };
+    }
     const renewed =
       step.do === 'start-over'
         ? await replacement(lastGood(), context)
@@ -99,38 +101,8 @@ export class CertificateController {
     const expires = renewed.leaf && new Date(renewed.leaf.notAfter);
     if (damage.length > 0) log.warn({ damage, step: step.do, expires }, 'damaged certificates repaired');
     else log.info({ step: step.do, expires }, 'certificates renewed');
-    this.#count(step.do);
+    if (step.do === 'issue-leaf' || step.do === 'promote-authority') metrics?.rotated('serving');
+    if (step.do === 'promote-authority') metrics?.rotated('authority');
     return { requeueAfterMs: RECHECK_MS };
-  }
-
-  #context(): RenewalContext {
-    const { signer, lifetimes, wallClock } = this.#options;
-    return { signer, lifetimes, now: wallClock() };
-  }
-
-  #count(step: Step['do']): void {
-    const { metrics } = this.#options;
-    if (step === 'issue-leaf' || step === 'promote-authority') metrics?.rotated('serving');
-    if (step === 'promote-authority') metrics?.rotated('authority');
-  }
-}
-
-/** The authorities (PEM) for the caBundle; undefined if the operator must not write it. */
-export function trusted(content: SecretContent): string | undefined {
-  if (content.kind === 'unusable') return undefined;
-  if (content.kind === 'provided') return content.bundle;
-  return content.material.bundle.length === 0 ? undefined : bundlePem(content.material);
-}
-
-function until(moment: number | undefined, now: number): number {
-  return moment === undefined ? RECHECK_MS : Math.max(1, Math.min(moment - now, RECHECK_MS));
-}
-
-/** The outcome of a promise as a value. */
-async function outcome<T>(promise: Promise<T>): Promise<{ readonly value?: T; readonly error?: unknown }> {
-  try {
-    return { value: await promise };
-  } catch (error) {
-    return { error };
   }
 }

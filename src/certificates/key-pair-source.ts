@@ -1,18 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KeyPair } from '../kube/admission/server.ts';
 import type { Secret } from '../kube/api/core-resources.ts';
 import type { Logger } from '../kube/util/log.ts';
-import type { CertificateSecret } from './certificate-secret.ts';
 import type { CertificateMetrics } from './metrics.ts';
-import { replacement, type Signer } from './renewal.ts';
-import { readSecret, type SecretContent } from './secret-content.ts';
+import { type KeyMaterial, type Lifetimes, replacement } from './rotation.ts';
+import { type CertificateSecret, leafOf, readSecret, type SecretContent } from './secret.ts';
 import type { CertifiedKey } from './x509/certificate.ts';
-import type { KeyMaterial } from './x509/key-material.ts';
-import type { Lifetimes } from './x509/lifetimes.ts';
-
-/** The key pair of a TLS server, PEM. The chain may follow the certificate. */
-export interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-}
+import type { Signer } from './x509/signer.ts';
 
 export interface KeyPairSourceOptions {
   readonly secret: Pick<CertificateSecret, 'create' | 'namespace' | 'name'>;
@@ -80,7 +74,7 @@ export class KeyPairSource {
   }
 
   #read(secret: Secret): void {
-    const { log, metrics } = this.#options;
+    const { signer, log, metrics } = this.#options;
     const content = readSecret(secret);
     this.#content = content;
     if (content.kind === 'unusable') {
@@ -90,7 +84,8 @@ export class KeyPairSource {
       );
     } else if (content.kind === 'provided') {
       this.#lastGood = undefined;
-      this.#checkNames(content.leaf);
+      log.info('serving provided certificate, which its provider must renew');
+      if (!signer.isUpToDate(content.leaf)) log.warn('provided certificate lacks names of the webhook');
     } else {
       const { material, damage } = content;
       if (damage.length > 0) log.warn({ damage }, 'certificates in the Secret are damaged');
@@ -101,7 +96,7 @@ export class KeyPairSource {
 
   #serve(): void {
     const leaf = leafOf(this.#content);
-    if (!leaf || isSame(leaf, this.#serving)) return;
+    if (!leaf || isDeepStrictEqual(leaf, this.#serving)) return;
     const { onKeyPair, log, metrics } = this.#options;
     onKeyPair({ cert: leaf.pem, key: leaf.keyPem });
     this.#serving = leaf;
@@ -109,20 +104,4 @@ export class KeyPairSource {
     const { fingerprint, notAfter } = leaf;
     log.info({ fingerprint, expires: new Date(notAfter) }, 'serving new certificate');
   }
-
-  #checkNames(leaf: CertifiedKey): void {
-    const { signer, log } = this.#options;
-    log.info('serving provided certificate, which its provider must renew');
-    if (!signer.isUpToDate(leaf)) log.warn('provided certificate lacks names of the webhook');
-  }
-}
-
-/** The certificate that replicas serve; undefined if there is none. */
-export function leafOf(content: SecretContent | undefined): CertifiedKey | undefined {
-  if (content?.kind === 'provided') return content.leaf;
-  return content?.kind === 'own' ? content.material.leaf : undefined;
-}
-
-function isSame(leaf: CertifiedKey, other: CertifiedKey | undefined): boolean {
-  return leaf.pem === other?.pem && leaf.keyPem === other.keyPem;
 }

@@ -1,15 +1,17 @@
-import { loadClientAuthorities } from '../kube/admission/client-authorities.ts';
-import { FileWatcher } from '../kube/admission/file-watcher.ts';
-import { loadKeyPair } from '../kube/admission/key-pair.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { readText } from '../kube/util/file-problem.ts';
 import { toError } from '../kube/util/to-error.ts';
+import { PROGRAM } from '../util/own-names.ts';
+import {
+  followFiles,
+  type KeyPairFiles,
+  loadAuthorities,
+  loadClientAuthorities,
+  loadKeyPair,
+} from './files.ts';
 import { ManagedCertificates } from './managed-certificates.ts';
 import { certificateMetrics } from './metrics.ts';
 import { ProvidedCertificates } from './provided-certificates.ts';
-import { readCertificates } from './x509/certificate.ts';
-import { serverNames } from './x509/server-names.ts';
-import { authoritiesIn, isAnchored } from './x509/trust.ts';
+import { serverNames } from './x509/signer.ts';
 
 /** The flags of `serve` for certificates. */
 export interface CertificateOptions {
@@ -38,7 +40,7 @@ function managed(manager: Manager, { namespace, webhookUrl }: CertificateOptions
   const certificates = new ManagedCertificates({
     ...partsOf(manager),
     namespace,
-    names: serverNames({ service: 'envoy-initializer', namespace, webhookUrl }),
+    names: serverNames({ service: PROGRAM, namespace, webhookUrl }),
     onKeyPair: (pair) => manager.webhooks.setKeyPair(pair),
   });
   manager.addReadyz('certificates', () => certificates.failure());
@@ -48,17 +50,14 @@ function managed(manager: Manager, { namespace, webhookUrl }: CertificateOptions
 function provided(
   manager: Manager,
   { namespace, tlsCaFile: caFile }: CertificateOptions,
-  files: { readonly certFile: string; readonly keyFile: string },
+  files: KeyPairFiles,
 ): ProvidedCertificates {
   const certificates = new ProvidedCertificates({ ...partsOf(manager), namespace });
   const problem = follow(manager, {
     files: [files.certFile, files.keyFile, ...(caFile === undefined ? [] : [caFile])],
     async load() {
       const pair = await loadKeyPair(files);
-      return {
-        ...pair,
-        authorities: caFile === undefined ? undefined : await loadAuthorities(caFile, pair.cert),
-      };
+      return { ...pair, authorities: caFile && (await loadAuthorities(caFile, pair.cert)) };
     },
     use({ authorities, ...pair }) {
       manager.webhooks.setKeyPair(pair);
@@ -70,16 +69,6 @@ function provided(
   });
   manager.addReadyz('certificates', () => problem() ?? certificates.failure());
   return certificates;
-}
-
-/** Reads the authorities (PEM) of the certificate. Rejects if they have not signed it. */
-async function loadAuthorities(file: string, cert: string): Promise<string> {
-  const pem = await readText(file);
-  if (!isAnchored(readCertificates(cert), authoritiesIn(Buffer.from(pem).toString('base64'))))
-    throw new Error(
-      `${file}: expected the authority that signed the certificate of --tls-cert-file, got none`,
-    );
-  return pem;
 }
 
 function verifyClients(manager: Manager, file: string): () => string | undefined {
@@ -116,22 +105,20 @@ function follow<T>(
   { files, load, use, changed, failed }: Followed<T>,
 ): () => string | undefined {
   let problem: string | undefined = `${files.join(', ')}: not read yet`;
-  manager.everyReplica(`files ${files.join()}`, (signal) =>
-    new FileWatcher({
-      files,
-      load,
-      current: undefined,
-      failed(err) {
-        if (problem === undefined) return failed(err);
-        problem = toError(err).message;
-        manager.log.error({ files, err }, 'cannot use these files, trying again: not ready before');
-      },
-      changed(content: T) {
-        use(content);
-        if (problem === undefined) changed();
-        problem = undefined;
-      },
-    }).run(signal),
-  );
+  const followed = {
+    files,
+    load,
+    changed(content: T) {
+      use(content);
+      if (problem === undefined) changed();
+      problem = undefined;
+    },
+    failed(err: unknown) {
+      if (problem === undefined) return failed(err);
+      problem = toError(err).message;
+      manager.log.error({ files, err }, 'cannot use these files, trying again: not ready before');
+    },
+  };
+  manager.everyReplica(`files ${files.join()}`, (signal) => followFiles(followed, signal));
   return () => problem;
 }

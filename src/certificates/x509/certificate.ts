@@ -1,5 +1,4 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { ServerNames } from './server-names.ts';
 
 /** An X.509 certificate and the fields that decisions use. Times are milliseconds since 1970. */
 export interface Certificate {
@@ -37,24 +36,38 @@ export function readCertifiedKey(certPem: string, keyPem: string): CertifiedKey 
   return { ...certificateOf(x509, certPem), keyPem };
 }
 
+export function pemOf(certificates: readonly Certificate[]): string {
+  return certificates.map(({ pem }) => pem).join('');
+}
+
+export function includes(certificates: readonly Certificate[], { fingerprint }: Certificate): boolean {
+  return certificates.some((certificate) => certificate.fingerprint === fingerprint);
+}
+
+/** The certificates of a caBundle (base64); empty if it is invalid. */
+export function authoritiesIn(caBundle: string): readonly Certificate[] {
+  try {
+    return readCertificates(Buffer.from(caBundle, 'base64').toString());
+  } catch {
+    // The API server stores an invalid caBundle, but it makes nothing trusted.
+    return [];
+  }
+}
+
+/** Whether one of the authorities is in the chain, or has signed one of its certificates. */
+export function isAnchored(chain: readonly Certificate[], authorities: readonly Certificate[]): boolean {
+  return chain.some(
+    (certificate) =>
+      includes(authorities, certificate) ||
+      authorities.some((authority) => isIssuedBy(certificate, authority)),
+  );
+}
+
 /** Whether the authority signed the certificate: checks its name, its right to sign and its key. */
 export function isIssuedBy(certificate: Certificate, authority: Certificate): boolean {
   const issuer = new X509Certificate(authority.pem);
   const issued = new X509Certificate(certificate.pem);
   return issued.checkIssued(issuer) && issued.verify(issuer.publicKey);
-}
-
-/** The names of a server that its certificate lacks. Clients that use one of them reject the certificate. */
-export function missingNames(
-  certificate: Certificate,
-  { dnsNames, ipAddresses }: ServerNames,
-): readonly string[] {
-  const x509 = new X509Certificate(certificate.pem);
-  return [
-    // As Go's TLS in the API server: only alternative names, never the subject.
-    ...dnsNames.filter((name) => x509.checkHost(name, { subject: 'never' }) === undefined),
-    ...ipAddresses.filter((address) => x509.checkIP(address) === undefined),
-  ];
 }
 
 function certificateOf(x509: X509Certificate, pem: string): Certificate {

@@ -3,9 +3,8 @@ import jsonpatch, { type Operation } from 'fast-json-patch';
 import { pino } from 'pino';
 import { CaBundle } from '../../../src/certificates/ca-bundle.ts';
 import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
-import { replacement } from '../../../src/certificates/renewal.ts';
-import { bundlePem, type KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
-import type { Lifetimes } from '../../../src/certificates/x509/lifetimes.ts';
+import { type KeyMaterial, type Lifetimes, replacement } from '../../../src/certificates/rotation.ts';
+import { pemOf } from '../../../src/certificates/x509/certificate.ts';
 import { ApiError } from '../../../src/kube/api/api-error.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
@@ -41,7 +40,7 @@ export class RotationWorld {
     const { signer, now } = world;
     const material = await replacement(undefined, { signer, lifetimes, now });
     world.#secrets.push({ since: now, value: material });
-    world.#writeConfiguration(bundlePem(material));
+    world.#writeConfiguration(pemOf(material.bundle));
     world.now += lifetimes.settleMs;
     return world;
   }
@@ -130,7 +129,7 @@ export class SimulatedController {
       wallClock: () => world.now,
       lastGood: () => undefined,
       log: pino({ level: 'silent' }),
-      owner: { own: async () => [] },
+      own: async () => undefined,
       secret: {
         read: () => this.#request(() => world.readSecret()),
         replace: (...args) => this.#request(() => world.replaceSecret(args[0], args[1])),

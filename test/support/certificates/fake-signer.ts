@@ -1,5 +1,5 @@
-import type { Signer } from '../../../src/certificates/renewal.ts';
 import type { CertifiedKey } from '../../../src/certificates/x509/certificate.ts';
+import type { Signer } from '../../../src/certificates/x509/signer.ts';
 
 /** Signs without cryptography, so that a test can live through years of rotations; its PEM is a name, one a line. */
 export class FakeSigner implements Signer {

@@ -1,11 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
-import type { KeyPair } from '../../../src/certificates/key-pair-source.ts';
 import { ManagedCertificates } from '../../../src/certificates/managed-certificates.ts';
 import { ProvidedCertificates } from '../../../src/certificates/provided-certificates.ts';
-import type { Lifetimes } from '../../../src/certificates/x509/lifetimes.ts';
-import { serverNames } from '../../../src/certificates/x509/server-names.ts';
-import { WebhookServer } from '../../../src/kube/admission/server.ts';
+import type { Lifetimes } from '../../../src/certificates/rotation.ts';
+import { serverNames } from '../../../src/certificates/x509/signer.ts';
+import { type KeyPair, WebhookServer } from '../../../src/kube/admission/server.ts';
 import { SharedInformers } from '../../../src/kube/cache/shared-informers.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { NO_WEBHOOK_METRICS } from '../kube/no-metrics.ts';

@@ -1,6 +1,5 @@
-import { CertificateSecret } from '../../../src/certificates/certificate-secret.ts';
-import { serverNames } from '../../../src/certificates/x509/server-names.ts';
-import { x509Signer } from '../../../src/certificates/x509/x509-signer.ts';
+import { CertificateSecret } from '../../../src/certificates/secret.ts';
+import { serverNames, x509Signer } from '../../../src/certificates/x509/signer.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { eventually } from '../../env/eventually.ts';
 
@@ -13,7 +12,7 @@ const OPERATOR = 'envoy-initializer';
  */
 export async function ageCertificate(client: KubeClient): Promise<void> {
   const { signal } = new AbortController();
-  const secret = new CertificateSecret({ client, namespace: OPERATOR, name: `${OPERATOR}-tls` });
+  const secret = new CertificateSecret(client, OPERATOR, `${OPERATOR}-tls`);
   const signer = x509Signer(serverNames({ service: OPERATOR, namespace: OPERATOR }));
   const read = async () => {
     const stored = await secret.read(signal);

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
 import { pino } from 'pino';
-import { addIfUntrusted, CaBundle, holdsBundle } from '../../../src/certificates/ca-bundle.ts';
-import { createAuthority } from '../../../src/certificates/x509/authority.ts';
+import { addIfUntrusted, CaBundle, holdsBundle, trusts } from '../../../src/certificates/ca-bundle.ts';
+import { createAuthority, issueCertificate } from '../../../src/certificates/x509/authority.ts';
 import { readCertificates } from '../../../src/certificates/x509/certificate.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
@@ -83,12 +83,6 @@ describe('CaBundle', () => {
     ]);
   });
 
-  test('does not patch webhooks that have the bundle', async () => {
-    cached = configuration('A', 'A');
-    expect(await distribute('A')).toBe(0);
-    expect(patches).toEqual([]);
-  });
-
   test('returns the time since all configurations have the bundle', async () => {
     cached = configuration('A');
     await distribute('A');
@@ -124,30 +118,26 @@ describe('CaBundle', () => {
     synced = false;
     expect(bundle.observe()).toBeUndefined();
   });
-
-  test('is in sync only if every webhook has the bundle', () => {
-    const resource = MUTATING_WEBHOOK_CONFIGURATIONS;
-    const seen = (...bundles: string[]) => [{ resource, configuration: configuration(...bundles) }];
-    expect(holdsBundle(seen('A', 'A'), 'A')).toBe(true);
-    expect(holdsBundle(seen('A', 'AB'), 'A')).toBe(false);
-  });
 });
 
 describe('authorities of others', () => {
   let own: string;
   let other: string;
   let expired: string;
+  let served: string;
   beforeAll(async () => {
     const hour = 3_600_000;
-    const authority = async (commonName: string, from: number, to: number) => {
-      const [notBefore, notAfter] = [new Date(Date.now() + from * hour), new Date(Date.now() + to * hour)];
-      return (await createAuthority({ commonName, notBefore, notAfter })).certPem;
-    };
-    [own, other, expired] = await Promise.all([
-      authority('own', -1, 1),
-      authority('other', -1, 1),
-      authority('expired', -2, -1),
-    ]);
+    const validity = (from: number, to: number) => ({
+      notBefore: new Date(Date.now() + from * hour),
+      notAfter: new Date(Date.now() + to * hour),
+    });
+    // Two of one name.
+    const authority = await createAuthority({ commonName: 'authority', ...validity(-1, 1) });
+    own = authority.certPem;
+    other = (await createAuthority({ commonName: 'authority', ...validity(-1, 1) })).certPem;
+    expired = (await createAuthority({ commonName: 'expired', ...validity(-2, -1) })).certPem;
+    const request = { commonName: 'webhook', dnsNames: ['a.b.svc'], usage: 'server' } as const;
+    served = (await issueCertificate(authority, { ...request, ...validity(-1, 1) })).certPem;
   });
 
   test('stay during a rollout, except expired ones', async () => {
@@ -196,11 +186,24 @@ describe('authorities of others', () => {
     expect(patches).toEqual([]);
   });
 
+  const seen = (...bundles: (string | undefined)[]) => [
+    { resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(...bundles) },
+  ];
+
   test('do not count as out of sync', () => {
-    const seen = [
-      { resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(`${other}${own}`) },
-    ];
-    expect(holdsBundle(seen, own)).toBe(true);
-    expect(holdsBundle(seen, `${own}${expired}`)).toBe(false);
+    expect(holdsBundle(seen(`${other}${own}`, own), own)).toBe(true);
+    expect(holdsBundle(seen(`${other}${own}`, other), own)).toBe(false);
+    expect(holdsBundle(seen(`${other}${own}`), `${own}${expired}`)).toBe(false);
+  });
+
+  test('are not trusted for our certificate', () => {
+    const leaf = readCertificates(served);
+    expect(trusts(seen(own, `${other}${own}`), leaf)).toBe(true);
+    expect(trusts(seen(served), leaf)).toBe(true);
+    expect([other, undefined, 'rubbish'].map((bundle) => trusts(seen(own, bundle), leaf))).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 });

@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
-import type { StoredContent } from '../../../src/certificates/certificate-secret.ts';
-import { replacement } from '../../../src/certificates/renewal.ts';
-import type { SecretContent } from '../../../src/certificates/secret-content.ts';
+import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
+import type { SecretContent, StoredContent } from '../../../src/certificates/secret.ts';
 import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
-import type { KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
 import { ApiError, TransportError } from '../../../src/kube/api/api-error.ts';
 import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
@@ -62,12 +60,9 @@ beforeEach(() => {
         return { heldForMs, keepsOthers };
       },
     },
-    owner: {
-      async own() {
-        if (failing.own) throw failing.own;
-        owned += 1;
-        return [];
-      },
+    async own() {
+      if (failing.own) throw failing.own;
+      owned += 1;
     },
     metrics: {
       expires() {},
@@ -131,12 +126,6 @@ describe('CertificateController', () => {
     expect(rotated).toEqual(['serving']);
   });
 
-  test('requeues for the time when the leaf is due', async () => {
-    await storeOwn();
-    now += 60 * DAY - 5_000;
-    expect(await reconcile()).toEqual({ requeueAfterMs: 5_000 });
-  });
-
   test('renews the leaf even if a configuration cannot be written, and then rejects', async () => {
     await storeOwn();
     now += 60 * DAY;
@@ -168,13 +157,6 @@ describe('CertificateController', () => {
     expect(rotated).toEqual(['serving', 'authority']);
   });
 
-  test('issues a leaf with a new name', async () => {
-    await storeOwn();
-    signer.upToDate = false;
-    await reconcile();
-    expect(rotated).toEqual(['serving']);
-  });
-
   test('retries after a conflict, without a warning', async () => {
     await storeOwn();
     now += 60 * DAY;
@@ -188,15 +170,6 @@ describe('CertificateController', () => {
     now += 60 * DAY;
     failing.own = new TransportError('cut', 'ECONNRESET', undefined);
     await expect(reconcile()).rejects.toBe(failing.own);
-    expect(written).toHaveLength(1);
-  });
-
-  test('only warns if it has no right to write the owner', async () => {
-    await storeOwn();
-    now += 60 * DAY;
-    failing.own = forbidden;
-    await reconcile();
-    expect(levels).toContain(WARN);
     expect(written).toHaveLength(1);
   });
 });

@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { type KeyPair, KeyPairSource } from '../../../src/certificates/key-pair-source.ts';
-import { OWN_CERTIFICATE } from '../../../src/certificates/names.ts';
-import { replacement } from '../../../src/certificates/renewal.ts';
-import { secretData } from '../../../src/certificates/secret-content.ts';
+import { KeyPairSource } from '../../../src/certificates/key-pair-source.ts';
+import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
+import { OWN_CERTIFICATE, secretData } from '../../../src/certificates/secret.ts';
 import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
-import type { KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
-import { x509Signer } from '../../../src/certificates/x509/x509-signer.ts';
+import { x509Signer } from '../../../src/certificates/x509/signer.ts';
+import type { KeyPair } from '../../../src/kube/admission/server.ts';
 
 const DAY = 86_400_000;
 const signal = new AbortController().signal;
@@ -131,16 +130,6 @@ describe('KeyPairSource', () => {
     expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
   });
 
-  test('restores the same next authority after each deletion of the Secret', async () => {
-    await see(await make());
-    await gone();
-    const [again] = made;
-    if (!again) throw new Error('nothing was made');
-    await see(again);
-    await gone();
-    expect(made[1]).toEqual(again);
-  });
-
   test('starts over if the served certificate has expired', async () => {
     const material = await make();
     await see(material);
@@ -171,12 +160,6 @@ describe('KeyPairSource with a provided certificate', () => {
     await see(await replacement(undefined, { signer: other, lifetimes, now }), { mark: '' });
     expect(warnings()).toEqual(['provided certificate lacks names of the webhook']);
     expect(source.isServing).toBe(true);
-  });
-
-  test('forgets the last content of its own', async () => {
-    await see(await make());
-    await see(await make(), { mark: '' });
-    expect(source.lastGood).toBeUndefined();
   });
 
   test('warns and keeps the key pair if the Secret is not usable', async () => {

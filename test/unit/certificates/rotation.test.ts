@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { plan, type Situation } from '../../../src/certificates/plan.ts';
+import { plan, type Situation } from '../../../src/certificates/rotation.ts';
 import type { CertifiedKey } from '../../../src/certificates/x509/certificate.ts';
 
 const DAY = 86_400_000;
@@ -44,7 +44,6 @@ describe('plan', () => {
       { do: 'promote-authority' },
     ],
     ['no leaf: issues one', { issuer }, { do: 'issue-leaf' }],
-    ['the leaf has expired: issues one', { leaf: aged(90, 90), issuer }, { do: 'issue-leaf' }],
     ['the leaf lacks a name: issues one', { leaf, issuer, leafLacksNames: true }, { do: 'issue-leaf' }],
     [
       'the leaf is at two thirds of its lifetime: issues one',
@@ -66,21 +65,10 @@ describe('plan', () => {
       { leaf, issuer: aged(240, 360) },
       { do: 'add-authority' },
     ],
-    ['the authority has lost its key: adds another', { leaf }, { do: 'add-authority' }],
-    [
-      'the authority has lost its key and the leaf is due: adds another',
-      { leaf: aged(61, 90) },
-      { do: 'add-authority' },
-    ],
     [
       'the next authority has expired: adds another',
       { leaf, issuer: aged(240, 360), next: aged(360, 360) },
       { do: 'add-authority' },
-    ],
-    [
-      'the next authority is not distributed: waits until the leaf is due',
-      { leaf, issuer: aged(250, 360), next },
-      { do: 'wait', until: NOW + 50 * DAY },
     ],
     [
       'the next authority was just distributed: waits until API servers must have seen it',

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { FileWatcher } from '../../../../src/kube/admission/file-watcher.ts';
-import { loadKeyPair } from '../../../../src/kube/admission/key-pair.ts';
-import type { KeyPair } from '../../../../src/kube/admission/server.ts';
-import { makeKeyPair } from '../../../support/kube/certificates.ts';
+import { followFiles, loadClientAuthorities, loadKeyPair } from '../../../src/certificates/files.ts';
+import type { KeyPair } from '../../../src/kube/admission/server.ts';
+import { makeKeyPair } from '../../support/kube/certificates.ts';
+import { testAuthority } from '../../support/kube/test-authority.ts';
 
 let directory: string;
 
@@ -60,33 +60,44 @@ describe('loadKeyPair', () => {
   });
 });
 
-/** The next key pair that a watcher reports; it ignores errors of half-written files. */
-async function firstGood(next: () => Promise<unknown>): Promise<unknown> {
-  const report = await next();
-  return report !== null && typeof report === 'object' && 'cert' in report ? report : firstGood(next);
-}
+describe('loadClientAuthorities', () => {
+  const load = async (content: string) => {
+    const file = join(directory, 'ca.crt');
+    await writeFile(file, content);
+    return loadClientAuthorities(file);
+  };
 
-describe('a watcher of a key pair', () => {
-  /** Runs a watcher while `body` runs; `next` resolves with its next report. */
-  async function watching(
-    current: KeyPair,
-    body: (next: () => Promise<unknown>) => Promise<void>,
-  ): Promise<void> {
+  test('returns the authorities of the file, without the text between them', async () => {
+    const [one, other] = [(await testAuthority()).caPem, (await testAuthority()).caPem];
+    expect(await load(`# one\n${one}\n# other\n${other}`)).toBe(`${one.trim()}\n${other.trim()}`);
+  });
+
+  test('refuses a file with other content', async () => {
+    const authority = await testAuthority();
+    const { certPem } = await authority.client('api-server');
+    await expect(load('')).rejects.toThrow('ca.crt: expected certificates of authorities (PEM), got none');
+    await expect(load(authority.caPem + certPem)).rejects.toThrow(
+      'certificate 2 of 2 (CN=api-server): expected an authority, got a certificate of a client or server',
+    );
+    await expect(load('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')).rejects.toThrow(
+      'ca.crt: certificate 1 of 1 cannot be read',
+    );
+  });
+});
+
+describe('followed files', () => {
+  /** Follows the files while `body` runs; `next` resolves with the next report. */
+  async function following(body: (next: () => Promise<unknown>) => Promise<void>): Promise<void> {
     const reports: unknown[] = [];
     let wake: () => void = () => {};
     const tell = (what: unknown) => {
       reports.push(what);
       wake();
     };
-    const watcher = new FileWatcher({
-      files: Object.values(files()),
-      load: () => loadKeyPair(files()),
-      current,
-      changed: tell,
-      failed: tell,
-    });
+    const load = () => loadKeyPair(files());
+    const followed = { files: Object.values(files()), load, changed: tell, failed: tell };
     const stop = new AbortController();
-    const running = watcher.run(stop.signal);
+    const running = followFiles(followed, stop.signal);
     const next = async () => {
       while (reports.length === 0) await new Promise<void>((resolve) => (wake = resolve));
       return reports.shift();
@@ -99,16 +110,17 @@ describe('a watcher of a key pair', () => {
     }
   }
 
-  test('reports a change that was made before its start', async () => {
-    const [old, renewed] = [makeKeyPair(), makeKeyPair()];
-    await write(renewed);
-    await watching(old, async (next) => expect(await firstGood(next)).toEqual(renewed));
-  });
+  /** The next key pair; ignores errors of half-written files. */
+  async function firstGood(next: () => Promise<unknown>): Promise<unknown> {
+    const report = await next();
+    return report !== null && typeof report === 'object' && 'cert' in report ? report : firstGood(next);
+  }
 
-  test('reports rewritten files, and keeps the last valid pair until both are complete', async () => {
+  test('are used again when they are rewritten, once both are complete', async () => {
     const [old, renewed] = [makeKeyPair(), makeKeyPair()];
     await write(old);
-    await watching(old, async (next) => {
+    await following(async (next) => {
+      expect(await next()).toEqual(old);
       await writeFile(files().certFile, renewed.cert);
       expect(await next()).toHaveProperty('message');
       await writeFile(files().keyFile, renewed.key);
@@ -116,12 +128,13 @@ describe('a watcher of a key pair', () => {
     });
   });
 
-  test('reports a Secret that the kubelet swaps behind a link', async () => {
+  test('may be those of a Secret, which the kubelet swaps behind a link', async () => {
     const [old, renewed, third] = [makeKeyPair(), makeKeyPair(), makeKeyPair()];
     await project(old, 'v1');
     await symlink(join('..data', 'tls.crt'), files().certFile);
     await symlink(join('..data', 'tls.key'), files().keyFile);
-    await watching(old, async (next) => {
+    await following(async (next) => {
+      expect(await next()).toEqual(old);
       await project(renewed, 'v2');
       expect(await firstGood(next)).toEqual(renewed);
       await project(third, 'v3');
@@ -129,10 +142,11 @@ describe('a watcher of a key pair', () => {
     });
   });
 
-  test('reports when the files are deleted and when they come back', async () => {
+  test('are reported when they are deleted, and used when they come back', async () => {
     const [old, renewed] = [makeKeyPair(), makeKeyPair()];
     await write(old);
-    await watching(old, async (next) => {
+    await following(async (next) => {
+      expect(await next()).toEqual(old);
       await rm(files().keyFile);
       expect(await next()).toMatchObject({ message: expect.stringContaining('the file does not exist') });
       await write(renewed);
@@ -140,9 +154,9 @@ describe('a watcher of a key pair', () => {
     });
   });
 
-  test('reports when there is nothing to watch, and ends with its signal', async () => {
+  test('are reported when there is nothing to watch', async () => {
     await rm(directory, { recursive: true });
-    await watching(makeKeyPair(), async (next) => expect(await next()).toMatchObject({ code: 'ENOENT' }));
+    await following(async (next) => expect(await next()).toMatchObject({ code: 'ENOENT' }));
     await mkdir(directory);
   });
 });

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { OWN_CERTIFICATE } from '../../../src/certificates/names.ts';
-import { replacement } from '../../../src/certificates/renewal.ts';
-import { readSecret, secretData } from '../../../src/certificates/secret-content.ts';
-import { bundlePem, type KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
-import { x509Signer } from '../../../src/certificates/x509/x509-signer.ts';
+import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
+import { OWN_CERTIFICATE, readSecret, secretData } from '../../../src/certificates/secret.ts';
+import { pemOf } from '../../../src/certificates/x509/certificate.ts';
+import { x509Signer } from '../../../src/certificates/x509/signer.ts';
 import type { Secret } from '../../../src/kube/api/core-resources.ts';
 
 const context = {
@@ -51,7 +50,6 @@ describe('readSecret of our own Secret', () => {
 
   test.each([
     ['tls.key', 'gone', null, ['leaf'], ['tls.crt']],
-    ['tls.key', 'rubbish', 'rubbish', ['leaf'], ['tls.crt']],
     ['tls.crt', 'rubbish', 'rubbish', ['leaf'], ['tls.crt']],
     ['ca.key', 'gone', null, ['issuer'], ['ca.key']],
     ['next-ca.key', 'rubbish', 'rubbish', ['next'], ['next-ca.key']],
@@ -71,7 +69,7 @@ describe('readSecret of our own Secret', () => {
   test('returns no leaf if no authority has signed it', async () => {
     const stranger = await replacement(undefined, context);
     const content = readSecret(
-      secretOf(fresh, { 'ca.crt': bundlePem(stranger), 'ca.key': stranger.issuer?.keyPem ?? '' }),
+      secretOf(fresh, { 'ca.crt': pemOf(stranger.bundle), 'ca.key': stranger.issuer?.keyPem ?? '' }),
     );
     expect(content).toMatchObject({
       kind: 'own',
@@ -86,7 +84,7 @@ describe('readSecret of a provided Secret', () => {
     expect(readSecret(secretOf(fresh, {}, null))).toEqual({
       kind: 'provided',
       leaf: fresh.leaf,
-      bundle: bundlePem(fresh),
+      bundle: pemOf(fresh.bundle),
     });
   });
 
@@ -106,11 +104,6 @@ describe('readSecret of a provided Secret', () => {
     });
   });
 
-  test('returns a self-signed certificate', () => {
-    const self = { 'tls.crt': fresh.issuer?.pem ?? '', 'tls.key': fresh.issuer?.keyPem ?? '' };
-    expect(readSecret(secretOf(fresh, self, null))).toMatchObject({ kind: 'provided' });
-  });
-
   test.each([
     [
       'is empty',
@@ -124,7 +117,7 @@ describe('readSecret of a provided Secret', () => {
 
   test('is unusable if its authority did not sign its certificate', async () => {
     const other = await replacement(undefined, context);
-    expect(readSecret(secretOf(fresh, { 'ca.crt': bundlePem(other) }, null))).toEqual({
+    expect(readSecret(secretOf(fresh, { 'ca.crt': pemOf(other.bundle) }, null))).toEqual({
       kind: 'unusable',
       problem: 'ca.crt: expected the authority that signed tls.crt, got others',
     });

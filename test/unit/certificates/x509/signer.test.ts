@@ -8,11 +8,10 @@ import {
   type Certificate,
   type CertifiedKey,
   isIssuedBy,
-  missingNames,
   readCertificates,
   readCertifiedKey,
 } from '../../../../src/certificates/x509/certificate.ts';
-import { x509Signer } from '../../../../src/certificates/x509/x509-signer.ts';
+import { serverNames, x509Signer } from '../../../../src/certificates/x509/signer.ts';
 
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
 const names = { dnsNames: ['envoy-initializer.mesh.svc'], ipAddresses: ['127.0.0.1', 'fd00::1'] };
@@ -95,22 +94,31 @@ describe('a leaf', () => {
     const issuer = { certPem: authority.pem, keyPem: authority.keyPem };
     const { certPem } = await issueCertificate(issuer, { commonName, usage: 'server', ...validity });
     const [certificate = leaf] = readCertificates(certPem);
-    expect(missingNames(certificate, { ...names, ipAddresses: [] })).toEqual(names.dnsNames);
+    expect(x509Signer({ ...names, ipAddresses: [] }).isUpToDate({ ...leaf, ...certificate })).toBe(false);
   });
 
   test('lacks the names that are not in it', () => {
-    const wanted = {
-      dnsNames: [...names.dnsNames, 'envoy-initializer'],
-      ipAddresses: ['::1', '127.0.0.1'],
-    };
-    expect(missingNames(leaf, names)).toEqual([]);
-    expect(missingNames(leaf, wanted)).toEqual(['envoy-initializer', '::1']);
-    expect(x509Signer(wanted).isUpToDate(leaf)).toBe(false);
-    expect(signer.isUpToDate(leaf)).toBe(true);
+    const isUpToDate = (more: Partial<typeof names>) => x509Signer({ ...names, ...more }).isUpToDate(leaf);
+    expect(isUpToDate({})).toBe(true);
+    expect(isUpToDate({ dnsNames: ['envoy-initializer'] })).toBe(false);
+    expect(isUpToDate({ ipAddresses: ['127.0.0.1', '::1'] })).toBe(false);
   });
 
   test('cannot be issued for a name that certificates cannot hold', async () => {
     const impossible = x509Signer({ dnsNames: ['ü.example'], ipAddresses: [] });
     await expect(impossible.leaf(authority, validity)).rejects.toThrow('ü.example');
+  });
+});
+
+test.each([
+  ['no URL', undefined, [], []],
+  ['an IPv4 address', 'https://127.0.0.1:8443/inject', [], ['127.0.0.1']],
+  ['an IPv6 address', 'https://[fd00::1]:8443', [], ['fd00::1']],
+  ['a host name', 'https://Laptop.example:8443', ['laptop.example'], []],
+])('a server has the names of its Service and those of %s', (_, webhookUrl, dnsNames, ipAddresses) => {
+  const ofService = ['a', 'a.mesh', 'a.mesh.svc', 'a.mesh.svc.cluster.local'];
+  expect(serverNames({ service: 'a', namespace: 'mesh', webhookUrl })).toEqual({
+    dnsNames: [...ofService, ...dnsNames],
+    ipAddresses,
   });
 });

@@ -1,0 +1,189 @@
+import { isAlreadyExists, isNotFound } from '../kube/api/api-error.ts';
+import { SECRETS, type Secret } from '../kube/api/core-resources.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { OWN_LABELS } from '../util/own-names.ts';
+import type { KeyMaterial } from './rotation.ts';
+import {
+  type Certificate,
+  type CertifiedKey,
+  isAnchored,
+  pemOf,
+  readCertificates,
+  readCertifiedKey,
+} from './x509/certificate.ts';
+
+/**
+ * The annotation that marks a Secret as ours while it names the certificate in the Secret. A client that writes
+ * another certificate, such as cert-manager or kubectl, takes over the Secret.
+ */
+export const OWN_CERTIFICATE = 'initializer.kubernetes.io/envoy-certificate-sha256';
+
+/** The content of a Secret, and its owner. */
+export type SecretContent =
+  /** Our own. Damaged parts are missing, and `damage` says why. */
+  | { readonly kind: 'own'; readonly material: KeyMaterial; readonly damage: readonly string[] }
+  /** Provided by users: used, never changed. Without a `ca.crt` they also write the caBundle. */
+  | { readonly kind: 'provided'; readonly leaf: CertifiedKey; readonly bundle: string | undefined }
+  /** Not our own, and without a usable key pair. */
+  | { readonly kind: 'unusable'; readonly problem: string };
+
+/** The values of the Secret, as cert-manager names them; `ca.key` and `next-ca.key` are ours. */
+type Key = 'tls.crt' | 'tls.key' | 'ca.crt' | 'ca.key' | 'next-ca.key';
+
+/** The certificate that replicas serve; undefined if there is none. */
+export function leafOf(content: SecretContent | undefined): CertifiedKey | undefined {
+  if (content?.kind === 'provided') return content.leaf;
+  return content?.kind === 'own' ? content.material.leaf : undefined;
+}
+
+/** The authorities (PEM) for the caBundle; undefined if the operator must not write it. */
+export function bundleOf(content: SecretContent): string | undefined {
+  if (content.kind === 'unusable') return undefined;
+  return content.kind === 'provided' ? content.bundle : pemOf(content.material.bundle) || undefined;
+}
+
+/** Reads the Secret. The annotation decides whether it is our own. */
+export function readSecret(secret: Secret): SecretContent {
+  const leaf = attempt(() => readCertifiedKey(textOf(secret, 'tls.crt'), textOf(secret, 'tls.key')));
+  const mark = secret.metadata.annotations?.[OWN_CERTIFICATE];
+  if (leaf.value && leaf.value.fingerprint !== mark) return readProvided(secret, leaf.value);
+  if (mark === undefined) return { kind: 'unusable', problem: `tls.crt and tls.key: ${leaf.problem}` };
+  return readOwn(secret, leaf);
+}
+
+function readProvided(secret: Secret, leaf: CertifiedKey): SecretContent {
+  const bundle = textOf(secret, 'ca.crt');
+  if (bundle === '') return { kind: 'provided', leaf, bundle: undefined };
+  const { problem } = attempt(() => anchored(leaf, readCertificates(bundle)));
+  return problem === undefined
+    ? { kind: 'provided', leaf, bundle }
+    : { kind: 'unusable', problem: `ca.crt: ${problem}` };
+}
+
+function readOwn(secret: Secret, leaf: Attempt<CertifiedKey>): SecretContent {
+  const authorities = attempt(() => readCertificates(textOf(secret, 'ca.crt')));
+  const bundle = authorities.value ?? [];
+  const { value: served } = leaf;
+  const trusted = served ? attempt(() => anchored(served, bundle)) : leaf;
+  const issuer = attempt(() => keyed(bundle, textOf(secret, 'ca.key')));
+  const nextKey = textOf(secret, 'next-ca.key');
+  const next: Attempt<CertifiedKey> = nextKey === '' ? {} : attempt(() => keyed(bundle, nextKey));
+  const parts = { 'ca.crt': authorities, 'tls.crt': trusted, 'ca.key': issuer, 'next-ca.key': next };
+  const damage = Object.entries<Attempt<unknown>>(parts).flatMap(([key, { problem }]) =>
+    problem === undefined ? [] : [`${key}: ${problem}`],
+  );
+  return {
+    kind: 'own',
+    material: { leaf: trusted.value, issuer: issuer.value, next: next.value, bundle },
+    damage,
+  };
+}
+
+/** Returns the leaf if one of the authorities is in, or has signed, its chain. @throws Error otherwise. */
+function anchored(leaf: CertifiedKey, authorities: readonly Certificate[]): CertifiedKey {
+  if (isAnchored(readCertificates(leaf.pem), authorities)) return leaf;
+  throw new Error('expected the authority that signed tls.crt, got others');
+}
+
+/** The authority that the key belongs to. @throws Error if there is none. */
+function keyed(bundle: readonly Certificate[], keyPem: string): CertifiedKey {
+  for (const { pem } of bundle) {
+    const { value } = attempt(() => readCertifiedKey(pem, keyPem));
+    if (value) return value;
+  }
+  throw new Error('expected the private key of an authority in ca.crt');
+}
+
+/** A value, or why there is none. */
+type Attempt<T> = { readonly value?: T; readonly problem?: string };
+
+function attempt<T>(read: () => T): Attempt<T> {
+  try {
+    return { value: read() };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The decoded value; empty if it is missing. */
+function textOf({ data }: Secret, key: Key): string {
+  return Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
+}
+
+/** The Secret's values for the material, base64; null deletes one (a JSON merge patch). */
+export function secretData({ leaf, issuer, next, bundle }: KeyMaterial): Record<Key, string | null> {
+  const base64 = (text: string | undefined) =>
+    text === undefined ? null : Buffer.from(text).toString('base64');
+  return {
+    'tls.crt': base64(leaf?.pem ?? ''),
+    'tls.key': base64(leaf?.keyPem ?? ''),
+    'ca.crt': base64(pemOf(bundle)),
+    'ca.key': base64(issuer?.keyPem),
+    'next-ca.key': base64(next?.keyPem),
+  };
+}
+
+/** The content of the Secret and its resourceVersion. */
+export interface StoredContent {
+  readonly content: SecretContent;
+  readonly resourceVersion: string | undefined;
+}
+
+type SecretClient = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
+
+/** The Secret that all replicas share. Every write is a compare-and-swap: of concurrent writers, one wins. */
+export class CertificateSecret {
+  readonly namespace: string;
+  readonly name: string;
+  readonly #client: SecretClient;
+
+  constructor(client: SecretClient, namespace: string, name: string) {
+    this.#client = client;
+    this.namespace = namespace;
+    this.name = name;
+  }
+
+  /** Reads from the API server, not from a cache. Undefined if it does not exist. */
+  async read(signal: AbortSignal): Promise<StoredContent | undefined> {
+    try {
+      const secret = await this.#client.get(SECRETS, this, { signal });
+      return { content: readSecret(secret), resourceVersion: secret.metadata.resourceVersion };
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Creates the Secret. Returns false if it already exists. */
+  async create(material: KeyMaterial, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = this;
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace, name, labels: OWN_LABELS, ...mark(material) },
+      type: 'kubernetes.io/tls',
+      data: Object.fromEntries(Object.entries(secretData(material)).filter(([, value]) => value !== null)),
+    };
+    try {
+      await this.#client.create(SECRETS, secret, { signal });
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Replaces our values. Rejects with a conflict if the Secret has changed; keeps the values of other writers. */
+  async replace(
+    material: KeyMaterial,
+    resourceVersion: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const metadata = { resourceVersion, ...mark(material) };
+    await this.#client.mergePatch(SECRETS, this, { metadata, data: secretData(material) }, { signal });
+  }
+}
+
+function mark({ leaf }: KeyMaterial) {
+  return { annotations: { [OWN_CERTIFICATE]: leaf?.fingerprint ?? '' } };
+}
