@@ -1,5 +1,4 @@
 import { clip } from '../../util/clip.ts';
-import type { JsonValue } from '../../util/json.ts';
 import type { PatchOperation } from '../../util/patch.ts';
 import type { CallSignal } from './deadline.ts';
 import { type AdmissionRequest, REVIEW } from './review.ts';
@@ -38,46 +37,26 @@ export type ReviewHandler = (request: AdmissionRequest, signal: CallSignal) => P
 const MAX_WARNING = 256;
 const MAX_WARNINGS = 10;
 
-const HEAD = `${JSON.stringify(REVIEW).slice(0, -1)},"response":`;
-
 /** The body of the answer. A patch has its type beside it; without operations, both are absent. */
 export function formatReview(uid: string, answer: AdmissionAnswer): string {
-  if (!answer.allowed) {
-    const { allowed, ...status } = answer;
-    return JSON.stringify({ ...REVIEW, response: { uid, allowed, status } });
-  }
+  const { allowed, ...status } = answer;
+  if (!allowed) return JSON.stringify({ ...REVIEW, response: { uid, allowed, status } });
   const { operations = [], warnings = [] } = answer;
-  const patch =
-    operations.length === 0 ? '' : `,"patchType":"JSONPatch","patch":"${remembered(operations, patchText)}"`;
-  const heard = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(cutWarnings(warnings))}`;
-  return `${HEAD}{"uid":${JSON.stringify(uid)},"allowed":true${patch}${heard}}}`;
+  const patch = operations.length > 0 && { patchType: 'JSONPatch', patch: patchText(operations) };
+  const heard = warnings.length > 0 && { warnings: cutWarnings(warnings) };
+  return JSON.stringify({ ...REVIEW, response: { uid, allowed, ...patch, ...heard } });
 }
 
-/** The texts of frozen values: parts of templates are the same in many patches, and some patches for many objects. */
-const frozenTexts = new WeakMap<object, string>();
-
-function remembered<T extends object>(value: T, format: (value: T) => string): string {
-  const known = frozenTexts.get(value);
-  if (known !== undefined) return known;
-  const text = format(value);
-  if (Object.isFrozen(value)) frozenTexts.set(value, text);
-  return text;
-}
+/** The texts of frozen patches, which are those of many pods. */
+const frozenTexts = new WeakMap<readonly PatchOperation[], string>();
 
 /** The patch as the API server wants it: JSON in base64. */
 function patchText(operations: readonly PatchOperation[]): string {
-  return Buffer.from(`[${operations.map(operationText).join(',')}]`).toString('base64');
-}
-
-function operationText(operation: PatchOperation): string {
-  const target = `"op":"${operation.op}","path":${JSON.stringify(operation.path)}`;
-  return operation.op === 'remove' ? `{${target}}` : `{${target},"value":${valueText(operation.value)}}`;
-}
-
-function valueText(value: JsonValue): string {
-  return typeof value === 'object' && value !== null
-    ? remembered(value, JSON.stringify)
-    : JSON.stringify(value);
+  const known = frozenTexts.get(operations);
+  if (known !== undefined) return known;
+  const text = Buffer.from(JSON.stringify(operations)).toString('base64');
+  if (Object.isFrozen(operations)) frozenTexts.set(operations, text);
+  return text;
 }
 
 function cutWarnings(warnings: readonly string[]): readonly string[] {

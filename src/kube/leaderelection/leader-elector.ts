@@ -4,7 +4,7 @@ import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type LeaseClient, LeaseLock, type LeaseName } from './lease.ts';
+import type { LeaseClient, LeaseName } from './lease.ts';
 import { LeaseCandidate } from './lease-candidate.ts';
 
 /** The three durations of an election, in milliseconds. */
@@ -68,7 +68,6 @@ export class LeaderElector {
   readonly #timing: ElectionTiming;
   /** Limit of one step: half the deadline, as in controller-runtime's client, so that there is time for a second one. */
   readonly #stepMs: number;
-  readonly #lock: LeaseLock;
   readonly #candidate: LeaseCandidate;
   readonly #log: Logger;
   /** When the lease was lost, if the work of its term has not ended. */
@@ -80,10 +79,8 @@ export class LeaderElector {
     this.#timing = timing;
     this.#stepMs = timing.renewDeadlineMs / 2;
     this.#log = options.log.child({ lease: `${lease.namespace}/${lease.name}`, identity });
-    const lock = new LeaseLock(client, lease);
-    this.#lock = lock;
     const durationSeconds = timing.leaseDurationMs / 1000;
-    this.#candidate = new LeaseCandidate({ lock, clock, wallClock, identity, durationSeconds });
+    this.#candidate = new LeaseCandidate({ client, lease, clock, wallClock, identity, durationSeconds });
   }
 
   /** Whether this process leads now. It reads the clock, since a blocked event loop delays timers. */
@@ -220,7 +217,7 @@ export class LeaderElector {
     metrics?.masterStatus(leading);
     this.#log.info(what);
     const note = `${identity} ${what}`;
-    events?.event(this.#lock.object, { type: 'Normal', reason: 'LeaderElection', action, note });
+    events?.event(this.#candidate.object, { type: 'Normal', reason: 'LeaderElection', action, note });
   }
 }
 

@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isConflict } from '../api/api-error.ts';
+import { isConflict, isNotFound } from '../api/api-error.ts';
 import { microTime } from '../api/micro-time.ts';
+import type { KubeObject } from '../api/object.ts';
+import { apiVersionOf } from '../api/resource.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { LeaseLock, LeaseRecord } from './lease.ts';
+import { LEASES, type Lease, type LeaseClient, type LeaseName, type LeaseSpec } from './lease.ts';
 
 export interface LeaseCandidateOptions {
-  readonly lock: LeaseLock;
+  readonly client: LeaseClient;
+  readonly lease: LeaseName;
   readonly clock: Clock;
   readonly wallClock: () => Date;
   readonly identity: string;
@@ -18,13 +21,14 @@ const MAX_RELEASE_TRIES = 3;
 /**
  * One candidate for a Lease: single attempts to take, renew and release it, by the rules of client-go
  * (tools/leaderelection/leaderelection.go, tryAcquireOrRenew and release). A method rejects if the attempt failed, with
- * a conflict if another process wrote first.
+ * a conflict if another process wrote first: each write has the resourceVersion that was last read here.
  */
 export class LeaseCandidate {
   readonly #options: LeaseCandidateOptions;
-  #seen: LeaseRecord | undefined;
+  /** As it was last read or written; undefined if it does not exist. */
+  #lease: Lease | undefined;
   /** The last state that look() found with another holder, and when it expires by this process's monotonic clock. */
-  #observed: LeaseRecord | undefined;
+  #observed: LeaseSpec | undefined;
   #expiresAt = Number.NEGATIVE_INFINITY;
   #renewedAt: number | undefined;
 
@@ -42,7 +46,14 @@ export class LeaseCandidate {
 
   /** The holder of the lease when it was last read, expired or not; empty without a holder. */
   get holder(): string {
-    return this.#seen?.holder ?? '';
+    return this.#lease?.spec?.holderIdentity ?? '';
+  }
+
+  /** The Lease as the object of Events. */
+  get object(): KubeObject {
+    const { uid } = this.#lease?.metadata ?? {};
+    const metadata = { ...this.#options.lease, ...(uid !== undefined && { uid }) };
+    return { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata };
   }
 
   /**
@@ -51,19 +62,19 @@ export class LeaseCandidate {
    * the Lease, from clocks of other machines, are not used.
    */
   async look(signal: AbortSignal): Promise<string> {
-    const { lock, clock, identity } = this.#options;
-    const seen = await lock.get(signal);
-    this.#seen = seen;
-    if (seen === undefined || seen.holder === identity) return '';
+    const { clock, identity } = this.#options;
+    const { spec = {} } = (await this.#read(signal)) ?? {};
+    if (this.holder === '' || this.holder === identity) return '';
     const now = clock.now();
-    if (!isDeepStrictEqual(seen, this.#observed)) this.#expiresAt = now + seen.durationSeconds * 1000;
-    this.#observed = seen;
-    return now >= this.#expiresAt ? '' : seen.holder;
+    if (!isDeepStrictEqual(spec, this.#observed))
+      this.#expiresAt = now + (spec.leaseDurationSeconds ?? 0) * 1000;
+    this.#observed = spec;
+    return now >= this.#expiresAt ? '' : this.holder;
   }
 
   /** Takes the lease, which the last look() found free. */
   take(signal: AbortSignal): Promise<void> {
-    return this.#write(this.#seen, signal);
+    return this.#hold(signal);
   }
 
   /**
@@ -73,28 +84,28 @@ export class LeaseCandidate {
    */
   async renew(signal: AbortSignal): Promise<void> {
     try {
-      await this.#write(this.#seen, signal);
+      await this.#hold(signal);
       return;
     } catch {
       // The next answer has the same error, or it does not matter.
       signal.throwIfAborted();
     }
-    this.#seen = await this.#options.lock.get(signal);
-    if (this.#seen && this.#seen.holder !== this.#options.identity) this.#renewedAt = undefined;
-    else await this.#write(this.#seen, signal);
+    const lease = await this.#read(signal);
+    if (lease && this.holder !== this.#options.identity) this.#renewedAt = undefined;
+    else await this.#hold(signal);
   }
 
   /** Releases the lease, so that others can take it at once. Call it when the work of the term has ended. */
   async release(signal: AbortSignal): Promise<void> {
-    const { lock, wallClock, identity } = this.#options;
+    const { wallClock, identity } = this.#options;
     this.#renewedAt = undefined;
     for (let attempt = 1; ; attempt++) {
-      const current = await lock.get(signal);
-      if (current?.holder !== identity) return;
+      const lease = await this.#read(signal);
+      if (!lease || this.holder !== identity) return;
       const now = microTime(wallClock());
-      const released = { ...current, holder: '', durationSeconds: 1, acquireTime: now, renewTime: now };
+      const released = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
       try {
-        await lock.update(released, signal);
+        await this.#write(released, signal);
         return;
       } catch (error) {
         if (!isConflict(error) || attempt === MAX_RELEASE_TRIES) throw error;
@@ -102,20 +113,47 @@ export class LeaseCandidate {
     }
   }
 
-  async #write(previous: LeaseRecord | undefined, signal: AbortSignal): Promise<void> {
-    const { lock, clock, wallClock, identity, durationSeconds } = this.#options;
+  async #hold(signal: AbortSignal): Promise<void> {
+    const { clock, wallClock, identity, durationSeconds } = this.#options;
     const now = microTime(wallClock());
     const sentAt = clock.now();
-    const renewed = previous?.holder === identity;
-    const record: LeaseRecord = {
-      holder: identity,
-      durationSeconds,
-      acquireTime: (renewed ? previous.acquireTime : undefined) ?? now,
+    const { acquireTime = now, leaseTransitions = 0 } = this.#lease?.spec ?? {};
+    const isRenewal = this.#lease === undefined || this.holder === identity;
+    const spec: LeaseSpec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: durationSeconds,
+      acquireTime: isRenewal ? acquireTime : now,
       renewTime: now,
-      transitions: previous ? previous.transitions + (renewed ? 0 : 1) : 0,
+      leaseTransitions: leaseTransitions + (isRenewal ? 0 : 1),
     };
-    await (previous ? lock.update(record, signal) : lock.create(record, signal));
-    this.#seen = record;
+    await this.#write(spec, signal);
     this.#renewedAt = sentAt;
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, lease } = this.#options;
+    try {
+      this.#lease = await client.get(LEASES, lease, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#lease = undefined;
+    }
+    return this.#lease;
+  }
+
+  /**
+   * Creates the Lease, or patches it, where client-go PUTs all of it. With a resourceVersion it is as strict, and it
+   * keeps the fields of other clients (labels, ownerReferences, `spec.strategy`).
+   */
+  async #write(spec: LeaseSpec, signal: AbortSignal): Promise<void> {
+    const { client, lease: name } = this.#options;
+    if (this.#lease) {
+      const patch = { metadata: { resourceVersion: this.#lease.metadata.resourceVersion }, spec };
+      this.#lease = await client.mergePatch(LEASES, name, patch, { signal });
+    } else {
+      this.#lease = await client.create(LEASES, { ...this.object, metadata: name, spec } as Lease, {
+        signal,
+      });
+    }
   }
 }

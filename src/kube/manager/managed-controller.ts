@@ -32,6 +32,16 @@ export interface ReconcileRequest<T extends KubeObject> {
   readonly signal: AbortSignal;
 }
 
+/** A controller of the objects of a resource. */
+export interface ObjectController<T extends KubeObject> {
+  /**
+   * Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key.
+   */
+  owns<O extends KubeObject>(owned: Resource<O>, selection?: Selection<O>): ObjectController<T>;
+  /** Sets the reconcile, which runs once the caches have synced. */
+  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void;
+}
+
 export interface ManagedControllerOptions extends LeaderControllerOptions {
   readonly informers: Informers;
   /** The leader's client. */
@@ -65,12 +75,44 @@ export class ManagedController {
   ): ObjectController<T> {
     const { informers, client } = this.#options;
     const objects = informers.informer(resource, selection);
+    const caches: Pick<Informer<never>, 'waitForSync'>[] = [objects];
     const add = (object: T) => this.queue.add(keyOf(object));
-    objects.addEventHandler(
-      { onAdd: add, onUpdate: (_, object) => add(object), onDelete: add },
-      resyncMs === undefined ? {} : { resyncMs },
-    );
-    return new ObjectController({ controller: this, informers, client, resource, objects });
+    const handler = { onAdd: add, onUpdate: (_: T, object: T) => add(object), onDelete: add };
+    objects.addEventHandler(handler, resyncMs === undefined ? {} : { resyncMs });
+    const objectController: ObjectController<T> = {
+      owns: (owned, ownedSelection) => {
+        const cache = informers.informer(owned, ownedSelection);
+        cache.addEventHandler(this.#ownerHandler(resource));
+        caches.push(cache);
+        return objectController;
+      },
+      reconcile: (reconcile) =>
+        this.reconcile(
+          async (key, signal) =>
+            (await reconcile({ key, object: objects.lister.get(key), client, signal })) ?? {},
+          {
+            keys: () => objects.lister.list().map(keyOf),
+            after: (signal) => waitForSync(caches, signal),
+            waiting: (key) => asWaiting(resource, objects.lister.get(key)),
+          },
+        ),
+    };
+    return objectController;
+  }
+
+  /** Queues the keys of the owners of this resource. */
+  #ownerHandler(resource: Resource<KubeObject>) {
+    const add = (object: KubeObject) => {
+      const owner = object.metadata.ownerReferences?.find((each) => each.controller);
+      if (owner?.kind !== resource.kind || owner.apiVersion !== apiVersionOf(resource)) return;
+      const { namespace } = resource.namespaced ? object.metadata : {};
+      this.queue.add(keyOf({ metadata: { ...(namespace && { namespace }), name: owner.name } }));
+    };
+    const onUpdate = (previous: KubeObject, current: KubeObject) => {
+      add(previous);
+      add(current);
+    };
+    return { onAdd: add, onUpdate, onDelete: add };
   }
 
   /** Sets the reconcile. A controller without one does nothing. */
@@ -94,63 +136,6 @@ export class ManagedController {
   /** For metrics, `/healthz` and `/debug/controllers`. */
   get state(): Pick<LeaderController, 'watched' | 'problem' | 'debug'> {
     return this.#controller;
-  }
-}
-
-interface ObjectControllerOptions<T extends KubeObject> {
-  readonly controller: ManagedController;
-  readonly informers: Informers;
-  readonly client: KubeClient;
-  readonly resource: Resource<T>;
-  readonly objects: Informer<T>;
-}
-
-/** A controller of the objects of a resource. */
-class ObjectController<T extends KubeObject> {
-  readonly #options: ObjectControllerOptions<T>;
-  readonly #caches: Pick<Informer<never>, 'waitForSync'>[];
-
-  constructor(options: ObjectControllerOptions<T>) {
-    this.#options = options;
-    this.#caches = [options.objects];
-  }
-
-  /**
-   * Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key.
-   */
-  owns<O extends KubeObject>(owned: Resource<O>, selection?: Selection<O>): this {
-    const { controller, informers, resource } = this.#options;
-    const cache = informers.informer(owned, selection);
-    const add = (object: O) => {
-      const owner = object.metadata.ownerReferences?.find((each) => each.controller);
-      if (owner?.kind !== resource.kind || owner.apiVersion !== apiVersionOf(resource)) return;
-      const { namespace } = resource.namespaced ? object.metadata : {};
-      controller.queue.add(keyOf({ metadata: { ...(namespace && { namespace }), name: owner.name } }));
-    };
-    cache.addEventHandler({
-      onAdd: add,
-      onUpdate(previous, current) {
-        add(previous);
-        add(current);
-      },
-      onDelete: add,
-    });
-    this.#caches.push(cache);
-    return this;
-  }
-
-  /** Sets the reconcile, which runs once the caches have synced. */
-  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void {
-    const { controller, client, objects, resource } = this.#options;
-    controller.reconcile(
-      async (key, signal) =>
-        (await reconcile({ key, object: objects.lister.get(key), client, signal })) ?? {},
-      {
-        keys: () => objects.lister.list().map(keyOf),
-        after: (signal) => waitForSync(this.#caches, signal),
-        waiting: (key) => asWaiting(resource, objects.lister.get(key)),
-      },
-    );
   }
 }
 

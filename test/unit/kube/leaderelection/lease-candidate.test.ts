@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { TransportError } from '../../../../src/kube/api/api-error.ts';
-import { LeaseLock, type LeaseSpec } from '../../../../src/kube/leaderelection/lease.ts';
+import type { LeaseSpec } from '../../../../src/kube/leaderelection/lease.ts';
 import { LeaseCandidate } from '../../../../src/kube/leaderelection/lease-candidate.ts';
 import { FakeLeases } from '../../../support/kube/fake-leases.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -11,9 +11,15 @@ const signal = new AbortController().signal;
 function setUp(spec?: LeaseSpec) {
   const leases = new FakeLeases(spec);
   const clock = new FakeClock();
-  const lock = new LeaseLock(leases.client(), { namespace: 'system', name: 'operator' });
   const wallClock = () => new Date(Date.UTC(2026, 0, 1) + clock.now());
-  const candidate = new LeaseCandidate({ lock, clock, wallClock, identity: 'me', durationSeconds: 15 });
+  const candidate = new LeaseCandidate({
+    client: leases.client(),
+    lease: { namespace: 'system', name: 'operator' },
+    clock,
+    wallClock,
+    identity: 'me',
+    durationSeconds: 15,
+  });
   const tryAcquire = async () => {
     const holder = await candidate.look(signal);
     if (holder === '') await candidate.take(signal);
