@@ -36,53 +36,35 @@ export function parseReview(body: unknown): AdmissionRequest {
   }
   const request = own(body, 'request');
   if (!isObject(request)) throw expected('request', 'an object', request);
-  const uid = string(request, 'uid');
-  if (uid === '') throw expected('request.uid', 'a uid', uid);
+  const text = (...path: readonly [string, string?]) => string(request, path);
+  const optional = (key: string) => ((own(request, key) ?? null) === null ? '' : text(key));
+  if (text('uid') === '') throw expected('request.uid', 'a uid', '');
   return {
-    uid,
-    kind: {
-      group: memberOf(request, 'kind', 'group'),
-      version: memberOf(request, 'kind', 'version'),
-      kind: memberOf(request, 'kind', 'kind'),
-    },
+    uid: text('uid'),
+    kind: { group: text('kind', 'group'), version: text('kind', 'version'), kind: text('kind', 'kind') },
     resource: {
-      group: memberOf(request, 'resource', 'group'),
-      version: memberOf(request, 'resource', 'version'),
-      resource: memberOf(request, 'resource', 'resource'),
+      group: text('resource', 'group'),
+      version: text('resource', 'version'),
+      resource: text('resource', 'resource'),
     },
-    subResource: optionalString(request, 'subResource') ?? '',
-    operation: string(request, 'operation'),
-    name: optionalString(request, 'name') || undefined,
-    namespace: optionalString(request, 'namespace') ?? '',
+    subResource: optional('subResource'),
+    operation: text('operation'),
+    name: optional('name') || undefined,
+    namespace: optional('namespace'),
     object: optionalObject(request, 'object'),
     oldObject: optionalObject(request, 'oldObject'),
     dryRun: own(request, 'dryRun') === true,
   };
 }
 
-function string(request: JsonObject, key: string): string {
-  const value = own(request, key);
-  if (typeof value !== 'string') throw expected(`request.${key}`, 'a string', value);
-  return bounded(`request.${key}`, value);
-}
-
-function memberOf(request: JsonObject, field: string, key: string): string {
-  const value = own(own(request, field), key);
-  if (typeof value !== 'string') throw expected(`request.${field}.${key}`, 'a string', value);
-  return bounded(`request.${field}.${key}`, value);
-}
-
-/** Limits the length of values that are echoed, logged or looked up. */
-function bounded(field: string, value: string): string {
-  if (value.length <= MAX_NAME) return value;
-  throw new HttpError(
-    400,
-    `not an AdmissionReview: ${field}: expected at most ${MAX_NAME} characters, got ${value.length}`,
-  );
-}
-
-function optionalString(request: JsonObject, key: string): string | undefined {
-  return (own(request, key) ?? null) === null ? undefined : string(request, key);
+/** A text of limited length, since these are echoed, logged or looked up. */
+function string(request: JsonObject, [key, member]: readonly [string, string?]): string {
+  const value = member === undefined ? own(request, key) : own(own(request, key), member);
+  const field = member === undefined ? `request.${key}` : `request.${key}.${member}`;
+  if (typeof value !== 'string') throw expected(field, 'a string', value);
+  if (value.length > MAX_NAME)
+    throw refused(`${field}: expected at most ${MAX_NAME} characters, got ${value.length}`);
+  return value;
 }
 
 function optionalObject(request: JsonObject, key: string): JsonObject | undefined {
@@ -95,5 +77,9 @@ function optionalObject(request: JsonObject, key: string): JsonObject | undefine
 /** The error names the type of the value, never its content: it may be a Secret's. */
 function expected(field: string, wanted: string, found: JsonValue | undefined): HttpError {
   const kind = Array.isArray(found) ? 'a list' : found === null ? 'null' : typeof found;
-  return new HttpError(400, `not an AdmissionReview: ${field}: expected ${wanted}, got ${kind}`);
+  return refused(`${field}: expected ${wanted}, got ${kind}`);
+}
+
+function refused(problem: string): HttpError {
+  return new HttpError(400, `not an AdmissionReview: ${problem}`);
 }

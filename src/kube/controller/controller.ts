@@ -42,9 +42,10 @@ export interface ControllerOptions {
   /** Milliseconds since 1970; default Date.now. */
   readonly wallClock?: () => number;
   readonly metrics?: ControllerMetrics;
-  /** How long run() waits for running reconciles after the signal has aborted; default 30 s. */
-  readonly drainTimeoutMs?: number;
 }
+
+/** How long run() waits for running reconciles after the signal has aborted. */
+const DRAIN_TIMEOUT_MS = 30_000;
 
 /** Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). */
 export class Controller {
@@ -136,17 +137,14 @@ export class Controller {
   }
 
   async #drain(workers: Promise<unknown>): Promise<void> {
-    const { clock, drainTimeoutMs = 30_000 } = this.#options;
     await new Promise<void>((resolve, reject) => {
-      const timer = clock.setTimer(drainTimeoutMs, resolve);
+      const timer = this.#options.clock.setTimer(DRAIN_TIMEOUT_MS, resolve);
       workers.finally(() => timer.cancel()).then(() => resolve(), reject);
     });
     this.#isOver = true;
     if (this.#running.size > 0) {
-      this.#log.warn(
-        { running: this.running(), drainTimeoutMs },
-        'gave up on running reconciles at the drain timeout',
-      );
+      const running = this.running();
+      this.#log.warn({ running }, 'gave up on running reconciles at the drain timeout');
     }
   }
 }

@@ -3,18 +3,18 @@ import type { KubeObject, ObjectKey } from '../api/object.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { Reconcile } from './controller.ts';
 
-/** Tells what the API server refuses, such as by an admission policy. */
-export interface RefusalTeller {
-  readonly events: EventRecorder;
-  /** The object that waits for the reconcile of a key; undefined if it is gone. */
-  readonly waiting: (key: ObjectKey) => KubeObject | undefined;
-}
-
 /** The reason of the Event. */
 export const REQUEST_REFUSED = 'RequestRefused' as const;
 
-/** The reconcile, with an Event on the object that waits when the API server refuses a request. The error is thrown on. */
-export function tellingRefusals(reconcile: Reconcile, { events, waiting }: RefusalTeller): Reconcile {
+/**
+ * The reconcile, with an Event on the object that waits for it when the API server refuses a request, such as by an
+ * admission policy. The error is thrown on.
+ */
+export function tellingRefusals(
+  reconcile: Reconcile,
+  events: EventRecorder,
+  waiting: (key: ObjectKey) => KubeObject | undefined,
+): Reconcile {
   return async (key, signal) => {
     try {
       return await reconcile(key, signal);

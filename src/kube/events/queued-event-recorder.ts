@@ -5,7 +5,7 @@ import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { EventBudget, EventDrops, type EventMetrics } from './event-limits.ts';
+import { EventBudget } from './event-budget.ts';
 import { type EventSource, eventObject, seriesKey } from './event-object.ts';
 import {
   type CountedEvent,
@@ -17,6 +17,13 @@ import {
   writeEvent,
 } from './event-series.ts';
 import type { EventDetails, EventRecorder } from './events.ts';
+
+/** Why an Event was dropped: full queue; budget of the object; refused by the server, or the server was unreachable. */
+export type DropReason = 'queue_full' | 'rate_limited' | 'refused' | 'unreachable';
+
+export interface EventMetrics {
+  dropped(reason: DropReason): void;
+}
 
 export interface QueuedEventRecorderOptions {
   readonly client: EventClient;
@@ -36,6 +43,7 @@ const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
 const REFRESH_MS = 30 * 60_000;
 const FLUSH_MS = 2_000;
+const LOG_MS = 60_000;
 
 /**
  * Records Events one after the other from a queue, so that reporters never wait. The first Event is created, and the
@@ -46,16 +54,16 @@ export class QueuedEventRecorder implements EventRecorder {
   readonly #options: QueuedEventRecorderOptions;
   readonly #series: EventSeries;
   readonly #budget: EventBudget;
-  readonly #drops: EventDrops;
   /** Each Event is written with its count at that time, so it is in the queue only once. */
   readonly #queue = new Set<CountedEvent>();
   #wake: () => void = () => {};
+  #droppedSinceLog = 0;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: QueuedEventRecorderOptions) {
     this.#options = options;
     this.#series = new EventSeries(options.clock);
     this.#budget = new EventBudget(options.clock);
-    this.#drops = new EventDrops(options.clock, options.log, options.metrics);
   }
 
   event(regarding: KubeObject, details: EventDetails): void {
@@ -67,8 +75,8 @@ export class QueuedEventRecorder implements EventRecorder {
       if (repeated?.count === 2) this.#enqueue([repeated]);
       // A repetition costs almost nothing: the budget limits only new Events.
       if (repeated) return;
-      if (this.#queue.size >= MAX_QUEUED) this.#drops.add('queue_full');
-      else if (!this.#budget.tryTake(JSON.stringify(event.regarding))) this.#drops.add('rate_limited');
+      if (this.#queue.size >= MAX_QUEUED) this.#drop('queue_full');
+      else if (!this.#budget.tryTake(JSON.stringify(event.regarding))) this.#drop('rate_limited');
       else this.#enqueue(this.#series.begin(key, event));
     } catch (err) {
       log.error({ err, reason: details.reason }, 'cannot create an Event');
@@ -154,6 +162,16 @@ export class QueuedEventRecorder implements EventRecorder {
     // Later repetitions are written again.
     counted.writtenCount = counted.count;
     if (isNamespaceTerminating(error)) return;
-    this.#drops.add(mayWriteLater(error) ? 'unreachable' : 'refused', error);
+    this.#drop(mayWriteLater(error) ? 'unreachable' : 'refused', error);
+  }
+  /** Counts a dropped Event, and logs at most once a minute: the same cause drops many. */
+  #drop(reason: DropReason, err?: unknown): void {
+    const { clock, log, metrics } = this.#options;
+    metrics?.dropped(reason);
+    this.#droppedSinceLog++;
+    if (clock.now() - this.#loggedAt < LOG_MS) return;
+    log.warn({ dropped: this.#droppedSinceLog, reason, err }, 'dropped Events');
+    this.#loggedAt = clock.now();
+    this.#droppedSinceLog = 0;
   }
 }

@@ -118,7 +118,7 @@ export class ManagedController {
   /** Sets the reconcile. A controller without one does nothing. */
   reconcile(reconcile: Reconcile, { keys, after, ended, waiting = () => undefined }: TermOptions): void {
     const { events } = this.#options;
-    const told = tellingRefusals(reconcile, { events, waiting });
+    const told = tellingRefusals(reconcile, events, waiting);
     this.#term = async (signal) => {
       await after?.(signal);
       if (signal.aborted) return;

@@ -125,7 +125,8 @@ export class Manager implements Informers {
     });
     this.#discovery = new Discovery({ client: api.client, clock, log });
     this.#webhooks =
-      webhook && new WebhookServer({ ...webhook, log, metrics: webhookMetrics(registry), now: clock.now });
+      webhook &&
+      new WebhookServer({ ...webhook, log, metrics: webhookMetrics(registry), now: () => clock.now() });
     if (this.#webhooks) this.addReadyz('webhook', this.#webhooks.failure);
   }
 

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import type { EventMetrics } from '../events/event-limits.ts';
+import type { EventMetrics } from '../events/queued-event-recorder.ts';
 
 /** Counts Events that were not recorded, by reason. */
 export function eventMetrics(registry: Registry): EventMetrics {

@@ -4,7 +4,7 @@ import { CertificateController } from '../../../src/certificates/certificate-con
 import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
 import type { SecretContent, StoredContent } from '../../../src/certificates/secret.ts';
 import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
-import { ApiError, TransportError } from '../../../src/kube/api/api-error.ts';
+import { ApiError } from '../../../src/kube/api/api-error.ts';
 import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
 const HOUR = 3_600_000;
@@ -89,11 +89,6 @@ const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no'
 const WARN = 40;
 
 describe('CertificateController', () => {
-  test('does nothing while the Secret does not exist', async () => {
-    expect(await reconcile()).toEqual({});
-    expect(distributed).toEqual([]);
-  });
-
   test('distributes the bundle, makes the namespace own the configurations, and requeues within an hour', async () => {
     await storeOwn();
     expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
@@ -106,13 +101,6 @@ describe('CertificateController', () => {
     await storeOwn();
     keepsOthers = true;
     expect(await reconcile()).toEqual({ requeueAfterMs: 10_000 });
-  });
-
-  test('does not write the owner in the round that writes the bundle', async () => {
-    await storeOwn();
-    heldForMs = undefined;
-    await reconcile();
-    expect(owned).toBe(0);
   });
 
   test('renews a leaf on condition of the resourceVersion', async () => {
@@ -164,14 +152,6 @@ describe('CertificateController', () => {
     expect(await reconcile()).toEqual({ requeueAfterMs: 0 });
     expect(levels.filter((level) => level >= WARN)).toEqual([]);
   });
-
-  test('rejects if it cannot write the owner, after all other work', async () => {
-    await storeOwn();
-    now += 60 * DAY;
-    failing.own = new TransportError('cut', 'ECONNRESET', undefined);
-    await expect(reconcile()).rejects.toBe(failing.own);
-    expect(written).toHaveLength(1);
-  });
 });
 
 describe('CertificateController with a damaged Secret', () => {
@@ -191,12 +171,6 @@ describe('CertificateController with a damaged Secret', () => {
     expect(distributed).toEqual([]);
     expect(written[0]?.material).toMatchObject({ leaf: lastGood.leaf, issuer: lastGood.issuer });
     expect(written[0]?.material.bundle).toHaveLength(2);
-  });
-
-  test('starts over if the last undamaged content is unknown', async () => {
-    store({ kind: 'own', material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
-    await reconcile();
-    expect(names(written[0]?.material.bundle)).toEqual(names([written[0]?.material.issuer]));
   });
 });
 

@@ -92,14 +92,6 @@ describe('KeyPairSource', () => {
     expect(expiries).toEqual({ serving: (start + 90 * DAY) / 1000, authority: (start + 360 * DAY) / 1000 });
   });
 
-  test('passes on each key pair once', async () => {
-    const [first, second] = [await make(), await make()];
-    await see(first);
-    await see(first);
-    await see(second);
-    expect(handed.map(({ cert }) => cert)).toEqual([first.leaf?.pem, second.leaf?.pem]);
-  });
-
   test('passes on a key pair again that the server rejected', async () => {
     const material = await make();
     refuse = true;

