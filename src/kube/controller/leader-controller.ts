@@ -47,6 +47,7 @@ const OVERDUE_MS = 300_000;
 export class LeaderController {
   readonly #options: LeaderControllerOptions;
   #term: Term | undefined;
+  #hasLed = false;
   #reconciledAt: number | undefined;
 
   constructor(options: LeaderControllerOptions) {
@@ -64,7 +65,7 @@ export class LeaderController {
    * ended.
    * @throws Error if the previous term has not ended.
    */
-  async run(reconcile: Reconcile, keys: () => Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
+  async lead(reconcile: Reconcile, keys: () => Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
     if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
     const { queue, controller } = this.#begin(reconcile);
     const heart = every(this.#options.clock, HEARTBEAT_MS, () => this.queue.add(HEARTBEAT));
@@ -97,11 +98,13 @@ export class LeaderController {
     const controller = new Controller({ ...options, queue, reconcile: watched });
     const term: Term = { queue, controller, heardAt: clock.now() };
     this.#term = term;
+    this.#hasLed = true;
     return term;
   }
 
-  /** For metrics. */
-  watched(): WatchedController {
+  /** For metrics. Undefined before the first term, so that a controller that is not used here looks idle to nobody. */
+  watched(): WatchedController | undefined {
+    if (!this.#hasLed) return undefined;
     const { name, clock } = this.#options;
     const age = (at: number | undefined) => (at === undefined ? undefined : clock.now() - at);
     const heartbeatAgeMs = age(this.#term?.heardAt);
@@ -115,10 +118,10 @@ export class LeaderController {
 
   /** The problem that a restart would fix; undefined if the controller is not stuck, and outside of terms. */
   problem(): string | undefined {
-    const { name, heartbeatAgeMs, reconcileAgeMs = Number.POSITIVE_INFINITY } = this.watched();
-    const silentMs = Math.min(heartbeatAgeMs ?? 0, reconcileAgeMs);
+    const { heartbeatAgeMs = 0, reconcileAgeMs = Number.POSITIVE_INFINITY } = this.watched() ?? {};
+    const silentMs = Math.min(heartbeatAgeMs, reconcileAgeMs);
     return silentMs > OVERDUE_MS
-      ? `controller ${name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`
+      ? `controller ${this.#options.name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`
       : undefined;
   }
 

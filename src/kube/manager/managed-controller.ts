@@ -50,19 +50,13 @@ export interface ManagedControllerOptions extends LeaderControllerOptions {
 }
 
 /** A controller of a manager. It reconciles while this process leads, with a new queue for each term. */
-export class ManagedController {
+export class ManagedController extends LeaderController {
   readonly #options: ManagedControllerOptions;
-  readonly #controller: LeaderController;
   #term: Task = async () => undefined;
 
   constructor(options: ManagedControllerOptions) {
+    super(options);
     this.#options = options;
-    this.#controller = new LeaderController(options);
-  }
-
-  /** For event handlers. Outside of terms, keys are dropped. */
-  get queue(): LeaderController['queue'] {
-    return this.#controller.queue;
   }
 
   /**
@@ -123,7 +117,7 @@ export class ManagedController {
       await after?.(signal);
       if (signal.aborted) return;
       try {
-        await this.#controller.run(told, keys, signal);
+        await this.lead(told, keys, signal);
       } finally {
         ended?.();
       }
@@ -132,11 +126,6 @@ export class ManagedController {
 
   /** Runs one term. Called by the manager. */
   readonly run: Task = (signal) => this.#term(signal);
-
-  /** For metrics, `/healthz` and `/debug/controllers`. */
-  get state(): Pick<LeaderController, 'watched' | 'problem' | 'debug'> {
-    return this.#controller;
-  }
 }
 
 /** An object of a cache, which may lack its apiVersion and kind, as the object of an Event. */

@@ -116,7 +116,7 @@ export class Manager implements Informers {
     this.leaderClient = api.guarded(this.assertLeading);
     this.#queueMetrics = queueMetrics(registry);
     this.#controllerMetrics = controllerMetrics(registry);
-    const controllers = () => this.#controllers.map(({ state }) => state.watched());
+    const controllers = () => this.#controllers.flatMap((controller) => controller.watched() ?? []);
     watchdogMetrics(registry, { controllers }, Date.now);
     this.#informers = new SharedInformers({
       client: api.client,
@@ -219,12 +219,13 @@ export class Manager implements Informers {
   run(stop: AbortSignal): Promise<void> {
     const { api, clock, log, registry, probes, webhook, shutdown = SHUTDOWN } = this.#options;
     this.addReadyz('shutdown', () => (stop.aborted ? 'shutting down' : undefined));
-    this.addDebugPage('controllers', () => this.#controllers.map(({ state }) => state.debug()));
+    this.addDebugPage('controllers', () => this.#controllers.map((controller) => controller.debug()));
     const debug = Object.fromEntries(this.#debugPages);
-    const stuck = () =>
-      [this.#election.healthProblem(), ...this.#controllers.map(({ state }) => state.problem())].find(
-        (problem) => problem !== undefined,
-      );
+    const problems = () => [
+      this.#election.healthProblem(),
+      ...this.#controllers.map((controller) => controller.problem()),
+    ];
+    const stuck = () => problems().find((problem) => problem !== undefined);
     return runProcess({
       stop,
       shutdown,

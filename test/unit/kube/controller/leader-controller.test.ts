@@ -36,7 +36,7 @@ function lead(reconcile: Reconcile = async () => ({}), first: readonly string[] 
     keys.push(key);
     return reconcile(key, signal);
   };
-  const ended = led.run(recorded, () => first, term.signal);
+  const ended = led.lead(recorded, () => first, term.signal);
   return () => {
     term.abort();
     return ended;
@@ -89,7 +89,7 @@ describe('a controller of the leader', () => {
       keys.push(key);
       return {};
     };
-    void led.run(reconcile, given, term.signal);
+    void led.lead(reconcile, given, term.signal);
     await until(() => keys.length === 2);
     collectGarbage();
     expect(first?.deref()).toBeUndefined();
@@ -138,7 +138,7 @@ describe('a stuck controller', () => {
   });
 
   test('is not a standby, nor a leader that lost its lease', async () => {
-    expect([led.problem(), led.watched().running]).toEqual([undefined, false]);
+    expect([led.problem(), led.watched()]).toEqual([undefined, undefined]);
     const end = lead(() => Promise.reject(new Error('no')), ['shop/net']);
     await clock.advanceAsync(0);
     expect(led.watched()).toMatchObject({ running: true, reconcileAgeMs: 0 });
