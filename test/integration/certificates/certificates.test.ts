@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { defaultLifetimes } from '../../../src/certificates/rotation.ts';
 import { createAuthority, issueCertificate } from '../../../src/certificates/x509/authority.ts';
 import { readCertificates } from '../../../src/certificates/x509/certificate.ts';
-import { defaultLifetimes } from '../../../src/certificates/rotation.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
