@@ -34,8 +34,5 @@ ENV NODE_ENV=production
 # A number, so that runAsNonRoot can be checked. Nothing is written to: the root may be read-only.
 USER 65532:65532
 EXPOSE 8443 8080
-# docs/adr/0009. By default a container of little memory has so small a young generation that requests outlive it.
-# The second flag lets serve return the memory of its start. The third one keeps V8's compiler from the one module of
-# WebAssembly, undici's parser: it takes 5 MB and 10 MB at most.
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=8", "--expose-gc", "--liftoff-only", "/app/dist/main.js"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/dist/main.js"]
 CMD ["serve"]

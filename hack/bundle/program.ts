@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { lazyWebSocket, skipApiTypes, withoutHttp2 } from './plugins.ts';
 
 // Writes the program to dist: main.js, and below dist/program the parts that it imports when a command needs them, with
 // source maps. `node hack/bundle/program.ts [DIRECTORY]`. The 878 modules of `serve` as files take 20 MB more memory
@@ -26,5 +25,4 @@ await build({
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
   },
-  plugins: [skipApiTypes, lazyWebSocket, withoutHttp2],
 });

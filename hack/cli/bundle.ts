@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
-import { skipApiTypes } from '../bundle/plugins.ts';
 
 /** The whole program as one module, and the licenses of the packages in it. */
 export interface Bundle {
@@ -29,7 +28,6 @@ export async function bundle(): Promise<Bundle> {
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(process.execPath);",
     },
-    plugins: [skipApiTypes],
   });
   const packages = Object.keys(metafile.inputs).flatMap(
     (input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? [],

@@ -1,6 +1,6 @@
 import { ApiError, TransportError } from '../kube/api/api-error.ts';
 import { KubeClient } from '../kube/client/client.ts';
-import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
+import { usableKubeConfig } from '../kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../kube/client/transport.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { USER_AGENT } from '../kube/util/version.ts';

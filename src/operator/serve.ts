@@ -1,7 +1,6 @@
 import { setUpCertificates } from '../certificates/setup.ts';
 import { setUpInjector } from '../injection/webhook/setup.ts';
-import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
-import { limitHeapGrowth } from '../kube/manager/heap.ts';
+import { usableKubeConfig } from '../kube/client/kubeconfig/load-config.ts';
 import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
 import { createLogger, linesOf } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
@@ -38,8 +37,7 @@ export async function serve(
       shutdown: { delayMs: options.shutdownDelay, timeoutMs: options.shutdownTimeout },
     });
     setUp(manager, options, addOns);
-    const heap = limitHeapGrowth(manager.clock);
-    await manager.run(stop).finally(() => heap.cancel());
+    await manager.run(stop);
     return 0;
   } catch (err) {
     log.fatal({ err }, 'cannot go on');

@@ -87,14 +87,7 @@ async function measure(): Promise<0 | 1> {
   const agent = spawn(
     process.execPath,
     [
-      // As in deploy/overlays/node-agent/daemon-set.yaml.
-      ...[
-        '--max-semi-space-size=1',
-        '--heap-growing-percent=20',
-        '--optimize-for-size',
-        join(projectDirectory(), 'dist/main.js'),
-        'node-agent',
-      ],
+      ...[join(projectDirectory(), 'dist/main.js'), 'node-agent'],
       ...['--kubeconfig', kubeconfig, '--metrics-port=0', '--log-level=warn', '--node-name=node-0'],
       ...['--node-address=192.0.0.1', '--host-root', root, '--cni-plugins', CNI_PLUGINS],
     ],

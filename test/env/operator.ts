@@ -14,9 +14,6 @@ const SERVICE_ACCOUNT = 'envoy-initializer';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** Of Node, as in the Dockerfile. */
-export const NODE_FLAGS = ['--max-semi-space-size=8', '--expose-gc', '--liftoff-only'];
-
 export interface OperatorOptions {
   /** Of its process and of its files: `operator` unless there are several. */
   readonly name?: string;
@@ -76,7 +73,6 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
       name,
       command: process.execPath,
       args: [
-        ...NODE_FLAGS,
         ...(options.nodeFlags ?? []),
         join(projectDirectory(), options.program ?? 'dist/main.js'),
         'serve',

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
-import { defaultFiles, readKubeconfigs } from '../../kube/client/kubeconfig/kubeconfig-files.ts';
+import { kubeconfigNames } from '../../kube/client/kubeconfig/load-config.ts';
 import { isObject, own, ownString } from '../../util/json.ts';
 import { type AddOn, toolsOf } from '../add-on.ts';
 import { NETWORK_TARGET } from '../check/check-network.ts';
@@ -54,10 +54,7 @@ async function namesFor(
     context: typedValue(before, '--context'),
   };
   const entry = ENTRIES.find((each) => flag === `--${each}`);
-  if (entry !== undefined) {
-    const { kubeconfig } = connection;
-    return readKubeconfigs(kubeconfig === undefined ? defaultFiles(process.env) : [kubeconfig]).names(entry);
-  }
+  if (entry !== undefined) return kubeconfigNames(entry, connection.kubeconfig);
   if (['-n', '--namespace', '--operator-namespace'].includes(flag))
     return await listed(connection, NAMESPACES);
   const takesTarget = command.name() === 'check' || flag === '--restart';

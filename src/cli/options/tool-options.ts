@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type PodTemplateRule, parseTemplatePath } from '../../injection/podspec/workload.ts';
-import type { KubeconfigOverrides } from '../../kube/client/kubeconfig/load-config.ts';
+import type { KubeconfigOverrides } from '../../kube/client/kubeconfig/kubeconfig-fields.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { dnsName, requestTimeout, text } from './option-values.ts';
 import { serveOption } from './serve-options.ts';

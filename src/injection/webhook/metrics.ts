@@ -1,6 +1,4 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { memoized } from '../../kube/prometheus/memoized.ts';
-import { tallied } from '../../kube/prometheus/tally.ts';
 import { RULES } from '../rules/index.ts';
 
 /** Counts the decisions of the webhook about pods. */
@@ -12,30 +10,26 @@ export interface InjectionMetrics {
 }
 
 export function injectionMetrics(registry: Registry): InjectionMetrics {
-  const injections = tallied({
+  const injections = new Counter({
     name: 'envoy_initializer_injections_total',
     help: 'Pods decided, by decision and reason',
     labelNames: ['decision', 'reason'],
     registers: [registry],
   });
-  const countOf = memoized((decision: string) =>
-    memoized((reason: string) => injections({ decision, reason })),
-  );
   // An alert needs the series before the first pod.
-  for (const { reason, warn } of RULES) if (warn) countOf('skipped')(reason);
-  const byTemplate = tallied({
+  for (const { reason, warn } of RULES) if (warn) injections.inc({ decision: 'skipped', reason }, 0);
+  const byTemplate = new Counter({
     name: 'envoy_initializer_template_injections_total',
     help: 'Pods injected, by template; a pod with several templates counts for each',
     labelNames: ['template'],
     registers: [registry],
   });
-  const countOfTemplate = memoized((template: string) => byTemplate({ template }));
   return {
     decided(decision, reason) {
-      countOf(decision)(reason).count += 1;
+      injections.inc({ decision, reason });
     },
     injected(templates) {
-      for (const template of templates) countOfTemplate(template).count += 1;
+      for (const template of templates) byTemplate.inc({ template });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import type { ObjectCache } from '@kubernetes/client-node';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
-import { linkedAbort } from '../util/linked-abort.ts';
+import { abortable, linkedAbort } from '../util/linked-abort.ts';
 import {
   Callbacks,
   type ErrorCallback,
@@ -11,11 +11,15 @@ import {
 } from './callbacks.ts';
 import { type EventHandler, Listener, type Registration } from './listener.ts';
 import { NotificationQueue } from './notification-queue.ts';
-import { type ObjectSource, Reflector, type ReflectorSink } from './reflector.ts';
-import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
-import type { ObjectStates } from './snapshot.ts';
+import {
+  type ObjectSource,
+  type ObjectStates,
+  type OnReflectorError,
+  Reflector,
+  type ReflectorOptions,
+  type ReflectorSink,
+} from './reflector.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';
-import { SyncWaiters, stoppedUnsynced } from './sync-waiters.ts';
 
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'onError'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
@@ -43,7 +47,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   readonly #queue = new NotificationQueue();
   readonly #listeners = new Set<Listener<T>>();
   readonly #callbacks = new Callbacks<T>((handler) => this.#listen(handler));
-  readonly #syncWaiters = new SyncWaiters();
+  /** Woken when the informer has synced or stops. */
+  readonly #waiters = new Set<() => void>();
   #state: 'new' | 'running' | 'stopped' = 'new';
   #stopper = new AbortController();
   /** Of the last run. */
@@ -92,9 +97,15 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   /** Resolves once `hasSynced()`; rejects with the signal's reason if it aborts first, or if the informer stops. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#synced) return;
-    if (this.#state === 'stopped') throw stoppedUnsynced();
-    await this.#syncWaiters.wait(signal);
+    if (!this.#synced && this.#state !== 'stopped') {
+      let wake = () => {};
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      this.#waiters.add(wake);
+      await abortable(woken, signal).finally(() => this.#waiters.delete(wake));
+    }
+    if (!this.#synced) throw new Error('the informer stopped before it synced');
   }
 
   /**
@@ -134,7 +145,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     this.#stopper = controller;
     this.#state = 'running';
     this.#queue.start();
-    this.#notify((listener) => listener.start());
+    for (const listener of this.#listeners) listener.start();
     if (controller.signal.aborted) this.#pause();
     else controller.signal.addEventListener('abort', () => this.#pause(), { once: true });
     const former = this.#ended;
@@ -159,8 +170,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   #pause(): void {
     this.#state = 'stopped';
     this.#queue.pause();
-    this.#notify((listener) => listener.pause());
-    this.#syncWaiters.stopped();
+    for (const listener of this.#listeners) listener.pause();
+    for (const wake of this.#waiters) wake();
   }
 
   #listen(handler: EventHandler<T>, { resyncMs }: { readonly resyncMs?: number } = {}): Registration {
@@ -173,7 +184,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
       onSynced: () => this.#checkSynced(),
     });
     this.#listeners.add(listener);
-    for (const object of this.#store.list()) listener.add(object, true);
+    for (const object of this.#store.list()) listener.notify((each) => each.onAdd?.(object, true));
     if (this.#listed) listener.markInitialListEnd();
     if (this.#state === 'running') listener.start();
     return {
@@ -186,8 +197,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     };
   }
 
-  #notify(notify: (listener: Listener<T>) => void): void {
-    for (const listener of this.#listeners) notify(listener);
+  #notify(call: (handler: EventHandler<T>) => unknown): void {
+    for (const listener of this.#listeners) listener.notify(call);
   }
 
   #sink(signal: AbortSignal): ReflectorSink<T> {
@@ -195,8 +206,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
       replace: (states) => this.#replace(states, signal),
       upsert: (object) => this.#upsert(object, false),
       remove: (key, last) => this.#remove(key, last, false),
-      connect: () => this.#notify((listener) => listener.connect()),
-      error: (error) => this.#notify((listener) => listener.error(error)),
+      connect: () => this.#notify((each) => each.onConnect?.()),
+      error: (error) => this.#notify((each) => each.onError?.(error)),
     };
   }
 
@@ -208,7 +219,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     await this.#each(gone, signal, (key) => this.#remove(key, undefined, true));
     if (this.#listed || signal.aborted) return;
     this.#listed = true;
-    this.#notify((listener) => listener.markInitialListEnd());
+    for (const listener of this.#listeners) listener.markInitialListEnd();
     this.#checkSynced();
   }
 
@@ -244,24 +255,22 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     } catch (cause) {
       const error = new Error(`an index function failed on ${key}`, { cause });
       this.#options.onError(error, 'read');
-      this.#notify((listener) => listener.error(error));
+      this.#notify((each) => each.onError?.(error));
       return;
     }
-    this.#notify((listener) =>
-      previous ? listener.update(previous, object) : listener.add(object, initial),
-    );
+    this.#notify((each) => (previous ? each.onUpdate?.(previous, object) : each.onAdd?.(object, initial)));
   }
 
   #remove(key: ObjectKey, last: T | undefined, finalStateUnknown: boolean): void {
     const previous = this.#store.delete(key);
     if (!previous) return;
-    this.#notify((listener) => listener.delete(last ?? previous, finalStateUnknown));
+    this.#notify((each) => each.onDelete?.(last ?? previous, finalStateUnknown));
   }
 
   #checkSynced(): void {
     if (this.#synced || !this.#listed) return;
     if (![...this.#listeners].every((listener) => listener.hasSynced())) return;
     this.#synced = true;
-    this.#syncWaiters.synced();
+    for (const wake of this.#waiters) wake();
   }
 }

@@ -74,24 +74,9 @@ export class Listener<T> {
     this.pause();
   }
 
-  add(object: T, isInInitialList: boolean): void {
-    this.#push(() => this.#handler.onAdd?.(object, isInInitialList));
-  }
-
-  update(previous: T, current: T): void {
-    this.#push(() => this.#handler.onUpdate?.(previous, current));
-  }
-
-  delete(object: T, finalStateUnknown: boolean): void {
-    this.#push(() => this.#handler.onDelete?.(object, finalStateUnknown));
-  }
-
-  connect(): void {
-    this.#push(() => this.#handler.onConnect?.());
-  }
-
-  error(error: unknown): void {
-    this.#push(() => this.#handler.onError?.(error));
+  /** Calls a method of the handler, later. */
+  notify(call: (handler: EventHandler<T>) => unknown): void {
+    this.#push(() => call(this.#handler));
   }
 
   /** Marks all notifications before this one as the initial list. */
@@ -122,7 +107,7 @@ export class Listener<T> {
     const { clock, resyncMs, snapshot } = this.#options;
     if (resyncMs === undefined || resyncMs <= 0) return;
     this.#resyncTimer = clock.setTimer(Math.max(resyncMs, MIN_RESYNC_MS), () => {
-      for (const object of snapshot()) this.update(object, object);
+      for (const object of snapshot()) this.notify((each) => each.onUpdate?.(object, object));
       this.#armResync();
     });
   }

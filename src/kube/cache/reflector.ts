@@ -1,13 +1,57 @@
 import { isInvalid, isNotFound, retryAfterMs, TransportError } from '../api/api-error.ts';
-import type { KubeObject, ObjectKey } from '../api/object.ts';
-import { Backoff } from '../util/backoff.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { decodeObject, type Resource } from '../api/resource.ts';
+import type { KubeClient } from '../client/client.ts';
+import { Backoff, type BackoffDelays } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
+import { toError } from '../util/to-error.ts';
+import type { Clock } from '../workqueue/clock.ts';
 import type { CacheContact } from './cache-metrics.ts';
-import { objectReader, type ReadObject } from './object-reader.ts';
-import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
-import { type ObjectStates, PagedList, type Snapshot, snapshotByWatch } from './snapshot.ts';
-import { isPutOff, isUnavailable, mayResumeWatch, ShortWatchError } from './watch-errors.ts';
-import { type WatchEvents, watchEvents } from './watch-stream.ts';
+import {
+  isPutOff,
+  isUnavailable,
+  mayResumeWatch,
+  ShortWatchError,
+  type WatchEvents,
+  watchEvents,
+} from './watch-stream.ts';
+
+/**
+ * Called with a failure that is handled, for logs and metrics. Either a list or a watch failed, which is retried. Or an
+ * object could not be read (`decode`, `transform` or an index function threw); its last state stays in the cache.
+ */
+export type OnReflectorError = (error: unknown, doing: 'list' | 'watch' | 'read') => void;
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: Pick<KubeClient, 'list' | 'watch'> & Partial<Pick<KubeClient, 'cacheMetrics'>>;
+  readonly resource: Resource<T>;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Applied before an object is cached. It can drop unused fields, which saves memory. */
+  readonly transform?: (object: T) => T;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly onError: OnReflectorError;
+  readonly backoff?: Partial<BackoffDelays>;
+  /** A watch without any event for this time is considered dead; default 150 s. A bookmark comes each minute. */
+  readonly stallMs?: number;
+  /** Limit for one page of a list; default 90 s. The server times out after 60 s. */
+  readonly listTimeoutMs?: number;
+  /** Objects in one page of a list; default 500. */
+  readonly pageSize?: number;
+  /**
+   * Gets the first state as a stream of single objects (KEP-3157), so that neither side holds it as one text. If the
+   * server does not support streams, a list follows. Default true.
+   */
+  readonly watchList?: boolean;
+}
+
+/** All objects by key; undefined for an object that exists but could not be read. */
+export interface ObjectStates<T> extends Iterable<readonly [ObjectKey, T | undefined]> {
+  has(key: ObjectKey): boolean;
+}
 
 /** Gets the changes that a reflector sees, in the server's order. */
 export interface ReflectorSink<T> {
@@ -29,6 +73,7 @@ export interface ObjectSource<T> {
   run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
 }
 
+const DEFAULT_LIST_TIMEOUT_MS = 90_000;
 const DEFAULT_STALL_MS = 150_000;
 /** The server ends a watch after a random time between one and two of these, so that not all watches renew at once. */
 const MIN_WATCH_SECONDS = 300;
@@ -42,8 +87,7 @@ const MAX_RETRY_AFTER_MS = 600_000;
 /**
  * Gets all objects, then watches from there, and retries forever. It is client-go's Reflector
  * (tools/cache/reflector.go), with its resourceVersion rules and its delays.
- * - The first list may come from the server's cache (`0`). Later lists are at least as new as the last seen state. If
- *   the server does not have a resourceVersion, no longer or not yet, a list of the newest state follows.
+ * - A list is always of the newest state, in pages: the server's cache sends a long one only as a whole (ADR 12).
  * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again at its last position, without a list.
  * - After `410 Gone`, or data that is not an event, a new list follows.
  */
@@ -52,7 +96,6 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   readonly #random: () => number;
   readonly #backoff: Backoff;
   readonly #read: ReadObject<T>;
-  readonly #pagedList: PagedList<T>;
   /** Undefined before the first list; empty if only the newest state is acceptable. */
   #resourceVersion: string | undefined;
   /** From this time on, in the clock's milliseconds, the state is requested as a stream. */
@@ -70,7 +113,6 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     this.#random = options.random ?? Math.random;
     this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
     this.#read = objectReader(this.#options);
-    this.#pagedList = new PagedList(this.#options);
     this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
   }
 
@@ -108,7 +150,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     if (clock.now() < this.#streamFrom) return undefined;
     const events = this.#open(true, signal);
     try {
-      await this.#take(await snapshotByWatch(events, this.#read), sink, signal);
+      await this.#stateOf(events, sink, signal);
       return events;
     } catch (error) {
       await events.return();
@@ -125,21 +167,40 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   }
 
   async #stateByList(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
-    const from = this.#resourceVersion ?? '0';
-    try {
-      await this.#take(await this.#pagedList.snapshot(from, signal), sink, signal);
-    } catch (error) {
-      if (from === '' || !isUnavailable(error)) throw error;
-      this.#options.onError(error, 'list');
-      this.#resourceVersion = '';
-      await this.#take(await this.#pagedList.snapshot('', signal), sink, signal);
+    const { client, resource, namespace, labelSelector, fieldSelector, pageSize } = this.#options;
+    const timeoutMs = this.#options.listTimeoutMs ?? DEFAULT_LIST_TIMEOUT_MS;
+    const query = { namespace, labelSelector, fieldSelector, pageSize, timeoutMs, signal };
+    const { items, resourceVersion } = await client.list(resource, query, this.#read);
+    await this.#take(new Map(items), resourceVersion, sink, signal);
+  }
+
+  /** Gets the objects that a watch sends first (KEP-3157), and leaves it open. */
+  async #stateOf(events: WatchEvents, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    const states = new Map<ObjectKey, T | undefined>();
+    for (;;) {
+      const { value: event } = await events.next();
+      if (!event) throw new TransportError('the watch ended during its initial events', 'ECUT', undefined);
+      const { type, object: value, resourceVersion, endsInitialEvents } = event;
+      if (type === 'BOOKMARK') {
+        if (!endsInitialEvents) throw new TypeError('expected the initial events to end before any bookmark');
+        await this.#take(states, resourceVersion, sink, signal);
+        return;
+      }
+      const [key, object] = this.#read(value);
+      if (type === 'DELETED') states.delete(key);
+      else states.set(key, object);
     }
   }
 
-  async #take(snapshot: Snapshot<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+  async #take(
+    states: ObjectStates<T>,
+    resourceVersion: string,
+    sink: ReflectorSink<T>,
+    signal: AbortSignal,
+  ): Promise<void> {
     signal.throwIfAborted();
-    await sink.replace(snapshot.states);
-    this.#resourceVersion = snapshot.resourceVersion;
+    await sink.replace(states);
+    this.#resourceVersion = resourceVersion;
     this.#contact?.heard();
   }
 
@@ -206,4 +267,29 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     // Rejects only when the signal aborts, which every caller checks next.
     await sleep(this.#options.clock, delay, signal).catch(() => undefined);
   }
+}
+
+/**
+ * Decodes a value into its key and the object to keep. The object is undefined if it cannot be decoded, which is
+ * reported and does not affect other objects. Throws a TypeError for a value that is not an object of the API.
+ */
+type ReadObject<T> = (value: unknown) => [key: ObjectKey, object: T | undefined];
+
+/** Decodes and transforms objects as in the options. */
+export function objectReader<T extends KubeObject>({
+  resource,
+  transform = (object) => object,
+  onError,
+}: Pick<ReflectorOptions<T>, 'resource' | 'transform' | 'onError'>): ReadObject<T> {
+  return (value) => {
+    const key = keyOf(decodeObject(value));
+    try {
+      const object = transform(resource.decode(value));
+      return [keyOf(object), object];
+    } catch (cause) {
+      const message = `cannot read ${resource.kind} ${key}: ${toError(cause).message}`;
+      onError(new Error(message, { cause }), 'read');
+      return [key, undefined];
+    }
+  };
 }

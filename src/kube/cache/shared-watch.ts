@@ -2,9 +2,7 @@ import { identityOf, type KubeObject, type ObjectKey } from '../api/object.ts';
 import { decodeObject, type Resource } from '../api/resource.ts';
 import { aborted } from '../util/linked-abort.ts';
 import { Informer, type InformerOptions } from './informer.ts';
-import { objectReader } from './object-reader.ts';
-import { Reflector, type ReflectorSink } from './reflector.ts';
-import type { ObjectStates } from './snapshot.ts';
+import { type ObjectStates, objectReader, Reflector, type ReflectorSink } from './reflector.ts';
 
 /** The views of one object, one per cache; undefined if a view could not be read. */
 interface Views extends KubeObject {

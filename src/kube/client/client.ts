@@ -1,4 +1,5 @@
 import type { Operation } from 'fast-json-patch';
+import { TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { type Resource, resourcePath } from '../api/resource.ts';
 import { type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
@@ -30,16 +31,21 @@ export interface ListOptions extends CallOptions {
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly limit?: number | undefined;
+  /** Objects in one page of a list without `limit`; default 500. */
+  readonly pageSize?: number | undefined;
   readonly continue?: string | undefined;
 }
 
-export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | 'timeoutMs'> {
+export interface WatchOptions extends Omit<ListOptions, 'limit' | 'pageSize' | 'continue' | 'timeoutMs'> {
   /** After this many seconds the server ends the watch. */
   readonly timeoutSeconds: number;
   /** The server first sends the present objects as ADDED, then a bookmark that marks their end (KEP-3157). */
   readonly sendInitialEvents?: true | undefined;
   readonly resourceVersionMatch?: 'NotOlderThan' | undefined;
 }
+
+/** Objects in one page of a list, as in client-go. Pages of large objects are smaller. */
+const PAGE_SIZE = 500;
 
 /**
  * A dynamic client like client-go's: for any resource, with objects as they are on the wire. Every method rejects with
@@ -126,9 +132,9 @@ export class KubeClient {
     await this.#rest.request('DELETE', resourcePath(resource, ref), { ...call, body });
   }
 
-  /** One page of a list, with its items as they are on the wire. */
+  /** All objects, or with a `limit` one page of at most so many, as they are on the wire. */
   list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage<unknown>>;
-  /** One page of a list of any length: `read` gets each item as it arrives, and the page keeps only what it returns. */
+  /** A list of any length: it is requested in pages, and only what `read` returns of each item is kept. */
   list<I>(
     resource: Resource<KubeObject>,
     options: ListOptions,
@@ -136,12 +142,27 @@ export class KubeClient {
   ): Promise<ListPage<I>>;
   async list(
     resource: Resource<KubeObject>,
-    { namespace, signal, timeoutMs, ...query }: ListOptions,
+    { namespace, signal, timeoutMs, limit: most, pageSize = PAGE_SIZE, ...selection }: ListOptions,
     read = (item: unknown) => item,
   ): Promise<ListPage<unknown>> {
-    const call = { signal, timeoutMs, query, accept: acceptOf(resource, 'List') };
     const path = resourcePath(resource, { namespace });
-    return await this.#rest.answer('GET', path, call, (response) => listPageOf(response, read));
+    const call = { signal, timeoutMs, accept: acceptOf(resource, 'List') };
+    const items: unknown[] = [];
+    let query: Query = selection;
+    for (let limit = most ?? pageSize; ; ) {
+      const page = await this.#rest
+        .request('GET', path, { ...call, query: { ...query, limit } })
+        .then(listPageOf, (error: unknown) => {
+          if (limit === 1 || !isTooLong(error)) throw error;
+        });
+      if (!page) {
+        limit = Math.ceil(limit / 10);
+        continue;
+      }
+      for (const item of page.items) items.push(read(item));
+      if (most !== undefined || page.continue === undefined) return { ...page, items };
+      query = { ...selection, resourceVersion: undefined, continue: page.continue };
+    }
   }
 
   /**
@@ -187,6 +208,10 @@ export class KubeClient {
       }),
     );
   }
+}
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof TransportError && error.code === 'ETOOLARGE';
 }
 
 /**

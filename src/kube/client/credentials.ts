@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { isRecord } from '../../util/json.ts';
 import { TransportError } from '../api/api-error.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type PluginCredential, runPlugin } from './kubeconfig/exec-plugin.ts';
-import { impersonationHeaders } from './kubeconfig/impersonation.ts';
-import type { KubeCluster, KubeUser } from './kubeconfig/kubeconfig-types.ts';
+import { type Plugin, type PluginCredential, runPlugin } from './kubeconfig/exec-plugin.ts';
+import type { KubeUser } from './kubeconfig/kubeconfig-fields.ts';
 
 export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
 
@@ -24,8 +24,8 @@ export interface Credential {
 const TTL_MS = 10_000;
 
 /**
- * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), cached for a short time. If
- * there are several, client-go's rules choose one. A plugin's credential is cached until it expires or is refused.
+ * The credentials of the kubeconfig's current user, cached for a short time: those that client-node reads, and what it
+ * lacks (KubeUser). A plugin's credential is cached until it expires or is refused.
  */
 export class Credentials {
   readonly #config: KubeConfig;
@@ -80,59 +80,89 @@ export class Credentials {
   }
 
   async #load(): Promise<Credential> {
-    const cluster: KubeCluster | null = this.#config.getCurrentCluster();
+    const options: RequestOptions = {};
+    await this.#config.applyToHTTPSOptions(options);
+    const { ca, cert, key, rejectUnauthorized, servername } = options;
     const user: KubeUser | null = this.#config.getCurrentUser();
-    const { cert, key, authorization } = user ? await this.#identity(user, cluster) : {};
-    const ca = await contentOf(cluster?.caFile, cluster?.caData);
-    const tls: TlsOptions = {
+    let tls: TlsOptions = {
       ...(ca && { ca }),
       ...(cert && { cert }),
       ...(key && { key }),
-      ...(cluster?.skipTLSVerify && { rejectUnauthorized: false }),
-      ...(cluster?.tlsServerName && { servername: cluster.tlsServerName }),
+      ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+      ...(servername && { servername }),
     };
+    let authorization = await authorizationOf(user, options);
+    // A plugin or a provider is asked only if the kubeconfig itself holds no credential.
+    if (authorization === undefined && !cert && user?.plugin) {
+      const plugged = await this.#plugged(user.plugin);
+      authorization = plugged.token && `Bearer ${plugged.token}`;
+      if (plugged.cert && plugged.key) tls = { ...tls, cert: plugged.cert, key: plugged.key };
+    } else if (authorization === undefined && !cert && user?.oidc) {
+      authorization = `Bearer ${idTokenOf(user.oidc)}`;
+    }
     return {
       tls,
       tlsId: createHash('sha256').update(JSON.stringify(tls)).digest('hex'),
-      headers: {
-        ...(authorization && { Authorization: authorization }),
-        ...(user && impersonationHeaders(user)),
-      },
+      headers: { ...(authorization && { Authorization: authorization }), ...impersonationHeaders(user) },
     };
   }
 
-  /** Asks a plugin or a provider only if the kubeconfig itself holds no credential. */
-  async #identity(user: KubeUser, cluster: KubeCluster | null): Promise<Identity> {
-    const cert = await contentOf(user.certFile, user.certData);
-    const key = await contentOf(user.keyFile, user.keyData);
-    const token = await tokenOf(user);
-    if (token) return { cert, key, authorization: `Bearer ${token}` };
-    if (user.username) {
-      return { cert, key, authorization: `Basic ${btoa(`${user.username}:${user.password ?? ''}`)}` };
-    }
-    if (cert) return { cert, key };
-    if (user.exec && cluster) return this.#plugged(user.exec, cluster);
-    if (user.authProvider) return { cert, key, authorization: `Bearer ${idTokenOf(user.authProvider)}` };
-    return { cert, key };
-  }
-
-  async #plugged(exec: NonNullable<KubeUser['exec']>, cluster: KubeCluster): Promise<Identity> {
+  async #plugged(plugin: Plugin): Promise<PluginCredential> {
     // A plugin's credential expires by wall-clock time.
     if (!this.#ofPlugin || this.#ofPlugin.expiresAt <= Date.now()) {
-      this.#ofPlugin = await runPlugin({ exec, cluster, signal: this.#closed.signal });
+      this.#ofPlugin = await runPlugin(plugin, this.#closed.signal);
     }
-    const { token, cert, key } = this.#ofPlugin;
-    return { cert, key, authorization: token && `Bearer ${token}` };
+    return this.#ofPlugin;
   }
 }
 
+/** The header of a token or a password; a token file takes precedence, if it can be read. */
+async function authorizationOf(
+  user: KubeUser | null,
+  { headers, auth }: RequestOptions,
+): Promise<string | undefined> {
+  if (user?.tokenFile) {
+    // A token file may end with a newline, which a header cannot hold.
+    const token = await readFile(user.tokenFile, 'utf8').then(
+      (text) => text.trim(),
+      (error: unknown) => {
+        if (!user.token) throw error;
+        return '';
+      },
+    );
+    if (token !== '') return `Bearer ${token}`;
+    if (!user.token) throw new Error(`expected a token in ${user.tokenFile}, got an empty file`);
+  }
+  if (isRecord(headers) && typeof headers.Authorization === 'string') return headers.Authorization.trim();
+  return auth ? `Basic ${btoa(`${user?.username}:${user?.password ?? ''}`)}` : undefined;
+}
+
+/** The headers for impersonation (client-go's transport/round_trippers.go); none if the user impersonates no other. */
+function impersonationHeaders(user: KubeUser | null): Readonly<Record<string, string[]>> {
+  if (!user?.impersonateUser) return {};
+  const { impersonateUser, impersonateUid, impersonateGroups = [], impersonateExtra = {} } = user;
+  const extra = Object.entries(impersonateExtra).map(
+    ([key, values]) => [`Impersonate-Extra-${encodeURIComponent(key)}`, values.map(onWire)] as const,
+  );
+  return {
+    'Impersonate-User': [onWire(impersonateUser)],
+    ...(impersonateUid && { 'Impersonate-Uid': [onWire(impersonateUid)] }),
+    ...(impersonateGroups.length > 0 && { 'Impersonate-Group': impersonateGroups.map(onWire) }),
+    ...Object.fromEntries(extra),
+  };
+}
+
+/** The UTF-8 bytes of the value: the API server reads UTF-8, and the HTTP library writes one byte per character. */
+function onWire(value: string): string {
+  return Buffer.from(value).toString('latin1');
+}
+
 /**
- * The token of OpenID Connect in the kubeconfig. This process does not renew it: many issuers accept a refresh token
+ * The token of OpenID Connect. Neither this process nor client-node renews it: many issuers accept a refresh token
  * once, so the next one must be stored in the kubeconfig, as kubectl does.
  */
-function idTokenOf({ config }: NonNullable<KubeUser['authProvider']>): string {
-  const token = config['id-token'];
-  if (token && expiryOf(token) > Date.now()) return token;
+function idTokenOf({ 'id-token': token }: Readonly<Record<string, unknown>>): string {
+  if (typeof token === 'string' && token !== '' && expiryOf(token) > Date.now()) return token;
   const is = token ? 'has an id-token that has expired' : 'has no id-token';
   throw new Error(
     `the auth-provider oidc ${is}: run any command of kubectl, which renews it, log in again, or use exec with a plugin`,
@@ -147,29 +177,4 @@ function expiryOf(token: string): number {
   } catch {
     return Infinity;
   }
-}
-
-interface Identity {
-  readonly cert?: string | Buffer | undefined;
-  readonly key?: string | Buffer | undefined;
-  readonly authorization?: string | undefined;
-}
-
-/** The user's token; a token file takes precedence. */
-async function tokenOf({ token, tokenFile }: KubeUser): Promise<string | undefined> {
-  if (!tokenFile) return token;
-  try {
-    // A token file may end with a newline, which a header cannot hold.
-    const read = (await readFile(tokenFile, 'utf8')).trim();
-    if (read === '') throw new Error(`expected a token in ${tokenFile}, got an empty file`);
-    return read;
-  } catch (error) {
-    if (token) return token;
-    throw error;
-  }
-}
-
-async function contentOf(file: string | undefined, data: string | undefined): Promise<Buffer | undefined> {
-  if (data) return Buffer.from(data, 'base64');
-  return file ? await readFile(file) : undefined;
 }

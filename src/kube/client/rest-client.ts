@@ -1,11 +1,9 @@
-import { Readable } from 'node:stream';
 import { asTransportError, isRefused } from '../api/api-error.ts';
 import { bodyOf, errorOf } from '../api/response.ts';
 import type { CacheMetrics } from '../cache/cache-metrics.ts';
 import { sleep } from '../util/sleep.ts';
 import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { jsonChunks } from './json-chunks.ts';
 import { jsonLines } from './json-lines.ts';
 import { retryDelay } from './retry.ts';
 import type { Method, Transport, TransportRequest, TransportResponse } from './transport.ts';
@@ -23,8 +21,6 @@ export interface CallOptions {
 export interface RequestOptions extends CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
-  /** Writes a body with long texts in parts: see jsonChunks(). */
-  readonly isLong?: true;
   readonly contentType?: string;
   readonly accept?: string;
 }
@@ -85,7 +81,7 @@ export class RestClient {
     options: RequestOptions,
     read: (response: TransportResponse) => Promise<R>,
   ): Promise<R> {
-    const { query, body, isLong, contentType = JSON_TYPE, accept = JSON_TYPE, signal } = options;
+    const { query, body, contentType = JSON_TYPE, accept = JSON_TYPE, signal } = options;
     const request = {
       method,
       path: withQuery(path, query),
@@ -93,7 +89,7 @@ export class RestClient {
         Accept: accept,
         ...(body === undefined ? {} : { 'Content-Type': contentType }),
       },
-      body: isLong ? () => Readable.from(jsonChunks(body)) : JSON.stringify(body),
+      body: JSON.stringify(body),
     };
     const what = `${method} ${path}`;
     const attempt = async (bounded: AbortSignal) => {

@@ -2,15 +2,14 @@ import { ClientRequest, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { buildConnector as Build, Dispatcher, Pool as UndiciPool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { WebSocket } from 'ws';
 import { asTransportError, TransportError } from '../api/api-error.ts';
 import { abortable } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
+import { guardedDispatcher } from './guarded-dispatcher.ts';
 import { tunnelConnector } from './tunnel.ts';
-import { guardedDispatcher } from './undici/guarded-dispatcher.ts';
-import { buildConnector, Pool } from './undici/undici.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -19,8 +18,7 @@ export interface TransportRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A function is called for each attempt. */
-  readonly body?: string | (() => Readable) | undefined;
+  readonly body?: string | undefined;
   readonly signal: AbortSignal;
   /** A watch: its body may be silent for as long as the reader allows. */
   readonly streaming?: boolean;
@@ -156,7 +154,7 @@ export class Transport {
         path: `${server.pathname.replace(/\/$/, '')}${path}`,
         method,
         headers: { ...this.#ownHeaders, ...credential.headers, ...headers },
-        body: typeof body === 'function' ? body() : (body ?? null),
+        body: body ?? null,
         signal,
       });
       // undici ends an aborted request only when its connect ends.
@@ -199,23 +197,23 @@ export class Transport {
     void Promise.allSettled([old.requests.close(), old.streams.close()]).then(() => this.#open.delete(old));
   }
 
-  #dispatcher(origin: string, tls: TlsOptions, limits: UndiciPool.Options): Dispatcher {
+  #dispatcher(origin: string, tls: TlsOptions, limits: Pool.Options): Dispatcher {
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
     // Not an Agent: an Agent that is closing cannot be destroyed.
     return new Pool(origin, { ...common, connect: this.#connector(tls) });
   }
 
-  #connector(tls: TlsOptions): Build.connector {
+  #connector(tls: TlsOptions): buildConnector.connector {
     const proxy = this.#config.getCurrentCluster()?.proxyUrl;
     const timeout = CONNECT_TIMEOUT_MS;
-    const track = (connect: Build.connector) => this.#tracked(connect);
+    const track = (connect: buildConnector.connector) => this.#tracked(connect);
     if (proxy) return track(tunnelConnector(proxy, tls, timeout, track));
     // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.
     const keepAlive = { keepAlive: true, keepAliveInitialDelay: 30_000 };
     return track(buildConnector({ ...tls, ...keepAlive, timeout, allowH2: false }));
   }
 
-  #tracked(connect: (...given: Parameters<Build.connector>) => unknown): Build.connector {
+  #tracked(connect: (...given: Parameters<buildConnector.connector>) => unknown): buildConnector.connector {
     return (options, callback) => {
       const made = connect(options, (...result) => {
         if (isConnecting(made)) this.#connecting.delete(made);

@@ -2,9 +2,8 @@ import { type ClientRequest, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { getCACertificates } from 'node:tls';
-import type { buildConnector as Build } from 'undici';
+import { buildConnector } from 'undici';
 import type { TlsOptions } from './credentials.ts';
-import { buildConnector } from './undici/undici.ts';
 
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
@@ -22,8 +21,8 @@ export function tunnelConnector(
   proxyUrl: string,
   tls: TlsOptions,
   timeoutMs: number,
-  track = (connect: Build.connector) => connect,
-): (...given: Parameters<Build.connector>) => ClientRequest {
+  track = (connect: buildConnector.connector) => connect,
+): (...given: Parameters<buildConnector.connector>) => ClientRequest {
   const proxy = new URL(proxyUrl);
   const connectTls = track(buildConnector({ ...tls, allowH2: false, timeout: timeoutMs }));
   return (options, callback) => {

@@ -11,7 +11,7 @@ import { type Informers, type Selection, SharedInformers } from '../cache/shared
 import { apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
-import { usableKubeConfig } from '../client/kubeconfig/usable-kube-config.ts';
+import { usableKubeConfig } from '../client/kubeconfig/load-config.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { type Leadership, leadership } from '../leaderelection/leadership.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { OvnNode } from '../../addons/neutron/node/ovn-node.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
-import { usableKubeConfig } from '../../kube/client/kubeconfig/usable-kube-config.ts';
+import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { createLogger, type LogLevel, linesOf } from '../../kube/manager/logger.ts';
 import { Manager } from '../../kube/manager/manager.ts';

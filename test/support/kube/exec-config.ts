@@ -1,13 +1,12 @@
-import type { ExecConfig } from '../../../src/kube/client/kubeconfig/kubeconfig-types.ts';
+import type { Plugin } from '../../../src/kube/client/kubeconfig/exec-plugin.ts';
 
 /** A credential plugin that is a script of Node. */
-export function execConfig(script: string, more: Partial<ExecConfig> = {}): ExecConfig {
+export function execConfig(script: string, more: Partial<Plugin> = {}): Plugin {
   return {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: process.execPath,
     args: ['-e', script],
     env: {},
-    provideClusterInfo: false,
     interactiveMode: 'Never',
     ...more,
   };

@@ -1,7 +1,6 @@
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { asTransportError } from '../../../kube/api/api-error.ts';
-import { guardedDispatcher } from '../../../kube/client/undici/guarded-dispatcher.ts';
-import { Agent } from '../../../kube/client/undici/undici.ts';
+import { guardedDispatcher } from '../../../kube/client/guarded-dispatcher.ts';
 import { within } from '../../../kube/util/within.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { PROGRAM } from '../../../util/own-names.ts';

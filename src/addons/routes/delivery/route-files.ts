@@ -5,7 +5,6 @@ import type { KubeObject } from '../../../kube/api/object.ts';
 import { resourcePath } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { JsonParts } from '../../../kube/client/json-chunks.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import { REQUEST_REFUSED } from '../../../kube/controller/refusals.ts';
 import type { EventRecorder } from '../../../kube/events/events.ts';
@@ -97,7 +96,6 @@ export class RouteFiles {
     if (cached && known && (known.resourceVersion === seen || known.cached === seen)) {
       return { ...known, metadata: cached.metadata };
     }
-    // Not list(), which looks at each byte of a long list to hold one item at a time: this one has one item.
     const list = await client.request('GET', resourcePath(ROUTES_MAPS, { namespace }), {
       query: { fieldSelector: ONLY_ROUTES_MAPS },
       signal,
@@ -128,14 +126,12 @@ export class RouteFiles {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, configMaps, namespace: home } = this.#options;
-    const { json, version } = file;
+    const { text, version } = file;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
-    // A request that is repeated writes it again.
-    const data = { [ROUTES_FILE]: new JsonParts({ [Symbol.iterator]: json }) };
+    const data = { [ROUTES_FILE]: text };
     const options = {
       query: { fieldManager: ROUTES_MANAGER },
       accept: METADATA_ONLY,
-      isLong: true as const,
       signal,
     };
     try {

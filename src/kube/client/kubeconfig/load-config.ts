@@ -1,27 +1,18 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { load, YAMLException } from 'js-yaml';
+import { isRecord } from '../../../util/json.ts';
+import { yamlProblem } from '../../../util/yaml.ts';
 import { fileProblem } from '../../util/file-problem.ts';
-import { reachable, readCluster } from './kubeconfig-cluster.ts';
-import { Fields } from './kubeconfig-fields.ts';
-import { defaultFiles, type Kubeconfig, type KubeconfigEntry, readKubeconfigs } from './kubeconfig-files.ts';
-import type { KubeCluster, KubeUser } from './kubeconfig-types.ts';
-import { readUser } from './kubeconfig-user.ts';
-import type { Environment } from './proxy.ts';
+import { toError } from '../../util/to-error.ts';
+import { UsageError } from '../../util/usage-error.ts';
+import { type Entry, type KubeconfigOverrides, readCluster, readUser } from './kubeconfig-fields.ts';
+import { type Environment, proxyFromEnvironment } from './proxy.ts';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** What replaces parts of the kubeconfig, as kubectl's flags of these names do. */
-export interface KubeconfigOverrides {
-  readonly context?: string | undefined;
-  readonly cluster?: string | undefined;
-  readonly user?: string | undefined;
-  /** The user and the groups to impersonate. */
-  readonly as?: string | undefined;
-  readonly asGroup?: readonly string[] | undefined;
-}
-
-export interface LoadOptions extends KubeconfigOverrides {
+interface LoadOptions extends KubeconfigOverrides {
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
   readonly environment?: Environment;
@@ -29,14 +20,23 @@ export interface LoadOptions extends KubeconfigOverrides {
   readonly serviceAccount?: string;
 }
 
-/** --cluster and --user together need no context. */
-const NO_CONTEXT = { where: '', value: {} };
-
 /** The API server to use, and as which user. */
 interface Access {
-  readonly cluster: KubeCluster;
-  readonly user: KubeUser;
-  readonly namespace?: string | undefined;
+  readonly cluster: Entry;
+  readonly user: Entry;
+  readonly namespace?: unknown;
+}
+
+/**
+ * The kubeconfig of a command. `instead` ends the message, with what to do without one.
+ * @throws UsageError of one line if the configuration is unusable. Call it before anything starts.
+ */
+export function usableKubeConfig(options: LoadOptions, instead = ''): KubeConfig {
+  try {
+    return loadKubeConfig(options);
+  } catch (cause) {
+    throw new UsageError(`no usable kubeconfig: ${toError(cause).message}${instead}`, { cause });
+  }
 }
 
 /**
@@ -48,104 +48,169 @@ interface Access {
 export function loadKubeConfig(options: LoadOptions): KubeConfig {
   const { kubeconfig, master, environment = process.env, serviceAccount = SERVICE_ACCOUNT } = options;
   const files = kubeconfig === undefined ? defaultFiles(environment) : [kubeconfig];
-  const found =
-    files.length > 0
-      ? currentAccess(readKubeconfigs(files), options)
-      : accessOfPod(environment, serviceAccount, master);
   const flag = (['context', 'cluster', 'user'] as const).find((name) => options[name] !== undefined);
   if (files.length === 0 && flag !== undefined)
     throw new Error(`--${flag} needs a kubeconfig: use --kubeconfig, or set $KUBECONFIG`);
-  const access = impersonated(found, options);
-  const server = master ?? access.cluster.server;
-  const cluster = reachable({ ...access.cluster, server: server.replace(/\/$/, '') }, environment);
+  const access =
+    files.length > 0
+      ? currentAccess(new Kubeconfig(files), options)
+      : accessOfPod(environment, serviceAccount, master);
+  const { name, ...cluster } = readCluster(access.cluster);
+  const { name: userName, extra, ...user } = readUser(access.user, cluster, options);
+  const { server, proxyUrl } = reachable(
+    master ?? cluster.server ?? '',
+    cluster['insecure-skip-tls-verify'] === true,
+    cluster['proxy-url'],
+    environment,
+  );
+  const context = { cluster: name, user: userName, namespace: access.namespace };
   const config = new KubeConfig();
-  const context = {
-    name: 'current',
-    cluster: cluster.name,
-    user: access.user.name,
-    namespace: access.namespace,
-  };
-  config.loadFromOptions({
-    clusters: [cluster],
-    users: [access.user],
-    contexts: [context],
-    currentContext: context.name,
-  });
+  // JSON is YAML.
+  config.loadFromString(
+    JSON.stringify({
+      clusters: [{ name, cluster: { ...cluster, server, 'proxy-url': proxyUrl } }],
+      users: [{ name: userName, user }],
+      contexts: [{ name: 'current', context }],
+      'current-context': 'current',
+    }),
+  );
+  Object.assign(config.getCurrentUser() ?? {}, extra);
   return config;
 }
 
+/** The names of a kubeconfig's entries, for completion. */
+export function kubeconfigNames(kind: EntryKind, kubeconfig: string | undefined): readonly string[] {
+  return new Kubeconfig(kubeconfig === undefined ? defaultFiles(process.env) : [kubeconfig]).names(kind);
+}
+
+/** The files that kubectl reads when no flag names one: those of $KUBECONFIG that exist, else ~/.kube/config. */
+function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string[] {
+  const named = KUBECONFIG?.split(delimiter).filter((file) => file !== '') ?? [];
+  const files = named.length > 0 ? named : HOME ? [join(HOME, '.kube', 'config')] : [];
+  return files.filter((file) => existsSync(file));
+}
+
+type EntryKind = 'cluster' | 'user' | 'context';
+
+/** The merged content of kubeconfig files. If two have the same entry, the first file wins, as in client-go. */
+class Kubeconfig {
+  readonly files: string;
+  readonly #documents: readonly {
+    readonly file: string;
+    readonly fields: Readonly<Record<string, unknown>>;
+  }[];
+
+  /** @throws Error, which names the file, for a file that cannot be read or is not a kubeconfig. */
+  constructor(files: readonly string[]) {
+    this.files = files.join(', ');
+    this.#documents = files.map((file) => ({ file, fields: parsed(file) }));
+  }
+
+  get currentContext(): string | undefined {
+    return this.#documents.map(({ fields }) => fields['current-context']).find(isName);
+  }
+
+  names(kind: EntryKind): readonly string[] {
+    return [
+      ...new Set(
+        this.#items(kind)
+          .map(({ item }) => item.name)
+          .filter(isName),
+      ),
+    ];
+  }
+
+  find(kind: EntryKind, name: string | undefined): Entry | undefined {
+    const found = this.#items(kind).find(({ item }) => name !== undefined && item.name === name);
+    if (!found || name === undefined) return undefined;
+    const { file, item } = found;
+    return { name, file, where: `${file}: ${kind} ${JSON.stringify(name)}`, value: item[kind] ?? {} };
+  }
+
+  #items(kind: EntryKind) {
+    return this.#documents.flatMap(({ file, fields }) => {
+      const items = fields[`${kind}s`];
+      return Array.isArray(items) ? items.filter(isRecord).map((item) => ({ file, item })) : [];
+    });
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function parsed(file: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = load(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    if (!(cause instanceof YAMLException))
+      throw new Error(`cannot read ${file}: ${fileProblem(cause)}`, { cause });
+    // Its message would quote the file, secrets included.
+    const place = cause.mark ? `:${cause.mark.line + 1}:${cause.mark.column + 1}` : '';
+    throw new Error(`${file}${place}: ${yamlProblem(cause.reason)}`, { cause });
+  }
+  if (!isRecord(value)) throw new Error(`${file}: expected a kubeconfig, got no object`);
+  return value;
+}
+
 function currentAccess(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): Access {
-  const files = kubeconfig.files.join(', ');
-  const setting = overrides.context === undefined ? 'current-context' : '--context';
+  const { files } = kubeconfig;
   const contextName = overrides.context ?? kubeconfig.currentContext;
-  const entry = (kind: 'cluster' | 'user' | 'context', name: string | undefined): KubeconfigEntry => {
-    const found = name === undefined ? undefined : kubeconfig.entry(kind, name);
+  if (contextName === undefined && (overrides.cluster === undefined || overrides.user === undefined))
+    throw new Error(`${files} has no current context: set current-context, or use --context`);
+  const setting = overrides.context === undefined ? 'current-context' : '--context';
+  const chosen = (kind: EntryKind, name: unknown, where: string): Entry => {
+    const found = kubeconfig.find(kind, isName(name) ? name : undefined);
     if (found) return found;
     const names = kubeconfig.names(kind);
     const known = names.length > 0 ? `the ${kind}s are ${names.join(', ')}` : `there are no ${kind}s`;
-    if (kind === 'context')
-      throw new Error(`${files}: ${setting} is ${JSON.stringify(contextName)}, but ${known}`);
-    if (overrides[kind] !== undefined)
-      throw new Error(`${files}: --${kind} is ${JSON.stringify(name)}, but ${known}`);
-    const problem = name === undefined ? `names no ${kind}` : `names the ${kind} ${JSON.stringify(name)}`;
-    throw new Error(`${files}: context ${JSON.stringify(contextName)} ${problem}, but ${known}`);
+    throw new Error(`${files}: ${where} ${isName(name) ? JSON.stringify(name) : `no ${kind}`}, but ${known}`);
   };
-  if (contextName === undefined && (overrides.cluster === undefined || overrides.user === undefined))
-    throw new Error(`${files} has no current context: set current-context, or use --context`);
-  const { where, value } = contextName === undefined ? NO_CONTEXT : entry('context', contextName);
-  const context = new Fields(where, value);
-  const clusterName = overrides.cluster ?? context.text('cluster');
-  const userName = overrides.user ?? context.text('user');
-  const cluster = readCluster(clusterName ?? '', entry('cluster', clusterName));
-  const user = readUser(userName ?? '', entry('user', userName));
-  requireReadable(
-    `${files}: certificate-authority of the cluster ${JSON.stringify(clusterName)}`,
-    cluster.caFile,
-  );
-  const ofUser = (field: string) => `${files}: ${field} of the user ${JSON.stringify(userName)}`;
-  requireReadable(ofUser('client-certificate'), user.certFile);
-  requireReadable(ofUser('client-key'), user.keyFile);
-  requireReadable(ofUser('tokenFile'), user.tokenFile);
-  return { cluster, user, namespace: context.text('namespace') };
-}
-
-/** Replaces the impersonation of the kubeconfig, field by field as client-go does. */
-function impersonated(access: Access, { as, asGroup }: KubeconfigOverrides): Access {
-  if (as === undefined && asGroup === undefined) return access;
-  const { user } = access;
-  const impersonateUser = as ?? user.impersonateUser;
-  if (!impersonateUser) throw new Error('--as-group needs a user to impersonate: add --as');
-  const impersonateGroups = asGroup ?? user.impersonateGroups;
-  return { ...access, user: { ...user, impersonateUser, impersonateGroups } };
-}
-
-function requireReadable(field: string, file: string | undefined): void {
-  if (file === undefined) return;
-  try {
-    accessSync(file, constants.R_OK);
-  } catch (cause) {
-    throw new Error(`${field}: cannot read ${file}: ${fileProblem(cause)}`, { cause });
-  }
+  // --cluster and --user together need no context.
+  const context = contextName === undefined ? {} : chosen('context', contextName, `${setting} is`).value;
+  const fields = isRecord(context) ? context : {};
+  const part = (kind: 'cluster' | 'user') =>
+    overrides[kind] === undefined
+      ? chosen(kind, fields[kind], `the ${kind} of context ${JSON.stringify(contextName)} is`)
+      : chosen(kind, overrides[kind], `--${kind} is`);
+  return { cluster: part('cluster'), user: part('user'), namespace: fields.namespace };
 }
 
 /** The access of the pod's service account; outside a pod, anonymous access to `master`. */
 function accessOfPod(environment: Environment, directory: string, master: string | undefined): Access {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
-  const tokenFile = join(directory, 'token');
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, KUBECONFIG } = environment;
+  const [tokenFile, namespaceFile] = [join(directory, 'token'), join(directory, 'namespace')];
+  const entry = (name: string, value: object) => ({ name, where: name, file: tokenFile, value });
   if (host && port && existsSync(tokenFile)) {
     const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-    const cluster = { name: 'pod', server, skipTLSVerify: false, caFile: join(directory, 'ca.crt') };
-    const namespaceFile = join(directory, 'namespace');
+    const cluster = entry('pod', { server, 'certificate-authority': join(directory, 'ca.crt') });
     const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : undefined;
-    return { cluster, user: { name: 'pod', tokenFile }, namespace };
+    return { cluster, user: entry('pod', { tokenFile }), namespace };
   }
-  if (master !== undefined) {
-    return { cluster: { name: 'master', server: master, skipTLSVerify: false }, user: { name: 'anonymous' } };
-  }
-  const { KUBECONFIG } = environment;
+  if (master !== undefined) return { cluster: entry('master', {}), user: entry('anonymous', {}) };
   throw new Error(
     KUBECONFIG
       ? `$KUBECONFIG is ${KUBECONFIG}, but no such file exists: set it to a kubeconfig`
       : 'none found: use --kubeconfig, set $KUBECONFIG, or create ~/.kube/config',
   );
+}
+
+/** The server's URL, and the proxy for it. @throws Error for an invalid server or proxy. */
+function reachable(
+  text: string,
+  skipsVerify: boolean,
+  ownProxy: string | undefined,
+  environment: Environment,
+): { readonly server: string; readonly proxyUrl: string | undefined } {
+  const server = URL.parse(text);
+  const isPlain = server?.protocol === 'http:';
+  if (!server || (server.protocol !== 'https:' && !(isPlain && skipsVerify))) {
+    const advice = isPlain ? ': set insecure-skip-tls-verify to use http' : '';
+    throw new Error(`expected an https URL for the API server, got ${JSON.stringify(text)}${advice}`);
+  }
+  const proxyUrl = ownProxy ?? proxyFromEnvironment(server, environment);
+  if (isPlain && proxyUrl)
+    throw new Error(`the API server ${text} is behind a proxy (${new URL(proxyUrl).origin}): use https`);
+  return { server: text, proxyUrl };
 }

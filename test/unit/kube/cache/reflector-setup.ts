@@ -1,6 +1,9 @@
 import { TransportError } from '../../../../src/kube/api/api-error.ts';
-import { Reflector, type ReflectorSink } from '../../../../src/kube/cache/reflector.ts';
-import type { ReflectorOptions } from '../../../../src/kube/cache/reflector-options.ts';
+import {
+  Reflector,
+  type ReflectorOptions,
+  type ReflectorSink,
+} from '../../../../src/kube/cache/reflector.ts';
 import type { ClientOptions } from '../../../../src/kube/client/rest-client.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ReflectorOptions } from '../../../../src/kube/cache/reflector.ts';
 import { Reflector } from '../../../../src/kube/cache/reflector.ts';
-import type { ReflectorOptions } from '../../../../src/kube/cache/reflector-options.ts';
 import {
   added,
   bookmark,

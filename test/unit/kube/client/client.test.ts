@@ -270,7 +270,7 @@ describe('the client retries', () => {
 
   test('a long body from its start, after a 401 and after a 429', async () => {
     const body = { data: { text: 'long '.repeat(100_000) } };
-    const written = api.client.request('PATCH', cartPath, { body, isLong: true });
+    const written = api.client.request('PATCH', cartPath, { body });
     const first = await api.server.next();
     first.fail(401);
     const second = await api.server.next();

@@ -116,7 +116,7 @@ describe('a token', () => {
   test('of a hanging plugin does not keep the caller from stopping', async () => {
     const started = join(folder, 'started');
     const hangs = `require('node:fs').writeFileSync('${started}', String(process.pid)); setInterval(() => {}, 1e6)`;
-    const transport = new Transport(plainKubeConfig(1, { exec: execConfig(hangs) }), new FakeClock());
+    const transport = new Transport(plainKubeConfig(1, { plugin: execConfig(hangs) }), new FakeClock());
     const stop = new AbortController();
     const sent = transport.send({ ...get, signal: stop.signal });
     await until(() => existsSync(started) && readFileSync(started, 'utf8') !== '');
@@ -160,7 +160,7 @@ function countedExec(tokens: readonly string[], expirationTimestamp?: string): o
     fs.writeFileSync('${state}', String(runs + 1));
     const status = { token: ${JSON.stringify(tokens)}[runs], expirationTimestamp: ${JSON.stringify(expirationTimestamp)} };
     console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status }));`;
-  return { exec: execConfig(script) };
+  return { plugin: execConfig(script) };
 }
 
 describe('a client certificate', () => {

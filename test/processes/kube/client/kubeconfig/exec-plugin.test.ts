@@ -1,22 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { runPlugin } from '../../../../../src/kube/client/kubeconfig/exec-plugin.ts';
-import type { ExecConfig, KubeCluster } from '../../../../../src/kube/client/kubeconfig/kubeconfig-types.ts';
+import { type Plugin, runPlugin } from '../../../../../src/kube/client/kubeconfig/exec-plugin.ts';
 import { execConfig } from '../../../../support/kube/exec-config.ts';
 
-const { signal } = new AbortController();
-const CLUSTER: KubeCluster = {
-  name: 'c',
+const CLUSTER = {
   server: 'https://10.0.0.1:6443',
-  caData: 'Q0E=',
-  tlsServerName: 'api',
-  proxyUrl: 'http://proxy:3128',
-  disableCompression: true,
-  skipTLSVerify: false,
-  execExtension: { audience: 'a' },
+  'certificate-authority-data': 'Q0E=',
+  'tls-server-name': 'api',
+  'proxy-url': 'http://proxy:3128',
+  'disable-compression': true,
+  extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }],
 };
 
-function run(script: string, exec: Partial<ExecConfig> = {}, cluster: KubeCluster = CLUSTER) {
-  return runPlugin({ exec: execConfig(script, exec), cluster, signal });
+function run(script: string, plugin: Partial<Plugin> = {}) {
+  return runPlugin(execConfig(script, plugin), new AbortController().signal);
 }
 
 /** A plugin that prints this status. */
@@ -38,7 +34,7 @@ describe('a credential plugin', () => {
   });
 
   test('gets the cluster if provideClusterInfo is set', async () => {
-    const { token = '' } = await run(TELLS, { provideClusterInfo: true });
+    const { token = '' } = await run(TELLS, { cluster: CLUSTER });
     expect(JSON.parse(token).spec.cluster).toEqual({
       server: 'https://10.0.0.1:6443',
       'tls-server-name': 'api',
@@ -46,16 +42,6 @@ describe('a credential plugin', () => {
       'proxy-url': 'http://proxy:3128',
       'disable-compression': true,
       config: { audience: 'a' },
-    });
-  });
-
-  test('gets a cluster with few fields', async () => {
-    const plain = { name: 'c', server: 'https://10.0.0.1', skipTLSVerify: true };
-    const { token = '' } = await run(TELLS, { provideClusterInfo: true }, plain);
-    expect(JSON.parse(token).spec.cluster).toEqual({
-      server: 'https://10.0.0.1',
-      'insecure-skip-tls-verify': true,
-      config: null,
     });
   });
 
@@ -79,7 +65,7 @@ describe('a credential plugin', () => {
     expect(await run(answers(status))).toEqual(credential);
   });
 
-  test.each<[string, string, Partial<ExecConfig>, string]>([
+  test.each<[string, string, Partial<Plugin>, string]>([
     ['returns nothing', answers({}), {}, 'returned neither a token nor a client certificate'],
     [
       'returns half of a key pair',

@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import { ROUTES_LABEL, type RoutesMap } from '../../../../../src/addons/routes/delivery/resources.ts';
 import { RouteFiles } from '../../../../../src/addons/routes/delivery/route-files.ts';
 import { apiErrorFrom } from '../../../../../src/kube/api/api-error.ts';
-import { jsonChunks } from '../../../../../src/kube/client/json-chunks.ts';
 import type { RequestOptions } from '../../../../../src/kube/client/rest-client.ts';
 import type { Method } from '../../../../../src/kube/client/transport.ts';
 import type { EventDetails } from '../../../../../src/kube/events/events.ts';
@@ -37,7 +36,7 @@ function setUp({
           done.push(['read', path, query?.fieldSelector]);
           return { items: world.found ? [world.found] : null };
         }
-        done.push([method, path, JSON.parse([...jsonChunks(body)].join('')), query?.fieldManager]);
+        done.push([method, path, JSON.parse(JSON.stringify(body)), query?.fieldManager]);
         if (fails) throw fails;
         expect(accept).toContain('as=PartialObjectMetadata');
         const resourceVersion = `${Number(world.found?.metadata.resourceVersion ?? 7) + 1}`;

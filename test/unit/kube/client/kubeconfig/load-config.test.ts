@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { KubeUser } from '../../../../../src/kube/client/kubeconfig/kubeconfig-types.ts';
+import type { KubeUser } from '../../../../../src/kube/client/kubeconfig/kubeconfig-fields.ts';
 import { loadKubeConfig } from '../../../../../src/kube/client/kubeconfig/load-config.ts';
 
 let directory: string;
@@ -88,6 +88,7 @@ describe('without a flag', () => {
     'uses the service account of its pod, at the address %s, through the proxy of the environment',
     async (host, server) => {
       await writeFile(join(directory, 'token'), 'secret');
+      await writeFile(join(directory, 'ca.crt'), 'CA');
       await writeFile(join(directory, 'namespace'), 'mine\n');
       const config = load({ ...POD, KUBERNETES_SERVICE_HOST: host, HTTPS_PROXY: 'http://proxy' });
       expect(config.getCurrentCluster()).toMatchObject({
