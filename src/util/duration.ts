@@ -7,10 +7,10 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 /** The longest time of a Node.js timer, about 25 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** A duration in Go's format (`30s`, `1h30m`) in milliseconds; undefined if it is none, or longer than 24 days. */
-export function parseDuration(text: string): number | undefined {
-  const parts = [...text.matchAll(/(\d+)(ms|s|m|h)/g)];
+/** A duration in Go's format (`30s`, `1h30m`) in milliseconds; undefined if it is none, or longer than `longestMs`. */
+export function parseDuration(text: string, longestMs = LONGEST_MS): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/([\d.]+)(ms|s|m|h)/g)];
   const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
-  const isWhole = parts.map(([part]) => part).join('') === text && text !== '';
-  return isWhole && total <= LONGEST_MS ? total : undefined;
+  return total <= longestMs ? total : undefined;
 }

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../kube/api/object.ts';
+import { isNewer, type KubeObject } from '../../kube/api/object.ts';
 import type { FoundOut, Made, RolloutPod, Verdict } from './core/pod.ts';
 import { workloadKey } from './core/workloads.ts';
 import type { Observed, ObservedPod } from './observe.ts';
@@ -143,7 +143,7 @@ export class PodMemory {
   newest({ metadata, observed }: ObservedPod): Observed | undefined {
     const memo = this.#memos.get(metadata.uid ?? '');
     if (!memo?.written) return observed;
-    if (isNewer(memo.written.resourceVersion, metadata.resourceVersion)) return memo.written.observed;
+    if (isNewer(memo.written, metadata)) return memo.written.observed;
     memo.written = undefined;
     return observed;
   }
@@ -207,11 +207,4 @@ export class PodMemory {
     this.#memos.set(uid, memo);
     return memo;
   }
-}
-
-/** Versions of one resource are decimal numbers that grow (KEP-5504). Any others are only compared for equality. */
-function isNewer(version: string, than = ''): boolean {
-  const isNumber = (text: string) => /^[1-9]\d*$/.test(text);
-  if (!isNumber(version) || !isNumber(than)) return false;
-  return version.length === than.length ? version > than : version.length > than.length;
 }

@@ -47,6 +47,19 @@ export function identityOf({ metadata }: KubeObject): ObjectMeta {
   };
 }
 
+type Versioned = Pick<ObjectMeta, 'resourceVersion'>;
+
+/** Whether a state of an object is newer: versions of one resource are decimal numbers that grow (KEP-5504). */
+export function isNewer(
+  { resourceVersion: a = '' }: Versioned,
+  { resourceVersion: b = '' }: Versioned,
+): boolean {
+  if (!DECIMAL.test(a) || !DECIMAL.test(b)) return false;
+  return a.length === b.length ? a > b : a.length > b.length;
+}
+
+const DECIMAL = /^[1-9]\d*$/;
+
 /** `namespace/name`, or `name` for a cluster-scoped object: client-go's MetaNamespaceKeyFunc. */
 export type ObjectKey = string;
 

@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { isNewer, type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import type { Lister } from './store.ts';
 
 /**
@@ -23,7 +23,11 @@ export class MutationCache<T extends KubeObject> {
     const cached = this.#cache.get(key);
     const written = this.#written.get(key);
     if (written === undefined) return cached;
-    if (cached && (isNewer(written, cached) || (isGone(written) && !isNewer(cached, written))))
+    if (
+      cached &&
+      (isNewer(written.metadata, cached.metadata) ||
+        (isGone(written) && !isNewer(cached.metadata, written.metadata)))
+    )
       return written;
     this.#written.delete(key);
     return cached;
@@ -47,10 +51,4 @@ export class MutationCache<T extends KubeObject> {
 /** Whether the write ended the object: its answer then has the resourceVersion from before the write. */
 function isGone({ metadata: { deletionTimestamp, finalizers } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && !finalizers?.length;
-}
-
-/** Resource versions of one resource are decimal numbers that grow with each write (KEP-5504), of any length. */
-function isNewer(a: KubeObject, b: KubeObject): boolean {
-  const [left = '', right = ''] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
-  return left.length === right.length ? left > right : left.length > right.length;
 }

@@ -1,3 +1,5 @@
+import { Fifo } from '../util/fifo.ts';
+
 /** Notifications that are handed over in one turn of the event loop. */
 const SLICE = 500;
 
@@ -6,9 +8,7 @@ const SLICE = 500;
  * keeps them while it is paused.
  */
 export class NotificationQueue {
-  /** The notifications before `#next` have been handed over. */
-  #queue: (() => void)[] = [];
-  #next = 0;
+  readonly #queue = new Fifo<() => void>();
   #running = false;
   #draining = false;
   #onShort: (() => void) | undefined;
@@ -26,7 +26,7 @@ export class NotificationQueue {
 
   /** Resolves when few notifications wait, or it is paused: a long list of changes does not wait here as a whole. */
   async untilShort(): Promise<void> {
-    if (!this.#running || this.#queue.length - this.#next <= SLICE) return;
+    if (!this.#running || this.#queue.length <= SLICE) return;
     await new Promise<void>((resolve) => {
       this.#onShort = resolve;
     });
@@ -46,18 +46,9 @@ export class NotificationQueue {
 
   #drain(): void {
     this.#draining = false;
-    for (const notify of this.#queue.slice(this.#next, this.#next + SLICE)) {
-      // The previous notification may have paused this queue.
-      if (!this.#running) return;
-      this.#next++;
-      notify();
-    }
-    // Moving the rest takes time in proportion to its length. So it moves only when at least as many have gone before.
-    if (this.#next * 2 >= this.#queue.length) {
-      this.#queue.splice(0, this.#next);
-      this.#next = 0;
-    }
-    if (this.#queue.length - this.#next <= SLICE) this.#short();
+    // A notification may pause this queue.
+    for (let left = SLICE; left > 0 && this.#running; left--) this.#queue.shift()?.();
+    if (this.#queue.length <= SLICE) this.#short();
     this.#drainSoon();
   }
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { QueueGauges, QueueMetrics } from '../workqueue/metrics.ts';
+import type { QueueGauges, QueueMetrics } from '../workqueue/queue.ts';
 
 /** client-go's buckets for queues: powers of ten from 10 µs to 1000 s. */
 const QUEUE_BUCKETS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];

@@ -1,3 +1,4 @@
+import { parseDuration } from '../../../util/duration.ts';
 import type { Path } from '../../../util/path.ts';
 import { Findings, type RouteFault } from './findings.ts';
 import type { HTTPBackendRef, HTTPRoute, HTTPRouteRule } from './http-route.ts';
@@ -105,20 +106,17 @@ function parseTimeouts(
   findings: Findings,
 ): { readonly timeout?: number; readonly backendTimeout?: number } | undefined {
   const isUnknown = findings.unknownFields(rest, at, []);
-  const timeout = parseDuration(request, [...at, 'request'], findings);
-  const backendTimeout = parseDuration(backendRequest, [...at, 'backendRequest'], findings);
+  const timeout = durationIn(request, [...at, 'request'], findings);
+  const backendTimeout = durationIn(backendRequest, [...at, 'backendRequest'], findings);
   if (isUnknown || timeout === undefined || backendTimeout === undefined) return undefined;
   return { ...(timeout > 0 && { timeout }), ...(backendTimeout > 0 && { backendTimeout }) };
 }
 
-const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
-
 /** The milliseconds of a duration (GEP-2257) such as 1h30m; 0 if there is none. */
-function parseDuration(text: string | undefined, at: Path, findings: Findings): number | undefined {
+function durationIn(text: string | undefined, at: Path, findings: Findings): number | undefined {
   if (text === undefined) return 0;
   if (!/^([0-9]{1,5}(h|m|s|ms)){1,4}$/.test(text)) {
     return findings.add('UnsupportedValue', at, `${shown(text)} is not a duration such as 10s`);
   }
-  const parts = [...text.matchAll(/(\d+)(ms|[hms])/g)];
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
+  return parseDuration(text, Infinity);
 }

@@ -165,7 +165,7 @@ function currentAccess(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): 
     if (found) return found;
     const names = kubeconfig.names(kind);
     const known = names.length > 0 ? `the ${kind}s are ${names.join(', ')}` : `there are no ${kind}s`;
-    throw new Error(`${files}: ${where} ${isName(name) ? JSON.stringify(name) : `no ${kind}`}, but ${known}`);
+    throw new Error(`${files}: ${where} ${isName(name) ? JSON.stringify(name) : 'none'}, but ${known}`);
   };
   // --cluster and --user together need no context.
   const context = contextName === undefined ? {} : chosen('context', contextName, `${setting} is`).value;

@@ -1,12 +1,16 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { DelayingQueue } from '../../../../src/kube/workqueue/delaying-queue.ts';
+import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** The queue under test, and a model of its documented behaviour. */
 class Model {
   readonly clock = new FakeClock();
-  readonly queue = new DelayingQueue<string>({ clock: this.clock });
+  readonly queue = new WorkQueue<string>({
+    clock: this.clock,
+    limiter: exponentialLimiter({ baseMs: 1, maxMs: 1000 }),
+  });
   readonly inWork = new Set<string>();
   /** Keys added, at once or with a delay, since they were last handed out. */
   readonly owed = new Set<string>();

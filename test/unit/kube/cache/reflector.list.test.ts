@@ -16,13 +16,13 @@ async function expireWatch({ server, clock }: Started, delayMs = 800): Promise<v
 }
 
 describe('the first list', () => {
-  test("returns the state of the server's cache, in one or several pages, and the watch starts there", async () => {
+  test('returns the newest state, and the watch starts there', async () => {
     started = await startReflector({ labelSelector: 'app=x', fieldSelector: 'metadata.name!=y' });
     const { server, seen, reflector } = started;
     const list = await server.next();
     const selectors = 'labelSelector=app=x fieldSelector=metadata.name!=y';
     expect(list.path).toBe('/api/v1/namespaces/shop/configmaps');
-    expect(asked(list)).toBe(`list ${selectors} resourceVersion=0 limit=500`);
+    expect(asked(list)).toBe(`list ${selectors} limit=500`);
     expect(reflector.lastSyncResourceVersion).toBe('');
     list.answer(listOf(10, [a, b]));
     expect(asked(await server.next())).toBe(`watch ${selectors} resourceVersion=10`);
@@ -142,58 +142,16 @@ test('objects are transformed before they are cached, and have the key of the re
   expect(seen).toEqual(['replace A=1', 'upsert B=2', 'remove A=11']);
 });
 
-describe('a further list', () => {
-  test('is at least as new as the last seen state, and comes whole from the cache', async () => {
-    started = await startReflector();
-    const { server, seen } = started;
-    (await server.next()).answer(listOf(10, [a]));
-    await expireWatch(started);
-    const relist = await server.next();
-    expect(asked(relist)).toBe('list resourceVersion=10');
-    relist.answer(listOf(11, [a, b]));
-    expect(asked(await server.next())).toBe('watch resourceVersion=11');
-    expect(seen).toEqual(['replace a=1', 'replace a=1 b=2']);
-  });
-
-  const tooLarge = {
-    reason: 'Timeout',
-    details: { retryAfterSeconds: 1, causes: [{ reason: 'ResourceVersionTooLarge' }] },
-  };
-  test.each([
-    ['no longer', 410, { reason: 'Expired' }],
-    ['not yet', 504, tooLarge],
-    [
-      'not yet, with the message of servers before 1.17,',
-      504,
-      { reason: 'Timeout', message: 'Too large resource version: 9' },
-    ],
-  ])(
-    'of a resourceVersion that the server does %s have becomes at once one of the newest state',
-    async (_, code, status) => {
-      started = await startReflector();
-      const { server, seen, errors } = started;
-      (await server.next()).answer(listOf(10, []));
-      await expireWatch(started);
-      (await server.next()).fail(code, status);
-      const newest = await server.next();
-      expect(asked(newest)).toBe('list resourceVersion= limit=500');
-      newest.answer(listOf(7, [a]));
-      expect(asked(await server.next())).toBe('watch resourceVersion=7');
-      expect(seen).toEqual(['replace', 'replace a=1']);
-      expect(errors).toEqual(['watch: 410', `list: ${code}`]);
-    },
-  );
-
-  test('requests the newest state until it succeeds', async () => {
-    started = await startReflector();
-    const { server, clock } = started;
-    (await server.next()).answer(listOf(10, []));
-    await expireWatch(started);
-    (await server.next()).fail(410);
-    (await server.next()).fail(500);
-    await clock.pass(1600);
-    expect(asked(await server.next())).toBe('list resourceVersion= limit=500');
-  });
+test('a further list returns the newest state, too', async () => {
+  started = await startReflector();
+  const { server, seen } = started;
+  (await server.next()).answer(listOf(10, [a]));
+  await expireWatch(started);
+  const relist = await server.next();
+  expect(asked(relist)).toBe('list limit=500');
+  relist.answer(listOf(11, [a, b]));
+  expect(asked(await server.next())).toBe('watch resourceVersion=11');
+  expect(seen).toEqual(['replace a=1', 'replace a=1 b=2']);
 });
 
 describe('a list in pages', () => {
@@ -201,7 +159,7 @@ describe('a list in pages', () => {
     started = await startReflector({ pageSize: 2 });
     const { server, seen } = started;
     const first = await server.next();
-    expect(asked(first)).toBe('list resourceVersion=0 limit=2');
+    expect(asked(first)).toBe('list limit=2');
     first.answer(listOf(10, [a, b], 'C1'));
     const second = await server.next();
     expect(asked(second)).toBe('list limit=2 continue=C1');
@@ -213,44 +171,19 @@ describe('a list in pages', () => {
     expect(seen).toEqual(['replace a=1 b=2 c=3 d=4 e=5']);
   });
 
-  test('has pages again, even from a resourceVersion, if the page size was given', async () => {
-    started = await startReflector({ pageSize: 2 });
-    (await started.server.next()).answer(listOf(10, []));
-    await expireWatch(started);
-    expect(asked(await started.server.next())).toBe('list resourceVersion=10 limit=2');
-  });
-
-  test('has pages again if the first list shows that the server has no cache', async () => {
-    started = await startReflector();
-    const { server } = started;
-    (await server.next()).answer(listOf(10, [a], 'C1'));
-    (await server.next()).answer(listOf(10, [b]));
-    await expireWatch(started);
-    expect(asked(await server.next())).toBe('list resourceVersion=10 limit=500');
-  });
-
-  test('whose snapshot expires is requested again as a whole, of no older state', async () => {
-    started = await startReflector({ pageSize: 1 });
-    const { server, seen } = started;
-    (await server.next()).answer(listOf(10, []));
-    await expireWatch(started);
-    (await server.next()).answer(listOf(11, [a], 'C1'));
-    (await server.next()).fail(410, { reason: 'Expired' });
-    const whole = await server.next();
-    expect(asked(whole)).toBe('list resourceVersion=10');
-    whole.answer(listOf(12, [b]));
-    expect(asked(await server.next())).toBe('watch resourceVersion=12');
-    expect(seen).toEqual(['replace', 'replace b=2']);
-  });
-
-  test('that fails in between is read again from its start', async () => {
+  test('whose snapshot expires, or that fails in between, is read again from its start', async () => {
     started = await startReflector({ pageSize: 1 });
     const { server, clock, seen } = started;
-    (await server.next()).answer(listOf(10, [a], 'C1'));
-    (await server.next()).fail(500);
-    await clock.pass(800);
+    for (const [code, delayMs] of [
+      [410, 800],
+      [500, 1600],
+    ] as const) {
+      (await server.next()).answer(listOf(10, [a], 'C1'));
+      (await server.next()).fail(code);
+      await clock.pass(delayMs);
+    }
     const again = await server.next();
-    expect(asked(again)).toBe('list resourceVersion=0 limit=1');
+    expect(asked(again)).toBe('list limit=1');
     again.answer(listOf(11, [b]));
     await server.next();
     expect(seen).toEqual(['replace b=2']);

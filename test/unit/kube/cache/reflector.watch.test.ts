@@ -93,7 +93,7 @@ describe('a watch', () => {
     const watch = await startWatching();
     watch.stream().end();
     await started.clock.pass(800);
-    expect(asked(await started.server.next())).toBe('list resourceVersion=10');
+    expect(asked(await started.server.next())).toBe('list limit=500');
     expect(started.errors).toEqual(['watch: ESHORTWATCH']);
   });
 
@@ -226,7 +226,7 @@ describe('a watch that breaks is opened again at its last position, without a li
     }
     watch.fail(500, { reason: 'InternalError' });
     await clock.pass(3200);
-    expect(asked(await server.next())).toBe('list resourceVersion=10');
+    expect(asked(await server.next())).toBe('list limit=500');
   });
 
   test('soon, once an unreachable server answers again, even with an error', async () => {
@@ -239,7 +239,7 @@ describe('a watch that breaks is opened again at its last position, without a li
     const forbidden = await server.next();
     forbidden.fail(403, { reason: 'Forbidden' });
     await clock.pass(800);
-    expect(asked(await server.next())).toBe('list resourceVersion=10');
+    expect(asked(await server.next())).toBe('list limit=500');
   });
 
   test('without limit while it has an event each time', async () => {

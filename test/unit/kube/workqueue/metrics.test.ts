@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { QueueMetrics } from '../../../../src/kube/workqueue/metrics.ts';
+import type { QueueMetrics } from '../../../../src/kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';

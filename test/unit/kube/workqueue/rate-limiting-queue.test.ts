@@ -1,13 +1,102 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { maxTimerMs } from '../../../../src/kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 function setup() {
   const clock = new FakeClock();
-  const limiter = exponentialLimiter<string>({ baseMs: 1, maxMs: 1000 });
-  return { clock, queue: new WorkQueue<string>({ clock, limiter }) };
+  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 1, maxMs: 1000 }) });
+  /** Takes all queued keys, and marks them as done. */
+  const takeAll = async () => {
+    const keys: (string | undefined)[] = [];
+    while (queue.length > 0) keys.push(await queue.get());
+    for (const key of keys) queue.done(key ?? '');
+    return keys;
+  };
+  return { clock, queue, takeAll };
 }
+
+describe('addAfter', () => {
+  test('adds the key after its delay, and only once', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 50);
+    clock.advance(49);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(10_000);
+    expect(queue.length).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('keeps the earlier of two deadlines of a key, in either order', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 50);
+    queue.addAfter('foo', 70);
+    clock.advance(60);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(20);
+    expect(queue.length).toBe(0);
+
+    queue.addAfter('foo', 50);
+    queue.addAfter('foo', 30);
+    clock.advance(40);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(20);
+    expect(queue.length).toBe(0);
+  });
+
+  test('adds keys that are due together in the order of their deadlines', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 1000);
+    queue.addAfter('bar', 500);
+    queue.addAfter('baz', 250);
+    clock.advance(2000);
+    expect(await takeAll()).toEqual(['baz', 'bar', 'foo']);
+  });
+
+  test.each([0, -1, Number.NaN])('with a delay of %p adds at once', (delayMs) => {
+    const { clock, queue } = setup();
+    queue.addAfter('foo', delayMs);
+    expect(queue.length).toBe(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('waits longer than the longest timer of Node', () => {
+    const { clock, queue } = setup();
+    queue.addAfter('foo', 2 * maxTimerMs);
+    clock.advance(2 * maxTimerMs - 1);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(queue.length).toBe(1);
+  });
+
+  test('of a key in work queues it when it is done', async () => {
+    const { clock, queue } = setup();
+    queue.add('foo');
+    await queue.get();
+    queue.addAfter('foo', 50);
+    clock.advance(50);
+    expect(queue.length).toBe(0);
+    queue.done('foo');
+    expect(queue.length).toBe(1);
+  });
+});
+
+test.each([
+  ['shutDown', (queue: WorkQueue<string>) => queue.shutDown()],
+  ['shutDownWithDrain', (queue: WorkQueue<string>) => queue.shutDownWithDrain()],
+])('%s drops the keys that wait, leaves no timer, and accepts no more keys', async (_, shutDown) => {
+  const { clock, queue } = setup();
+  queue.addAfter('foo', 50);
+  await shutDown(queue);
+  queue.addAfter('bar', 50);
+  queue.addAfter('baz', 0);
+  expect(clock.pendingTimers).toBe(0);
+  clock.advance(100);
+  expect(await queue.get()).toBeUndefined();
+});
 
 test('addRateLimited backs off each key separately, and returns the delay, until the key is forgotten', () => {
   const { queue } = setup();

@@ -95,10 +95,10 @@ const CLUSTER_FIELDS: Record<ClusterField, readonly [object, object]> = {
     { tls: { ca: Buffer.from('data') } },
   ],
   'proxy-url': [{ 'proxy-url': 'http://proxy:3128' }, { cluster: { proxyUrl: 'http://proxy:3128' } }],
-  'disable-compression': [{ 'disable-compression': true }, { cluster: { disableCompression: true } }],
+  'disable-compression': [{ 'disable-compression': true }, { tls: {} }],
   extensions: [
     { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }] },
-    { cluster: { execExtension: { audience: 'a' } } },
+    { tls: {} },
   ],
 };
 
@@ -182,15 +182,15 @@ describe('a kubeconfig is refused, with one line,', () => {
       'with a token and a username',
       {},
       { token: 't', username: 'u' },
-      'user "me": a token and a username cannot be used together: remove one',
+      'user "me": token and username cannot be used together: remove one',
     ],
     [
       'with a certificate alone',
       {},
       { 'client-certificate': 'pem' },
-      'user "me": a client certificate without its key',
+      'user "me": client-certificate needs client-key or client-key-data',
     ],
-    ['with a key alone', {}, { 'client-key': 'pem' }, 'user "me": a client key without its certificate'],
+    ['with a key alone', {}, { 'client-key': 'pem' }, 'user "me": client-key needs client-certificate'],
     [
       'with two certificates',
       {},
@@ -207,7 +207,7 @@ describe('a kubeconfig is refused, with one line,', () => {
       'with impersonated groups and no user',
       {},
       { 'as-groups': ['g'] },
-      'as-uid, as-groups and as-user-extra need a user to impersonate: set as',
+      'user "me": as-groups needs as: add it',
     ],
     [
       'with a removed provider',
@@ -249,13 +249,13 @@ describe('a kubeconfig is refused, with one line,', () => {
       'with a plugin without an interactiveMode',
       {},
       exec({ interactiveMode: undefined }),
-      'exec.interactiveMode: expected Never, IfAvailable or Always, got none',
+      'exec.interactiveMode: expected Never, IfAvailable, Always, got none',
     ],
     [
       'with a plugin with an unknown interactiveMode',
       {},
       exec({ interactiveMode: 'x' }),
-      'expected Never, IfAvailable or Always, got "x"',
+      'expected Never, IfAvailable, Always, got x',
     ],
     [
       'with a variable without a name',
@@ -276,12 +276,12 @@ describe('a kubeconfig is refused, with one line,', () => {
       {},
       'cluster "there": unknown field "certificate-authorityData"',
     ],
-    ['with a value of another type', {}, { token: 7 }, 'user "me".token: expected a string, got a number'],
+    ['with a value of another type', {}, { token: 7 }, 'user "me".token: expected a string'],
     [
       'with an authority and insecure-skip-tls-verify',
       { ...ca, 'insecure-skip-tls-verify': true },
       {},
-      'insecure-skip-tls-verify and a certificate authority cannot be used together: remove one',
+      'insecure-skip-tls-verify and certificate-authority-data cannot be used together: remove one',
     ],
     [
       'with two authorities',
