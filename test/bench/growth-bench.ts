@@ -20,8 +20,8 @@ const RETURNED_MS = 20_000;
 
 /** The design's, by how many pods there are, in MB; of more pods nothing is said. */
 const MOST_MB = [
-  { pods: 10_000, most: 200 },
-  { pods: 100_000, most: 250 },
+  { pods: 10_000, most: 250 },
+  { pods: 100_000, most: 350 },
 ];
 
 /** What a Network more costs, the more there are, beside so many pods: a curve. */

@@ -162,10 +162,10 @@ describe('a list in pages', () => {
     expect(asked(first)).toBe('list limit=2');
     first.answer(listOf(10, [a, b], 'C1'));
     const second = await server.next();
-    expect(asked(second)).toBe('list limit=2 continue=C1');
+    expect(asked(second)).toBe('list continue=C1 limit=2');
     second.answer(listOf(10, [configMap('c', 3), configMap('d', 4)], 'C2'));
     const third = await server.next();
-    expect(asked(third)).toBe('list limit=2 continue=C2');
+    expect(asked(third)).toBe('list continue=C2 limit=2');
     third.answer(listOf(10, [configMap('e', 5)]));
     expect(asked(await server.next())).toBe('watch resourceVersion=10');
     expect(seen).toEqual(['replace a=1 b=2 c=3 d=4 e=5']);

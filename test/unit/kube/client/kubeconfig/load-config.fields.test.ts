@@ -299,7 +299,7 @@ describe('a kubeconfig is refused, with one line,', () => {
       'with a server by http',
       { server: 'http://10.0.0.1' },
       {},
-      'expected an https URL for the API server, got http://10.0.0.1',
+      'got "http://10.0.0.1": set insecure-skip-tls-verify to use http',
     ],
     ['without a server', { server: '' }, {}, 'expected an https URL for the API server, got ""'],
     [
