@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
@@ -34,20 +33,6 @@ test('it holds the package that only a flag needs', async () => {
   const [line] = await Promise.race([once(served.stdout, 'data'), once(served.stderr, 'data')]);
   served.kill('SIGKILL');
   expect(String(line)).toMatch(/^\[.*\] INFO: listening/);
-});
-
-// Each takes memory in each replica for as long as it runs.
-test('serve loads neither Node’s own undici nor HTTP/2', async () => {
-  const script = `
-    process.on('exit', () => console.error(JSON.stringify(process.moduleLoadList)));
-    process.argv.splice(1, 0, 'main.js');
-    await import(${JSON.stringify(pathToFileURL(join(directory, 'main.js')).href)});
-  `;
-  const { stderr } = await run(['--input-type=module', '--eval', script, '--', 'serve', '--help']);
-  const modules: unknown = JSON.parse(stderr);
-  expect(modules).toContain('NativeModule http');
-  expect(modules).not.toContain('NativeModule internal/deps/undici/undici');
-  expect(modules).not.toContain('NativeModule http2');
 });
 
 test('each file is ASCII: another character would double the memory of its text', async () => {

@@ -9,29 +9,6 @@ const labelled = (name: string, ...labels: readonly string[]) =>
 const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
 
 describe('the store', () => {
-  test('holds objects by namespace and name, and returns the previous object', () => {
-    const store = new Store<ConfigMap>();
-    const [old, now] = [configMap('a', 1), configMap('a', 2)];
-    expect(store.set(old)).toBeUndefined();
-    expect(store.set(now)).toBe(old);
-    expect(store.get('shop/a')).toBe(now);
-    expect([store.size, store.list(), store.keys()]).toEqual([1, [now], ['shop/a']]);
-    expect(store.delete('shop/a')).toBe(now);
-    expect(store.delete('shop/a')).toBeUndefined();
-    expect(store.size).toBe(0);
-  });
-
-  test('finds objects by the current values of an index', () => {
-    const store = new Store({ byLabel });
-    store.set(labelled('a', 'red', 'big'));
-    store.set(labelled('b', 'red'));
-    expect(names(store.byIndex('byLabel', 'red'))).toEqual(['a', 'b']);
-    store.set(labelled('a', 'blue'));
-    store.delete('shop/b');
-    expect([store.byIndex('byLabel', 'red'), store.byIndex('byLabel', 'big')]).toEqual([[], []]);
-    expect(names(store.byIndex('byLabel', 'blue'))).toEqual(['a']);
-  });
-
   test('throws for an unknown index', () => {
     expect(() => new Store({ byLabel }).byIndex('byColour', 'red')).toThrow(
       'unknown index byColour: expected one of byLabel',

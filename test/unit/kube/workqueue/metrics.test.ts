@@ -64,20 +64,6 @@ test('a key is measured from add to get and from get to done, and again when it 
   expect(queue.longestRunningProcessorSeconds).toBe(0);
 });
 
-test('unfinished work is summed over all keys, with the oldest as longest', async () => {
-  const { clock, queue } = setup();
-  queue.add('first');
-  await queue.get();
-  clock.advance(3000);
-  queue.add('second');
-  await queue.get();
-  clock.advance(1000);
-  expect(queue.unfinishedWorkSeconds).toBe(5);
-  expect(queue.longestRunningProcessorSeconds).toBe(4);
-  queue.done('first');
-  expect(queue.longestRunningProcessorSeconds).toBe(1);
-});
-
 test('every delayed add counts as a retry, even without a delay', () => {
   const { metrics, queue } = setup();
   queue.addAfter('foo', 10);

@@ -44,39 +44,9 @@ describe('get', () => {
     expect(queue.length).toBe(2);
     expect(await queue.get()).toBe('foo');
   });
-
-  test('returns a key once for several adds', async () => {
-    const queue = newQueue<string>();
-    queue.add('bar');
-    queue.add('bar');
-    queue.done((await queue.get()) ?? '');
-    expect(queue.length).toBe(0);
-    expect(await isSettled(queue.get())).toBe(false);
-  });
-
-  test('is not affected by done() of a key that is not in work', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    queue.done('foo');
-    expect(queue.length).toBe(1);
-    expect(await queue.get()).toBe('foo');
-    expect(queue.length).toBe(0);
-  });
 });
 
 describe('a key in work', () => {
-  test('that is added again is queued when it is done', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    await queue.get();
-    queue.add('foo');
-    expect(queue.length).toBe(0);
-    queue.done('foo');
-    expect(await queue.get()).toBe('foo');
-    queue.done('foo');
-    expect(queue.length).toBe(0);
-  });
-
   test('that is added twice is queued once, and not before it is done', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
@@ -134,23 +104,6 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
     expect(seen).toEqual(new Set(producers.keys()));
     expect(queue.length).toBe(0);
   });
-
-  test('a key that its worker adds again is worked off', async () => {
-    const queue = newQueue<number>();
-    const tries = new Map<number, number>();
-    for (let key = 0; key < 50; key++) queue.add(key);
-    const consumers = Array.from({ length: 10 }, () =>
-      consume(queue, (key) => {
-        const tried = (tries.get(key) ?? 0) + 1;
-        tries.set(key, tried);
-        if (tried < 2) queue.add(key);
-      }),
-    );
-    await eventLoopTurn();
-    await Promise.all([shutDown(queue), ...consumers]);
-    expect([...tries.values()]).toEqual(Array(50).fill(2));
-    expect(queue.length).toBe(0);
-  });
 });
 
 describe('shutDown', () => {
@@ -168,14 +121,6 @@ describe('shutDown', () => {
     const waiting = Promise.all([queue.get(), queue.get()]);
     queue.shutDown();
     expect(await waiting).toEqual([undefined, undefined]);
-  });
-
-  test('does not wait for keys in work', async () => {
-    const queue = newQueue<string>();
-    for (const key of ['foo', 'bar']) queue.add(key);
-    await Promise.all([queue.get(), queue.get()]);
-    queue.shutDown();
-    expect(await queue.get()).toBeUndefined();
   });
 
   test('ends the wait of a shutDownWithDrain, for a second SIGTERM', async () => {
@@ -216,18 +161,5 @@ describe('shutDownWithDrain', () => {
     queue.done('foo');
     expect(await queue.get()).toBeUndefined();
     await expect(drained).resolves.toBeUndefined();
-  });
-
-  test('waits for keys that are queued but not yet in work', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    const drained = queue.shutDownWithDrain();
-    expect(await isSettled(drained)).toBe(false);
-    queue.done((await queue.get()) ?? '');
-    await expect(drained).resolves.toBeUndefined();
-  });
-
-  test('returns at once when the queue is empty', async () => {
-    await expect(newQueue<string>().shutDownWithDrain()).resolves.toBeUndefined();
   });
 });

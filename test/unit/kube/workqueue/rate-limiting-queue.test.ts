@@ -71,17 +71,6 @@ describe('addAfter', () => {
     clock.advance(1);
     expect(queue.length).toBe(1);
   });
-
-  test('of a key in work queues it when it is done', async () => {
-    const { clock, queue } = setup();
-    queue.add('foo');
-    await queue.get();
-    queue.addAfter('foo', 50);
-    clock.advance(50);
-    expect(queue.length).toBe(0);
-    queue.done('foo');
-    expect(queue.length).toBe(1);
-  });
 });
 
 test.each([
@@ -107,19 +96,4 @@ test('addRateLimited backs off each key separately, and returns the delay, until
   expect(queue.numRequeues('one')).toBe(0);
   expect(queue.addRateLimited('one')).toBe(1);
   expect(queue.numRequeues('two')).toBe(2);
-});
-
-test('addRateLimited adds the key after its delay', async () => {
-  const { clock, queue } = setup();
-  queue.addRateLimited('one');
-  expect(queue.length).toBe(0);
-  clock.advance(1);
-  expect(await queue.get()).toBe('one');
-});
-
-test('add ignores the failures of its key', async () => {
-  const { queue } = setup();
-  for (let failure = 0; failure < 20; failure++) queue.addRateLimited('one');
-  queue.add('one');
-  expect(await queue.get()).toBe('one');
 });
