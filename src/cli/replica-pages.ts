@@ -4,7 +4,7 @@ import { LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import { resourcePath } from '../kube/api/resource.ts';
 import { toError } from '../kube/util/to-error.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { within } from '../kube/util/within.ts';
+import { withTimeout } from '../kube/util/with-timeout.ts';
 import { systemClock } from '../kube/workqueue/clock.ts';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
 import { PROGRAM } from '../util/own-names.ts';
@@ -88,12 +88,12 @@ export class ReplicaPages {
     let connection: Duplex;
     try {
       const connect = (signal: AbortSignal) => portForward(transport, ref, Number(this.#port), signal);
-      connection = await within(systemClock, timeoutMs, undefined, connect, what);
+      connection = await withTimeout(systemClock, timeoutMs, undefined, connect, what);
     } catch (failed) {
       return { failed };
     }
     const read = (signal: AbortSignal) => textOver(connection, `/${page}`, signal);
-    return { text: await within(systemClock, timeoutMs, undefined, read, what) };
+    return { text: await withTimeout(systemClock, timeoutMs, undefined, read, what) };
   }
 
   async #proxied(pod: string, page: string): Promise<string> {

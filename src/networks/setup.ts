@@ -5,7 +5,7 @@ import type { EventRecorder } from '../kube/events/events.ts';
 import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
-import type { Task } from '../kube/util/together.ts';
+import type { Task } from '../kube/util/task-group.ts';
 import { cachedNetwork, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
 import { type NetworkController, setUpNetworkController } from './controller/controller.ts';

@@ -2,7 +2,7 @@ import type { ApiError } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../../kube/client/dry-run.ts';
 import { LruMap } from '../../kube/util/lru-map.ts';
-import { within } from '../../kube/util/within.ts';
+import { withTimeout } from '../../kube/util/with-timeout.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { TokenBucket } from '../../kube/workqueue/token-bucket.ts';
 import type { Fault } from '../../util/diagnostic.ts';
@@ -107,7 +107,7 @@ export class TemplateProver {
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
     const trial = new Trial(options, set, texts, this.#misfits);
     try {
-      await within(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
+      await withTimeout(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
     } catch (error) {
       signal.throwIfAborted();
       trial.doubt(error);

@@ -2,20 +2,15 @@ import { SharedValues } from '../util/shared-values.ts';
 import type { KubeObject } from './object.ts';
 import { decodeObject, type Resource } from './resource.ts';
 
+/** What the resources of core/v1 have in common. The API server has validated their fields. */
+const CORE = { group: '', version: 'v1', namespaced: true, decode: decodeObject };
+
 /** core/v1 ConfigMap: the fields that the library reads. */
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const CONFIG_MAPS: Resource<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-  // The API server has validated that data maps strings to strings.
-  decode: decodeObject,
-};
+export const CONFIG_MAPS: Resource<ConfigMap> = { ...CORE, kind: 'ConfigMap', plural: 'configmaps' };
 
 const sharedData = new SharedValues();
 
@@ -34,23 +29,14 @@ export interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const SECRETS: Resource<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-  decode: decodeObject,
-};
+export const SECRETS: Resource<Secret> = { ...CORE, kind: 'Secret', plural: 'secrets' };
 
 export const NAMESPACES: Resource<KubeObject> = {
-  group: '',
-  version: 'v1',
+  ...CORE,
   kind: 'Namespace',
   plural: 'namespaces',
   namespaced: false,
   metadataOnly: true,
-  decode: decodeObject,
 };
 
 /** core/v1 LimitRange, without labels and annotations. */
@@ -59,11 +45,9 @@ export interface LimitRangeObject extends KubeObject {
 }
 
 export const LIMIT_RANGES: Resource<LimitRangeObject> = {
-  group: '',
-  version: 'v1',
+  ...CORE,
   kind: 'LimitRange',
   plural: 'limitranges',
-  namespaced: true,
   decode(value) {
     const { metadata, spec }: LimitRangeObject = decodeObject(value);
     const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
@@ -71,37 +55,21 @@ export const LIMIT_RANGES: Resource<LimitRangeObject> = {
   },
 };
 
-export const PODS: Resource<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
-  decode: decodeObject,
-};
+export const PODS: Resource<KubeObject> = { ...CORE, kind: 'Pod', plural: 'pods' };
 
 /** core/v1 Node: the fields that the library reads. */
 export interface Node extends KubeObject {
   readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };
 }
 
-export const NODES: Resource<Node> = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-  decode: decodeObject,
-};
+export const NODES: Resource<Node> = { ...CORE, kind: 'Node', plural: 'nodes', namespaced: false };
 
 /** discovery.k8s.io/v1 EndpointSlice: the endpoints of Services. */
 export const ENDPOINT_SLICES: Resource<KubeObject> = {
+  ...CORE,
   group: 'discovery.k8s.io',
-  version: 'v1',
   kind: 'EndpointSlice',
   plural: 'endpointslices',
-  namespaced: true,
-  decode: decodeObject,
 };
 
 /** The field selector of pods that have not finished: a finished pod uses and needs nothing. */
@@ -116,22 +84,18 @@ export interface WebhookConfiguration extends KubeObject {
   }[];
 }
 
+const REGISTRATION = { ...CORE, group: 'admissionregistration.k8s.io', namespaced: false };
+
 export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
+  ...REGISTRATION,
   kind: 'MutatingWebhookConfiguration',
   plural: 'mutatingwebhookconfigurations',
-  namespaced: false,
-  decode: decodeObject,
 };
 
 const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
+  ...REGISTRATION,
   kind: 'ValidatingWebhookConfiguration',
   plural: 'validatingwebhookconfigurations',
-  namespaced: false,
-  decode: decodeObject,
 };
 
 /** Both kinds: a webhook is registered in one of them. */

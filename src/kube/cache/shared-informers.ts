@@ -1,6 +1,6 @@
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
-import { together } from '../util/together.ts';
+import { runTaskGroup } from '../util/task-group.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 import { SharedWatch, type SharedWatchOptions } from './shared-watch.ts';
 
@@ -68,7 +68,7 @@ export class SharedInformers implements Informers {
 
   /** Updates all caches until the signal aborts. Runs once. */
   run(signal: AbortSignal): Promise<void> {
-    return together(
+    return runTaskGroup(
       signal,
       Array.from(this.#shared.values(), ({ watch, startWhen }) => async (running: AbortSignal) => {
         if (!startWhen || (await startWhen(running))) await watch.run(running);

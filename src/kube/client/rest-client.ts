@@ -2,7 +2,7 @@ import { asTransportError, isRefused } from '../api/api-error.ts';
 import { bodyOf, errorOf } from '../api/response.ts';
 import type { CacheMetrics } from '../cache/cache-metrics.ts';
 import { sleep } from '../util/sleep.ts';
-import { within } from '../util/within.ts';
+import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { jsonLines } from './json-lines.ts';
 import { retryDelay } from './retry.ts';
@@ -103,7 +103,7 @@ export class RestClient {
     for (let attempts = 1; ; attempts++) {
       await this.#guard?.(signal);
       try {
-        return await within(this.#clock, timeoutMs, signal, attempt, what);
+        return await withTimeout(this.#clock, timeoutMs, signal, attempt, what);
       } catch (error) {
         const delay = retryDelay(method, error, attempts);
         if (delay === undefined) {

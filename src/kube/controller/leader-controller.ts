@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../api/object.ts';
 import type { MeasuredQueue } from '../prometheus/queue.ts';
-import { every } from '../util/every.ts';
+import { interval } from '../util/interval.ts';
 import type { Logger } from '../util/log.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
@@ -68,7 +68,7 @@ export class LeaderController {
   async lead(reconcile: Reconcile, keys: () => Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
     if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
     const { queue, controller } = this.#begin(reconcile);
-    const heart = every(this.#options.clock, HEARTBEAT_MS, () => this.queue.add(HEARTBEAT));
+    const heart = interval(this.#options.clock, HEARTBEAT_MS, () => this.queue.add(HEARTBEAT));
     try {
       addAll(queue, keys);
       await controller.run(signal);

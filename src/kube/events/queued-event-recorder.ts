@@ -1,9 +1,9 @@
 import { isNamespaceTerminating, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
-import { every } from '../util/every.ts';
+import { interval } from '../util/interval.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
-import { within } from '../util/within.ts';
+import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { EventBudget } from './event-budget.ts';
 import { type EventSource, eventObject, seriesKey } from './event-object.ts';
@@ -87,8 +87,8 @@ export class QueuedEventRecorder implements EventRecorder {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const timers = [
-      every(clock, FINISH_MS, () => this.#enqueue(this.#series.finish())),
-      every(clock, REFRESH_MS, () => this.#enqueue(this.#series.all())),
+      interval(clock, FINISH_MS, () => this.#enqueue(this.#series.finish())),
+      interval(clock, REFRESH_MS, () => this.#enqueue(this.#series.all())),
     ];
     const onAbort = () => this.#wake();
     signal.addEventListener('abort', onAbort);
@@ -154,7 +154,7 @@ export class QueuedEventRecorder implements EventRecorder {
       }
     };
     // Events that were not written in time are counted below.
-    await within(clock, FLUSH_MS, undefined, write).catch(() => undefined);
+    await withTimeout(clock, FLUSH_MS, undefined, write).catch(() => undefined);
     if (left > 0) log.warn({ events: left }, 'dropped unwritten Events at shutdown');
   }
 

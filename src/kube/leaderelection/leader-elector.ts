@@ -2,7 +2,7 @@ import { isAlreadyExists, isConflict } from '../api/api-error.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
-import { within } from '../util/within.ts';
+import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { LeaseClient, LeaseName } from './lease.ts';
 import { LeaseCandidate } from './lease-candidate.ts';
@@ -180,7 +180,7 @@ export class LeaderElector {
   async #release(): Promise<void> {
     const release = (bounded: AbortSignal) => this.#candidate.release(bounded);
     try {
-      await within(this.#options.clock, this.#stepMs, undefined, release);
+      await withTimeout(this.#options.clock, this.#stepMs, undefined, release);
       this.#log.info('released the lease');
     } catch (err) {
       this.#log.warn({ err }, 'cannot release the lease: others wait until it expires');
@@ -201,7 +201,7 @@ export class LeaderElector {
     signal?: AbortSignal,
   ): Promise<R | undefined> {
     try {
-      return await within(this.#options.clock, boundMs, signal, call);
+      return await withTimeout(this.#options.clock, boundMs, signal, call);
     } catch (err) {
       if (isConflict(err) || isAlreadyExists(err))
         this.#log.debug({ err }, 'another process took the lease first');

@@ -4,7 +4,7 @@ import type { WebhookServer } from '../admission/server.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
-import { type Task, together } from '../util/together.ts';
+import { runTaskGroup, type Task } from '../util/task-group.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { ShutdownBudget } from './shutdown.ts';
 
@@ -61,7 +61,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     if (probes) await once(probes.server.listen(probes.port), 'listening');
     const port = await webhooks?.server.listen(webhooks.port);
     log.info({ webhook: port, metrics: probes && portOf(probes.server) }, 'listening');
-    running = watched(together(background.signal, options.background));
+    running = watched(runTaskGroup(background.signal, options.background));
     led = watched(options.lead(ending));
     await aborted(ending);
     budget.start();

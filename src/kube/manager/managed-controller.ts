@@ -8,7 +8,7 @@ import type { Reconcile, Result } from '../controller/controller.ts';
 import { LeaderController, type LeaderControllerOptions } from '../controller/leader-controller.ts';
 import { tellingRefusals } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
-import type { Task } from '../util/together.ts';
+import type { Task } from '../util/task-group.ts';
 
 /** The start and the end of a controller's term. */
 export interface TermOptions {

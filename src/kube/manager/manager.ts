@@ -25,8 +25,8 @@ import { watchdogMetrics } from '../prometheus/watchdog.ts';
 import { webhookMetrics } from '../prometheus/webhook.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
-import { repeat } from '../util/repeat.ts';
-import { type Task, together } from '../util/together.ts';
+import { retryLoop } from '../util/retry-loop.ts';
+import { runTaskGroup, type Task } from '../util/task-group.ts';
 import { VERSION } from '../util/version.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
@@ -244,7 +244,7 @@ export class Manager implements Informers {
         ...this.#everywhere,
       ],
       lead: (ending) =>
-        this.#election.run(ending, (leading) => together(leading, [aborted, ...this.#leading])),
+        this.#election.run(ending, (leading) => runTaskGroup(leading, [aborted, ...this.#leading])),
       close: () => api.close(),
     });
   }
@@ -263,7 +263,7 @@ export class Manager implements Informers {
         await after?.(signal);
         if (signal.aborted) return;
         if (retryMs === undefined) await task(signal);
-        else await repeat(task, { clock, everyMs, retryMs, failed }, signal);
+        else await retryLoop(task, { clock, everyMs, retryMs, failed }, signal);
       } catch (err) {
         if (!signal.aborted) log.error({ part: name, err }, 'part failed');
         throw err;

@@ -2,7 +2,7 @@ import { annotation } from '../../injection/podspec/pod.ts';
 import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { LookUps } from '../../kube/util/look-ups.ts';
+import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { NETWORK_ANNOTATION } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
@@ -25,7 +25,7 @@ const LISTS = { perSecond: 10, burst: 20 };
 
 /** Returns a function that attaches pods with the Networks of a cache or, for `fresh`, of the API server. */
 export function attachWith({ client, clock, networks, judge, access }: AttachWithOptions): Attach {
-  const lists = new LookUps<readonly Network[]>({
+  const lists = new RateLimitedSingleflight<readonly Network[]>({
     ...LISTS,
     clock,
     async ask(namespace, signal) {

@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
 import type { IndexFunction, Lister } from '../../kube/cache/store.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import type { Task } from '../../kube/util/together.ts';
+import type { Task } from '../../kube/util/task-group.ts';
 import type { Network } from '../api/types.ts';
 import type { PodPorts } from './pod-ports.ts';
 import type { Provider, Usage } from './provider.ts';

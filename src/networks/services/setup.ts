@@ -5,7 +5,7 @@ import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import type { Task } from '../../kube/util/together.ts';
+import type { Task } from '../../kube/util/task-group.ts';
 import type { Network } from '../api/types.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';

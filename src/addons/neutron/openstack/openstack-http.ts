@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { asTransportError } from '../../../kube/api/api-error.ts';
 import { guardedDispatcher } from '../../../kube/client/guarded-dispatcher.ts';
-import { within } from '../../../kube/util/within.ts';
+import { withTimeout } from '../../../kube/util/with-timeout.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { PROGRAM } from '../../../util/own-names.ts';
 import { explained } from './openstack-authorities.ts';
@@ -93,7 +93,7 @@ export class OpenStackHttp {
       }
     };
     try {
-      return await within(this.#clock, this.#timeoutMs, request.signal, attempt, what);
+      return await withTimeout(this.#clock, this.#timeoutMs, request.signal, attempt, what);
     } finally {
       this.#metrics?.requestFinished(request.method, code, (this.#clock.now() - started) / 1000);
     }

@@ -7,7 +7,7 @@ export type Task = (signal: AbortSignal) => Promise<unknown>;
  * Runs the tasks under one signal, which aborts with the outer one. The first failure aborts it too. Settles only when
  * every task has ended: resolves, or rejects with the first failure.
  */
-export async function together(outer: AbortSignal, tasks: readonly Task[]): Promise<void> {
+export async function runTaskGroup(outer: AbortSignal, tasks: readonly Task[]): Promise<void> {
   const { controller, unlink } = linkedAbort(outer);
   const failures: unknown[] = [];
   const run = async (task: Task) => {

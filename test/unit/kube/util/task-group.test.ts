@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import { together } from '../../../../src/kube/util/together.ts';
+import { runTaskGroup } from '../../../../src/kube/util/task-group.ts';
 import { hang } from '../../../support/kube/fake-leases.ts';
 import { deferred } from '../../../support/time/deferred.ts';
 
@@ -9,7 +9,7 @@ describe('together', () => {
     const { signal } = new AbortController();
     const slow = deferred();
     const ended: string[] = [];
-    const all = together(signal, [async () => ended.push('quick'), () => slow.promise]).then(() =>
+    const all = runTaskGroup(signal, [async () => ended.push('quick'), () => slow.promise]).then(() =>
       ended.push('all'),
     );
     await Promise.resolve();
@@ -22,7 +22,7 @@ describe('together', () => {
 
   test('aborts its tasks with the outer signal', async () => {
     const outer = new AbortController();
-    const all = together(outer.signal, [hang, (signal) => hang(signal).catch(() => undefined)]);
+    const all = runTaskGroup(outer.signal, [hang, (signal) => hang(signal).catch(() => undefined)]);
     outer.abort(new Error('stop'));
     await expect(all).rejects.toThrow('stop');
   });
@@ -30,7 +30,7 @@ describe('together', () => {
   test('aborts all tasks when one fails, and rejects with that failure after the others have ended', async () => {
     const slow = deferred();
     let outcome: unknown;
-    const all = together(new AbortController().signal, [
+    const all = runTaskGroup(new AbortController().signal, [
       async () => {
         throw new Error('first');
       },

@@ -1,7 +1,7 @@
 import { retryAfterMs } from '../api/api-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { sleep } from './sleep.ts';
-import type { Task } from './together.ts';
+import type { Task } from './task-group.ts';
 
 export interface RepeatOptions {
   readonly clock: Clock;
@@ -14,7 +14,7 @@ export interface RepeatOptions {
 }
 
 /** Calls the task repeatedly until the signal aborts. Never rejects. */
-export async function repeat(
+export async function retryLoop(
   task: Task,
   { clock, everyMs, retryMs, failed }: RepeatOptions,
   signal: AbortSignal,

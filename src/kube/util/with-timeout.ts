@@ -7,7 +7,7 @@ import { abortable, linkedAbort } from './linked-abort.ts';
  * names `what`. Rejects as soon as the signal aborts, even when the call ignores it: undici ends an aborted request
  * only when its connect ends, 10 s later.
  */
-export async function within<R>(
+export async function withTimeout<R>(
   clock: Clock,
   ms: number,
   outer: AbortSignal | undefined,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { LookUps } from '../../../../src/kube/util/look-ups.ts';
+import { RateLimitedSingleflight } from '../../../../src/kube/util/rate-limited-singleflight.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 let clock: FakeClock;
@@ -7,13 +7,13 @@ let clock: FakeClock;
 let sent: string[];
 /** The state in the API server. */
 let state: string;
-let lookUps: LookUps<string>;
+let lookUps: RateLimitedSingleflight<string>;
 
 beforeEach(() => {
   clock = new FakeClock();
   sent = [];
   state = 'first';
-  lookUps = new LookUps({
+  lookUps = new RateLimitedSingleflight({
     clock,
     perSecond: 1,
     burst: 3,

@@ -1,14 +1,14 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 
-import { within } from '../../../../src/kube/util/within.ts';
+import { withTimeout } from '../../../../src/kube/util/with-timeout.ts';
 import { hang } from '../../../support/kube/fake-leases.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 describe('a bounded call', () => {
   test('is aborted when its time is up', async () => {
     const clock = new FakeClock();
-    const call = within(clock, 100, undefined, hang);
+    const call = withTimeout(clock, 100, undefined, hang);
 
     clock.advance(100);
 
@@ -17,7 +17,7 @@ describe('a bounded call', () => {
 
   test('is aborted with its outer signal, with the same reason', async () => {
     const outer = new AbortController();
-    const call = within(new FakeClock(), 100, outer.signal, hang);
+    const call = withTimeout(new FakeClock(), 100, outer.signal, hang);
 
     outer.abort(new Error('cancelled'));
 
@@ -28,7 +28,7 @@ describe('a bounded call', () => {
     const clock = new FakeClock();
     const endsOtherwise = (signal: AbortSignal) =>
       hang(signal).catch(() => Promise.reject(new Error('aborted')));
-    const call = within(clock, 100, undefined, endsOtherwise, 'GET /');
+    const call = withTimeout(clock, 100, undefined, endsOtherwise, 'GET /');
     const failed = call.catch((error: Error) => error.message);
 
     clock.advance(100);
@@ -38,7 +38,7 @@ describe('a bounded call', () => {
 
   test('rejects without waiting for a call that ignores its signal', async () => {
     const clock = new FakeClock();
-    const call = within(clock, 100, undefined, () => new Promise<never>(() => undefined));
+    const call = withTimeout(clock, 100, undefined, () => new Promise<never>(() => undefined));
 
     clock.advance(100);
 
@@ -47,7 +47,7 @@ describe('a bounded call', () => {
 
   test('is not made under an aborted signal', async () => {
     let called = false;
-    const call = within(new FakeClock(), 100, AbortSignal.abort(new Error('gone')), async () => {
+    const call = withTimeout(new FakeClock(), 100, AbortSignal.abort(new Error('gone')), async () => {
       called = true;
     });
 
@@ -62,7 +62,7 @@ describe('a bounded call', () => {
     const clock = new FakeClock();
     const { signal } = new AbortController();
 
-    await Promise.allSettled([within(clock, 100, signal, call)]);
+    await Promise.allSettled([withTimeout(clock, 100, signal, call)]);
 
     expect(clock.pendingTimers).toBe(0);
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);

@@ -5,7 +5,7 @@ import { abortable } from './linked-abort.ts';
 import { LruMap } from './lru-map.ts';
 import { sleep } from './sleep.ts';
 
-export interface LookUpsOptions<V> {
+export interface RateLimitedSingleflightOptions<V> {
   readonly clock: Clock;
   /** Sends the request to the API server. */
   readonly ask: (key: string, signal: AbortSignal) => Promise<V>;
@@ -26,14 +26,14 @@ const REMEMBERED = 1024;
  * bounded, however many reviews arrive. An answer is never older than the question: callers share a request only until
  * it is sent. This holds for objects that do not exist, too.
  */
-export class LookUps<V> {
-  readonly #options: LookUpsOptions<V>;
+export class RateLimitedSingleflight<V> {
+  readonly #options: RateLimitedSingleflightOptions<V>;
   readonly #bucket: TokenBucket;
   /** The answers to requests that have not been sent. */
   readonly #unsent = new Map<string, Promise<V>>();
   readonly #sentAt = new LruMap<string, number>(REMEMBERED);
 
-  constructor(options: LookUpsOptions<V>) {
+  constructor(options: RateLimitedSingleflightOptions<V>) {
     const { clock, perSecond: ratePerSecond, burst } = options;
     this.#options = options;
     this.#bucket = new TokenBucket({ clock, ratePerSecond, burst });
