@@ -43,6 +43,27 @@ async function settled(): Promise<void> {
 }
 
 describe('handlers', () => {
+  test('get every change once, with the previous object', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    watch.stream(added(b), modified(configMap('a', 11)), deleted(configMap('a', 12)));
+    await until(() => handler.heard.length === 4);
+    expect(handler.heard).toEqual(['add a=1 initially', 'add b=2', 'update a=1 to a=11', 'delete a=12']);
+    expect(names(setup.informer.lister.list())).toEqual(['b']);
+  });
+
+  test('get only the changes that a list shows, deletions last', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a, b, configMap('c', 3));
+    await relist(watch, a, configMap('b', 12), configMap('d', 13));
+    await until(() => handler.heard.length === 6);
+    await settled();
+    expect(handler.heard.slice(3)).toEqual(['update b=2 to b=12', 'add d=13', 'delete c=3, last seen so']);
+    expect(names(setup.informer.lister.list())).toEqual(['a', 'b', 'd']);
+  });
+
   test('get a replaced object as two objects', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
@@ -50,6 +71,17 @@ describe('handlers', () => {
     await relist(watch, configMap('a', 15, { uid: 'another' }));
     await until(() => handler.heard.length === 3);
     expect(handler.heard.slice(1)).toEqual(['delete a=1, last seen so', 'add a=15']);
+  });
+
+  test('get the last seen state for a missed deletion', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    watch.stream(modified(configMap('a', 11)));
+    await until(() => handler.heard.length === 2);
+    await relist(watch);
+    await until(() => handler.heard.length === 3);
+    expect(handler.heard[2]).toBe('delete a=11, last seen so');
   });
 
   test('get a deletion from the list that follows the error of a lost object', async () => {
@@ -64,6 +96,15 @@ describe('handlers', () => {
     await until(() => handler.heard.length === 4);
     expect(handler.heard.slice(2)).toEqual(['add corrupt=11', 'delete corrupt=11, last seen so']);
     expect(names(setup.informer.lister.list())).toEqual(['a', 'b']);
+  });
+
+  test('get no repeated events, and no deletions of unknown objects', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    watch.stream(modified(a), deleted(b), added(configMap('c', 11)));
+    await until(() => handler.heard.length === 2);
+    expect(handler.heard).toEqual(['add a=1 initially', 'add c=11']);
   });
 
   test('that throw or reject affect neither later calls nor other handlers', async () => {
@@ -88,6 +129,35 @@ describe('handlers', () => {
     expect(failing.heard).toEqual(['delete a=11']);
     expect(setup.informer.hasSynced()).toBe(true);
     expect(setup.informer.lastSyncResourceVersion).toBe('11');
+  });
+
+  test('that are added late first get the cached objects', async () => {
+    const first = recorded();
+    const early = setup.informer.addEventHandler(first);
+    expect(early.hasSynced()).toBe(false);
+    const watch = await runWith(a);
+    await until(() => early.hasSynced());
+    const second = recorded();
+    const late = setup.informer.addEventHandler(second);
+    expect([late.hasSynced(), setup.informer.hasSynced()]).toEqual([false, true]);
+    watch.stream(added(b));
+    await until(() => second.heard.length === 2 && first.heard.length === 2);
+    expect(second.heard).toEqual(['add a=1 initially', 'add b=2']);
+    expect(late.hasSynced()).toBe(true);
+  });
+
+  test('that are removed are not called again, and the others continue', async () => {
+    const [removed, kept] = [recorded(), recorded()];
+    const registration = setup.informer.addEventHandler(removed);
+    setup.informer.addEventHandler(kept);
+    const watch = await runWith(a);
+    await until(() => removed.heard.length === 1);
+    registration.remove();
+    registration.remove();
+    watch.stream(added(b));
+    await until(() => kept.heard.length === 2);
+    await settled();
+    expect(removed.heard).toEqual(['add a=1 initially']);
   });
 
   test('that are added twice are called twice, and are removed separately', async () => {
@@ -166,6 +236,24 @@ describe('a resync', () => {
     expect([never.heard, every2.heard, every3.heard]).toEqual([[], replay, replay]);
   });
 
+  test('continues while the watch is down, and the next list has the missed changes', async () => {
+    const [plain, resyncing] = [recorded(), recorded()];
+    setup.informer.addEventHandler(plain);
+    setup.informer.addEventHandler(resyncing, { resyncMs: 1000 });
+    const watch = await runWith(a, b);
+    await until(() => setup.informer.hasSynced());
+    await setup.clock.advanceAsync(1000);
+    await settled();
+    expect([plain.heard.length, resyncing.heard.slice(2)]).toEqual([
+      2,
+      ['update a=1 to a=1', 'update b=2 to b=2'],
+    ]);
+    await relist(watch, a, configMap('b', 14), configMap('c', 13));
+    await until(() => plain.heard.length === 4);
+    expect(plain.heard.slice(2)).toEqual(['update b=2 to b=14', 'add c=13']);
+    expect(resyncing.heard).toEqual(expect.arrayContaining(plain.heard));
+  });
+
   test('never replays a state older than an update', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler, { resyncMs: 1000 });
@@ -241,6 +329,29 @@ describe('errors', () => {
 });
 
 describe('indexes', () => {
+  const byLabel = (object: ConfigMap) => Object.keys(object.metadata.labels ?? {});
+
+  test('contain the objects of the list and of the watch', async () => {
+    await setup.close();
+    setup = await newInformer({ indexers: { byLabel } });
+    const { lister } = setup.informer;
+    const watch = await runWith(
+      configMap('a', 1, { labels: { x: '1', y: '1' } }),
+      configMap('b', 2, { labels: { y: '2' } }),
+    );
+    await until(() => lister.size === 2);
+    expect([names(lister.byIndex('byLabel', 'x')), names(lister.byIndex('byLabel', 'y'))]).toEqual([
+      ['a'],
+      ['a', 'b'],
+    ]);
+    watch.stream(added(configMap('c', 11, { labels: { x: '3' } })), modified(configMap('a', 12)));
+    await until(() => setup.informer.lastSyncResourceVersion === '12');
+    expect([names(lister.byIndex('byLabel', 'x')), names(lister.byIndex('byLabel', 'y'))]).toEqual([
+      ['c'],
+      ['b'],
+    ]);
+  });
+
   test('that fail on one object omit only that object', async () => {
     await setup.close();
     setup = await newInformer({

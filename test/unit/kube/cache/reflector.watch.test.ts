@@ -243,6 +243,7 @@ describe('a watch that lost its position is followed by a list', () => {
   test.each<[string, (watch: ScriptedRequest) => void, string]>([
     ['410', (watch) => watch.fail(410, { reason: 'Expired' }), '410'],
     ['a 410 in its stream', (watch) => watch.stream(failed(410, { reason: 'Expired' })).end(), '410'],
+    ['403', (watch) => watch.fail(403, { reason: 'Forbidden' }), '403'],
     ['404', (watch) => watch.fail(404, { reason: 'NotFound' }), '404'],
     [
       'an object that the server can no longer read (StoreReadError)',
@@ -250,6 +251,11 @@ describe('a watch that lost its position is followed by a list', () => {
       '500',
     ],
     ['a line that is no JSON', (watch) => watch.stream().write('garbage\n'), 'MalformedLineError'],
+    [
+      'a line that was cut and continued',
+      (watch) => watch.stream().write('{"type":"ADD\n{"a":1}\n'),
+      'MalformedLineError',
+    ],
     ['an event of no known type', (watch) => watch.stream({ type: 'MOVED', object: a }), 'TypeError'],
     [
       'an event without a resourceVersion',
@@ -301,6 +307,10 @@ describe('a reflector that is stopped', () => {
     await started.running;
     expect([started.seen, started.server.requests]).toEqual([[], 1]);
     await expectStopped();
+  });
+
+  test('before its watch was answered', async () => {
+    await expectStopped(await startWatching());
   });
 
   test('while it watches', async () => {

@@ -44,9 +44,30 @@ describe('get', () => {
     expect(queue.length).toBe(2);
     expect(await queue.get()).toBe('foo');
   });
+
+  test('returns a key once for several adds', async () => {
+    const queue = newQueue<string>();
+    queue.add('bar');
+    queue.add('bar');
+    queue.done((await queue.get()) ?? '');
+    expect(queue.length).toBe(0);
+    expect(await isSettled(queue.get())).toBe(false);
+  });
 });
 
 describe('a key in work', () => {
+  test('that is added again is queued when it is done', async () => {
+    const queue = newQueue<string>();
+    queue.add('foo');
+    await queue.get();
+    queue.add('foo');
+    expect(queue.length).toBe(0);
+    queue.done('foo');
+    expect(await queue.get()).toBe('foo');
+    queue.done('foo');
+    expect(queue.length).toBe(0);
+  });
+
   test('that is added twice is queued once, and not before it is done', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
@@ -104,6 +125,23 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
     expect(seen).toEqual(new Set(producers.keys()));
     expect(queue.length).toBe(0);
   });
+
+  test('a key that its worker adds again is worked off', async () => {
+    const queue = newQueue<number>();
+    const tries = new Map<number, number>();
+    for (let key = 0; key < 50; key++) queue.add(key);
+    const consumers = Array.from({ length: 10 }, () =>
+      consume(queue, (key) => {
+        const tried = (tries.get(key) ?? 0) + 1;
+        tries.set(key, tried);
+        if (tried < 2) queue.add(key);
+      }),
+    );
+    await eventLoopTurn();
+    await Promise.all([shutDown(queue), ...consumers]);
+    expect([...tries.values()]).toEqual(Array(50).fill(2));
+    expect(queue.length).toBe(0);
+  });
 });
 
 describe('shutDown', () => {
@@ -121,6 +159,14 @@ describe('shutDown', () => {
     const waiting = Promise.all([queue.get(), queue.get()]);
     queue.shutDown();
     expect(await waiting).toEqual([undefined, undefined]);
+  });
+
+  test('does not wait for keys in work', async () => {
+    const queue = newQueue<string>();
+    for (const key of ['foo', 'bar']) queue.add(key);
+    await Promise.all([queue.get(), queue.get()]);
+    queue.shutDown();
+    expect(await queue.get()).toBeUndefined();
   });
 
   test('ends the wait of a shutDownWithDrain, for a second SIGTERM', async () => {
