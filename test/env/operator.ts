@@ -14,12 +14,15 @@ const SERVICE_ACCOUNT = 'envoy-initializer';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
+/** In a container with the memory limit of deploy/base, Node limits its heap to this by itself. */
+export const NODE_FLAGS = ['--max-old-space-size=268'];
+
 export interface OperatorOptions {
   /** Of its process and of its files: `operator` unless there are several. */
   readonly name?: string;
   /** Flags beside those that say where things are. */
   readonly args?: readonly string[];
-  /** Of Node, beside those of the Dockerfile. */
+  /** Of Node. */
   readonly nodeFlags?: readonly string[];
   /** From the project's root; what was built, unless something else is given. */
   readonly program?: string;
@@ -73,6 +76,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
       name,
       command: process.execPath,
       args: [
+        ...NODE_FLAGS,
         ...(options.nodeFlags ?? []),
         join(projectDirectory(), options.program ?? 'dist/main.js'),
         'serve',

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { cpuSeconds } from '../../bench/cpu-time.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { NODE_FLAGS } from '../../env/operator.ts';
 import { memoryOf, type ProcessMemory } from '../operator/process-memory.ts';
 import { askInside, insideFlags } from './ask-inside.ts';
 import { callsIn, type Runs, sumOf } from './run-counter.ts';
@@ -64,6 +65,7 @@ export class FleetOperator {
     const out = file('.json');
     const [command = '', ...rest] = around([
       process.execPath,
+      ...NODE_FLAGS,
       // Code that V8 optimizes inlines functions, and loses their counts.
       ...(isCounted ? ['--no-opt', '--no-maglev'] : []),
       ...(isCounted ? insideFlags(out, 'runs') : ['--expose-gc', '--import', COLLECT]),
