@@ -87,6 +87,8 @@ async function measure(): Promise<0 | 1> {
   const agent = spawn(
     process.execPath,
     [
+      // As Node limits its heap by itself in a container with the manifest's memory limit.
+      ...['--max-old-space-size=256', '--max-semi-space-size=2'],
       ...[join(projectDirectory(), 'dist/main.js'), 'node-agent'],
       ...['--kubeconfig', kubeconfig, '--metrics-port=0', '--log-level=warn', '--node-name=node-0'],
       ...['--node-address=192.0.0.1', '--host-root', root, '--cni-plugins', CNI_PLUGINS],

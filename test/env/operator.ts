@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** In a container with the memory limit of deploy/base, Node limits its heap to this by itself. */
-export const NODE_FLAGS = ['--max-old-space-size=268'];
+export const NODE_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=4'];
 
 export interface OperatorOptions {
   /** Of its process and of its files: `operator` unless there are several. */
