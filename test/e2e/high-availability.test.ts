@@ -15,7 +15,6 @@ import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../suppo
 import { OperatorInCluster, type OperatorPod } from '../support/cluster/operator-in-cluster.ts';
 import { describeWithCluster, testWithNode } from '../support/jest/describe-with-cluster.ts';
 import { type ApiAccess, connect } from '../support/operator/api-access.ts';
-import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node and our own image. */
 const PREPARATION_MS = 60 * 60_000;
@@ -37,7 +36,7 @@ function say(text: string): void {
 
 describeWithCluster('two replicas, while 10 pods a second opt in', () => {
   beforeAll(async () => {
-    cluster = await startE2eCluster({ images: ['busybox', 'envoy-initializer'], auditLog: 'Metadata' });
+    cluster = await startE2eCluster({ images: ['busybox', 'envoy-initializer'] });
     operator = new OperatorInCluster(cluster);
     api = connect(cluster.kubeconfigPath);
     await operator.install();
@@ -98,10 +97,6 @@ describeWithCluster('two replicas, while 10 pods a second opt in', () => {
       expect({ bare: load.bare, names }).toEqual({ bare: [], names: [] });
     },
   );
-
-  testWithNode('has needed no right that the roles do not give', async () => {
-    expect(await forbiddenCalls(cluster.own?.controlPlane.auditLogPath ?? '')).toEqual([]);
-  });
 });
 
 /** Kills replicas at once, and scales a Deployment meanwhile. */

@@ -17,7 +17,6 @@ import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../suppo
 import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import { describeWithCluster, testWithNode } from '../support/jest/describe-with-cluster.ts';
 import { connect } from '../support/operator/api-access.ts';
-import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;
@@ -53,7 +52,6 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
   beforeAll(async () => {
     cluster = await startE2eCluster({
       images: ['busybox', 'envoy', 'envoy-initializer'],
-      auditLog: 'Metadata',
     });
     operator = new OperatorInCluster(cluster);
     await operator.install();
@@ -234,9 +232,5 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     await operator.scale(2);
     expect(await refusal(asking)).toBe('');
     expect(await containersOf(NAMESPACE, 'asks')).toBe('main envoy');
-  });
-
-  testWithNode('has needed no right that the roles do not give', async () => {
-    expect(await forbiddenCalls(cluster.own?.controlPlane.auditLogPath ?? '')).toEqual([]);
   });
 });

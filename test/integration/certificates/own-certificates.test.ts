@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
-import { forbiddenCalls } from '../../support/operator/rights.ts';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ ownCertificates: true, auditLog: 'Metadata' });
+  starting = startOperatorFixture({ ownCertificates: true });
   fixture = await starting;
 });
 
@@ -58,9 +57,5 @@ describe('an operator that is given no certificate', () => {
     await fixture.operator.restart();
     expect(await fixture.kubectl(...secret)).toBe(before);
     expect(await injects('second')).toBe(true);
-  });
-
-  test('needs no right that its roles do not give', async () => {
-    expect(await forbiddenCalls(fixture.controlPlane.auditLogPath)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import type { Cluster } from '../../env/cluster/cluster.ts';
 import { type ClusterOptions, startCluster } from '../../env/cluster/start-cluster.ts';
 import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
+import { nothingRefused } from '../operator/rights.ts';
 import { uninstalled } from '../operator/uninstall.ts';
 
 /** Where the suites that run in any cluster make what they make. */
@@ -16,19 +17,31 @@ export interface E2eCluster {
   stop(): Promise<void>;
 }
 
+const OPERATOR = 'system:serviceaccount:envoy-initializer:envoy-initializer';
+const AGENT = 'system:serviceaccount:envoy-initializer-node-agent:envoy-initializer-node-agent';
+
 /** The kubeconfig of a cluster that is not ours, as kind and minikube make one, where the user names it. */
 export const foreignKubeconfig = process.env.E2E_KUBECONFIG || undefined;
 
 /** Starts a cluster of our own as the options say, unless there is somebody else's. */
 export async function startE2eCluster(options: ClusterOptions): Promise<E2eCluster> {
   if (foreignKubeconfig !== undefined) return foreignCluster(foreignKubeconfig);
-  const own = await startCluster(options);
+  const own = await startCluster({ auditLog: 'Metadata', ...options });
   return {
     own,
     kubeconfigPath: own.kubeconfigPath,
     kubectl: (args, input) => own.kubectl(args, input),
-    stop: () => own.stop(),
+    stop: () => stopCluster(own),
   };
+}
+
+/** Stops it. @throws where the operator or its node agents were refused anything. */
+export async function stopCluster(cluster: Cluster | undefined): Promise<void> {
+  try {
+    if (cluster !== undefined) await nothingRefused(cluster.controlPlane.auditLogPath, OPERATOR, AGENT);
+  } finally {
+    await cluster?.stop();
+  }
 }
 
 /** By the user's own kubectl. */

@@ -11,7 +11,7 @@ import {
   startOperator,
 } from '../../env/operator.ts';
 import { serviceAccount } from './default-account.ts';
-import { fencedCalls } from './rights.ts';
+import { nothingRefused } from './rights.ts';
 
 /** A control plane with the operator beside it, as `make run` has them. */
 export interface OperatorFixture {
@@ -23,7 +23,7 @@ export interface OperatorFixture {
   kubectl(...args: readonly string[]): Promise<string>;
   /** kubectl apply of objects. */
   apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
-  /** @throws where the fence of deploy/base has refused the operator anything. */
+  /** @throws where its roles or the fence of deploy/base have refused the operator anything. */
   stop(): Promise<void>;
 }
 
@@ -62,9 +62,11 @@ export async function startOperatorFixture({
       kubectl: async (...args) => (await must(controlPlane, args)).stdout,
       apply: (...objects) => must(controlPlane, ['apply', '-f', '-'], listed(objects)),
       async stop() {
-        const fenced = await fencedCalls(controlPlane.auditLogPath);
-        await controlPlane.stop();
-        if (fenced.length > 0) throw new Error(`the fence has refused the operator: ${fenced.join(', ')}`);
+        try {
+          await nothingRefused(controlPlane.auditLogPath);
+        } finally {
+          await controlPlane.stop();
+        }
       },
     };
   } catch (error) {

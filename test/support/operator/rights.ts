@@ -81,6 +81,17 @@ export async function fencedCalls(auditLogPath: string, user = OPERATOR): Promis
   return [...new Set(fenced.map(({ verb, uri }) => `${verb} ${uri}`))];
 }
 
+/** @throws where RBAC or the fence has refused one of the users anything. */
+export async function nothingRefused(auditLogPath: string, ...users: readonly string[]): Promise<void> {
+  for (const user of users.length > 0 ? users : [OPERATOR]) {
+    const refused = [
+      ...(await forbiddenCalls(auditLogPath, user)),
+      ...(await fencedCalls(auditLogPath, user)),
+    ];
+    if (refused.length > 0) throw new Error(`${user} was refused: ${refused.join(', ')}`);
+  }
+}
+
 /** A rule of rbac.authorization.k8s.io/v1. */
 interface Rule {
   readonly apiGroups: readonly string[];
