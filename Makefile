@@ -13,7 +13,7 @@ SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
 # Suites of minutes that `make test` leaves to `make integration` and `make e2e`: faults at each write, outages, fleets.
-LONG := integration/(rollout/rollout\.|routing/route-faults|neutron/neutron-(crashes|outages)|faults/leader-outages|network/network-soak)|e2e/(outages|high-availability)
+LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(outages|high-availability)
 # The modules without I/O.
 PURE := (util|injection|addons/routes/compile)
 SKIP ?= /node_modules/
@@ -77,14 +77,6 @@ faults: build/.compiled control-plane ## Run the fault suite with many seeds (FA
 oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none that is adopted may be refused in a pod (5 minutes; ORACLE_SEED=7 for others)
 	@ORACLE_FAULTS=2500 $(JEST) --runInBand build/test/integration/injection/template-oracle
 
-.PHONY: outages
-outages: dist/.built control-plane ## Compare real operators in API server outages of 9 to 20 s (25 minutes; OUTAGE_ROUNDS=10; test/outages/README.md)
-	@node test/outages/main.ts
-
-.PHONY: compare
-compare: node_modules/.installed control-plane ## Compare which faults client-node's informer and ours survive (4 minutes)
-	@node test/compare/main.ts
-
 .PHONY: soak-networks
 soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Networks at random for 5 minutes, and kill the operator ten times (SOAK_SEED=123 replays)
 	-@node test/env/neutron/cli.ts install
@@ -106,15 +98,6 @@ network-fleet: build/.compiled dist/.built control-plane ## Count the operator's
 .PHONY: route-fleet
 route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
 	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/routing/route-fleet
-
-.PHONY: routes-load
-routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a changed HTTPRoute, and kill the operator ten times under load (15 minutes; Debian, root; 5 GB)
-	@ROUTES_LOAD=50,50,10 $(JEST) --runInBand build/test/e2e/route-load
-
-.PHONY: fleet-rollout
-fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
-	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \
-		ROLLOUT_BOUND_SECONDS='$(or $(ROLLOUT_BOUND_SECONDS),3600)' $(JEST) --runInBand build/test/integration/rollout/rollout.test.js
 
 .PHONY: rollout-on-node
 rollout-on-node: build/.compiled ## Roll images, resources, envoy.json and faulty images out to 20 pods under load on a real node (15 minutes; Debian, root)
@@ -189,7 +172,7 @@ cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers
 .PHONY: e2e
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \
-		--testPathIgnorePatterns=build/test/e2e/route-load '$(SKIP)' -- build/test/e2e
+		--testPathIgnorePatterns='$(SKIP)' -- build/test/e2e
 
 .PHONY: conformance
 conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)

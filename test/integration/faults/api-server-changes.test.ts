@@ -1,23 +1,24 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { pino } from 'pino';
-import { POLICIES } from '../../../src/addons/policies/resources.ts';
-import { setUpPolicies } from '../../../src/addons/policies/setup.ts';
-import { LiveTemplates } from '../../../src/injection/webhook/live-templates.ts';
+import { TransportError } from '../../../src/kube/api/api-error.ts';
 import { NAMESPACES } from '../../../src/kube/api/core-resources.ts';
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import { Informer } from '../../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
-import { systemClock } from '../../../src/kube/workqueue/clock.ts';
+import { type Clock, systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { LoadBalancer } from '../../support/faults/load-balancer.ts';
-import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
-import { since } from '../../support/jest/since.ts';
-import { testManager } from '../../support/kube/test-manager.ts';
-import { coreOf } from '../../support/operator/core-of.ts';
+import { configMaps } from '../../support/kube/scripted-objects.ts';
+import { testAuthority } from '../../support/kube/test-authority.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
-import { until } from '../../support/time/until.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
+
+/** How long a file is believed. */
+const FILE_MS = 10_000;
 
 let lab: FaultLab;
 let clock: FakeClock;
@@ -46,10 +47,10 @@ function portOf(proxy: FaultProxy): number {
 }
 
 /** A client whose connections age as the test's clock says. */
-function clientOf(config: KubeConfig): KubeClient {
+function clientOf(config: KubeConfig, of: Clock = systemClock): KubeClient {
   const transport = new Transport(config, clock);
   closing.push(() => transport.close());
-  return new KubeClient({ transport, clock: systemClock });
+  return new KubeClient({ transport, clock: of });
 }
 
 test('an API server that joins behind a load balancer gets its share without a restart', async () => {
@@ -81,39 +82,37 @@ test('an API server that joins behind a load balancer gets its share without a r
   expect(balancer.connections).toBeLessThanOrEqual(8);
 });
 
-since(36).test(
-  'policies are kept once the API server knows them, by a process that started before (since 1.36)',
-  async () => {
-    const proxy = await proxyOf({ kind: 'status', code: 404 });
-    const client = clientOf(proxy.kubeConfig);
-    await lab.client.create(NAMESPACES, { metadata: { name: 'envoy-initializer' } } as object as {
-      metadata: { namespace?: string };
-    });
-    const log = pino({ level: 'silent' });
-    const templates = new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template');
-    templates.update({ data: { config: DEMO_TEMPLATE } });
-    const manager = testManager({ client, clock, log });
-    const core = coreOf({
-      newPods: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
-      serverMinor: { current: () => undefined, onChanged() {} },
-      namespaces: { unseen: () => ({}), onUnseen() {} },
-    });
-    setUpPolicies(manager, core, { initializerName: 'envoy.initializer.kubernetes.io', policy: 'auto' });
-    const stop = new AbortController();
-    const running = manager.run(stop.signal);
-    closing.push(async () => {
-      stop.abort(new Error('the test is over'));
-      await clock.advanceAsync(0);
-      await running;
-    });
-    const policies = async () => (await lab.client.list(POLICIES, {})).items;
-    // Two are of the Events.
-    await until(() => clock.pendingTimers === 3);
-    await clock.advanceAsync(599_999);
-    expect(proxy.requests).toHaveLength(1);
-    expect(await policies()).toEqual([]);
-    await clock.advanceAsync(120_001);
-    await untilTrue(async () => (await policies()).length > 0);
-    expect(proxy.requests[1]?.url).toBe('/apis/admissionregistration.k8s.io/v1');
-  },
-);
+test('a certificate of a new authority is taken once its file says so, and an open watch lives on', async () => {
+  const [before, after] = [await testAuthority(), await testAuthority()];
+  const caFile = join(lab.controlPlane.directory, 'rotated-ca.pem');
+  await writeFile(caFile, before.caPem);
+  const proxy = await proxyOf();
+  proxy.rotate(await before.server());
+  const config = proxy.kubeConfigWith(caFile);
+  const client = clientOf(config, clock);
+  const namespace = await lab.namespace();
+  const informer = new Informer<KubeObject>({
+    ...{ client, clock, namespace, resource: configMaps },
+    onError: () => undefined,
+  });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  closing.push(async () => {
+    stop.abort();
+    await running;
+  });
+  const sees = async (name: string) => {
+    const configMap: KubeObject = { metadata: { namespace, name } };
+    await lab.client.create(configMaps, configMap);
+    await untilTrue(async () => informer.lister.get(`${namespace}/${name}`) !== undefined);
+  };
+  await untilTrue(async () => informer.hasSynced());
+  proxy.rotate(await after.server());
+  await sees('by-the-open-watch');
+  const getAnew = () => clientOf(config, clock).get(NAMESPACES, { name: 'default' });
+  const codeOf = (error: unknown) => (error instanceof TransportError ? error.code : error);
+  expect(await getAnew().catch(codeOf)).toMatch(/CERT|VERIFY/);
+  await writeFile(caFile, after.caPem);
+  await clock.advanceAsync(FILE_MS);
+  expect((await getAnew()).metadata.name).toBe('default');
+});

@@ -106,19 +106,6 @@ test('a repeated Event shows in kubectl with its count', async () => {
   expect(lines).toEqual([]);
 });
 
-test('an Event that the server has forgotten is made anew, with its count', async () => {
-  const regarding = await createConfigMap('forgotten');
-  const { recorder, end } = startRecorder();
-  recorder.event(regarding, details);
-  await eventOf(regarding, 1);
-
-  await kubectl('delete', 'events', '--field-selector', 'involvedObject.name=forgotten');
-  recorder.event(regarding, details);
-
-  await eventOf(regarding, 2);
-  await end();
-});
-
 test('the longest names and notes, of any characters, are taken', async () => {
   const regarding = await createConfigMap('n'.repeat(253));
   const { recorder, end, lines } = startRecorder();
@@ -166,15 +153,3 @@ test('an Event in a namespace that is being deleted holds up no other', async ()
   const none = JSON.stringify({ metadata: { finalizers: null } });
   await kubectl('patch', 'configmap', 'kept', '-n', 'leaving', '--type', 'merge', '--patch', none);
 });
-
-test('what is recorded while the API server is away is written when it is back', async () => {
-  const regarding = await createConfigMap('away');
-  const { recorder, end } = startRecorder();
-
-  await controlPlane.stopApiServer('SIGKILL');
-  recorder.event(regarding, details);
-  await controlPlane.startApiServer();
-
-  await eventOf(regarding, 1);
-  await end();
-}, 60_000);

@@ -5,7 +5,6 @@ import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { httpRouteCrds } from '../../env/http-route-crds.ts';
-import { listed } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
@@ -118,19 +117,6 @@ test('a route reaches the file of each namespace with clients, and its status sa
   expect(await condition(PROGRAMMED, 'first', 'default')).toMatchObject({ message: '0 of 0 sidecars' });
   const events = await kubectl('get events.events.k8s.io --namespace=default -o yaml');
   expect(events).toContain('reason: NoSidecar');
-});
-
-test('a backend that is missing is said, and is found when it comes', async () => {
-  await fixture.apply(route('second', 'default', 'late'));
-  await eventually(
-    'it is not resolved',
-    async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'False',
-  );
-  await fixture.apply(service('late', 'default'));
-  await eventually(
-    'it is resolved',
-    async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'True',
-  );
 });
 
 test('a backend in another namespace has its share while a ReferenceGrant there allows it', async () => {
@@ -324,63 +310,6 @@ const grpcRouteDefinition = {
   },
 };
 
-test('kubectl apply of a route that does nothing, or not all that it says, warns its author', async () => {
-  const apply = async (...objects: readonly object[]) => {
-    const input = listed(objects);
-    const { code, stderr } = await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input });
-    return { code, warnings: stderr.split('\n').filter((line) => line !== '') };
-  };
-  const none = { code: 0, warnings: [] };
-  const missing = { ...route('warned', 'default', 'nobody') };
-  expect(await apply(missing)).toEqual({
-    code: 0,
-    warnings: ['Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist'],
-  });
-  // The older version is the same route.
-  const older = { ...missing, apiVersion: 'gateway.networking.k8s.io/v1beta1' };
-  const changed = {
-    ...older,
-    spec: { ...older.spec, rules: [{ backendRefs: [{ name: 'nobody', port: 81 }] }] },
-  };
-  expect((await apply(changed)).warnings).toEqual([
-    'Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist',
-  ]);
-  // The Service comes just before its route.
-  expect(await apply(service('just-now', 'default'), route('warned', 'default', 'just-now'))).toEqual(none);
-  expect(await apply(route('twice', 'default', 'web-2'), { ...route('warned', 'default', 'web-2') })).toEqual(
-    none,
-  );
-  await eventually(
-    'the operator has seen it',
-    async () => (await condition('Accepted', 'twice', 'default')) !== undefined,
-  );
-  // Also where both are of the same second.
-  const copy = {
-    ...route('twice', 'default', 'web-2'),
-    metadata: { name: 'twice-more', namespace: 'default' },
-  };
-  expect(await apply(copy)).toEqual({
-    code: 0,
-    warnings: [
-      'Warning: RuleNeverMatches: rules[0] gets no request with path below "/twice": default/twice rules[0] has the same match and comes first',
-    ],
-  });
-  await namespace('lonely');
-  const consumer = { ...copy, metadata: { name: 'consumer', namespace: 'lonely' } };
-  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
-  expect(await apply({ ...consumer, spec: { ...consumer.spec, parentRefs, rules: [{}] } })).toEqual({
-    code: 0,
-    warnings: [
-      'Warning: NoBackend: rules[0]: no backend has a weight above 0, so requests get 500',
-      'Warning: NoSidecar: no running pod follows this route: its clients need the template transparent',
-    ],
-  });
-  // A route for a Gateway is no business of ours.
-  const gateway = { ...missing, spec: { ...missing.spec, parentRefs: [{ name: 'gateway' }] } };
-  expect(await apply({ ...gateway, metadata: { name: 'gateway', namespace: 'default' } })).toEqual(none);
-  await kubectl('delete httproute warned twice twice-more gateway --namespace=default');
-});
-
 test('check says what a route does, and which rule takes a request', async () => {
   const check = (...args: readonly string[]) => cli('check', ...args);
   await fixture.apply(route('lost', 'default', 'nobody'));
@@ -510,44 +439,6 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
   await kubectl('delete httproute giant --namespace=tenant');
 });
 
-test('a tenant with more routes than its share takes none from others', async () => {
-  const paths = (name: string, rule: number) =>
-    Array.from({ length: 64 }, (_, i) => ({
-      path: { type: 'Exact', value: `/${name}/${rule}/${i}/${'x'.repeat(350)}` },
-    }));
-  const large = Array.from({ length: 20 }, (_, i) => {
-    const name = `l${i}`;
-    const made = route(name, 'tenant', 'web');
-    const rules = [0, 1].map((rule) => ({
-      matches: paths(name, rule),
-      backendRefs: [{ name: 'web', port: 80 }],
-    }));
-    return { ...made, spec: { ...made.spec, rules } };
-  });
-  await fixture.apply(service('web', 'tenant'), ...large);
-  await eventually('the status says so', async () => {
-    const accepted = await condition('Accepted', 'l0', 'tenant');
-    return (
-      accepted?.reason === 'RoutesTooLarge' &&
-      accepted.message.startsWith('namespace tenant has more than 900000 bytes of routes')
-    );
-  });
-  await fixture.apply(route('after', 'default', 'web-2'));
-  await eventually('others go on', async () => (await file('clients')).includes('"/after"'));
-  expect(await file('clients')).not.toContain('tenant/web');
-  await eventually('an Event says so', async () =>
-    (await kubectl('get events.events.k8s.io --namespace=tenant -o yaml')).includes('reason: RoutesTooLarge'),
-  );
-  await eventually(
-    'the routes of others are in use',
-    async () => (await condition(PROGRAMMED, 'after', 'default'))?.status === 'True',
-  );
-  const asked = await cli('check', 'httproute/l0', '-n', 'tenant');
-  expect(asked).toMatchObject({ code: 1, text: expect.stringContaining('! RoutesTooLarge: ') });
-  await kubectl('delete httproute --all --namespace=tenant');
-  await kubectl('delete httproute after --namespace=default');
-});
-
 test('a status in our name that is not ours is written again', async () => {
   const forged = (await parents('first', 'default')).map((parent) => ({
     ...parent,
@@ -568,6 +459,19 @@ test('an immutable ConfigMap is said, and is made again once it is deleted', asy
     const { stderr } = await fixture.controlPlane.kubectl([...edit, '{"data":{"rds.json":"{}"}}']);
     return stderr.includes('which only the account of envoy-initializer may write');
   });
+  const map = ['--namespace=clients', 'configmap', 'envoy-routes'];
+  for (const change of [
+    ['delete', ...map],
+    ['delete', 'configmaps', '--all', '--namespace=clients'],
+    ['patch', ...map, '--type=merge', '-p', '{"data":null}'],
+    ['patch', ...map, '--type=merge', '-p', '{"immutable":true}'],
+    ['label', ...map, '--overwrite', 'initializer.kubernetes.io/routes-of=me'],
+    ['label', ...map, 'initializer.kubernetes.io/routes-of-'],
+  ]) {
+    const { stderr } = await fixture.controlPlane.kubectl(change);
+    expect(stderr).toContain("ValidatingAdmissionPolicy 'envoy-initializer-routes'");
+  }
+  await fixture.kubectl('annotate', ...map, 'example.com/note=seen');
   await namespace('frozen');
   const labels = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
   await fixture.apply({

@@ -38,13 +38,13 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md # Release':
     'needs a registry of yours; test/tools/supply/release-version.test.ts and test/e2e/release.test.ts do the same',
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
-  'README.md # Install': 'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
+  'README.md # Install': 'kind needs Docker; test/e2e/install.test.ts applies the overlay to a real node',
   'docs/envoy.md # All connections of a pod':
     'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
   'docs/envoy.md # Canary without capture':
     'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
   'docs/install.md # With kind':
-    'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
+    'kind needs Docker; test/e2e/install.test.ts applies the overlay to a real node',
   'docs/install.md # In your cluster':
     'needs a registry of yours; test/integration/operator/deploy.test.ts runs make deploy',
   'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
@@ -57,7 +57,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/neutron.md # A walk':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
-    'kubectl port-forward needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
+    'kubectl port-forward needs a node; test/unit/kube/manager/health-server.test.ts changes the level',
   'docs/rollout.md # A new Envoy on a Friday':
     'needs a fleet; test/integration/rollout/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
   'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
