@@ -23,15 +23,6 @@ const NAMESPACE = 'envoy-initializer';
 /** A real logger, whose lines nothing reads. */
 const log = pino({ level: 'info' }, { write: () => undefined });
 
-/**
- * A call of a webhook with this review: from the text of its body to the text of its answer.
- * @throws what the webhook does not expect
- */
-export function call(handler: ReviewHandler, review: JsonObject): WebhookCall {
-  const body = Buffer.from(JSON.stringify(review));
-  return Object.assign(() => answer(handler, body), { bytes: body.length });
-}
-
 /** A call with any body, answered as the server answers: with a status where it cannot be reviewed. */
 export function callWith(handler: ReviewHandler, text: string): WebhookCall {
   const body = Buffer.from(text);

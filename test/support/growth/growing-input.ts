@@ -11,8 +11,3 @@ export interface GrowingInput {
 export function times<T>(n: number, make: (index: number) => T): T[] {
   return Array.from({ length: n }, (_, index) => make(index));
 }
-
-/** `key-0: value-0`, … */
-export function mapOf<T>(n: number, value: (index: number) => T, key = 'key'): Record<string, T> {
-  return Object.fromEntries(times(n, (index) => [`${key}-${index}`, value(index)]));
-}

@@ -1,19 +1,19 @@
 import { StepCounter } from './step-counter.ts';
 
 /**
- * Prints the steps of each input of a part: `{"name": [n, 2n, 4n]}`. A process of its own, whose builtins count and whose
- * functions V8 counts: `node --no-opt --no-maglev measure.js PART`.
+ * Prints the steps of each input: `{"name": [n, 2n, 4n]}`. A process of its own, whose builtins count and whose functions
+ * V8 counts: `node --no-opt --no-maglev measure.js [PART OF A NAME]`.
  */
 const SIZE = 100;
 
 const counter = new StepCounter();
 await counter.start();
-const { INPUTS } = await import('./all-inputs.ts');
-const part = process.argv[2] ?? '';
-const only = process.argv[3] ?? '';
-const inputs = (INPUTS[part] ?? []).filter(({ name }) => name.includes(only));
-if (inputs.length === 0) throw new Error(`expected one of ${Object.keys(INPUTS).join(', ')}, got ${part}`);
-for (const { name, work, from = SIZE } of inputs) {
+const { COUNTED } = await import('./worst-inputs.ts');
+const { MANIFESTS } = await import('./manifest-inputs.ts');
+const { RECONCILES } = await import('./reconcile-inputs.ts');
+const only = process.argv[2] ?? '';
+for (const { name, work, from = SIZE } of [...COUNTED, ...MANIFESTS, ...RECONCILES]) {
+  if (!name.includes(only)) continue;
   // What runs only once, such as a cache that is filled.
   await work(10)();
   const steps: number[] = [];

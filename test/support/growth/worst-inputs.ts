@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
-import { DEMO_TEMPLATE, podWith } from '../injection/demo.ts';
+import { DEMO_TEMPLATE, OPT_IN, podWith } from '../injection/demo.ts';
 import {
   attaching,
   callWith,
@@ -12,9 +12,16 @@ import {
   validatingTemplates,
 } from './calls.ts';
 import type { GrowingInput } from './growing-input.ts';
-import { OPT_IN, RESTRICTED, RICH } from './settings.ts';
 
 const HERE = '"HERE"';
+/** A template that adds something to each container of the application, and to each list of the pod. */
+const RICH = `${DEMO_TEMPLATE}
+env: [{name: PROXY, value: "1"}, {name: MODE, value: "2"}]
+volumeMounts: [{name: envoy-conf, mountPath: /etc/shared}]
+hostAliases: [{ip: 192.0.2.1, hostnames: [mesh]}]
+imagePullSecrets: [{name: registry}]
+`;
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 
 /** Texts of JSON that are as dense as can be, of n parts. */
 const DENSE: Readonly<Record<string, (n: number) => string>> = {
@@ -225,3 +232,14 @@ const ROUTES: readonly GrowingInput[] = [
 
 /** The densest inputs of the webhooks, each of any size: what may hold the event loop for longest. */
 export const WORST: readonly GrowingInput[] = [...PODS, ...CONFIG_MAPS, ...ROUTES];
+
+const IN_EACH_PLACE = /: (objects with names of their own|members|text of (brackets|commas)) in /;
+const IN_ONE_PLACE = / in (containers|annotation samplecrd.k8s.io\/network|annotation .*envoy-status)$/;
+/** Those of which the work is counted: a few texts in each place, each text in a few places. */
+export const COUNTED: readonly GrowingInput[] = [
+  ...PODS.filter(
+    ({ name }) => !name.startsWith('plain') && (IN_EACH_PLACE.test(name) || IN_ONE_PLACE.test(name)),
+  ),
+  ...CONFIG_MAPS.filter(({ name }) => !/, (as|in) /.test(name)),
+  ...ROUTES,
+];
