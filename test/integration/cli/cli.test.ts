@@ -238,17 +238,6 @@ describe('check', () => {
     expect((await check('pod/says-nothing', '-n', 'plain')).report.decision).toBe('skip');
   });
 
-  test('says that a pod waits at a gate', async () => {
-    await fixture.apply({
-      ...pod('gated', 'plain', 'none', { [OPT_IN]: 'true' }),
-      spec: { ...podSpec, schedulingGates: [{ name: 'example.com/quota' }] },
-    });
-    const { report } = await check('pod/gated', '-n', 'plain');
-    expect(report.findings).toMatchObject([
-      { reason: 'scheduling-gated', message: expect.stringContaining('(example.com/quota)') },
-    ]);
-  });
-
   test('prints the same for people', async () => {
     const { stdout } = await cli(['check', 'deploy/web', '-n', 'plain']);
     expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
@@ -261,41 +250,6 @@ deployment/web in namespace plain
   pods      web-1: current
   no problems found
 `);
-  });
-
-  test('finds no problem if no label or annotation asks for a sidecar', async () => {
-    await fixture.apply(deployment('quiet', 'plain'));
-    const { code, report } = await check('deploy/quiet', '-n', 'plain');
-    expect(report).toMatchObject({
-      decision: 'skip',
-      reason: 'not-opted-in',
-      askedBy: 'no label or annotation',
-      findings: [],
-    });
-    expect(code).toBe(0);
-  });
-
-  test('sees the annotation on the Deployment in place of its pods', async () => {
-    await fixture.apply(deployment('habit', 'plain', { own: { [OPT_IN]: 'true' } }));
-    const { code, report, reasons } = await check('deployment/habit', '-n', 'plain');
-    expect(reasons).toEqual(['opt-in-mistake']);
-    expect(report.findings[0].message).toMatch(/annotations of the Deployment itself/);
-    expect(code).toBe(1);
-  });
-
-  test('sees the key in the annotations of the namespace in place of its labels', async () => {
-    const { metadata, ...rest } = namespace('annotated');
-    await fixture.apply({ ...rest, metadata: { ...metadata, annotations: { [OPT_IN]: 'true' } } });
-    await fixture.apply(deployment('web', 'annotated'));
-    const { code, report, reasons } = await check('deploy/web', '-n', 'annotated');
-    expect(reasons).toEqual(['opt-in-mistake']);
-    expect(report.findings[0].message).toMatch(/annotations of the namespace, where it has no effect/);
-    expect(code).toBe(1);
-  });
-
-  test('sees a value that is neither true nor false', async () => {
-    await fixture.apply(deployment('mistyped', 'plain', { pod: { [OPT_IN]: 'yes' } }));
-    expect((await check('deploy/mistyped', '-n', 'plain')).reasons).toEqual(['invalid-value']);
   });
 
   test('sees a pod with the sidecar of another template, and one without', async () => {
@@ -315,17 +269,6 @@ deployment/web in namespace plain
       { name: 'mixed-without', sidecar: 'absent' },
     ]);
     expect(reasons).toEqual(['stale-pod', 'pod-without-sidecar']);
-  });
-
-  test('leaves out pods that another controller made, with the same labels', async () => {
-    await fixture.apply(deployment('shared', 'plain', { pod: { [OPT_IN]: 'true' } }));
-    const uid = await fixture.kubectl(
-      ...'get deployment/web --namespace=plain --output=jsonpath={.metadata.uid}'.split(' '),
-    );
-    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid, controller: true };
-    const made = pod('made-by-another', 'plain', 'shared');
-    await fixture.apply({ ...made, metadata: { ...made.metadata, ownerReferences: [owner] } });
-    expect((await check('deploy/shared', '-n', 'plain')).report).toMatchObject({ pods: [], findings: [] });
   });
 
   test('sees a pod that is older than the opt-in of its namespace', async () => {
@@ -377,16 +320,6 @@ deployment/web in namespace plain
     });
     const quota = await check('deploy/large', '-n', 'limited');
     expect(quota.report.findings[0].message).toMatch(/quota: tight/);
-  });
-
-  test('reads a file as it would be applied', async () => {
-    const file = join(fixture.controlPlane.directory, 'check.yaml');
-    await writeFile(file, dump(deployment('filed', 'plain', { pod: { [OPT_IN]: 'true' } })));
-    expect((await check('-f', file)).report).toMatchObject({ decision: 'inject', findings: [] });
-    const template = join(projectDirectory(), 'deploy/examples/template.yaml');
-    const offline = await check('-f', file, '--template', template);
-    expect(offline.report).toMatchObject({ decision: 'inject', findings: [] });
-    expect(offline.report).not.toHaveProperty('dryRun');
   });
 
   test.each<[readonly string[], RegExp]>([

@@ -1,13 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { injectionRequests } from '../../../hack/demo/metrics.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
+const OPTED_IN = { [KEY]: 'true' };
+const CONFLICT =
+  'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
@@ -18,8 +19,13 @@ beforeAll(async () => {
   await fixture.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels: { [KEY]: 'true' } } },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'plain' } },
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'strict', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+    },
   );
-  for (const namespace of ['opted-in', 'plain']) await serviceAccount(namespace);
+  for (const namespace of ['default', 'opted-in', 'plain', 'strict']) await serviceAccount(namespace);
 });
 
 afterAll(async () => {
@@ -80,10 +86,6 @@ describe('a pod gets the sidecar', () => {
         },
       ],
     });
-  });
-
-  test('in a server-side dry run too', async () => {
-    expect(await admitted({ annotations: { [KEY]: 'true' } }, '--dry-run=server')).toMatchObject(INJECTED);
   });
 
   test('once, however often it is admitted', async () => {
@@ -160,29 +162,125 @@ describe('a pod is left as it is, and we are not asked', () => {
   });
 });
 
-describe('a pod is left as it is, and whoever made it is told', () => {
-  test('that its value is neither true nor false', async () => {
-    const pod = await admitted({ namespace: 'opted-in', annotations: { [KEY]: 'yes' } });
-    expect(pod).toMatchObject(UNTOUCHED);
-    expect(pod.warnings).toMatch(/Warning: .*"yes"/);
+describe('an Event', () => {
+  const containers = [{ name: 'app', image: 'busybox' }];
+  const inConflict = { containers, volumes: [{ name: 'envoy-conf', emptyDir: {} }] };
+
+  function eventPod(name: string, namespace: string, annotations: object, spec: object = { containers }) {
+    return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, annotations }, spec };
+  }
+
+  /** What `kubectl events` has of ours about objects of that kind in a namespace, `REASON NAME: NOTE` each. */
+  async function eventsOf(kind: string, namespace: string): Promise<readonly string[]> {
+    const { items } = JSON.parse(await fixture.kubectl('get', 'events', '-n', namespace, '-o', 'json'));
+    interface Item {
+      readonly reason: string;
+      readonly message: string;
+      readonly involvedObject: { readonly kind: string; readonly name: string };
+      readonly reportingComponent: string;
+    }
+    return items
+      .filter(
+        (item: Item) => item.reportingComponent === 'envoy-initializer' && item.involvedObject.kind === kind,
+      )
+      .map((item: Item) => `${item.reason} ${item.involvedObject.name}: ${item.message}`)
+      .toSorted();
+  }
+
+  async function untilEvents(kind: string, namespace: string, wanted: readonly string[]): Promise<void> {
+    await eventually(`the Events of ${kind}s are there`, async () => {
+      const found = await eventsOf(kind, namespace);
+      if (found.length < wanted.length) return false;
+      expect(found).toEqual(wanted);
+      return true;
+    });
+  }
+
+  test('whoever makes a pod is warned by the words of the Event, which is of the pod', async () => {
+    const { stderr } = await fixture.apply(
+      eventPod('in-conflict', 'default', OPTED_IN, inConflict),
+      eventPod('mistyped', 'opted-in', { [KEY]: 'yes' }),
+      eventPod('overridden', 'default', { ...OPTED_IN, [`${KEY}-log-level`]: 'loud' }),
+      eventPod('unsafe', 'strict', OPTED_IN, {
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        containers: [
+          {
+            ...containers[0],
+            securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+          },
+        ],
+      }),
+    );
+    const mistyped = `no sidecar: invalid-value: the pod's annotation ${KEY} is "yes": write "true" or "false"`;
+    const override = `sidecar added: invalid-override: annotation ${KEY}-log-level is "loud": write one of trace, debug, info, warning, error, critical, off`;
+    const unsafe = [
+      'pod-security: the namespace enforces restricted pod security: container envoy must set allowPrivilegeEscalation to false',
+      'pod-security: the namespace enforces restricted pod security: container envoy must drop ALL capabilities',
+    ];
+    expect(stderr.split('\n').slice(0, -1)).toEqual([
+      `Warning: ${CONFLICT}`,
+      `Warning: ${mistyped}`,
+      `Warning: ${override}`,
+      ...unsafe.map((line) => `Warning: no sidecar: ${line}`),
+    ]);
+    await untilEvents('Pod', 'default', [
+      `InjectionSkipped in-conflict: ${CONFLICT}`,
+      `OverrideIgnored overridden: ${override}`,
+    ]);
+    expect(await fixture.kubectl('describe', 'pod', 'in-conflict')).toContain(CONFLICT);
+    await untilEvents('Pod', 'opted-in', [`InjectionSkipped mistyped: ${mistyped}`]);
+    await untilEvents('Pod', 'strict', [`InjectionSkipped unsafe: no sidecar: ${unsafe.join('; ')}`]);
   });
 
-  test('which volume is in the way', async () => {
-    const volumes = [{ name: 'envoy-conf', emptyDir: {} }];
-    const pod = await admitted({ annotations: { [KEY]: 'true' }, spec: { volumes } });
-    expect(pod).toMatchObject({ containers: ['app'], volumes: ['envoy-conf'] });
-    expect(pod.warnings).toMatch(/Warning: .*spec\.volumes\[name=envoy-conf\]/);
+  test('the metric and the log say the same reason', async () => {
+    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    for (const reason of ['conflict', 'invalid-value', 'pod-security']) {
+      expect(metrics).toContain(
+        `envoy_initializer_injections_total{decision="skipped",reason="${reason}"} 1`,
+      );
+    }
+    expect(metrics).toContain(
+      'envoy_initializer_injections_total{decision="injected",reason="invalid-override"} 1',
+    );
   });
 
-  test('that it is on the network of its host', async () => {
-    const pod = await admitted({ annotations: { [KEY]: 'true' }, spec: { hostNetwork: true } });
-    expect(pod).toMatchObject(UNTOUCHED);
-    expect(pod.warnings).toMatch(/Warning: .*hostNetwork/);
+  testWithControllerManager('the workload of a pod has the Event, once for all its pods', async () => {
+    const template = { metadata: { labels: { app: 'web' }, annotations: OPTED_IN }, spec: inConflict };
+    const meta = { name: 'web', namespace: 'default' };
+    const job = {
+      backoffLimit: 0,
+      template: { ...template, spec: { ...inConflict, restartPolicy: 'Never' } },
+    };
+    await fixture.apply(
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: meta,
+        spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template },
+      },
+      { apiVersion: 'batch/v1', kind: 'Job', metadata: { ...meta, name: 'once' }, spec: job },
+    );
+    const replicaSet = (await fixture.kubectl('get', 'replicasets', '-l', 'app=web', '-o', 'name'))
+      .trim()
+      .split('/')[1];
+    await untilEvents('ReplicaSet', 'default', [`InjectionSkipped ${replicaSet}: ${CONFLICT}`]);
+    await untilEvents('Job', 'default', [`InjectionSkipped once: ${CONFLICT}`]);
+    expect(await fixture.kubectl('describe', 'replicaset', `${replicaSet}`)).toContain(CONFLICT);
+  });
+
+  test('a dry run leaves none', async () => {
+    const pod = eventPod('dry', 'default', OPTED_IN, inConflict);
+    const before = await eventsOf('Pod', 'default');
+    const create = ['create', '--dry-run=server', '-f', '-'];
+    const { stderr } = await fixture.controlPlane.kubectl(create, { input: JSON.stringify(pod) });
+    expect(stderr).toBe(`Warning: ${CONFLICT}\n`);
+    // What comes behind it in the queue is there.
+    await fixture.apply(eventPod('wet', 'default', OPTED_IN, inConflict));
+    await untilEvents('Pod', 'default', [...before, `InjectionSkipped wet: ${CONFLICT}`].toSorted());
   });
 });
 
 describe('the template', () => {
-  const shipped = join(projectDirectory(), 'deploy/examples/template.yaml');
 
   async function adopted(change: () => Promise<unknown>): Promise<void> {
     const generation = async () =>
@@ -193,19 +291,6 @@ describe('the template', () => {
     await change();
     await eventually('the template is adopted', async () => (await generation()) !== before);
   }
-
-  test('is followed when it changes', async () => {
-    const changed = (await readFile(shipped, 'utf8')).replaceAll(
-      'name: envoy\n        image',
-      'name: proxy\n        image',
-    );
-    await adopted(() => fixture.controlPlane.kubectl(['apply', '-f', '-'], { input: changed }));
-    expect(await admitted({ annotations: { [KEY]: 'true' } })).toMatchObject({
-      containers: ['app', 'proxy'],
-    });
-    await adopted(() => fixture.kubectl('apply', '-f', shipped));
-    expect(await admitted({ annotations: { [KEY]: 'true' } })).toMatchObject(INJECTED);
-  });
 
   test('is the one that the namespace selects, unless the pod selects its own', async () => {
     const selecting = (templates: string) => ({
@@ -245,36 +330,6 @@ describe('the template', () => {
       warnings: expect.stringContaining(`the namespace's annotation ${KEY}-templates names template "nope"`),
     });
     await adopted(() => fixture.kubectl(...config, '{"data":{"config.gateway":null}}'));
-  });
-
-  test('stays as it was when a bad one gets in, which an Event says, and the process stays ready', async () => {
-    await fixture.kubectl('delete', 'validatingwebhookconfiguration', 'envoy-initializer');
-    const patch = JSON.stringify({ data: { config: 'containers:\n- nmae: envoy\n' } });
-    await fixture.kubectl(
-      'patch',
-      'configmap',
-      'envoy-initializer',
-      '-n',
-      'envoy-initializer',
-      '--type=merge',
-      '-p',
-      patch,
-    );
-    const events = [
-      'get',
-      'events',
-      '-n',
-      'envoy-initializer',
-      '-o',
-      'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}',
-    ];
-    await eventually('the Event is there', async () =>
-      (await fixture.kubectl(...events)).includes('InvalidTemplate'),
-    );
-    expect(await fixture.kubectl(...events)).toMatch(/InvalidTemplate: .*nmae/);
-    expect(await admitted({ annotations: { [KEY]: 'true' } })).toMatchObject(INJECTED);
-    expect((await fetch(`${fixture.operator.metricsUrl}/readyz`)).status).toBe(200);
-    await fixture.kubectl('apply', '-f', shipped);
   });
 
   test('is the last good one when the ConfigMap is deleted', async () => {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { deploy } from '../../../hack/deploy/deploy.ts';
 import type { Kubectl } from '../../../hack/deploy/kubectl.ts';
 import { render } from '../../../hack/helm/render.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
@@ -17,7 +16,6 @@ const MULTUS_CRD = 'test/env/control-plane/network-attachment-definition-crd.yam
 let controlPlane: ControlPlane;
 let before: readonly string[];
 let operator: Operator;
-const kubectl: Kubectl = (args, options) => controlPlane.kubectl(args, options);
 
 async function run(command: string): Promise<string> {
   return (await must(controlPlane, command.split(' '))).stdout;
@@ -165,10 +163,6 @@ describe('uninstall', () => {
     },
   );
 
-  testWithControllerManager('run again finds nothing to do', async () => {
-    expect(await uninstalled(controlPlane.kubeconfigPath)).toBe('nothing to remove\n');
-  });
-
   testWithControllerManager('without an operator offers --force, which removes the finalizers', async () => {
     operator.process.kill();
     await operator.process.exited;
@@ -209,22 +203,5 @@ describe('uninstall', () => {
     ).toBe('configmap/kube-root-ca.crt\nconfigmap/of-others\nserviceaccount/default\n');
     await run('delete namespace shared');
     expect(await objectNames(controlPlane)).toEqual(before);
-  });
-});
-
-describe('deploy', () => {
-  test('applies the overlay with the image, and says which pods are not ready', async () => {
-    const image = 'registry.example.com:5000/envoy-initializer:1.2.3';
-    const deploying = deploy({ kubectl, overlay: 'all-pods', image, timeoutSeconds: 2, say() {} });
-    // There is no node here.
-    await expect(deploying).rejects.toThrow(/^the operator is not ready .*\nNAME +READY(.|\n)*Pending/);
-    const path = '{.spec.template.spec.containers[0].image}';
-    const deployment = 'get deployment envoy-initializer --namespace=envoy-initializer';
-    expect(await run(`${deployment} --output=jsonpath=${path}`)).toBe(image);
-  });
-
-  test('refuses an overlay that does not exist', async () => {
-    const deploying = deploy({ kubectl, overlay: 'defualt', image: 'a:b', timeoutSeconds: 2, say() {} });
-    await expect(deploying).rejects.toThrow('overlay "defualt" does not exist');
   });
 });

@@ -46,16 +46,3 @@ test.each(['--version', '--help'])(
     expect([...packages]).toEqual(['commander']);
   },
 );
-
-test('a command loads its own modules', async () => {
-  const { ours } = await modulesOf('lint', '--help');
-  expect(ours).toContain('cli/lint/lint.js');
-  expect(ours).not.toContain('operator/serve.js');
-});
-
-test('serve does not load what only readable logs, new certificates and debug pages need', async () => {
-  const { ours, packages } = await modulesOf('serve', '--help');
-  expect(ours).toContain('operator/serve.js');
-  for (const name of ['pino-pretty', '@peculiar/x509', 'reflect-metadata', 'express'])
-    expect([...packages]).not.toContain(name);
-});

@@ -7,7 +7,6 @@ import {
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../../support/injection/demo.ts';
-import { withMisfit } from '../../../support/injection/misfit.ts';
 
 const OPTIONS: CompileOptions = {
   keys: keysFor(),
@@ -51,74 +50,12 @@ describe('compilePolicies', () => {
     ]);
   });
 
-  test('adds a binding for namespaces without the label if all pods are injected', () => {
-    const bindings = compile({ config: DEMO_TEMPLATE }, { requireAnnotation: false }).objects.filter(
-      ({ kind, metadata }) => kind === 'MutatingAdmissionPolicyBinding' && metadata.name !== OPTIONS.name,
-    );
-    expect(bindings.map(({ metadata, spec }) => [metadata.name, spec])).toEqual(
-      [
-        [`namespace.${OPTIONS.name}`, { key: OPT_IN, operator: 'In', values: ['true'] }],
-        [`all.${OPTIONS.name}`, { key: OPT_IN, operator: 'DoesNotExist' }],
-      ].map(([name, expression]) => [
-        name,
-        {
-          policyName: `namespace.${OPTIONS.name}`,
-          matchResources: { namespaceSelector: { matchExpressions: [expression] } },
-        },
-      ]),
-    );
-  });
-
-  test('adds a condition for every reason that a policy can see in a pod, in the order of the rules', () => {
-    const conditions = policyOf({ config: DEMO_TEMPLATE }).matchConditions as readonly {
-      readonly name: string;
-    }[];
-    expect(conditions.map(({ name }) => name)).toEqual([
-      'mirror-pod',
-      'windows',
-      'host-network',
-      'no-containers',
-      'not-opted-in',
-      'unknown-template',
-      'already-injected',
-      'container-exists',
-      'invalid-override',
-      'conflict',
-      'pod-resources',
-    ]);
-  });
-
-  test('skips a pod whose grace period is shorter than the template’s hooks', () => {
-    const config = 'containers: [{name: a, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]';
-    expect(policyOf({ config }).matchConditions).toContainEqual({
-      name: 'grace-period',
-      expression:
-        '!(has(object.spec.terminationGracePeriodSeconds) && object.spec.terminationGracePeriodSeconds < 5)',
-    });
-  });
-
   test('adds nothing if the namespace selects templates, or if the annotations might become too large', () => {
     const mutations = JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).mutations);
     const annotations = 'namespaceObject.metadata.annotations';
     expect(JSON.parse(mutations)[0].jsonPatch.expression.split(' ? [] :')[0]).toBe(
       `(has(${annotations}) && "${OPT_IN}-templates" in ${annotations}) ||\n` +
         '(size(bytes(variables.status)) + (has(object.metadata.annotations) ? object.metadata.annotations.map(key, size(bytes(key)) + size(bytes(object.metadata.annotations[key]))).sum() : 0) > 262004)',
-    );
-  });
-
-  test('skips pods of a shape that the API server refuses with the template, and no level of pod security', () => {
-    const set = templateSet({ config: RESTRICTED });
-    const { objects, left } = compilePolicies(withMisfit(set), OPTIONS);
-    expect(objects[0]?.spec.matchConditions).toContainEqual({
-      name: 'conflict',
-      expression: '!((object.spec.?restartPolicy == optional.of("Never")))',
-    });
-    expect(left).toEqual([]);
-  });
-
-  test('adds no condition for conflicts if the template cannot conflict', () => {
-    expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
-      '"conflict"',
     );
   });
 
@@ -163,36 +100,6 @@ describe('compilePolicies leaves to the webhook', () => {
       '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',
     );
     expect(JSON.stringify(policyOf({ config: RESTRICTED }).matchConstraints)).not.toContain('enforce');
-  });
-
-  test('namespaces with a version of pod security that the template breaks', () => {
-    const sysctl = `
-spec:
-  securityContext: {sysctls: [{name: net.ipv4.tcp_rmem, value: "1"}]}
-  containers: [{name: e, image: i}]
-`;
-    const { left } = compile({ config: sysctl });
-    expect(left).toEqual([
-      'template "config": the policy leaves pods in namespaces that enforce restricted pod security to the webhook',
-      'template "config": the policy leaves pods in namespaces that enforce pod security of v1.0 to v1.31 to the webhook',
-    ]);
-    const versions = Array.from({ length: 32 }, (_, minor) => `"v1.${minor}"`);
-    expect(JSON.stringify(policyOf({ config: sysctl }).matchConstraints)).toContain(
-      `{"key":"pod-security.kubernetes.io/enforce-version","operator":"NotIn","values":[${versions}]}`,
-    );
-  });
-
-  test('namespaces whose pod security the template breaks on an older API server', () => {
-    const sysctl = `
-spec:
-  securityContext: {sysctls: [{name: net.ipv4.tcp_notsent_lowat, value: "1"}]}
-  containers: [{name: e, image: i}]
-`;
-    const of = (serverMinor: number) => compile({ config: sysctl }, { serverMinor }).left.join();
-    expect(of(36)).toMatch(/enforce baseline pod security/);
-    expect(of(36)).not.toMatch(/v1\./);
-    expect(of(37)).not.toMatch(/baseline/);
-    expect(of(37)).toMatch(/v1\.0 to v1\.36/);
   });
 
   test('namespaces whose level the sidecar meets only by settings that a pod can override', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { celLiteral, celObject, UnsupportedInCel } from '../../../../src/addons/policies/literal.ts';
-import { celGroup, celString, celWhen } from '../../../../src/injection/podspec/cel.ts';
+import { celString } from '../../../../src/injection/podspec/cel.ts';
 import { POD_SCHEMA } from '../../../../src/injection/podspec/schema/pod-schema.ts';
 import type { FieldSchema } from '../../../../src/injection/podspec/schema/schema.ts';
 import type { JsonObject, JsonValue } from '../../../../src/util/json.ts';
@@ -60,23 +60,6 @@ describe('a value', () => {
   test('cannot have the type any', () => {
     const metadata = { managedFields: [{ fieldsV1: { a: 'b' } }] };
     expect(() => celObject(metadata, 'ObjectMeta', 'spec.x')).toThrow(UnsupportedInCel);
-  });
-});
-
-describe('a group', () => {
-  test('is on one line if it fits', () => {
-    expect(celGroup('[', ['1', '2'], ']')).toBe('[1, 2]');
-  });
-
-  test('has one item per line if it does not fit', () => {
-    const long = 'x'.repeat(60);
-    expect(celGroup('[', [long, celGroup('{', [long, long], '}')], ']')).toBe(
-      `[\n  ${long},\n  {\n    ${long},\n    ${long}\n  }\n]`,
-    );
-  });
-
-  test('can have optional items', () => {
-    expect(celWhen('a', 'b')).toBe('?(a ? optional.of(b) : optional.none())');
   });
 });
 

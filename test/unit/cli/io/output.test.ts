@@ -39,16 +39,6 @@ test('a table has no commands for the terminal', () => {
   expect(printed('name', rows)).toBe('pod/web\uFFFD[2J\n');
 });
 
-test('an empty table has no heading', () => {
-  expect(printed('table', [])).toBe('1 pod\n');
-});
-
-test('a list without a text of its own is printed as a table', () => {
-  const terminal = new MemoryTerminal();
-  printOutput(terminal, 'text', { value: [], list: { rows: ROWS, columns: COLUMNS, nameOf: String } });
-  expect(terminal.stdout).toBe('NAME\nweb-0\n');
-});
-
 test('findings are red and warnings are yellow', () => {
   expect(printed('text', ROWS, (color, text) => `<${color}>${text}`)).toBe(
     '<red>  ! stale-pod: recreate it\n<yellow>a.yaml:1:1: warning: b\nfine\n',
