@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Kubectl } from '../../../hack/deploy/kubectl.ts';
+
 import { render } from '../../../hack/helm/render.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
