@@ -10,22 +10,18 @@ import { isMet, type Measurement } from './measurement.ts';
 import { mixedBench } from './mixed-bench.ts';
 import { canGoFirst, canPin } from './pinned.ts';
 import { progress } from './progress.ts';
-import { queueBench } from './queue-bench.ts';
 import { readyBench } from './ready-bench.ts';
 import { report } from './report.ts';
 import { routeBench } from './route-bench.ts';
 import { scaleBench } from './scale-bench.ts';
 import { type BenchSettings, settingsFrom } from './settings.ts';
-import { sidecarBench } from './sidecar-bench.ts';
 import { startBench } from './start-bench.ts';
 import { webhookBench } from './webhook-bench.ts';
 import { writesBench } from './writes-bench.ts';
 
 /** In the order in which they run. */
 const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<readonly Measurement[]>>> = {
-  queue: queueBench,
   routes: routeBench,
-  sidecar: sidecarBench,
   start: startBench,
   webhook: webhookBench,
   admission: admissionBench,

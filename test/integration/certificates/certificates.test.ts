@@ -1,11 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { defaultLifetimes } from '../../../src/certificates/rotation.ts';
-import { createAuthority, issueCertificate } from '../../../src/certificates/x509/authority.ts';
 import { readCertificates } from '../../../src/certificates/x509/certificate.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
 import {
@@ -16,10 +12,7 @@ import {
 } from '../../support/certificates/certificate-stage.ts';
 import { PodTraffic, RoundRobin } from '../../support/certificates/pod-traffic.ts';
 import { WebhookReplica, type WebhookReplicaOptions } from '../../support/certificates/webhook-replica.ts';
-import { podReview } from '../../support/injection/admission-review.ts';
 import { capturedLog } from '../../support/kube/captured-log.ts';
-import { answerTo, HttpsClient } from '../../support/kube/https-client.ts';
-import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
 let controlPlane: ControlPlane;
 const cleanups: (() => unknown)[] = [];
@@ -91,17 +84,6 @@ describe('certificates', () => {
     expect(makers).toHaveLength(1);
   });
 
-  test('are such that an API server may call the webhook by its service', async () => {
-    const stage = await newStage('names');
-    await newReplica(stage).start();
-    const leaf = new X509Certificate(await stage.secretValue('tls.crt'));
-    expect(leaf.checkHost('operator.names.svc')).toBeDefined();
-    expect(leaf.checkIP('127.0.0.1')).toBeDefined();
-    expect(leaf.validToDate.getTime() - leaf.validFromDate.getTime()).toBe(
-      defaultLifetimes.leafMs + defaultLifetimes.skewMs,
-    );
-  });
-
   test('go through five authorities in a minute, and no pod is refused', async () => {
     const stage = await newStage('five-rotations');
     const { replicas, leader, service, traffic } = await newService(stage, { lifetimes: quick });
@@ -132,56 +114,6 @@ describe('certificates', () => {
     expect(traffic.refusals).toEqual([]);
     expect(await stage.secretValue('tls.crt')).not.toBe(first);
   }, 60_000);
-
-  test('are replaced without closing a connection', async () => {
-    const stage = await newStage('open-connection');
-    const replica = newReplica(stage);
-    await replica.start({ leads: true });
-    const call = async (client: HttpsClient) => {
-      const request = client.start('/admit', { host: '127.0.0.1' });
-      request.end(JSON.stringify(podReview()));
-      const { status } = await answerTo(request);
-      return { status, reused: request.reusedSocket };
-    };
-    const before = new HttpsClient(replica.port, await stage.secretValue('ca.crt'));
-    cleanups.push(() => before.disconnect());
-    expect(await call(before)).toEqual({ reused: false, status: 200 });
-    const rotated = replica.until(() => replica.keyPairs.length >= 2);
-    await stage.kubectl(['delete', 'secret', SECRET_NAME, '-n', stage.name]);
-    await rotated;
-    expect(await call(before)).toEqual({ reused: true, status: 200 });
-    // By a new one the new certificate is met, which the authority of before has not signed.
-    before.disconnect();
-    await expect(call(before)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
-    const after = new HttpsClient(replica.port, await stage.secretValue('ca.crt'));
-    cleanups.push(() => after.disconnect());
-    expect(await call(after)).toEqual({ reused: false, status: 200 });
-  });
-
-  test('provided by somebody else are served and trusted, and left alone', async () => {
-    const stage = await newStage('provided');
-    const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 600_000) };
-    const authority = await createAuthority({ commonName: 'corporate', ...validity });
-    const leaf = await issueCertificate(authority, {
-      commonName: 'webhook',
-      dnsNames: ['operator.provided.svc'],
-      ipAddresses: ['127.0.0.1'],
-      usage: 'server',
-      ...validity,
-    });
-    await stage.kubectl(['apply', '-f', '-'], {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type: 'kubernetes.io/tls',
-      metadata: { name: SECRET_NAME, namespace: stage.name },
-      stringData: { 'tls.crt': leaf.certPem, 'tls.key': leaf.keyPem, 'ca.crt': authority.certPem },
-    });
-    const { leader } = await newService(stage);
-    expect(leader.keyPairs).toEqual([{ cert: leaf.certPem, key: leaf.keyPem }]);
-    expect(await stage.caBundles()).toEqual([authority.certPem, authority.certPem]);
-    expect(await stage.secretValue('tls.crt')).toBe(leaf.certPem);
-    expect(await stage.secretValue('ca.key')).toBe('');
-  }, 30_000);
 });
 
 describe('readiness', () => {
@@ -220,25 +152,6 @@ describe('the caBundle', () => {
     },
     30_000,
   );
-
-  test('is kept by a leader that has lost the lease and leads again', async () => {
-    const stage = await newStage('second-term');
-    await stage.kubectl(['apply', '-f', '-'], webhooksAt(stage.name, 1));
-    const replica = newReplica(stage);
-    await replica.start();
-    const lose = replica.lead();
-    await eventually('it is in sync', () => inSync(stage));
-    // The new term may begin while the old one is still coming to its end.
-    const lost = lose();
-    replica.lead();
-    await lost;
-    const patch = ['patch', 'mutatingwebhookconfiguration', stage.name, '--type=json', '-p'];
-    const removal = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }]);
-    for (const time of ['once', 'twice']) {
-      await stage.kubectl([...patch, removal]);
-      await eventually(`it is restored ${time}`, () => inSync(stage));
-    }
-  }, 90_000);
 
   test('is written to a configuration that comes later, or again', async () => {
     const stage = await newStage('later');
@@ -300,27 +213,5 @@ describe('the caBundle', () => {
         },
       },
     ]);
-  });
-});
-
-describe('the manifests of deploy/', () => {
-  testWithControllerManager('leave no webhook behind when the namespace is deleted', async () => {
-    const stage = await newStage('envoy-initializer');
-    const replica = newReplica(stage);
-    await stage.kubectl(['apply', '-f', join(projectDirectory(), 'deploy/base/webhook.yaml')]);
-    await replica.start({ leads: true });
-    await eventually('the namespace owns it', async () => {
-      return (await stage.configuration()).metadata.ownerReferences?.length === 1;
-    });
-    expect(await inSync(stage)).toBe(true);
-    await stage.kubectl(['delete', 'namespace', stage.name]);
-    await expect(
-      stage.kubectl([
-        'wait',
-        '--for=delete',
-        'mutatingwebhookconfiguration/envoy-initializer',
-        '--timeout=30s',
-      ]),
-    ).resolves.toBeDefined();
   });
 });

@@ -5,7 +5,6 @@ import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
 import { runCli } from '../../../src/program.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
-import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
 import { since } from '../../support/jest/since.ts';
@@ -89,8 +88,6 @@ describe('while an operator leads', () => {
 
   test.each([
     ['a policy that is deleted', 'mutatingadmissionpolicy', undefined],
-    ['a binding that is deleted', 'mutatingadmissionpolicybinding', undefined],
-    ['a policy that is changed', 'mutatingadmissionpolicy', { spec: { failurePolicy: 'Fail' } }],
     [
       'a policy that somebody adds to',
       'mutatingadmissionpolicy',
@@ -168,63 +165,13 @@ describe('while every operator is dead', () => {
         annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'envoy') },
       },
     ],
-    [
-      'has but a part of what its status says',
-      {
-        annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'app', 'envoy') },
-      },
-    ],
-    [
-      'has a status that names nothing',
-      {
-        annotations: { [KEY]: 'true', [`${KEY}-status`]: '{"version":1,"templates":[],"added":{}}' },
-      },
-    ],
-    [
-      'has a status that is none',
-      { annotations: { [KEY]: 'true', [`${KEY}-status`]: '"added":{"containers":["app"]' } },
-    ],
   ])('a pod that asks for its sidecar and %s is refused', async (_, init) => {
     expect(await admitted(init)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
-  });
-
-  test('check says so of a pod that asks', async () => {
-    const pod = podOf(asking);
-    await fixture.apply(pod);
-    const terminal = new MemoryTerminal();
-    const connection = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
-    await runCli(
-      ['node', 'envoy-initializer', 'check', `pod/${pod.metadata.name}`, '-n', 'plain', ...connection],
-      terminal,
-    );
-    expect(terminal.stdout).toContain(
-      '; if it does not answer, admission policies inject most pods, and the API server refuses the others\n',
-    );
   });
 
   test('a copy of an injected pod is admitted, with the one sidecar that it has', async () => {
     expect(await admitted({ ...asking, ...copyOf('containers') })).toEqual(['app', 'envoy']);
     expect(await admitted({ ...asking, ...copyOf('initContainers') })).toEqual(['envoy', 'app']);
-  });
-
-  testWithControllerManager('a Deployment scales', async () => {
-    const labels = { app: 'scaled', [KEY]: 'true' };
-    await fixture.apply({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'scaled', namespace: 'plain' },
-      spec: {
-        replicas: 1,
-        selector: { matchLabels: { app: 'scaled' } },
-        template: { metadata: { labels }, spec: { containers: [{ name: 'app', image: 'busybox' }] } },
-      },
-    });
-    await fixture.kubectl('scale', '--replicas=5', 'deployment/scaled', '-n=plain');
-    await eventually('five pods have their sidecar', async () => {
-      const path = 'jsonpath={range .items[*]}{.spec.containers[*].name}{"\\n"}{end}';
-      const names = await fixture.kubectl('get', 'pods', '-n=plain', '-l', 'app=scaled', '-o', path);
-      return names.trim() === Array(5).fill('app envoy').join('\n');
-    });
   });
 });
 
@@ -269,21 +216,6 @@ describe('with an operator again', () => {
       await api.close();
     }
     expect([...seen].sort()).toEqual(['app envoy', 'app second', 'app third']);
-  });
-
-  test('a policy skips the pods that the API server refuses with the template, and the webhook says so', async () => {
-    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
-    await useTemplate(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
-    const condition = JSON.stringify('object.spec.?restartPolicy == optional.of("Never")').slice(1, -1);
-    const policy = ['get', 'mutatingadmissionpolicy', POLICY, '-o', 'json'] as const;
-    await eventually('the policy has the condition', async () =>
-      (await fixture.kubectl(...policy)).includes(condition),
-    );
-    const once = { ...asking, spec: { restartPolicy: 'Never' } };
-    await eventually('it is in effect', async () => `${await admitted(once, '--dry-run=server')}` === 'app');
-    expect(await admitted(asking)).toEqual(['app', 'envoy']);
-    await useTemplate(DEMO_TEMPLATE);
-    await eventually('it fits again', async () => isInjected(await admitted(once, '--dry-run=server')));
   });
 
   test('a template that a policy cannot have leaves all to the webhook, and one that it can is a policy again', async () => {
