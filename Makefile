@@ -12,8 +12,8 @@ COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
-# Suites of minutes that `make test` leaves to `make integration` and `make e2e`: faults at each write, outages, fleets.
-LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(outages|high-availability)
+# Suites of minutes that `make test` leaves to `make integration` and `make e2e`: outages, fleets, conformance.
+LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(outages|high-availability|gateway-api)
 # The modules without I/O.
 PURE := (util|injection|addons/routes/compile)
 SKIP ?= /node_modules/
