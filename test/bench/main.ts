@@ -3,31 +3,25 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { admissionBench } from './admission-bench.ts';
 import { growthBench } from './growth-bench.ts';
 import { changesSince, readHistory, record } from './history.ts';
 import { isMet, type Measurement } from './measurement.ts';
 import { mixedBench } from './mixed-bench.ts';
 import { canGoFirst, canPin } from './pinned.ts';
 import { progress } from './progress.ts';
-import { readyBench } from './ready-bench.ts';
 import { report } from './report.ts';
 import { routeBench } from './route-bench.ts';
 import { scaleBench } from './scale-bench.ts';
 import { type BenchSettings, settingsFrom } from './settings.ts';
 import { startBench } from './start-bench.ts';
 import { webhookBench } from './webhook-bench.ts';
-import { writesBench } from './writes-bench.ts';
 
 /** In the order in which they run. */
 const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<readonly Measurement[]>>> = {
   routes: routeBench,
   start: startBench,
   webhook: webhookBench,
-  admission: admissionBench,
-  writes: writesBench,
   mixed: mixedBench,
-  ready: readyBench,
   growth: growthBench,
   scale: scaleBench,
 };

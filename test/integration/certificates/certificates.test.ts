@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { defaultLifetimes } from '../../../src/certificates/rotation.ts';
 import { readCertificates } from '../../../src/certificates/x509/certificate.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';

@@ -30,7 +30,7 @@ const TWICE = 2 * Object.values(DOUBLE).reduce((sum, count) => sum + count, 0);
  * The file of each namespace has all routes. So what goes through their bytes grows by both, as the files do. Its noise is
  * in characters.
  */
-const BYTES = /^(builtins|kube\/client|kube\/api\/response|addons\/routes\/compile\/route-configuration)/;
+const BYTES = /^(builtins|util\/text-bounds|kube\/client|kube\/api\/response|addons\/routes\/compile\/route-configuration)/;
 const BYTES_NOISE = 500;
 /** Routes whose sidecars are behind are looked at each second, and a start beside more objects takes longer. */
 const BY_TIME = /^(addons\/routes\/(delivery\/route-status|compile\/status)|util\/json)/;
