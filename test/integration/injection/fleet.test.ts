@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { ENVOY_FILES } from '../../../src/injection/envoy/configurations.ts';
 import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -103,11 +102,6 @@ describe("Envoy's configuration", () => {
       JSON.stringify({ data: { 'envoy.json': value } }),
     );
 
-  test('is made in the namespace of the operator, with what comes with it', async () => {
-    await eventually('it is there', async () => Object.keys(await data(OPERATOR)).length > 0);
-    expect(await data(OPERATOR)).toEqual(ENVOY_FILES);
-  });
-
   test('comes to a namespace with the first pod that has a sidecar, and follows its source', async () => {
     await namespace('copied');
     await fixture.apply(pod('a', 'copied', { [OPT_IN]: 'true' }));
@@ -185,41 +179,6 @@ describe('pods that were admitted without their sidecar', () => {
     await eventually('that is in the log', async () =>
       (await readFile(fixture.logFile, 'utf8')).includes('the replacement of an evicted pod has no sidecar'),
     );
-  });
-});
-
-describe('a leader that has lost its lease', () => {
-  const holder = async () =>
-    JSON.parse(await kubectl(`get lease ${OPERATOR} --namespace=${OPERATOR} -o json`)).spec.holderIdentity;
-  const drifted = (count: number) =>
-    metric(`envoy_initializer_drifted_pods{namespace="lost",kind="missed"} ${count}`);
-
-  testWithControllerManager('tells of no pod, and repairs when it leads again', async () => {
-    await namespace('lost', { [OPT_IN]: 'true' });
-    const budget = { minAvailable: '100%', selector: { matchLabels: { app: 'web' } } };
-    await fixture.apply({
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: { name: 'web', namespace: 'lost' },
-      spec: budget,
-    });
-    await withoutWebhook(async () => {
-      await fixture.apply(deployment('web', 'lost', 2));
-      await eventually('they are missed', () => drifted(2));
-    });
-    const first = await holder();
-    await fixture.kubectl(
-      ...`patch lease ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`.split(' '),
-      JSON.stringify({ spec: { holderIdentity: 'somebody-else' } }),
-    );
-    await eventually('it has ended its term', async () => !(await drifted(2)));
-    expect(await holder()).toBe('somebody-else');
-    await eventually('it leads again', async () => (await holder()) === first);
-    await kubectl('delete poddisruptionbudget web --namespace=lost');
-    await eventually('both have their sidecar', async () => {
-      const found = await pods('lost');
-      return found.length === 2 && found.every(hasSidecar);
-    });
   });
 });
 
