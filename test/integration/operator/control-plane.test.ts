@@ -32,6 +32,7 @@ async function kubectl(on: ControlPlane, ...args: string[]): Promise<string> {
 
 describe('a control plane', () => {
   test("keeps kubectl away from the user's own settings, and the admin's key from other users", async () => {
+    await kubectl(controlPlane, 'get', 'namespaces');
     expect(await kubectl(controlPlane, 'config', 'get-contexts', '-o', 'name')).toBe('envoy-initializer');
     expect(readdirSync(join(controlPlane.directory, 'home'))).toEqual(['cache']);
     expect(statSync(controlPlane.kubeconfigPath).mode & 0o777).toBe(0o600);

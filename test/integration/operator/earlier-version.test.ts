@@ -27,156 +27,144 @@ import { fencedCalls } from '../../support/operator/rights.ts';
 
 jest.setTimeout(300_000);
 
-/**
- * Versions from which users may come, and to which they may go back, and whether they work under the manifests of this
- * one. There is no tag yet.
- */
-const EARLIER = [
-  ['before the policies of Networks and routes', 'd40074a6ed98e42267778dbcc80b1398e65eecea', false],
-  ['before the right to operate had a role of its own', '73bf9537d608580714ca3e46c18e0ea14ed89193', true],
-] as const;
+/** The version from which users may come, and to which they may go back. There is no tag yet. */
+const EARLIER = '73bf9537d608580714ca3e46c18e0ea14ed89193';
 
 const TEMPLATES = 'initializer.kubernetes.io/envoy-templates';
 const HTTP_ROUTES = 'gateway.networking.k8s.io/v1';
 
-const obstacle = (await Promise.all(EARLIER.map(([, commit]) => obstacleTo(commit)))).find(Boolean);
+describeUnless(await obstacleTo(EARLIER), 'upgrade and downgrade', () => {
+  let controlPlane: ControlPlane;
+  let earlier: Version;
+  let operator: Operator | undefined;
+  let port = 0;
+  let steps = 0;
+  let made = 0;
+  /** What the fence of the earlier manifests has refused this version. */
+  let fenced: readonly string[] = [];
+  const apply = (...objects: readonly object[]) => must(controlPlane, ['apply', '-f', '-'], listed(objects));
+  const kubectl = async (line: string) => (await must(controlPlane, line.split(' '))).stdout.trim();
 
-describeUnless(obstacle, 'upgrade and downgrade', () => {
-  describe.each(EARLIER)('with the version %s (%s)', (_, commit, fits) => {
-    let controlPlane: ControlPlane;
-    let earlier: Version;
-    let operator: Operator | undefined;
-    let port = 0;
-    let steps = 0;
-    let made = 0;
-    /** What the fence of the earlier manifests has refused this version. */
-    let fenced: readonly string[] = [];
-    const apply = (...objects: readonly object[]) =>
-      must(controlPlane, ['apply', '-f', '-'], listed(objects));
-    const kubectl = async (line: string) => (await must(controlPlane, line.split(' '))).stdout.trim();
+  beforeAll(async () => {
+    earlier = await earlierVersion(EARLIER);
+    [port = 0] = await freePorts(1);
+    controlPlane = await startControlPlane({ auditLog: 'Metadata' });
+    const multus = 'test/env/control-plane/network-attachment-definition-crd.yaml';
+    const root = join(THIS_VERSION.deploy, '..');
+    await kubectl(`apply -f ${join(root, multus)}`);
+    await kubectl(`create namespace ${OPERATOR_NAMESPACE}`);
+    await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
+    await serviceAccount(controlPlane, 'default');
+    await kubectl(`apply --server-side -k ${await httpRouteCrds()}`);
+  });
 
-    beforeAll(async () => {
-      earlier = await earlierVersion(commit);
-      [port = 0] = await freePorts(1);
-      controlPlane = await startControlPlane({ auditLog: 'Metadata' });
-      const multus = 'test/env/control-plane/network-attachment-definition-crd.yaml';
-      const root = join(THIS_VERSION.deploy, '..');
-      await kubectl(`apply -f ${join(root, multus)}`);
-      await kubectl(`create namespace ${OPERATOR_NAMESPACE}`);
-      await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
-      await serviceAccount(controlPlane, 'default');
-      await kubectl(`apply --server-side -k ${await httpRouteCrds()}`);
+  afterAll(() => controlPlane?.stop());
+
+  const applyOf = ({ deploy }: Version) =>
+    applyOverlay(controlPlane, join(deploy, 'overlays/dev'), `https://127.0.0.1:${port}`);
+
+  /** Ends the replica before it, and takes its address. */
+  async function run({ program }: Version): Promise<void> {
+    operator?.process.kill('SIGTERM');
+    await operator?.process.exited;
+    steps += 1;
+    const name = `operator-${steps}`;
+    const log = join(controlPlane.directory, `${name}.log`);
+    const options = { name, log, program, port, ownCertificates: true, isInstalled: true };
+    operator = await startOperator(controlPlane, options);
+  }
+
+  /** Makes a Network, a pod on it with a sidecar, and a route. */
+  async function make(name: string): Promise<void> {
+    made += 1;
+    const annotations = { [TEMPLATES]: 'transparent', 'samplecrd.k8s.io/network': name };
+    const parentRefs = [{ group: '', kind: 'Service', name: 'web' }];
+    const matches = [{ path: { type: 'PathPrefix', value: `/${name}` } }];
+    const rules = [{ matches, backendRefs: [{ name: 'web', port: 80 }] }];
+    const spec = { cidr: `10.20.${made}.0/24`, gateway: `10.20.${made}.1` };
+    await apply(
+      { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', metadata: { name }, spec },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, labels: { [OPT_IN]: 'true' }, annotations },
+        spec: { containers: [{ name: 'app', image: 'app' }] },
+      },
+      { apiVersion: HTTP_ROUTES, kind: 'HTTPRoute', metadata: { name }, spec: { parentRefs, rules } },
+    );
+    expect(await kubectl(`get pod ${name} -o yaml`)).toContain('initializer.kubernetes.io/envoy-status');
+  }
+
+  async function untilWorks(name: string): Promise<void> {
+    await kubectl(`wait network/${name} --for=condition=Ready --timeout=60s`);
+    await eventually('the pod waits no longer', async () => {
+      return !(await kubectl(`get pod ${name} -o yaml`)).includes('schedulingGates');
     });
+    await eventually('sidecars get the route', async () => {
+      return (await kubectl('get configmap envoy-routes -o yaml')).includes(`/${name}"`);
+    });
+  }
 
-    afterAll(() => controlPlane?.stop());
+  async function works(name: string): Promise<void> {
+    await make(name);
+    await untilWorks(name);
+  }
 
-    const applyOf = ({ deploy }: Version) =>
-      applyOverlay(controlPlane, join(deploy, 'overlays/dev'), `https://127.0.0.1:${port}`);
-
-    /** Ends the replica before it, and takes its address. */
-    async function run({ program }: Version): Promise<void> {
-      operator?.process.kill('SIGTERM');
-      await operator?.process.exited;
-      steps += 1;
-      const name = `operator-${steps}`;
-      const log = join(controlPlane.directory, `${name}.log`);
-      const options = { name, log, program, port, ownCertificates: true, isInstalled: true };
-      operator = await startOperator(controlPlane, options);
-    }
-
-    /** Makes a Network, a pod on it with a sidecar, and a route. */
-    async function make(name: string): Promise<void> {
-      made += 1;
-      const annotations = { [TEMPLATES]: 'transparent', 'samplecrd.k8s.io/network': name };
-      const parentRefs = [{ group: '', kind: 'Service', name: 'web' }];
-      const matches = [{ path: { type: 'PathPrefix', value: `/${name}` } }];
-      const rules = [{ matches, backendRefs: [{ name: 'web', port: 80 }] }];
-      const spec = { cidr: `10.20.${made}.0/24`, gateway: `10.20.${made}.1` };
-      await apply(
-        { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', metadata: { name }, spec },
-        {
-          apiVersion: 'v1',
-          kind: 'Pod',
-          metadata: { name, labels: { [OPT_IN]: 'true' }, annotations },
-          spec: { containers: [{ name: 'app', image: 'app' }] },
-        },
-        { apiVersion: HTTP_ROUTES, kind: 'HTTPRoute', metadata: { name }, spec: { parentRefs, rules } },
-      );
-      expect(await kubectl(`get pod ${name} -o yaml`)).toContain('initializer.kubernetes.io/envoy-status');
-    }
-
-    async function untilWorks(name: string): Promise<void> {
-      await kubectl(`wait network/${name} --for=condition=Ready --timeout=60s`);
-      await eventually('the pod waits no longer', async () => {
-        return !(await kubectl(`get pod ${name} -o yaml`)).includes('schedulingGates');
-      });
-      await eventually('sidecars get the route', async () => {
-        return (await kubectl('get configmap envoy-routes -o yaml')).includes(`/${name}"`);
-      });
-    }
-
-    async function works(name: string): Promise<void> {
-      await make(name);
-      await untilWorks(name);
-    }
-
-    test('the earlier version works', async () => {
-      await applyOf(earlier);
-      await run(earlier);
-      await kubectl(`wait --for=create configmap/${PROGRAM} -n ${OPERATOR_NAMESPACE} --timeout=30s`);
-      await kubectl(`apply --server-side --force-conflicts -k ${join(earlier.deploy, 'transparent')}`);
+  test('the earlier version works', async () => {
+    await applyOf(earlier);
+    await run(earlier);
+    await kubectl(`wait --for=create configmap/${PROGRAM} -n ${OPERATOR_NAMESPACE} --timeout=30s`);
+    await kubectl(`apply --server-side --force-conflicts -k ${join(earlier.deploy, 'transparent')}`);
+    await apply({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
+      spec: { ports: [{ port: 80 }], selector: { app: 'web' } },
+    });
+    await eventually('the template is there', async () => {
       await apply({
         apiVersion: 'v1',
-        kind: 'Service',
-        metadata: { name: 'web' },
-        spec: { ports: [{ port: 80 }], selector: { app: 'web' } },
+        kind: 'Pod',
+        metadata: {
+          name: 'first',
+          labels: { [OPT_IN]: 'true' },
+          annotations: { [TEMPLATES]: 'transparent' },
+        },
+        spec: { containers: [{ name: 'app', image: 'app' }] },
       });
-      await eventually('the template is there', async () => {
-        await apply({
-          apiVersion: 'v1',
-          kind: 'Pod',
-          metadata: {
-            name: 'first',
-            labels: { [OPT_IN]: 'true' },
-            annotations: { [TEMPLATES]: 'transparent' },
-          },
-          spec: { containers: [{ name: 'app', image: 'app' }] },
-        });
-        if ((await kubectl('get pod first -o yaml')).includes('envoy-routes')) return true;
-        await kubectl('delete pod first --now');
-        return false;
-      });
-      await works('earlier');
+      if ((await kubectl('get pod first -o yaml')).includes('envoy-routes')) return true;
+      await kubectl('delete pod first --now');
+      return false;
     });
+    await works('earlier');
+  });
 
-    test('this version under the earlier manifests injects, and does the rest once its own are applied', async () => {
-      await run(THIS_VERSION);
-      await make('mixed');
-      await applyOf(THIS_VERSION);
-      await untilWorks('mixed');
-      await works('upgraded');
-      fenced = await fencedCalls(controlPlane.auditLogPath);
-    });
+  test('this version under the earlier manifests injects, and does the rest once its own are applied', async () => {
+    await run(THIS_VERSION);
+    await make('mixed');
+    await applyOf(THIS_VERSION);
+    await untilWorks('mixed');
+    await works('upgraded');
+    fenced = await fencedCalls(controlPlane.auditLogPath);
+  });
 
-    test('the earlier version works under the manifests of this one, as during an update that fails', async () => {
-      await run(earlier);
-      // The fence allows the definitions of the version before it, and refuses those of older ones: bridges with other IPAM.
-      await (fits ? works : make)('stuck');
-    });
+  test('the earlier version works under the manifests of this one, as during an update that fails', async () => {
+    await run(earlier);
+    await works('stuck');
+  });
 
-    test('the earlier manifests and version work again', async () => {
-      await applyOf(earlier);
-      await works('downgraded');
-    });
+  test('the earlier manifests and version work again', async () => {
+    await applyOf(earlier);
+    await works('downgraded');
+  });
 
-    test('this version works again, and what all have made is left', async () => {
-      await applyOf(THIS_VERSION);
-      await run(THIS_VERSION);
-      await works('again');
-      const names = ['again', 'downgraded', 'earlier', 'mixed', 'stuck', 'upgraded'];
-      for (const name of names) await untilWorks(name);
-      // Under its own manifests, and the earlier one under these.
-      expect(fits ? await fencedCalls(controlPlane.auditLogPath) : fenced).toEqual(fenced);
-    });
+  test('this version works again, and what all have made is left', async () => {
+    await applyOf(THIS_VERSION);
+    await run(THIS_VERSION);
+    await works('again');
+    const names = ['again', 'downgraded', 'earlier', 'mixed', 'stuck', 'upgraded'];
+    for (const name of names) await untilWorks(name);
+    // Under its own manifests, and the earlier one under these.
+    expect(await fencedCalls(controlPlane.auditLogPath)).toEqual(fenced);
   });
 });
