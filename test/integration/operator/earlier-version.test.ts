@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { PROGRAM } from '../../../src/util/own-names.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
