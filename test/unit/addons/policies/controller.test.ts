@@ -144,16 +144,6 @@ describe('PolicyController', () => {
     const refuse = () => new ApiError({ status: 500, reason: 'InternalError', message: 'later' });
     await expect(controllerOf({ refuse }).reconcile()).rejects.toThrow('later');
   });
-
-  test('restores a removed owner reference', async () => {
-    const { reconcile, stores } = controllerOf();
-    await reconcile();
-    const [policy] = stores.policies.list();
-    if (!policy) throw new Error('there is no policy');
-    const { ownerReferences: _, ...metadata } = policy.metadata;
-    stores.policies.set({ ...policy, metadata });
-    expect(await reconcile()).toEqual([`apply MutatingAdmissionPolicy ${policy.metadata.name}`]);
-  });
 });
 
 describe('isSpec', () => {

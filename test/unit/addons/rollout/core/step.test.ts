@@ -210,28 +210,6 @@ describe('a step', () => {
     });
     expect(result.wakeInMs).toBeLessThanOrEqual(30_000);
   });
-
-  test('looks at twice as many pods with twice as much work', () => {
-    const fleet = (n: number) => {
-      let reads = 0;
-      const pods = Array.from({ length: n }, (_, i) => {
-        const each = pod({
-          owner: { uid: `${(i % 200).toString(16).padStart(8, '0')}-w`, kind: 'ReplicaSet' },
-        });
-        return new Proxy(each, {
-          get(target, key, receiver) {
-            reads += 1;
-            return Reflect.get(target, key, receiver);
-          },
-        });
-      });
-      const strategy = strategyOf('mode: in-place\nmaxUnavailable: 25%\nperMinute: 100000');
-      const { actions } = step(pods, to('promoted'), strategy, NOW);
-      expect(actions).toHaveLength(2);
-      return reads;
-    };
-    expect(fleet(8_000) / fleet(4_000)).toBeLessThan(2.4);
-  });
 });
 
 test('maxUnavailable counts the pods of a Deployment, whichever of its ReplicaSets they belong to', () => {
@@ -489,20 +467,4 @@ test('a pod that restarts nothing is left alone, like that of a Job', () => {
   const result = step([workflow, pod()], to('promoted'), strategy, NOW);
   expect(result.actions.map((action) => action.pod)).not.toContain(workflow);
   expect(whys(result)).toContain('job');
-});
-
-test('namespaces take turns, also where a minute has room for one pod only', () => {
-  const changedAt = NOW - 61_000;
-  const of = (namespace: string, owner: string, more: Partial<RolloutPod> = {}) =>
-    ['1', '2'].map((name) =>
-      pod({ key: `${namespace}/${owner}-${name}`, owner: { uid: owner, kind: 'ReplicaSet' }, ...more }),
-    );
-  const pods = [...of('a', 'v', { status: statusOf(NEW), changedAt }), ...of('a', 'w'), ...of('b', 'x')];
-  const { actions } = step(
-    pods,
-    to('promoted', { since: changedAt }),
-    strategyOf('{mode: in-place, perMinute: 1}'),
-    NOW,
-  );
-  expect(actions.map((action) => action.pod.key)).toEqual(['b/x-1']);
 });

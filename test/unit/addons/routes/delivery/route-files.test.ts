@@ -149,19 +149,6 @@ test('is read again only after another client has changed it', async () => {
   expect(done).toEqual([READ, patch('20', 'newer'), ['delivered', 'shop', 'newer', true]]);
 });
 
-test('has nothing beside it', async () => {
-  const { files, done } = setUp({ found: { ...OURS, data: { 'rds.json': 'new', other: '' } } });
-  await files.reconcile('shop', signal);
-  expect(done).toEqual([READ, PATCH, ['delivered', 'shop', 'v', true]]);
-});
-
-test('is made again at once where the cache does not know of its deletion', async () => {
-  const { files, done, world } = setUp({ found: OURS });
-  world.found = undefined;
-  await files.reconcile('shop', signal);
-  expect(done.map(([what]) => what)).toEqual(['read', 'POST', 'delivered']);
-});
-
 test('is not made twice before the watch tells of it, and is made again after a deletion', async () => {
   const { files, done, world } = setUp({});
   await files.reconcile('shop', signal);
@@ -171,16 +158,6 @@ test('is not made twice before the watch tells of it, and is made again after a 
   world.found = undefined;
   await files.reconcile('shop', signal);
   expect(done.map(([what]) => what)).toEqual(['read', 'POST', 'delivered']);
-});
-
-test('is read again where another client has changed it before the watch told of the write', async () => {
-  const { files, done, world } = setUp({ found: OURS });
-  await files.reconcile('shop', signal);
-  world.found = { metadata: { ...NAMED, resourceVersion: '9' }, data: {} };
-  world.cached = world.found;
-  done.length = 0;
-  await files.reconcile('shop', signal);
-  expect(done).toEqual([READ, patch('9', 'new'), ['delivered', 'shop', 'v', true]]);
 });
 
 test.each([

@@ -97,27 +97,6 @@ test('one that runs an older file is touched, and asks for no pod in the answer'
   expect({ seconds, behind: sidecars.behind() }).toEqual({ seconds: [1.5], behind: 0 });
 });
 
-test('one that is known to be old is touched before it is asked', async () => {
-  const { pod, touches, sidecars } = setUp();
-  sidecars.delivered('shop', 'old', false);
-  await sidecars.reconcile('shop/a', signal);
-  sidecars.delivered('shop', 'new', true);
-  pod.version = undefined;
-  await sidecars.reconcile('shop/a', signal);
-  expect(touches).toHaveLength(1);
-});
-
-test('the update of the pod by its touch does not make the operator ask at once', async () => {
-  const { clock, asked, sidecars } = setUp();
-  sidecars.delivered('shop', 'old', false);
-  await sidecars.reconcile('shop/a', signal);
-  sidecars.delivered('shop', 'new', true);
-  expect(await sidecars.reconcile('shop/a', signal)).toEqual({ requeueAfterMs: 500 });
-  clock.advance(100);
-  expect(await sidecars.reconcile('shop/a', signal)).toEqual({ requeueAfterMs: 400 });
-  expect(asked()).toBe(1);
-});
-
 test('a touch that the API server refuses does not count', async () => {
   const { touches, failures, sidecars } = setUp();
   sidecars.delivered('shop', 'old', false);
@@ -180,26 +159,12 @@ test('a namespace is surveyed when each of its sidecars was asked, whatever it a
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
 });
 
-test('a new namespace does not hold up the numbers of those that were surveyed', () => {
-  const { sidecars } = setUp();
-  expect(sidecars.isSurveyed(() => [])).toBe(true);
-  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
-});
-
 test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
   const { clock, sidecars } = setUp();
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   clock.advance(29_999);
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   clock.advance(1);
-  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
-});
-
-test('a pod that has not started holds up no survey', async () => {
-  const { pod, sidecars } = setUp();
-  pod.address = undefined;
-  sidecars.delivered('shop', 'new', false);
-  await sidecars.reconcile('shop/a', signal);
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
 });
 
@@ -260,14 +225,6 @@ test('sidecars that never answer do not take all workers from those that do', as
   // They come again, not all at once.
   expect(new Set(results.slice(24).map(({ requeueAfterMs }) => requeueAfterMs)).size).toBe(16);
   expect((await round()).count).toBe(24);
-});
-
-test('a sidecar whose file is gone is not waited for', () => {
-  const { sidecars } = setUp();
-  sidecars.delivered('shop', 'new', true);
-  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
-  sidecars.forgetFile('shop');
-  expect(sidecars.isSurveyed(() => [])).toBe(true);
 });
 
 test('a sidecar whose pod may not be touched is asked on, and the refusal is told', async () => {
