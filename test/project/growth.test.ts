@@ -15,7 +15,9 @@ const NOISE = 500;
 
 test('the work grows in proportion to the input', async () => {
   const script = fileURLToPath(import.meta.resolve('../support/growth/measure.js'));
-  const { stdout } = await promisify(execFile)(process.execPath, [...UNOPTIMIZED, script], { maxBuffer: 1e8 });
+  const { stdout } = await promisify(execFile)(process.execPath, [...UNOPTIMIZED, script], {
+    maxBuffer: 1e8,
+  });
   const measured = stdout
     .trim()
     .split('\n')

@@ -17,7 +17,6 @@ let caFile: string;
 let port: number;
 let authority: TestAuthority;
 let other: TestAuthority;
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 /** Starts an API server that shows the webhook a certificate, as docs/certificates.md has it. */
@@ -31,16 +30,15 @@ beforeAll(async () => {
   await writeFile(kubeConfigFile, kubeconfigOf(await authority.client('kube-apiserver')));
   const admission = join(directory, 'admission.json');
   await writeFile(admission, admissionConfiguration(kubeConfigFile));
-  starting = startOperatorFixture({
+  fixture = await startOperatorFixture({
     port,
     extraApiServerArgs: [`--admission-control-config-file=${admission}`],
     args: [`--client-ca-file=${caFile}`],
   });
-  fixture = await starting;
 });
 
 afterAll(async () => {
-  await (await starting).stop();
+  await fixture?.stop();
   await rm(directory, { recursive: true });
 });
 

@@ -1,18 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ ownCertificates: true });
-  fixture = await starting;
+  fixture = await startOperatorFixture({ ownCertificates: true });
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 async function injects(name: string): Promise<boolean> {
   await fixture.apply({

@@ -6,19 +6,13 @@ import { type OperatorFixture, startOperatorFixture } from '../../support/operat
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
 const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ auditLog: 'Request' });
-  fixture = await starting;
+  fixture = await startOperatorFixture({ auditLog: 'Request' });
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 async function metric(name: string): Promise<number> {
   const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();

@@ -14,12 +14,10 @@ import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../../support/injectio
 import { since } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture();
-  fixture = await starting;
+  fixture = await startOperatorFixture();
   await fixture.apply(namespace('plain'), namespace('opted-in', { [OPT_IN]: 'true' }), namespace('limited'));
   if (!fixture.controlPlane.hasControllerManager) return;
   for (const name of ['plain', 'opted-in', 'limited']) {
@@ -33,9 +31,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 function namespace(name: string, labels: Readonly<Record<string, string>> = {}) {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };

@@ -20,7 +20,6 @@ const NAME = 'envoy-initializer';
 const programs = process.env.TEST_KREW
   ? await ensureKrew(process.env, process.stderr)
   : await findKrew(process.env);
-let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
 /** What `make cli` writes, and links to it as a user makes them. */
 let directory: string;
@@ -29,7 +28,7 @@ let output: string;
 let kubectl: string;
 
 beforeAll(async () => {
-  starting = startControlPlane();
+  controlPlane = await startControlPlane();
   directory = await mkdtemp(join(tmpdir(), 'executable-'));
   output = join(directory, 'cli');
   kubectl = dirname((await findBinaries(process.env)).kubectl);
@@ -40,11 +39,10 @@ beforeAll(async () => {
   expect(built).toMatchObject({ code: 0, stderr: '' });
   for (const link of ['kubectl-envoy', 'kubectl_complete-envoy'])
     await symlink(join(output, NAME), join(directory, link));
-  controlPlane = await starting;
 }, PATIENCE_MS);
 
 afterAll(async () => {
-  await (await starting).stop();
+  await controlPlane?.stop();
   await rm(directory, { recursive: true });
 }, PATIENCE_MS);
 

@@ -15,13 +15,10 @@ jest.setTimeout(120_000);
 /** Planted in an environment variable, a Secret, the template and an earlier one: none of it may be in a report. */
 const PLANTED = 'hunter2hunter2';
 const LABELS = { app: 'envoy-initializer' };
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture();
-  fixture = await starting;
+  fixture = await startOperatorFixture();
   await fixture.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } },
     {
@@ -40,9 +37,7 @@ beforeAll(async () => {
   );
 });
 
-afterAll(async () => {
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 async function cli(...args: readonly string[]) {
   const terminal = new MemoryTerminal();

@@ -10,21 +10,17 @@ const KEY = 'initializer.kubernetes.io/envoy';
 const OPTED_IN = { [KEY]: 'true' };
 /** How many callers send reviews at once. */
 const CALLERS = 20;
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 let client: HttpsClient;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ auditLog: 'Metadata' });
-  fixture = await starting;
+  fixture = await startOperatorFixture({ auditLog: 'Metadata' });
   client = new HttpsClient(Number(new URL(fixture.operator.webhookUrl).port), fixture.operator.caPem);
 });
 
 afterAll(async () => {
   client?.disconnect();
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
+  await fixture?.stop();
 });
 
 async function review(path: string, request: JsonObject): Promise<{ status: number; body: string }> {

@@ -13,16 +13,13 @@ const HEAP_MIB = 256;
 const LIMIT_MIB = 512;
 /** Three times what the server allows, for a crowded machine; without a bound of its own it is two minutes or for ever. */
 const PATIENCE_MS = 30_000;
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 let port: number;
 let pid: number;
 let strangers: Strangers | undefined;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ nodeFlags: [`--max-old-space-size=${HEAP_MIB}`] });
-  fixture = await starting;
+  fixture = await startOperatorFixture({ nodeFlags: [`--max-old-space-size=${HEAP_MIB}`] });
   port = Number(new URL(fixture.operator.webhookUrl).port);
   ({ pid } = fixture.operator.process);
 });
@@ -32,10 +29,7 @@ afterEach(async () => {
   strangers = undefined;
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 const HEAD = 'POST /inject HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
 const review = JSON.stringify(podReview());

@@ -31,20 +31,15 @@ import { MINOR } from '../../support/jest/since.ts';
 const APART = 'kube-public';
 const GOLDEN = join(projectDirectory(), 'test/golden/manifests');
 const cases = (await readdir(GOLDEN)).sort();
-
-let starting: Promise<InjectionStage>;
 let stage: InjectionStage;
 
 beforeAll(async () => {
-  starting = InjectionStage.start();
-  stage = await starting;
+  stage = await InjectionStage.start();
   await stage.namespaces({ plain: {}, 'opted-in': { [OPT_IN]: 'true' } });
   for (const namespace of [APART, 'kube-system']) await stage.serviceAccount(namespace);
 });
 
-afterAll(async () => {
-  await (await starting).stop();
-});
+afterAll(() => stage?.stop());
 
 /** What two pods of different namespaces cannot have in common, and what the server filled in before it asked. */
 function comparable({ code, message, pod }: Admission): unknown {

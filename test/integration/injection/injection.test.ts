@@ -9,13 +9,10 @@ const KEY = 'initializer.kubernetes.io/envoy';
 const OPTED_IN = { [KEY]: 'true' };
 const CONFLICT =
   'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them';
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture();
-  fixture = await starting;
+  fixture = await startOperatorFixture();
   await fixture.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels: { [KEY]: 'true' } } },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'plain' } },
@@ -28,10 +25,7 @@ beforeAll(async () => {
   for (const namespace of ['default', 'opted-in', 'plain', 'strict']) await serviceAccount(namespace);
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 /** Pods are admitted once the controller-manager has made it. */
 async function serviceAccount(namespace: string): Promise<void> {

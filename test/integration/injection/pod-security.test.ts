@@ -21,8 +21,6 @@ const LEVELS = ['baseline', 'restricted'] as const;
 /** Just before each change, and from it on. The newest are newer than the API server, but for the newest one. */
 const minors = STANDARD_CHANGES.flatMap((change) => [change - 1, change]).filter((each) => each >= 0);
 const versions = ['latest', ...[...new Set([...minors, 99])].map((each) => `v1.${each}`)];
-
-let starting: Promise<InjectionStage>;
 let stage: InjectionStage;
 const namespaceOf = (level: string, version: string) => `${level}-${version.replace('.', '-')}`;
 const labelsOf = (level: string, version: string) => ({
@@ -31,16 +29,13 @@ const labelsOf = (level: string, version: string) => ({
 });
 
 beforeAll(async () => {
-  starting = InjectionStage.start();
-  stage = await starting;
+  stage = await InjectionStage.start();
   const all = LEVELS.flatMap((level) => versions.map((version) => [level, version] as const));
   const entries = all.map(([level, version]) => [namespaceOf(level, version), labelsOf(level, version)]);
   await stage.namespaces(Object.fromEntries(entries));
 }, 300_000);
 
-afterAll(async () => {
-  await (await starting).stop();
-});
+afterAll(() => stage?.stop());
 
 /** What the level `restricted` asks of a container. */
 const RESTRICTED: JsonObject = {

@@ -14,18 +14,16 @@ import { ODD_JSON, ODD_YAML, type OddText } from '../../support/injection/readin
 import { since } from '../../support/jest/since.ts';
 
 /** kubectl is the oracle: it reads the texts as they are, and with their sidecars. */
-let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
 let directory: string;
 
 beforeAll(async () => {
-  starting = startControlPlane();
-  controlPlane = await starting;
+  controlPlane = await startControlPlane();
   directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-reading-'));
 });
 
 afterAll(async () => {
-  await (await starting).stop();
+  await controlPlane?.stop();
   await rm(directory, { recursive: true, force: true });
 });
 

@@ -14,12 +14,10 @@ import {
 } from '../../support/injection/reason-cases.ts';
 import { MINOR } from '../../support/jest/since.ts';
 
-let starting: Promise<InjectionStage>;
 let stage: InjectionStage;
 
 beforeAll(async () => {
-  starting = InjectionStage.start();
-  stage = await starting;
+  stage = await InjectionStage.start();
   await stage.adopt(TEMPLATES);
   await stage.namespaces(NAMESPACES);
   await stage.fixture.apply({
@@ -33,9 +31,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await (await starting).stop();
-});
+afterAll(() => stage?.stop());
 
 const OPTED_IN = appPod({ annotations: { [OPT_IN]: 'true' } });
 /** Older API servers drop the resources of whole pods. */

@@ -6,14 +6,11 @@ import { testWithControllerManager } from '../../support/operator/test-with-cont
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const TEMPLATE = 'envoy-initializer';
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 let pods = 0;
 
 beforeAll(async () => {
-  starting = startOperatorFixture();
-  fixture = await starting;
+  fixture = await startOperatorFixture();
   const labels = { [KEY]: 'true' };
   await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels } });
   if (!fixture.controlPlane.hasControllerManager) return;
@@ -23,10 +20,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 type Data = Readonly<Record<string, string>>;
 

@@ -31,20 +31,15 @@ interface Manifest extends KubeObject {
   }[];
 }
 
-let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
 
 beforeAll(async () => {
-  starting = startControlPlane();
-  controlPlane = await starting;
+  controlPlane = await startControlPlane();
   for (const crds of ['cert-manager-crds.yaml', 'prometheus-operator-crds.yaml'])
     await must(controlPlane, ['apply', '-f', join(projectDirectory(), 'test/support/operator', crds)]);
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => controlPlane?.stop());
 
 async function apply(...args: readonly string[]) {
   return await controlPlane.kubectl(['apply', ...args]);

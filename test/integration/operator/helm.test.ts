@@ -212,7 +212,6 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
   });
 
   describe('on a control plane', () => {
-    let starting: Promise<ControlPlane>;
     let controlPlane: ControlPlane;
     let installation: Installation;
     let before: readonly string[];
@@ -222,15 +221,12 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
       run(`get ${kind} -n envoy-initializer -o jsonpath={.items[*].spec.template.spec.containers[0].args}`);
 
     beforeAll(async () => {
-      starting = startControlPlane();
-      controlPlane = await starting;
+      controlPlane = await startControlPlane();
       installation = new Installation(controlPlane);
       before = await objectNames(controlPlane);
     });
 
-    afterAll(async () => {
-      await (await starting).stop();
-    });
+    afterAll(() => controlPlane?.stop());
 
     test('is installed, and the operator runs with it', async () => {
       await succeed(['install', ...release, chart, '--create-namespace'], controlPlane.kubeconfigPath);

@@ -53,7 +53,6 @@ const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
 );
 
 describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promtool }) => {
-  let starting: Promise<OperatorFixture>;
   let fixture: OperatorFixture;
   let prometheus: RunningPrometheus;
   let client: HttpsClient;
@@ -62,8 +61,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
   let load: Promise<void> = Promise.resolve();
 
   beforeAll(async () => {
-    starting = startOperatorFixture({ args: ['--policy=auto'] });
-    fixture = await starting;
+    fixture = await startOperatorFixture({ args: ['--policy=auto'] });
     prometheus = await RunningPrometheus.start(program, fixture.controlPlane, {
       target: fixture.operator.metricsUrl,
       rules: alerts,
@@ -84,7 +82,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     stop.abort();
     await load;
     client?.disconnect();
-    await (await starting).stop();
+    await fixture?.stop();
   });
 
   /** Pods that only the webhook can inject, one that has no faults of its own to be skipped for, and a change of a Network. */

@@ -6,18 +6,13 @@ import { HttpsClient } from '../../support/kube/https-client.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
 
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ args: ['--shutdown-delay=3s'] });
-  fixture = await starting;
+  fixture = await startOperatorFixture({ args: ['--shutdown-delay=3s'] });
 });
 
-afterAll(async () => {
-  // Also when it was too slow for the test that asked for it.
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 function network(name: string, index: number) {
   const range = `10.${200 + Math.floor(index / 256)}.${index % 256}`;

@@ -18,13 +18,10 @@ const { describe, test } = since(36);
 const KEY = 'initializer.kubernetes.io/envoy';
 const POLICY = 'envoy.initializer.kubernetes.io';
 const NAMES = [POLICY, `namespace.${POLICY}`];
-
-let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ args: ['--policy=auto'] });
-  fixture = await starting;
+  fixture = await startOperatorFixture({ args: ['--policy=auto'] });
   for (const [name, labels] of [
     ['plain', {}],
     ['opted-in', { [KEY]: 'true' }],
@@ -35,9 +32,7 @@ beforeAll(async () => {
   }
 }, 300_000);
 
-afterAll(async () => {
-  await (await starting).stop();
-});
+afterAll(() => fixture?.stop());
 
 /** The names of the containers with which the pod is admitted; or why it is refused. */
 async function admitted(init: PodInit, ...args: readonly string[]): Promise<readonly string[] | string> {
