@@ -275,7 +275,6 @@ describe('an Event', () => {
 });
 
 describe('the template', () => {
-
   async function adopted(change: () => Promise<unknown>): Promise<void> {
     const generation = async () =>
       /^envoy_initializer_template_generation (\d+)/m.exec(
