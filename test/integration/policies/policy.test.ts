@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { containers, nameOf, type Pod } from '../../../src/injection/podspec/pod.ts';
 import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
-import { runCli } from '../../../src/program.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
