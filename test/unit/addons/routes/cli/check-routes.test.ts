@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { checkRoute } from '../../../../../src/addons/routes/cli/check-route.ts';
 import { checkRequest } from '../../../../../src/addons/routes/cli/check-routes.ts';
 import { keysFor } from '../../../../../src/injection/keys.ts';
 import type { KubeClient } from '../../../../../src/kube/client/client.ts';
 import type { JsonObject } from '../../../../../src/util/json.ts';
 import { decideInput, podWith, templateSet } from '../../../../support/injection/demo.ts';
 import { injectChecked } from '../../../../support/injection/inject-checked.ts';
+import { routeFor, serviceAt } from '../../../../support/routing/routes.ts';
 
 const set = templateSet({ config: readFileSync('deploy/transparent/template.yaml', 'utf8') });
 const app = (name: string, runAsUser = 5) => ({ name, image: 'i', securityContext: { runAsUser } });
@@ -56,4 +58,25 @@ test.each(['80', '22, 80', '22 80'])('excluded ports bypass it: %j', async (port
   const key = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
   const { findings } = await check({ containers: [app('b')] }, { [key]: ports });
   expect(findings).toEqual([expect.objectContaining({ reason: 'excluded-port' })]);
+});
+
+test('a GRPCRoute of the same Service is a finding', async () => {
+  const rpc = {
+    metadata: { namespace: 'shop', name: 'rpc' },
+    spec: { parentRefs: [{ kind: 'Service', name: 'web' }] },
+  };
+  const items: Readonly<Record<string, readonly object[]>> = {
+    httproutes: [routeFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'web', port: 80 }] }])],
+    services: [serviceAt('shop/web', '10.96.0.7')],
+    grpcroutes: [rpc],
+  };
+  const list = async ({ plural }: { readonly plural: string }) => ({
+    metadata: {},
+    items: items[plural] ?? [],
+  });
+  const { findings } = await checkRoute({ list } as unknown as KubeClient, 'shop', 'r');
+  expect(findings).toContainEqual({
+    reason: 'grpc-route',
+    message: expect.stringContaining('GRPCRoute shop/rpc is for Service shop/web'),
+  });
 });
