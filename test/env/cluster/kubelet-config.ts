@@ -9,9 +9,6 @@ export interface KubeletConfigFiles {
   readonly servingKey: string;
 }
 
-/** How often a kubelet looks at each pod by default. */
-export const DEFAULT_SYNC = '1m';
-
 /** Renders kubelet.config.k8s.io/v1beta1. Authentication and authorization are the defaults: certificates, tokens, RBAC. */
 export function kubeletConfig(
   machine: Machine,
