@@ -4,7 +4,10 @@ import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import type { SetUpNodePart } from '../networks/agent/node-agent.ts';
+import type { SetUpProvider } from '../networks/providers.ts';
 import type { Core, OperatorPart } from '../operator/core.ts';
+import type { OperatorOptions } from '../operator/options.ts';
 import type { ObjectReport } from './check/object-report.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import type { FlagSpecs, ParsedFlags } from './options/flag-specs.ts';
@@ -21,6 +24,10 @@ export interface AddOn {
   readonly commands: readonly CommandEntry[];
   /** Loads its part of `serve`. */
   readonly operator?: () => Promise<OperatorPart>;
+  /** Loads its provider of Networks. */
+  readonly provider?: () => Promise<(options: OperatorOptions) => SetUpProvider>;
+  /** Loads its part of the node agent. */
+  readonly nodePart?: () => Promise<SetUpNodePart>;
   /** Loads what it adds to the commands of the core. */
   readonly tools?: () => Promise<ToolParts>;
 }
@@ -103,10 +110,11 @@ export interface CommandEntry {
 /** Defines an add-on whose part of `serve` gets its own flags beside those of the core. */
 export function defineAddOn<F extends FlagSpecs>(
   flags: F,
-  addOn: Omit<AddOn, 'flags' | 'operator'> & {
+  addOn: Omit<AddOn, 'flags' | 'operator' | 'provider'> & {
     readonly operator?: () => Promise<
       (manager: Manager, core: Core, options: ServeOptions & ParsedFlags<F>) => void
     >;
+    readonly provider?: () => Promise<(options: ServeOptions & ParsedFlags<F>) => SetUpProvider>;
   },
 ): AddOn {
   // `serve` parses the flags of all add-ons, so that its options have them.

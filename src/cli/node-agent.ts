@@ -4,9 +4,10 @@ import type { SetUpCommand } from './add-on.ts';
 import { addNodeAgentOptions } from './options/node-agent-options.ts';
 import { unknownVariables } from './options/serve-options.ts';
 
-export const setUpCommand: SetUpCommand = (command, { ended }) => {
+export const setUpCommand: SetUpCommand = (command, { addOns, ended }) => {
   addNodeAgentOptions(command.allowExcessArguments(false)).action(async (options: NodeAgentOptions) => {
     const ignoredVariables = unknownVariables(process.env, command.options);
-    ended(await nodeAgent({ ...options, ignoredVariables }, stopSignal()));
+    const parts = await Promise.all(addOns.flatMap(({ nodePart }) => nodePart?.() ?? []));
+    ended(await nodeAgent({ ...options, ignoredVariables }, stopSignal(), parts));
   });
 };

@@ -8,7 +8,10 @@ export const setUpCommand: SetUpCommand = (command, { addOns }) => {
   addServeOptions(command.allowExcessArguments(false), flags).action(async (options: ServeOptions) => {
     const ignoredVariables = unknownVariables(process.env, command.options);
     const parts = await Promise.all(addOns.flatMap(({ operator }) => operator?.() ?? []));
+    const providers = await Promise.all(addOns.flatMap(({ provider }) => provider?.() ?? []));
+    const given = { ...options, ignoredVariables };
+    const setUps = providers.map((provider) => provider(given));
     // process.exit: a shutdown step that timed out must not keep the process alive.
-    process.exit(await serve({ ...options, ignoredVariables }, parts, stopSignal()));
+    process.exit(await serve(given, parts, stopSignal(), setUps));
   });
 };

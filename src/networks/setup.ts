@@ -5,32 +5,31 @@ import type { EventRecorder } from '../kube/events/events.ts';
 import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
-import type { Task } from '../kube/util/task-group.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, isAllowed } from './addresses/ipam-claims.ts';
 import { cachedNetwork, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
-import { type NetworkController, setUpNetworkController } from './controller/controller.ts';
+import { setUpNetworkController } from './controller/controller.ts';
+import { ProviderRegistry } from './controller/provider-registry.ts';
+import { informerIfServed } from './if-served.ts';
 import type { Range } from './ipam/cidr.ts';
-import { CLUSTER_NODES } from './ipam/cluster-objects.ts';
-import { ClusterRanges } from './ipam/cluster-ranges.ts';
-import type { RangePolicy } from './ipam/range-policy.ts';
-import { rangeSources } from './ipam/range-sources.ts';
-import { NetworkControllers } from './network-controllers.ts';
-import { type Nodes, setUpNodes } from './nodes/setup.ts';
-import { attachWith } from './pods/attach-pod.ts';
+import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ipam/cluster-ranges.ts';
+import type { RangePolicy } from './ipam/range-allocator.ts';
+import { setUpMultus } from './multus/multus.ts';
+import { VNI_INDEXERS } from './multus/vnis.ts';
+import { setUpNodes } from './nodes/network-nodes.ts';
+import { attachWith, createAttachHandler, createWorkloadAttachHandler } from './pods/attach.ts';
 import { NetworkAccess } from './pods/network-access.ts';
-import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
-import { GATHER_MS } from './pods/pod-controller.ts';
-import { type NetworkPods, type NetworkPodsOptions, setUpNetworkPods } from './pods/setup.ts';
-import { createAttachHandler, createWorkloadAttachHandler } from './pods/webhook.ts';
-import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
-import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
-import { setUpNetworkServices } from './services/setup.ts';
+import { isGated, isRelevant, networkPods, networksOf, POD_INDEXERS } from './pods/network-pods.ts';
+import { GATHER_MS, setUpPodController } from './pods/pod-controller.ts';
+import type { ProviderContext, SetUpProvider } from './providers.ts';
+import { setUpNetworkServices } from './services/service-endpoints.ts';
+import { SplitController } from './split-controller.ts';
 
 export interface NetworkOptions {
   readonly workers: number;
   /** How often each Network is reconciled without an event, in milliseconds. */
   readonly resync: number;
-  readonly networkProvider: (typeof PROVIDERS)[number]['name'];
+  readonly networkProvider: NonNullable<Network['spec']['provider']>;
   /** Namespaces whose Networks pods in any namespace may use. */
   readonly sharedNetworkNamespaces: readonly string[];
   /** Ranges that Networks must not overlap, in addition to the detected ones. */
@@ -42,161 +41,95 @@ export interface NetworkOptions {
   readonly namespace: string;
   /** The namespace of the node agents that connect the nodes; undefined without node agents. */
   readonly nodeAgentNamespace: string | undefined;
-  readonly neutronSecret: string;
-  /** Whether pods can attach to networks of Neutron. */
-  readonly neutronPods: boolean;
 }
+
+/** Longest wait for what may never sync: a resource that is not installed, or that the operator may not read. */
+const OPTIONAL_WAIT_MS = 5_000;
 
 /**
- * Longest wait for the caches of providers. A resource that is not installed never syncs; then Networks report
- * that.
+ * Sets up the controllers of Networks and of pods on them, and the webhook that attaches pods. `providers` come in
+ * addition to multus.
  */
-const PROVIDERS_WAIT_MS = 5_000;
-/** Longest wait for the ranges of Services and of the API server: the operator may lack a right. */
-const RANGES_WAIT_MS = 5_000;
-
-/** What the parts of Networks share. */
-interface Shared {
-  readonly manager: Manager;
-  readonly options: NetworkOptions;
-  readonly access: NetworkAccess;
-  readonly events: EventRecorder;
-  readonly caches: ReturnType<typeof informers>;
-  readonly cluster: ClusterRanges;
-  readonly controllers: NetworkControllers;
-  /** Resolves when the leader knows enough of the cluster to reconcile Networks and pods. */
-  readonly after: Task;
-}
-
-/** Sets up the controllers of Networks and of pods on them, and the webhook that attaches pods. */
-export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
-  const { log } = manager;
+export function setUpNetworks(
+  manager: Manager,
+  options: NetworkOptions,
+  providers: readonly SetUpProvider[] = [],
+): void {
+  const { leaderClient, client, clock, log } = manager;
+  const { workers, resync: resyncMs, namespace } = options;
   const access = new NetworkAccess(options.sharedNetworkNamespaces);
   const events = logged(manager.events, log);
-  const caches = informers(manager, access);
+  const registry = new ProviderRegistry(options.networkProvider);
+
+  const networks = manager.informer(NETWORKS, { transform: cachedNetwork, indexers: VNI_INDEXERS });
+  const pods = manager.informer(networkPods(access), {
+    fieldSelector: LIVE_PODS,
+    keep: (pod) => isRelevant(pod) || pod.metadata.namespace === options.nodeAgentNamespace,
+    indexers: POD_INDEXERS,
+  });
+  const nodes = manager.informer(CLUSTER_NODES);
+  const claims = informerIfServed(manager, IPAM_CLAIMS, {
+    keep: (claim) => isAllowed(claim, access),
+    indexers: CLAIM_INDEXERS,
+  });
   const cluster = new ClusterRanges();
   cluster.set('--cluster-cidrs', options.clusterCidrs);
-  const sources = rangeSources(manager, cluster);
+  const rangesKnown = rangeSources(manager, cluster);
 
-  async function after(signal: AbortSignal): Promise<void> {
+  const isRemote = (key: ObjectKey) => {
+    const network = networks.lister.get(key);
+    return network !== undefined && registry.of(network).isRemote;
+  };
+  const controller = new SplitController(manager, { name: 'network', workers, isRemote });
+  const podController = new SplitController(manager, {
+    name: 'pod-gate',
+    workers,
+    isRemote: (key) => networksOf(pods.lister.get(key)).some(isRemote),
+  });
+  const { queue } = controller;
+  const enqueueAll = () => {
+    for (const each of networks.lister.list()) queue.add(keyOf(each));
+  };
+
+  const { networkNodes, informers } = setUpNodes(manager, {
+    ...{ nodeAgentNamespace: options.nodeAgentNamespace, events, nodes, pods },
+    ...{ ranges: cluster, allowed: options.networkRanges },
+    onNetwork: (key) => {
+      if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
+    },
+    onMtu: enqueueAll,
+    onMultus(node, isAll) {
+      const gated = isAll ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
+      for (const pod of gated) podController.queue.add(keyOf(pod));
+      if (isAll) enqueueAll();
+    },
+  });
+  const after = async (signal: AbortSignal) => {
     // Without the pods, a Network in use would look unused. Without the reports of the agents, its nodes would seem to
     // have none.
-    if (!(await waitForSync([...Object.values(caches), ...nodes.informers], signal))) return;
-    const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-    await Promise.all([
-      ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
-      sources.known(within(RANGES_WAIT_MS)),
-      pods.known(within(PROVIDERS_WAIT_MS)),
-    ]);
-  }
+    if (!(await waitForSync([networks, pods, nodes, ...informers], signal))) return;
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(OPTIONAL_WAIT_MS)]);
+    const backends = registry.all().map((provider) => provider.waitForSync?.(soon));
+    await Promise.all([...backends, rangesKnown(soon), claims.known(soon)]);
+  };
 
-  const controllers = new NetworkControllers(manager, {
-    name: 'network',
-    workers: options.workers,
-    isRemote: (key) => controller.isRemote(key),
+  const users = setUpPodController(manager, {
+    ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
+    claims: claims.informer,
+    providers: registry,
+    networkQueue: queue,
+    withoutMultus: (names) => networkNodes.withoutMultus(names),
   });
-  const shared: Shared = { manager, options, access, events, caches, cluster, controllers, after };
-  const nodes = nodesOf(shared, (node) => pods.wake(node));
-  const pods = podsOf(shared, {
-    withoutMultus: (names) => nodes.networkNodes.withoutMultus(names),
-    isRemote: (key) => controller.isRemote(key),
-    judge: (key, network) => controller.judge(key, network),
-    providerOf: (network) => providers.find(({ provider }) => provider.name === network?.status?.provider),
-  });
-  const context = providerContext(shared, pods, nodes, () => controller.keys());
-  const providers: readonly Setup[] = PROVIDERS.map(({ setUp }) => setUp(manager, context));
-  const controller: NetworkController = networkController(shared, providers);
-  controllers.reconcile(controller.reconcile, {
-    keys: controller.keys,
-    after,
-    waiting: (key) => asWaiting(NETWORKS, caches.networks.lister.get(key)),
-  });
-  setUpNetworkServices(manager, { access, events, ...caches, after });
-  const { client, clock } = manager;
-  const attach = attachWith({
-    ...{ client, clock, access },
-    networks: caches.networks.lister,
-    judge: controller.judge,
-  });
-  manager.webhook('/attach', createAttachHandler({ attach, log }));
-  manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
-}
-
-type Setup = ProviderSetup<ProviderReason>;
-
-function nodesOf(
-  { manager, options, events, caches, cluster, controllers }: Shared,
-  wake: NetworkPods['wake'],
-): Nodes {
-  const { networks, pods, nodes } = caches;
-  return setUpNodes(manager, {
-    nodeAgentNamespace: options.nodeAgentNamespace,
-    events,
-    nodes,
-    pods: pods.lister,
-    ranges: cluster,
-    allowed: options.networkRanges,
-    onNetwork: (key) => {
-      if (networks.lister.get(key)) controllers.queue.addAfter(key, GATHER_MS);
-    },
-    onMtu: () => {
-      for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
-    },
-    onMultus: (node, isAll) => {
-      wake(isAll ? undefined : node);
-      if (isAll) for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
-    },
-  });
-}
-
-function podsOf(
-  { manager, options, access, events, caches, controllers, after }: Shared,
-  {
-    isRemote,
-    judge,
-    providerOf,
-    withoutMultus,
-  }: Pick<NetworkController, 'isRemote' | 'judge'> & {
-    providerOf(network: Network | undefined): Setup | undefined;
-    withoutMultus: NetworkPodsOptions['withoutMultus'];
-  },
-): NetworkPods {
-  const { workers, resync: resyncMs } = options;
-  const networkOf = (key: ObjectKey) => caches.networks.lister.get(key);
-  return setUpNetworkPods(manager, {
-    ...{ workers, resyncMs, access, events, ...caches, isRemote, after, withoutMultus },
-    networkQueue: controllers.queue,
-    gives: (network) => providerOf(network)?.takesAddresses?.(keyOf(network)) ?? false,
-    portsOf(key) {
-      const network = networkOf(key);
-      const ports = providerOf(network)?.ports;
-      return network && ports ? { network, ports } : undefined;
-    },
-    stateOf: (key) => judge(key, networkOf(key)),
-  });
-}
-
-function providerContext(
-  { options, access, caches, controllers, after }: Shared,
-  { users }: NetworkPods,
-  { networkNodes }: Nodes,
-  keys: () => Iterable<ObjectKey>,
-): ProviderContext {
-  const { networks, pods } = caches;
-  return {
-    namespace: options.namespace,
-    neutronSecret: options.neutronSecret,
-    neutronPods: options.neutronPods,
+  const context: ProviderContext = {
+    namespace,
     after,
     networks: networks.lister,
     pods: {
       uidOf: (key) => pods.lister.get(key)?.metadata.uid,
       onGone: (handler) => pods.addEventHandler({ onDelete: (pod) => handler(keyOf(pod)) }),
     },
-    enqueue: (key: ObjectKey) => controllers.queue.add(key),
-    enqueueAll: () => {
-      for (const key of keys()) controllers.queue.add(key);
-    },
+    enqueue: (key) => queue.add(key),
+    enqueueAll,
     usageOf(network) {
       const { nodeNames, ...usage } = users.usageOf(keyOf(network));
       const unattached = users.unattachedOn(keyOf(network));
@@ -204,25 +137,13 @@ function providerContext(
     },
     defaultMtu: () => networkNodes.mtu(),
     withoutMultus: () => networkNodes.withoutMultus(),
-    isShared: (key: ObjectKey) => access.isShared(key),
+    isShared: (key) => access.isShared(key),
   };
-}
+  for (const setUp of [setUpMultus, ...providers]) registry.add(setUp(manager, context));
 
-function networkController(
-  { manager, options, events, caches, cluster, controllers }: Shared,
-  providers: readonly Setup[],
-): NetworkController {
-  const { leaderClient: client, clock, log } = manager;
-  return setUpNetworkController({
-    client,
-    networks: caches.networks,
-    queue: controllers.queue,
-    events,
-    clock,
+  const { reconcile, keys } = setUpNetworkController({
+    ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },
     now: () => new Date(),
-    resyncMs: options.resync,
-    defaultProvider: options.networkProvider,
-    providers,
     ranges: {
       policy: { allowed: options.networkRanges, largest: options.networkLargest },
       cluster,
@@ -230,6 +151,15 @@ function networkController(
         log.info({ key, other }, 'Network refused, its range belongs to another Network'),
     },
   });
+  const waiting = (key: ObjectKey) => asWaiting(NETWORKS, networks.lister.get(key));
+  controller.reconcile(reconcile, { keys, after, waiting });
+  setUpNetworkServices(manager, { access, events, networks, pods, after });
+  const attach = attachWith({
+    ...{ client, clock, access, networks: networks.lister },
+    stateOf: (key, network) => registry.stateOf(key, network),
+  });
+  manager.webhook('/attach', createAttachHandler({ attach, log }));
+  manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
 }
 
 /** Returns a recorder that also logs every Event. */
@@ -240,17 +170,5 @@ function logged(events: EventRecorder, log: Logger): EventRecorder {
       log.info({ kind: regarding.kind, key: keyOf(regarding), reason, note }, 'event');
       events.event(regarding, details);
     },
-  };
-}
-
-function informers(manager: Manager, access: NetworkAccess) {
-  return {
-    networks: manager.informer(NETWORKS, { transform: cachedNetwork, indexers: NETWORK_INDEXERS }),
-    pods: manager.informer(networkPods(access), {
-      fieldSelector: LIVE_PODS,
-      keep: isRelevant,
-      indexers: POD_INDEXERS,
-    }),
-    nodes: manager.informer(CLUSTER_NODES),
   };
 }

@@ -5,6 +5,7 @@ import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
 import { createLogger, linesOf } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
+import type { SetUpProvider } from '../networks/providers.ts';
 import { setUpNetworks } from '../networks/setup.ts';
 import { PROGRAM } from '../util/own-names.ts';
 import { type OperatorPart, setUpCore } from './core.ts';
@@ -20,6 +21,7 @@ export async function serve(
   options: OperatorOptions,
   addOns: readonly OperatorPart[],
   stop: AbortSignal,
+  providers: readonly SetUpProvider[] = [],
 ): Promise<0 | 1> {
   checkOptions(options);
   const config = usableKubeConfig(options);
@@ -36,7 +38,7 @@ export async function serve(
       webhook: { port: options.port, verifyClients: options.clientCaFile !== undefined },
       shutdown: { delayMs: options.shutdownDelay, timeoutMs: options.shutdownTimeout },
     });
-    setUp(manager, options, addOns);
+    setUp(manager, options, addOns, providers);
     await manager.run(stop);
     return 0;
   } catch (err) {
@@ -46,8 +48,13 @@ export async function serve(
 }
 
 /** Adds all parts of the operator: each feature has its own setup. */
-function setUp(manager: Manager, options: OperatorOptions, addOns: readonly OperatorPart[]): void {
-  setUpNetworks(manager, options);
+function setUp(
+  manager: Manager,
+  options: OperatorOptions,
+  addOns: readonly OperatorPart[],
+  providers: readonly SetUpProvider[],
+): void {
+  setUpNetworks(manager, options, providers);
   const core = setUpCore(manager, options);
   for (const add of addOns) add(manager, core, options);
   setUpInjector(manager, { ...options, ...core });

@@ -73,7 +73,7 @@ describeWithNode('pods of one Network on two nodes reach each other as themselve
       );
     }
     const network: Network = lab.tell('dual', status);
-    await lab.round();
+    await lab.sync();
     const start = (node: LabNode, number: number) =>
       node.startPod(network, [`10.20.0.${number}/24`, `fd00:20::${number}/64`]);
     [sender, near, far] = [await start(a, 1), await start(a, 2), await start(b, 3)];
@@ -104,12 +104,12 @@ end`);
 
   afterEach(async () => {
     await onAll(CLEAR);
-    await lab.round();
+    await lab.sync();
   });
 
   test.each(Object.entries(FOREIGN_RULES))('under the rules of %s', async (_, rules) => {
     await onAll(rules);
-    await lab.round();
+    await lab.sync();
     expect([await lost(near), await lost(far)]).toEqual([[], []]);
   });
 
@@ -120,20 +120,20 @@ end`);
   ])('and a pod gets %s by a Service, where %s masquerades', async (_, other, endpoint) => {
     await onAll(FOREIGN_RULES[other] ?? ':');
     await onAll(serviceRules(plain(endpoint())));
-    await lab.round();
+    await lab.sync();
     expect(await unanswered(SERVICE)).toEqual([]);
   });
 
   test('and iptables reads and writes the rule that lets them through; it goes when frames no longer pass', async () => {
     await onAll(FOREIGN_RULES.Docker ?? '');
-    await lab.round();
+    await lab.sync();
     await a.sh('iptables-save | iptables-restore');
     await a.sh('ip6tables-save | ip6tables-restore');
-    await lab.round();
+    await lab.sync();
     const rules = async () => (await a.sh('iptables -S FORWARD; ip6tables -S FORWARD')).match(/.*nw-.*/g);
     expect(await rules()).toHaveLength(2);
     await onAll('echo 0 >/proc/sys/net/bridge/bridge-nf-call-iptables');
-    await lab.round();
+    await lab.sync();
     expect(await rules()).toHaveLength(1);
     await onAll('echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables');
   });
@@ -144,11 +144,11 @@ end`);
       await onAll(rules);
       const pings = (address: string) => sender.space.sh(`busybox ping -c 20 -i 0.05 -W 1 ${address} || :`);
       await Promise.all(['10.20.0.3', 'fd00:20::3'].map(pings));
-      const problems = (await lab.round()).map(({ problem }) => problem);
+      const problems = (await lab.sync()).map(({ problem }) => problem);
       expect(problems.join()).toContain(`default/dual: a firewall of this node drops ${drops}`);
       await onAll(CLEAR);
       await Promise.all(['10.20.0.3', 'fd00:20::3'].map(pings));
-      expect((await lab.round()).map(({ problem }) => problem)).toEqual([undefined, undefined]);
+      expect((await lab.sync()).map(({ problem }) => problem)).toEqual([undefined, undefined]);
     },
   );
 });

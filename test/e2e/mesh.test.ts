@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { SLICES } from '../../src/networks/agent/cni/ipam-script.ts';
+import { SLICES } from '../../src/networks/agent/cni/cni-plugins.ts';
 import { type NodeLinks, tunnelName } from '../../src/networks/agent/links.ts';
 import { NODE_IPAM } from '../../src/networks/api/names.ts';
 import type { Network, NetworkStatus } from '../../src/networks/api/types.ts';
@@ -66,13 +66,13 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
   });
 
   test('are joined, and applying twice does nothing the second time', async () => {
-    for (const { report, joined } of await lab.round()) {
+    for (const { report, joined } of await lab.sync()) {
       expect(report).toMatchObject({ version: 2, ranges: ['192.0.2.0/24', '2001:db8::/64'], problems: {} });
       expect(joined).toBe(1);
     }
     const programs = jest.spyOn(a.host, 'take');
     const before = await stateOf(a);
-    await lab.round();
+    await lab.sync();
     expect(programs.mock.calls.flatMap(([steps]) => steps)).toEqual([]);
     programs.mockRestore();
     expect(await stateOf(a)).toEqual(before);
@@ -83,7 +83,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     const start = (node: LabNode, number: number) =>
       node.startPod(network, [`10.20.0.${number}/24`, `fd00:20::${number}/64`]);
     const other1 = lab.tell('other', other);
-    await lab.round();
+    await lab.sync();
     pods = {
       a: await start(a, 1),
       b: await start(b, 2),
@@ -138,7 +138,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     await a.sh('nft delete table inet envoy-initializer');
     expect(await pinged(lab.wire, asked, AFTER_SILENCE)).toBe(true);
     expect(await pods.other.reaches('10.20.0.1')).toBe(true);
-    await a.round();
+    await a.sync();
     expect(await pinged(lab.wire, asked)).toBe(false);
     await lab.wire.sh('ip route delete 10.20.0.0/24');
   });
@@ -154,7 +154,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     await a.sh('nft delete table inet envoy-initializer');
     expect(await pinged(lab.wire, asked, AFTER_SILENCE)).toBe(true);
     expect(await learned()).toContain('192.0.2.200');
-    await a.round();
+    await a.sync();
     expect(await learned()).not.toContain('192.0.2.200');
     expect(await pinged(lab.wire, asked)).toBe(false);
     // As Calico's on the same port.
@@ -194,7 +194,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     const before = await stateOf(a);
     await a.sh(harm);
     expect(await stateOf(a)).not.toEqual(before);
-    expect((await a.round()).problem).toBeUndefined();
+    expect((await a.sync()).problem).toBeUndefined();
     expect(await stateOf(a)).toEqual(before);
     expect(await pods.a.reaches('10.20.0.2')).toBe(true);
     expect(await pods.b.reaches('10.20.0.254')).toBe(true);
@@ -230,7 +230,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
 
     test('when agents start anew', async () => {
       for (const [number, node] of [a, b, c].entries()) node.restart(`192.0.2.${number + 1}`);
-      await lab.round();
+      await lab.sync();
     });
 
     test('while the API server is away, and where all lists are empty', async () => {
@@ -266,7 +266,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       await a.stopPod(pods.other);
       lab.tell('other', { ...other, nodes: [] });
       const links = () => a.sh('ip -oneline link');
-      await lab.round();
+      await lab.sync();
       expect(await links()).toContain(bridgeName('default/other'));
       await lab.linger();
       expect(await links()).not.toContain(bridgeName('default/other').slice(3));
@@ -277,7 +277,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
 
     test('with a pod that is on a node which the status does not name', async () => {
       lab.tell('other', other);
-      await a.round();
+      await a.sync();
       const pod = await a.startPod(lab.tell('other', { ...other, nodes: [] }), ['10.21.0.2/24']);
       await lab.linger();
       await lab.linger();
@@ -288,12 +288,12 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     test('when a Network takes the range of one that is gone', async () => {
       lab.networks.delete('other');
       const heir = lab.tell('heir', { ...other, vni: FIRST_VNI + 3 });
-      expect((await a.round()).problem).toBeUndefined();
+      expect((await a.sync()).problem).toBeUndefined();
       const pod = await a.startPod(heir, ['10.21.0.2/24']);
       expect(await pinged(a.space, '10.21.0.2')).toBe(true);
       await a.stopPod(pod);
       lab.networks.delete('heir');
-      await a.round();
+      await a.sync();
       expect(await a.sh('ip -oneline link')).not.toContain(bridgeName('default/heir'));
     });
 
@@ -306,7 +306,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
         );
         const links = await a.sh('ip -oneline link');
         const forged = lab.tell('forged', { ...other, cidr, gateway: cidr.replace(/\d+\/.*/, '200') });
-        const { report, joined } = await a.round();
+        const { report, joined } = await a.sync();
         expect(report.problems['default/forged']).toMatch(
           / overlaps .* of this node.*: it is not created on this node$/,
         );
@@ -315,40 +315,40 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
         await expect(a.startPod(forged, ['10.77.0.130/25'])).rejects.toThrow('not on the Network yet');
         await a.sh('ip link delete lan0');
         lab.networks.delete('forged');
-        await a.round();
+        await a.sync();
       },
     );
 
     test('when a route comes that their range meets, and the node says so', async () => {
       await a.sh('ip route add 10.20.0.240/28 via 192.0.2.2');
-      expect((await a.round()).report.problems).toEqual({
+      expect((await a.sync()).report.problems).toEqual({
         'default/dual': '10.20.0.0/24 overlaps 10.20.0.240/28 of a route of this node by eth0',
       });
       await a.sh('ip route delete 10.20.0.240/28');
-      expect((await a.round()).report.problems).toEqual({});
+      expect((await a.sync()).report.problems).toEqual({});
     });
 
     test('when a node has another name than before, and both are in the status', async () => {
       lab.tell('dual', { ...dual, nodes: [...ALL, { name: 'before', address: '192.0.2.1' }] });
-      await lab.round();
+      await lab.sync();
       await pinged(pods.a.space, '10.20.0.77');
       const found = (await a.host.links()).tunnels.get(tunnel);
       expect(found?.peers.toSorted()).toEqual(['192.0.2.2', '192.0.2.3']);
       // What the node sends to itself would be learned with the peer 127.0.0.1.
       expect(found?.learned.map(({ peer }) => peer)).not.toContain('127.0.0.1');
       lab.tell('dual', dual);
-      await lab.round();
+      await lab.sync();
     });
 
     test('when a node comes, and when one is cut off and goes', async () => {
       const d = await lab.addNode('d', 4);
       lab.tell('dual', { ...dual, nodes: labNodes({ a: 1, b: 2, c: 3, d: 4 }) });
-      await lab.round();
+      await lab.sync();
       const pod = await d.startPod(network, ['10.20.0.6/24']);
       expect(await pod.reaches('10.20.0.1')).toBe(true);
       await lab.plug(4, false);
       lab.tell('dual', dual);
-      for (const node of [a, b, c]) await node.round();
+      for (const node of [a, b, c]) await node.sync();
       const found = (await a.host.links()).tunnels.get(tunnel);
       expect(found?.peers.toSorted()).toEqual(['192.0.2.2', '192.0.2.3']);
       expect(found?.learned.some(({ peer }) => peer === '192.0.2.4')).toBe(false);
@@ -369,7 +369,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     lab.tell('dual', { ...dual, nodes: [six('a', 1), six('b', 2), ...labNodes({ c: 3 })] });
     a.restart('2001:db8::1');
     b.restart('2001:db8::2');
-    const [first] = await lab.round();
+    const [first] = await lab.sync();
     expect((await a.host.links()).tunnels.get(tunnel)?.local).toBe('2001:db8::1');
     expect(first?.problem).toBe('default/dual: node c has no address of the family of 2001:db8::1');
     expect(await pods.a.reaches('10.20.0.2', 1430 - 28)).toBe(true);
@@ -451,15 +451,15 @@ describeWithNode('the Networks of the previous release', () => {
     ];
     // The new agent on a; then a new operator, which still words the definition as before; then the new agent on b.
     const before = (await a.host.links()).tunnels;
-    await a.round();
+    await a.sync();
     const third = await a.startPodBy(oldConfig(network));
     expect(third.addresses).toEqual(['10.20.0.17/24']);
     lab.tell('old', { ...status, nodes: labNodes({ a: 1, b: 2 }) });
-    await a.round();
+    await a.sync();
     expect(peersOf((await a.host.links()).tunnels)).toEqual(peersOf(before));
     expect(await third.reaches('10.20.0.32')).toBe(true);
     const fourth = await a.startPodBy(oldConfig(network));
-    await b.round();
+    await b.sync();
     // Now the definition is worded anew, and the operator gives addresses.
     const fifth = await b.startPod(network, ['10.20.0.200/24']);
     for (const pod of [first, third, fourth]) expect(await pod.reaches('10.20.0.200')).toBe(true);
@@ -468,7 +468,7 @@ describeWithNode('the Networks of the previous release', () => {
     const books = () => a.sh('ls /var/lib/cni/networks');
     expect(await books()).toContain('default.old');
     for (const pod of [first, third, fourth]) await a.stopPod(pod);
-    await a.round();
+    await a.sync();
     expect(await books()).toBe('');
     for (const pod of [second, fifth]) await b.stopPod(pod);
     lab.networks.delete('old');
@@ -484,7 +484,7 @@ describeWithNode('the Networks of the previous release', () => {
     const pod = await a.startPodBy(config);
     const pings = new Pings(pod.space, '10.20.0.1');
     lab.tell('old', { ...status, nodes: labNodes({ a: 1 }) });
-    expect((await a.round()).problem).toBeUndefined();
+    expect((await a.sync()).problem).toBeUndefined();
     expect(await pings.lost()).toEqual([]);
     expect(await pod.space.sh('ip neighbour show 10.20.0.1')).toContain('02:6e:77:80:00:00');
   });

@@ -1,4 +1,25 @@
 import { defineAddOn } from '../../cli/add-on.ts';
+import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
+import { bool, dnsName } from '../../cli/options/option-values.ts';
+
+const FLAGS = {
+  'neutron-secret': {
+    parse: dnsName,
+    value: 'name',
+    default: 'envoy-initializer-neutron',
+    help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
+  },
+  'neutron-pods': {
+    parse: bool,
+    default: 'false',
+    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
+  },
+} as const satisfies FlagSpecs;
 
 /** Networks in OpenStack's Neutron. */
-export const neutron = defineAddOn({}, { name: 'neutron', commands: [] });
+export const neutron = defineAddOn(FLAGS, {
+  name: 'neutron',
+  commands: [],
+  provider: async () => (await import('./setup.ts')).neutron,
+  nodePart: async () => (await import('./node/ovn-node.ts')).ovnNode,
+});

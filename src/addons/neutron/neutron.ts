@@ -2,39 +2,42 @@ import { keyOf } from '../../kube/api/object.ts';
 import { type GatewayRange, rangesOf, type Subnet, subnetOf } from '../../networks/api/subnet.ts';
 import type { Network } from '../../networks/api/types.ts';
 import { parseRange } from '../../networks/ipam/cidr.ts';
+import { attachmentWith } from '../../networks/multus/attachment.ts';
 import type { Attachments } from '../../networks/multus/attachments.ts';
-import { attachmentWith } from '../../networks/multus/multus-attachment.ts';
 import type {
   Ensured,
+  PodPorts,
   Provider,
   Realised,
   Removal,
   SpecError,
   Usage,
-} from '../../networks/providers/provider.ts';
-import { type Action, type Found, type NeutronApi, perform, type WantedRange } from './neutron-api.ts';
+} from '../../networks/providers.ts';
+import type { NeutronApi } from './client.ts';
 import {
   addressUse,
   heldByPorts,
-  type NeutronReason,
   realised,
   terminatingWithout,
   unavailable,
   waitsForPorts,
-} from './neutron-findings.ts';
-import type { Owner } from './neutron-marker.ts';
-import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
-import type { NeutronNetwork } from './neutron-resources.ts';
-import type { NeutronStore } from './neutron-store.ts';
-import { shapeOfFound } from './neutron-subnet-plan.ts';
+} from './findings.ts';
+import type { Owner } from './marker.ts';
+import { isGone, isInUse, isStaleRevision, isUnavailable, NotConfiguredError } from './openstack/error.ts';
 import {
-  isGone,
-  isInUse,
-  isStaleRevision,
-  isUnavailable,
-  NotConfiguredError,
-} from './openstack/openstack-error.ts';
+  type Action,
+  actionsFor,
+  disownmentOf,
+  type Found,
+  keptOf,
+  perform,
+  shapeOfFound,
+  type WantedRange,
+} from './plan.ts';
 import { ovsConfig } from './pods/ovs-config.ts';
+import type { NeutronPodPorts } from './pods/ports.ts';
+import type { NeutronNetwork } from './resources.ts';
+import type { NeutronStore } from './store.ts';
 
 export interface NeutronOptions {
   /** Returns the client. @throws NotConfiguredError without one. */
@@ -51,8 +54,7 @@ export interface Attaching {
   readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
   readonly attachesPods: boolean;
   readonly usageOf?: ((network: Network) => Usage) | undefined;
-  /** Why Neutron refuses ports for pods on the Network. */
-  readonly refusalOn?: (network: Network) => string | undefined;
+  readonly ports?: NeutronPodPorts;
 }
 
 /** A new network takes three rounds: network, subnet, check. The others are for conflicts with other clients. */
@@ -63,11 +65,12 @@ const MAX_ROUNDS = 8;
  * into the description, which proves ownership. Each write is based on a fresh read, tied to its revision, and
  * checked afterwards. So the provider continues interrupted work, and removes duplicates.
  */
-export class NeutronProvider implements Provider<NeutronReason> {
+export class NeutronProvider implements Provider {
   readonly name = 'neutron';
   readonly attachesPods: boolean;
   readonly hasPorts = true;
   readonly isRemote = true;
+  readonly ports: PodPorts | undefined;
   readonly #api: () => NeutronApi;
   readonly #store: NeutronStore;
   readonly #clusterId: NeutronOptions['clusterId'];
@@ -75,6 +78,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
 
   constructor({ api, store, clusterId, attaching }: NeutronOptions) {
     this.attachesPods = attaching?.attachesPods ?? false;
+    this.ports = this.attachesPods ? attaching?.ports : undefined;
     this.#attaching = attaching;
     this.#api = api;
     this.#store = store;
@@ -97,8 +101,8 @@ export class NeutronProvider implements Provider<NeutronReason> {
     if (!this.#store.hasListed()) return undefined;
     const { allocated, total } = addressUse(found);
     if (!this.attachesPods) return { pods: [], allocated };
-    const { usageOf, refusalOn } = this.#attaching ?? {};
-    const refusal = refusalOn?.(network);
+    const { usageOf, ports } = this.#attaching ?? {};
+    const refusal = ports?.refusalOn(network);
     const { pods = [], nodes } = usageOf?.(network) ?? {};
     return {
       ...{ pods, allocated, total },
@@ -107,8 +111,8 @@ export class NeutronProvider implements Provider<NeutronReason> {
     };
   }
 
-  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
-    let ensured: Ensured<NeutronReason>;
+  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {
+    let ensured: Ensured;
     try {
       await this.#store.refreshed(signal);
       ensured = await this.#ensure(network, shape, signal);
@@ -157,7 +161,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
     throw new Error(`other clients keep changing the network of ${owner.key} in Neutron: retry the deletion`);
   }
 
-  async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+  async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {
     const owner = await this.#ownerOf(network, signal);
     const ranges = rangesOf(shape).map(wantedRange);
     const wanted = { owner, shape, ranges, retain: network.spec.deletionPolicy === 'Retain' };
@@ -190,7 +194,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
   }
 
   /** Writes the definition with which pods attach. */
-  async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+  async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured> {
     const attachments = this.#attaching?.attachments;
     if (!attachments || !this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;

@@ -1,33 +1,48 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { NAMESPACES, SECRETS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
+import { SECONDS_BUCKETS } from '../../kube/prometheus/buckets.ts';
 import { aborted } from '../../kube/util/linked-abort.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   type NetworkAttachmentDefinition,
 } from '../../networks/api/resources.ts';
-import type { Network } from '../../networks/api/types.ts';
+import { cachedAttachment } from '../../networks/multus/attachment.ts';
 import { Attachments } from '../../networks/multus/attachments.ts';
-import { cachedAttachment } from '../../networks/multus/cached-attachment.ts';
-import type { ProviderContext, ProviderSetup } from '../../networks/providers/provider-setup.ts';
-import { neutronMetrics } from './metrics.ts';
+import type { Provider, ProviderContext, SetUpProvider } from '../../networks/providers.ts';
+import { NeutronConnection } from './connection.ts';
+import { NeutronGarbageCollector, type NeutronMetrics } from './garbage-collector.ts';
 import { NeutronProvider } from './neutron.ts';
-import { NeutronConnection } from './neutron-connection.ts';
-import type { NeutronReason } from './neutron-findings.ts';
-import { NeutronGarbageCollector } from './neutron-garbage-collector.ts';
-import type { NeutronPort } from './neutron-resources.ts';
-import { NeutronStore } from './neutron-store.ts';
-import { NeutronPodPorts } from './pods/neutron-pod-ports.ts';
+import type { HttpMetrics } from './openstack/http.ts';
 import { PortRemover, type PortRemoverOptions } from './pods/port-remover.ts';
+import { NeutronPodPorts } from './pods/ports.ts';
+import type { NeutronPort } from './resources.ts';
+import { NeutronStore } from './store.ts';
 
 const CHECK_PERIOD_MS = 30_000;
 /** Of the queue of pods whose ports are removed. */
 const WORKERS = 4;
 
+export interface NeutronOptions {
+  readonly neutronSecret: string;
+  /** Whether pods can attach to networks of Neutron. */
+  readonly neutronPods: boolean;
+}
+
+/** The provider neutron. */
+export function neutron(options: NeutronOptions): SetUpProvider {
+  return (manager, context) => setUpNeutron(manager, options, context);
+}
+
 /** The provider neutron, kept in step with its Secret on every replica; the leader looks after Neutron. */
-export function setUpNeutron(manager: Manager, context: ProviderContext): ProviderSetup<NeutronReason> {
-  const { namespace, neutronSecret: name, neutronPods: attachesPods, networks, enqueueAll, after } = context;
+function setUpNeutron(
+  manager: Manager,
+  { neutronSecret: name, neutronPods: attachesPods }: NeutronOptions,
+  context: ProviderContext,
+): Provider {
+  const { namespace, networks, enqueueAll, after } = context;
   const { client, registry, clock, log } = manager;
   const secretName = `${namespace}/${name}`;
   const metrics = neutronMetrics(registry);
@@ -49,8 +64,11 @@ export function setUpNeutron(manager: Manager, context: ProviderContext): Provid
   const store = new NeutronStore({ api, clock });
   const clusterId = clusterIdOf(client);
   const attachments = attachmentsOf(manager);
-  const refusalOn = (network: Network) => ports.refusalOn(network);
-  const attaching = { attachments, attachesPods, usageOf: context.usageOf, refusalOn };
+  const remover = setUpRemover(manager, context, { api, store, clusterId });
+  const onPort = (port: NeutronPort) => remover.learn(port);
+  const { pods, enqueue, usageOf } = context;
+  const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
+  const attaching = { attachments, attachesPods, usageOf, ports };
   const provider = new NeutronProvider({ api, store, clusterId, attaching });
   const known = (key: ObjectKey) => networks.get(key);
   const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
@@ -76,11 +94,7 @@ export function setUpNeutron(manager: Manager, context: ProviderContext): Provid
     everyMs: CHECK_PERIOD_MS,
     failed: (err) => log.error({ err }, 'cannot clean up networks in Neutron'),
   });
-  const remover = setUpRemover(manager, context, { api, store, clusterId });
-  const onPort = (port: NeutronPort) => remover.learn(port);
-  const { pods, enqueue } = context;
-  const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
-  return { provider, ...(attachesPods && { ports }) };
+  return provider;
 }
 
 /** Ports are removed also after pods can attach no longer. */
@@ -127,5 +141,41 @@ function clusterIdOf(client: KubeClient): (signal: AbortSignal) => Promise<strin
     known ??= (await client.get(NAMESPACES, { name: 'kube-system' }, { signal })).metadata.uid;
     if (known === undefined) throw new Error('expected the namespace kube-system to have a UID');
     return known;
+  };
+}
+
+/** Metrics of requests to OpenStack and of its availability. */
+export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics {
+  const registers = [registry];
+  const total = new Counter({
+    name: 'envoy_initializer_neutron_requests_total',
+    help: 'Requests to Neutron and Keystone by method and status code',
+    labelNames: ['method', 'code'],
+    registers,
+  });
+  const time = new Histogram({
+    name: 'envoy_initializer_neutron_request_duration_seconds',
+    help: 'Response times of Neutron and Keystone',
+    labelNames: ['method'],
+    registers,
+    buckets: SECONDS_BUCKETS,
+  });
+  const available = new Gauge({
+    name: 'envoy_initializer_neutron_available',
+    help: 'Whether Neutron answered the last check of the leader: 1, else 0; absent without credentials',
+    registers: [],
+  });
+  let isWatched = false;
+  return {
+    requestFinished(method, code, seconds) {
+      total.inc({ method, code });
+      time.observe({ method }, seconds);
+    },
+    available(is) {
+      // Without credentials, no metric must say that OpenStack is down.
+      if (!isWatched) registry.registerMetric(available);
+      isWatched = true;
+      available.set(is ? 1 : 0);
+    },
   };
 }

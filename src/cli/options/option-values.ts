@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { isDnsLabel } from '../../injection/podspec/names.ts';
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { formatRange, parseRange, type Range, readRange } from '../../networks/ipam/cidr.ts';
-import type { RangePolicy } from '../../networks/ipam/range-policy.ts';
+import type { RangePolicy } from '../../networks/ipam/range-allocator.ts';
 import { parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';
 

@@ -126,17 +126,6 @@ const SERVE_OPTIONS = {
     value: 'name',
     help: 'namespace of the node agents, which Networks of Multus need (default: there are none)',
   },
-  'neutron-secret': {
-    parse: dnsName,
-    value: 'name',
-    default: 'envoy-initializer-neutron',
-    help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
-  },
-  'neutron-pods': {
-    parse: bool,
-    default: 'false',
-    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
-  },
   'cluster-cidrs': {
     parse: rangeList,
     value: 'ranges',

@@ -1,6 +1,15 @@
 import ipaddr from 'ipaddr.js';
 import { type GatewayRange, rangesOf, type Subnet } from '../api/subnet.ts';
-import { bitsOf, formatAddress, overlaps, parseRange, type Range, readRange } from '../ipam/cidr.ts';
+import {
+  addressAt,
+  bitsOf,
+  formatAddress,
+  numberOf,
+  overlaps,
+  parseRange,
+  type Range,
+  readRange,
+} from '../ipam/cidr.ts';
 
 /** An address in a pool: its distance from the start of the range, or its text if the pool does not give it. */
 export type Place = number | string;
@@ -64,8 +73,8 @@ export class Pool {
 
   /** The address with the prefix length of the range, as CNI plugins expect it. */
   textOf(place: number): string {
-    const bytes = bytesOf(this.#start + BigInt(place), bitsOf(this.#range.address) / 8);
-    return `${formatAddress(ipaddr.fromByteArray(bytes))}/${this.#range.prefixLength}`;
+    const address = addressAt(this.#start + BigInt(place), bitsOf(this.#range.address));
+    return `${formatAddress(address)}/${this.#range.prefixLength}`;
   }
 
   /** The address as CNI plugins expect it: the prefix length of the range if the text has none. */
@@ -142,12 +151,4 @@ function partsBetween(
 function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const [plain = ''] = text.split('/');
   return ipaddr.isValid(plain) ? ipaddr.process(plain) : undefined;
-}
-
-function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
-  return address.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-}
-
-function bytesOf(value: bigint, length: number): number[] {
-  return Array.from({ length }, (_, index) => Number((value >> BigInt(8 * (length - 1 - index))) & 255n));
 }

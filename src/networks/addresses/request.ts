@@ -1,5 +1,5 @@
 import { isArray, type JsonObject, own, ownString } from '../../util/json.ts';
-import type { AddressBook, Holder } from './book.ts';
+import type { Allocations, Holder } from './allocations.ts';
 
 /** The networks in Multus' annotation of a pod, in one of its two forms. */
 export interface Request {
@@ -12,7 +12,7 @@ export interface Request {
 export const CLAIM_KEY = 'ipam-claim-reference';
 
 /** What a pod wants of a network in the annotation. */
-export interface Wish {
+export interface AddressRequest {
   /** The place of the network in the annotation. */
   readonly index: number;
   /** The key of the Network. */
@@ -42,29 +42,29 @@ export function claimOf(element: JsonObject): string | undefined {
 }
 
 /**
- * Gives the holder what it wants on a Network, in its book. Returns the addresses as CNI plugins expect them. After a
- * refusal the book has not changed.
+ * Gives the holder what it wants on a Network, in its allocations. Returns the addresses as CNI plugins expect them. After a
+ * refusal the allocations has not changed.
  */
 export function give(
-  book: AddressBook,
+  allocations: Allocations,
   holder: Holder,
-  { network, ips, sharedWith = holder.id }: Wish,
+  { network, ips, sharedWith = holder.id }: AddressRequest,
 ): readonly string[] | Refusal {
   if (ips.length === 0) {
-    const why = `Network ${network} has no free address, ${book.taken} of ${book.total} are taken: delete pods on it, or use another Network`;
-    return book.give(holder) ?? { reason: 'AddressesExhausted', why };
+    const why = `Network ${network} has no free address, ${allocations.taken} of ${allocations.total} are taken: delete pods on it, or use another Network`;
+    return allocations.give(holder) ?? { reason: 'AddressesExhausted', why };
   }
   for (const ip of ips) {
-    const problem = book.problemOf(ip);
+    const problem = allocations.problemOf(ip);
     if (problem !== undefined) {
       const why = `it asks for ${ip} on Network ${network}, which ${problem}: recreate the pod with another address, or none`;
       return { reason: 'InvalidNetworkAnnotation', why };
     }
-    const other = book.holdersOf(ip).find(({ id }) => id !== holder.id && id !== sharedWith);
+    const other = allocations.holdersOf(ip).find(({ id }) => id !== holder.id && id !== sharedWith);
     if (other) return { reason: 'WaitsForNetwork', why: `${ip} of Network ${network} is of ${other.name}` };
   }
-  book.add(holder, ips);
-  return ips.map((ip) => book.withPrefix(ip));
+  allocations.add(holder, ips);
+  return ips.map((ip) => allocations.withPrefix(ip));
 }
 
 /** The annotation with these addresses, by the place of the network. All else stays to the letter. */

@@ -3,13 +3,13 @@ import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../ipam/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
-import { JOINED, SLICES } from './cni/ipam-script.ts';
+import { JOINED, SLICES } from './cni/cni-plugins.ts';
+import { hasCode, isMissing, readIfThere, replaceFile, unlessMissing } from './files.ts';
 import { passSwitched } from './firewall.ts';
-import { type NodeLinks, parseLinks, RemoteEntries } from './links.ts';
+import { type NodeLinks, parseLinks, parseRemoteEntries, type RemoteEntries, remoteText } from './links.ts';
 import { DIGEST_CHAIN, digestIn, OWN_TABLE, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';
 import { type Programs, runBatch } from './programs.ts';
-import { hasCode, isMissing, readIfThere, replaceFile, unlessMissing } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';
 
 /** Where host-local, which the previous release used, stores assigned addresses: one directory for each network. */
@@ -29,7 +29,7 @@ export interface Settings {
 }
 
 /** What programs have printed about a node. To parse it takes longer than to print it. */
-export interface Look {
+export interface Inspection {
   /** The same if nothing has changed. */
   readonly digest: string;
   /** The operator's interfaces and the others. */
@@ -56,8 +56,9 @@ export function settingsOf(root: string): Settings {
 }
 
 /** @throws the error, unless it says that a device does not exist any more */
-function unlessGone(error: unknown): void {
+function emptyIfGone(error: unknown): string {
   if (!/Cannot find device/.test(String(error))) throw error;
+  return '';
 }
 
 function digestOf(texts: readonly string[]): string {
@@ -79,7 +80,7 @@ export class Host {
   }
 
   /** Reads the node; with the forwarding entries of these tunnels alone, if there are any. */
-  async look(tunnels?: readonly string[]): Promise<Look> {
+  async inspect(tunnels?: readonly string[]): Promise<Inspection> {
     const { run } = this.#programs;
     const addresses = await run('ip', ['-json', '-details', 'address', 'show']);
     const remote = await this.#remoteEntries(addresses, tunnels);
@@ -88,7 +89,7 @@ export class Host {
       await run('ip', ['-6', '-json', 'route', 'show']),
     ];
     return {
-      digest: digestOf([addresses.replaceAll(COUNTERS, ''), remote.text(), ...routes]),
+      digest: digestOf([addresses.replaceAll(COUNTERS, ''), remoteText(remote), ...routes]),
       links: () => parseLinks(addresses, remote),
       routes: () => routes.flatMap(parseRoutes),
     };
@@ -96,21 +97,19 @@ export class Host {
 
   /** The operator's interfaces and the others. */
   async links(): Promise<NodeLinks> {
-    return (await this.look()).links();
+    return (await this.inspect()).links();
   }
 
   async #remoteEntries(addresses: string, tunnels: readonly string[] | undefined): Promise<RemoteEntries> {
-    const { lines } = this.#programs;
-    const remote = new RemoteEntries();
-    if (tunnels === undefined) {
-      await lines('bridge', ['fdb', 'show'], (line) => remote.add(line));
-      return remote;
-    }
-    const { tunnels: there } = parseLinks(addresses, remote);
+    const { run } = this.#programs;
+    if (tunnels === undefined) return parseRemoteEntries(await run('bridge', ['fdb', 'show']));
+    const { tunnels: there } = parseLinks(addresses, new Map());
+    const found: (readonly [string, NonNullable<ReturnType<RemoteEntries['get']>>])[] = [];
     for (const name of tunnels.filter((one) => there.has(one))) {
-      await lines('bridge', ['fdb', 'show', 'dev', name], (line) => remote.add(line, name)).catch(unlessGone);
+      const output = await run('bridge', ['fdb', 'show', 'dev', name]).catch(emptyIfGone);
+      found.push(...parseRemoteEntries(output, name));
     }
-    return remote;
+    return new Map(found);
   }
 
   /** Replaces the operator's table of nftables, unless it is the same, and lets switched packets through iptables. */

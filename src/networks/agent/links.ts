@@ -85,53 +85,35 @@ export function addressesOf(devices: readonly Device[]): readonly ClusterRange[]
 }
 
 type Remotes = Pick<TunnelLink, 'peers' | 'fixed' | 'learned'>;
+const NO_REMOTES: Remotes = { peers: [], fixed: [], learned: [] };
 
 /** An entry of a tunnel. `bridge` leaves the device out if it was asked for that of one device. */
 const REMOTE_ENTRY = /^(\S+)(?: dev (\S+))? dst (\S+)(.*)$/;
 
-/** Gathers the lines of `bridge fdb show`. There may be tens of thousands, so none of their text is kept. */
-export class RemoteEntries {
-  readonly #tunnels = new Map<string, { peers: string[]; fixed: RemoteEntry[]; learned: RemoteEntry[] }>();
-  readonly #texts = new Map<string, string>();
+/** The forwarding entries of tunnels, by their names. */
+export type RemoteEntries = ReadonlyMap<string, Remotes>;
 
-  /** Adds a line. `device` is the device that `bridge` was asked for, if any. */
-  add(line: string, device?: string): void {
+/** Reads what `bridge fdb show` prints; with the name of the device that it was asked for, if any. */
+export function parseRemoteEntries(output: string, device?: string): RemoteEntries {
+  const found = new Map<string, { peers: string[]; fixed: RemoteEntry[]; learned: RemoteEntry[] }>();
+  for (const line of output.split('\n')) {
     const [, mac, name = device, peer, rest] = REMOTE_ENTRY.exec(line) ?? [];
-    if (mac === undefined || name === undefined || peer === undefined) return;
-    const { peers, fixed, learned } = this.#tunnel(name);
-    if (mac === ALL_PEERS) peers.push(this.#own(peer));
-    else (rest?.includes(' static') ? fixed : learned).push({ mac: this.#own(mac), peer: this.#own(peer) });
+    if (mac === undefined || name === undefined || peer === undefined) continue;
+    const entries = found.get(name) ?? { peers: [], fixed: [], learned: [] };
+    found.set(name, entries);
+    if (mac === ALL_PEERS) entries.peers.push(peer);
+    else entries[rest?.includes(' static') ? 'fixed' : 'learned'].push({ mac, peer });
   }
+  return found;
+}
 
-  of(tunnel: string): Remotes {
-    return this.#tunnels.get(tunnel) ?? { peers: [], fixed: [], learned: [] };
-  }
-
-  /** The same if nothing has changed. Pods come and go, so only the peers of learned addresses count. */
-  text(): string {
-    return JSON.stringify(
-      Array.from(this.#tunnels, ([name, { peers, fixed, learned }]) => {
-        return [name, peers, fixed, [...new Set(learned.map(({ peer }) => peer))].toSorted()];
-      }),
-    );
-  }
-
-  #tunnel(name: string) {
-    const found = this.#tunnels.get(name);
-    if (found) return found;
-    const added = { peers: [], fixed: [], learned: [] };
-    this.#tunnels.set(this.#own(name), added);
-    return added;
-  }
-
-  /** One copy of each text: a part of a line would keep all that was read with it. */
-  #own(part: string): string {
-    const found = this.#texts.get(part);
-    if (found !== undefined) return found;
-    const copy = Buffer.from(part).toString();
-    this.#texts.set(copy, copy);
-    return copy;
-  }
+/** The same text if nothing has changed. Pods come and go, so only the peers of learned addresses count. */
+export function remoteText(remote: RemoteEntries): string {
+  return JSON.stringify(
+    Array.from(remote, ([name, { peers, fixed, learned }]) => {
+      return [name, peers, fixed, [...new Set(learned.map(({ peer }) => peer))].toSorted()];
+    }),
+  );
 }
 
 /**
@@ -151,7 +133,9 @@ export function parseLinks(addresses: string, remote: RemoteEntries): NodeLinks 
     pods,
     devices: links.filter(({ name }) => !isOurs(name)).map(({ name, link }) => deviceOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
-    tunnels: new Map(tunnels.map(({ name, link }) => [name, { ...tunnelOf(link), ...remote.of(name) }])),
+    tunnels: new Map(
+      tunnels.map(({ name, link }) => [name, { ...tunnelOf(link), ...(remote.get(name) ?? NO_REMOTES) }]),
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { OvnNode } from '../../addons/neutron/node/ovn-node.ts';
+import { Counter, Gauge } from 'prom-client';
+import type { ObjectKey } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
@@ -12,13 +13,11 @@ import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { installPlugins } from './cni/cni-plugins.ts';
 import { FirstConfiguration } from './cni/first-configuration.ts';
+import { KnownNetworks } from './desired.ts';
 import { Host, settingsOf } from './host.ts';
-import { KnownNetworks } from './known-networks.ts';
-import { nodeMetrics } from './metrics.ts';
-import { ownNode, ownPod } from './own-node.ts';
-import { lines, run } from './programs.ts';
+import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
-import { ReportWriter } from './report-writer.ts';
+import { ownNode, ownPod, ReportWriter } from './report.ts';
 
 /** How soon to try again after a failure, and to look whether Multus is on the node. */
 const RETRY_MS = 5_000;
@@ -45,12 +44,36 @@ export interface NodeAgentOptions {
   readonly ignoredVariables: readonly string[];
 }
 
+/** What an add-on does on each node. */
+export interface NodePart {
+  /** Its CNI plugins: scripts by their names. */
+  readonly scripts: Readonly<Record<string, string>>;
+  /** Why Networks with pods on this node do not work on it, by their keys. */
+  problems(networks: readonly Network[]): Promise<Readonly<Record<ObjectKey, string>>>;
+}
+
+export type SetUpNodePart = (options: NodePartOptions) => NodePart;
+
+export interface NodePartOptions {
+  /** The name of the node. */
+  readonly node: string;
+  /** Where the node's directories are mounted. */
+  readonly root: string;
+  /** Where the node's container runtime looks for plugins. */
+  readonly plugins: string;
+  readonly nowMs: () => number;
+}
+
 /**
  * Runs the node agent until `stop` aborts: installs missing CNI plugins, and connects the Networks that have pods on
  * this node with those of the other nodes. Needs the host network and root.
  * @throws UsageError without the name of the node, or if the kubeconfig is unusable.
  */
-export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<0 | 2> {
+export async function nodeAgent(
+  options: NodeAgentOptions,
+  stop: AbortSignal,
+  parts: readonly SetUpNodePart[] = [],
+): Promise<0 | 2> {
   const { nodeName } = options;
   const config = usableKubeConfig(options);
   if (nodeName === undefined) {
@@ -62,7 +85,11 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
   try {
     const probes = { port: options.metricsPort, verbosity };
     const manager = Manager.create({ name: NODE_AGENT_FIELD_MANAGER, config, log, probes });
-    setUp(manager, nodeName, options);
+    const nowMs = () => performance.now();
+    const root = options.hostRoot;
+    const plugins = join(root, options.cniBinDir);
+    const made = parts.map((part) => part({ node: nodeName, root, plugins, nowMs }));
+    setUp(manager, { ...options, node: nodeName, parts: made, nowMs });
     await manager.run(stop);
     return 0;
   } catch (err) {
@@ -72,14 +99,33 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
 }
 
 /** Adds all parts of the node agent to the manager. */
-function setUp(manager: Manager, node: string, options: NodeAgentOptions): void {
-  const { hostRoot, cniBinDir, lookInterval, underlayDevice, nodeAddress } = options;
+function setUp(
+  manager: Manager,
+  options: NodeAgentOptions &
+    Pick<NodePartOptions, 'node' | 'nowMs'> & { readonly parts: readonly NodePart[] },
+): void {
+  const { node, hostRoot, cniBinDir, lookInterval, underlayDevice, nodeAddress, parts, nowMs } = options;
   const { client, log } = manager;
-  const nowMs = () => performance.now();
-  const metrics = nodeMetrics(manager.registry);
+  const registers = [manager.registry];
+  const joinedNetworks = new Gauge({
+    name: 'envoy_initializer_node_networks',
+    help: 'Networks with pods on this node that are joined with the other nodes',
+    registers,
+  });
+  const hasProblem = new Gauge({
+    name: 'envoy_initializer_node_problem',
+    help: '1 while the node agent cannot join a Network; its report and its log say why',
+    registers,
+  });
+  const removed = new Counter({
+    name: 'envoy_initializer_node_leftovers_removed_total',
+    help: 'Bridges that the node agent has removed, because no pod needs them',
+    registers,
+  });
   manager.prepare(async () => {
     const directory = join(hostRoot, cniBinDir);
-    const plugins = await installPlugins({ directory, source: options.cniPlugins });
+    const scripts = Object.assign({}, ...parts.map((part) => part.scripts));
+    const plugins = await installPlugins({ directory, source: options.cniPlugins, scripts });
     if (plugins.length > 0) log.info({ plugins, directory: cniBinDir }, 'installed CNI plugins');
   });
   const networks = manager.informer(NETWORKS, { transform: statusOnly });
@@ -89,15 +135,15 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
   networks.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
   const reconciler = new Reconciler({
     node,
-    host: new Host({ root: hostRoot, programs: { run, lines }, settings: settingsOf(hostRoot) }),
+    host: new Host({ root: hostRoot, programs: { run }, settings: settingsOf(hostRoot) }),
     underlay: { device: underlayDevice, address: nodeAddress },
     port: options.vxlanPort,
-    lookMs: lookInterval,
-    lingerMs: options.linger,
+    syncIntervalMs: lookInterval,
+    unusedBridgeTtlMs: options.linger,
     nowMs,
     networks: () => networks.lister.list(),
     known: () => known.keys(),
-    onRemoved: () => metrics.leftoverRemoved(),
+    onRemoved: () => removed.inc(),
     log,
   });
   const writer = new ReportWriter({
@@ -107,11 +153,6 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
     owner: () => ownNode(node),
     nowMs,
   });
-  const ovnNode = new OvnNode({
-    ...{ node, nowMs, plugins: join(hostRoot, cniBinDir) },
-    interfaces: join(hostRoot, 'proc/sys/net/ipv4/conf'),
-    database: join(hostRoot, 'run/openvswitch/db.sock'),
-  });
   const { cniConfDir: path } = options;
   const configuration = new FirstConfiguration({ directory: join(hostRoot, path), path, log });
   let failure: string | undefined = 'node state not read yet';
@@ -119,17 +160,18 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
   async function keep(signal: AbortSignal): Promise<void> {
     const pod = await ownPod();
     while (!signal.aborted) {
-      const { report: joins, joined, problem } = await reconciler.round();
-      const unable = await ovnNode.problems(networks.lister.list());
+      const { report: joins, joined, problem } = await reconciler.sync();
+      const unable = await Promise.all(parts.map((part) => part.problems(networks.lister.list())));
       const withoutMultus = await configuration.withoutMultus();
       const report = {
         ...joins,
-        problems: { ...joins.problems, ...unable },
+        problems: Object.assign({}, joins.problems, ...unable),
         ...(withoutMultus !== undefined && { withoutMultus }),
         ...(pod && { pod }),
       };
       failure = problem;
-      metrics.joined(joined, problem !== undefined);
+      joinedNetworks.set(joined);
+      hasProblem.set(problem === undefined ? 0 : 1);
       await writer.write(report, signal).catch((err: unknown) => {
         if (!signal.aborted) log.error({ err }, 'cannot write the report of this node');
       });

@@ -1,12 +1,11 @@
 import { overlaps, type Range, readRange } from '../ipam/cidr.ts';
 import type { ClusterRange } from '../ipam/cluster-ranges.ts';
-import type { Underlay } from '../nodes/node-report.ts';
+import { largestMtu, type Underlay } from '../nodes/node-report.ts';
 import { hasGateways, joinStep, type Mesh, removeStep, type Step } from './bridge-plan.ts';
 import type { NodeNetwork } from './desired.ts';
 import { addressesOf, bridgeNames, type NodeLinks, tunnelName } from './links.ts';
 import { type Rules, rulesOf } from './nftables.ts';
 import { conflictFinder } from './routes.ts';
-import { largestMtu } from './underlay.ts';
 
 export interface NodePlanInput {
   /** The Networks whose status can be read. */

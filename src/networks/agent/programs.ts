@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
@@ -8,51 +8,18 @@ import { text } from 'node:stream/consumers';
 export interface Programs {
   /** Runs a program with this input. Resolves with its standard output. */
   readonly run: (program: string, args: readonly string[], input?: string) => Promise<string>;
-  /** Runs a program, and calls `onLine` for each line of its standard output. */
-  readonly lines: (program: string, args: readonly string[], onLine: (line: string) => void) => Promise<void>;
 }
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** In memory, and writable in a container whose root is not. */
 const OUTPUTS = '/dev/shm';
-const PIECE_BYTES = 64 * 1024;
-
-/** Runs a program of this file system. */
-export const run: Programs['run'] = (program, args, input = '') =>
-  runWith({ program, args, input }, async (output) => {
-    const { size } = await output.stat();
-    const { buffer } = await output.read(Buffer.alloc(size), 0, size, 0);
-    return buffer.toString();
-  });
-
-/** Runs a program of this file system. Its output is read in pieces, so that little memory is needed. */
-export const lines: Programs['lines'] = (program, args, onLine) =>
-  runWith({ program, args, input: '' }, async (output) => {
-    const piece = Buffer.alloc(PIECE_BYTES);
-    let rest = '';
-    for (let position = 0; ; ) {
-      const { bytesRead } = await output.read(piece, 0, PIECE_BYTES, position);
-      if (bytesRead === 0) break;
-      position += bytesRead;
-      const [first = '', ...others] = piece.toString('latin1', 0, bytesRead).split('\n');
-      rest += first;
-      for (const other of others) {
-        onLine(rest);
-        rest = other;
-      }
-    }
-    if (rest !== '') onLine(rest);
-  });
 
 /**
- * Runs a program, and reads its output from a file: `bridge` writes thousands of small pieces, and to read each from a
+ * Runs a program of this file system, and reads its output from a file: `bridge` writes thousands of small pieces, and to read each from a
  * pipe costs more than all else.
  */
-async function runWith<T>(
-  { program, args, input }: { program: string; args: readonly string[]; input: string },
-  read: (output: FileHandle) => Promise<T>,
-): Promise<T> {
+export const run: Programs['run'] = async (program, args, input = '') => {
   const path = join(OUTPUTS, randomUUID());
   const output = await open(path, 'wx+', 0o600);
   try {
@@ -67,11 +34,13 @@ async function runWith<T>(
     });
     const [code, stderr] = await Promise.all([ended, child.stderr ? text(child.stderr) : '']);
     if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr.trim()}`);
-    return await read(output);
+    const { size } = await output.stat();
+    const { buffer } = await output.read(Buffer.alloc(size), 0, size, 0);
+    return buffer.toString();
   } finally {
     await output.close();
   }
-}
+};
 
 /** Lines for a batch of one bridge. */
 export interface BatchPart {

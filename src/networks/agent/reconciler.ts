@@ -3,15 +3,13 @@ import type { Logger } from '../../kube/util/log.ts';
 import type { Network } from '../api/types.ts';
 import { bridgeName } from '../multus/cni-config.ts';
 import { type NodeReport, REPORT_VERSION } from '../nodes/node-report.ts';
-import { hasGateways, type Step, unneededBridges } from './bridge-plan.ts';
+import { hasGateways, type Step, UnusedBridges, unneededBridges } from './bridge-plan.ts';
 import { type NodeNetwork, nodeNetworkOf } from './desired.ts';
 import { FirewallWatch } from './firewall.ts';
 import type { Host } from './host.ts';
-import { Linger } from './linger.ts';
 import { bridgeNames, type NodeLinks, tunnelName } from './links.ts';
 import { type NodePlan, nodePlan } from './node-plan.ts';
-import { reportedRanges } from './routes.ts';
-import { type UnderlayChoice, underlayOf } from './underlay.ts';
+import { reportedRanges, type UnderlayChoice, underlayOf } from './routes.ts';
 
 export interface ReconcilerOptions {
   /** The name of the node. */
@@ -21,9 +19,9 @@ export interface ReconcilerOptions {
   /** The UDP port of VXLAN. */
   readonly port: number;
   /** How often to look at the whole node. */
-  readonly lookMs: number;
+  readonly syncIntervalMs: number;
   /** How long an unused bridge stays. */
-  readonly lingerMs: number;
+  readonly unusedBridgeTtlMs: number;
   readonly nowMs: () => number;
   readonly networks: () => readonly Network[];
   /** The keys of all Networks; undefined while they are unknown. */
@@ -60,7 +58,7 @@ const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
 /** Reconciles a node with the Networks that have pods on it. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #linger: Linger;
+  readonly #unused: UnusedBridges;
   readonly #firewall: FirewallWatch;
   /** The text of each Network by bridge, as the node was last reconciled with. */
   #done: ReadonlyMap<string, string | undefined> = new Map();
@@ -78,7 +76,7 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#linger = new Linger(options.lingerMs);
+    this.#unused = new UnusedBridges(options.unusedBridgeTtlMs);
     this.#firewall = new FirewallWatch(options.port);
   }
 
@@ -86,14 +84,14 @@ export class Reconciler {
    * Reconciles the Networks that have changed since the last round; from time to time, and after a failure, the whole
    * node.
    */
-  async round(): Promise<Outcome> {
-    const { nowMs, lookMs, log } = this.#options;
+  async sync(): Promise<Outcome> {
+    const { nowMs, syncIntervalMs, log } = this.#options;
     const wanted = this.#wanted();
     const texts = new Map(wanted.networks.map((network) => [network.bridge, this.#texts.get(network)]));
     const names = new Set([...texts.keys(), ...this.#done.keys()]);
     const changed = [...names].filter((bridge) => texts.get(bridge) !== this.#done.get(bridge));
     const startMs = nowMs();
-    const isDue = this.#lookedMs === undefined || startMs - this.#lookedMs >= lookMs;
+    const isDue = this.#lookedMs === undefined || startMs - this.#lookedMs >= syncIntervalMs;
     if (!isDue && changed.length === 0) return this.#outcome;
     const few = [...new Set([...changed, ...this.#kept])];
     const only = isDue || few.length > FEW ? undefined : few;
@@ -167,7 +165,7 @@ export class Reconciler {
     const { host, underlay: choice, port, nowMs } = this.#options;
     const { networks, isNeeded } = wanted;
     for (let attempt = 1; ; attempt++) {
-      const look = await host.look(only?.map(tunnelName));
+      const look = await host.inspect(only?.map(tunnelName));
       const clean = this.#clean?.digest === look.digest && isSame ? this.#clean : undefined;
       if (clean) {
         await this.#apply(clean.plan, wanted, clean.links, only);
@@ -180,7 +178,7 @@ export class Reconciler {
       const unneeded = unneededBridges(links, isNeeded);
       // A Network that is gone has no pods that could come back.
       const gone = [...unneeded].filter(wanted.isGone);
-      const due = new Set([...this.#linger.due(unneeded, nowMs()), ...gone]);
+      const due = new Set([...this.#unused.due(unneeded, nowMs()), ...gone]);
       const plan = nodePlan({ networks, links, routes, underlay, port, unneeded, due });
       this.#kept = plan.kept;
       const isLast = attempt === ATTEMPTS;
@@ -231,7 +229,7 @@ export class Reconciler {
     if (steps.length === 0) return new Set();
     for (const { bridge } of steps) await host.mark(bridge, false);
     // A pod may have come before the mark went.
-    const unneeded = unneededBridges((await host.look([])).links(), isNeeded);
+    const unneeded = unneededBridges((await host.inspect([])).links(), isNeeded);
     const removable = steps.filter(({ bridge }) => unneeded.has(bridge));
     const failed = await this.#take(removable, 'removed a Network from this node');
     const gone = removable.filter(({ bridge }) => !failed.has(bridge));

@@ -1,3 +1,4 @@
+import type { Operation } from 'fast-json-patch';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
@@ -88,4 +89,23 @@ function sharedStatus({ conditions, nodes, ...status }: NetworkStatus): NetworkS
     ...(conditions !== undefined && { conditions: shared.within(conditions) }),
     ...(nodes !== undefined && { nodes: nodes.map((node) => shared.of(node)) }),
   };
+}
+
+export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
+  return metadata.finalizers?.includes(finalizer) ?? false;
+}
+
+/**
+ * The patch that removes one finalizer and keeps the others; empty if the object does not have it. It fails (422) if
+ * the object is another one of the same name, or its finalizers changed in between.
+ */
+export function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly Operation[] {
+  const index = metadata.finalizers?.indexOf(finalizer) ?? -1;
+  if (index < 0) return [];
+  const path = `/metadata/finalizers/${index}`;
+  return [
+    { op: 'test', path: '/metadata/uid', value: metadata.uid },
+    { op: 'test', path, value: finalizer },
+    { op: 'remove', path },
+  ];
 }

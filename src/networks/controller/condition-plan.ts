@@ -1,8 +1,7 @@
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { describeSubnet, type GatewayRange, type Subnet, sameSubnet } from '../api/subnet.ts';
 import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
-import type { ProviderReason } from '../providers/index.ts';
-import type { Ensured, SpecError, Usage } from '../providers/provider.ts';
+import type { Ensured, SpecError, Usage } from '../providers.ts';
 
 /** Everything that a decision about a Network needs. */
 export interface ObservedState {
@@ -22,7 +21,7 @@ export interface ObservedState {
 }
 
 /** The result of applying the target. */
-export type Outcome = Ensured<ProviderReason> | { readonly kind: 'failed'; readonly message: string };
+export type Outcome = Ensured | { readonly kind: 'failed'; readonly message: string };
 
 /** The most pods that a message names. It counts the others. */
 const NAMED_PODS = 3;

@@ -6,19 +6,13 @@ import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
-import { hasFinalizer } from '../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
+import { hasFinalizer } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { RangeAllocator, type RangeRules } from '../ipam/range-allocator.ts';
-import { type NetworkState, networkState } from '../pods/network-state.ts';
-import type { AnyProvider } from '../providers/index.ts';
-import { DeletionReconciler } from './deletion-reconciler.ts';
 import { NetworkWriter } from './network-writer.ts';
-import { NormalReconciler } from './normal-reconciler.ts';
-import { ProviderRegistry } from './provider-registry.ts';
+import type { ProviderRegistry } from './provider-registry.ts';
 import { networkReconcile } from './reconcile.ts';
-import { StatusThrottle } from './status-throttle.ts';
-import { StatusWriter } from './status-writer.ts';
 
 export interface NetworkControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
@@ -31,13 +25,7 @@ export interface NetworkControllerOptions {
   readonly now: () => Date;
   /** How often every Network is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
-  /** Provider of Networks that do not set spec.provider. */
-  readonly defaultProvider: string;
-  /** Each provider with the keys of leftovers of deleted Networks. */
-  readonly providers: readonly {
-    readonly provider: AnyProvider;
-    leftBehind?(): readonly ObjectKey[];
-  }[];
+  readonly providers: ProviderRegistry;
   /** Limits the ranges of Networks. Without rules, ranges must only not overlap. */
   readonly ranges?: RangeRules;
 }
@@ -46,10 +34,6 @@ export interface NetworkController {
   readonly reconcile: Reconcile;
   /** Keys that a new leader must reconcile first, from its caches. */
   keys(): ReadonlySet<ObjectKey>;
-  /** Whether the provider of the Network is outside the cluster. */
-  isRemote(key: ObjectKey): boolean;
-  /** The state of a Network for a pod that asks for it; `undefined` if the Network does not exist. */
-  judge(key: ObjectKey, network: Network | undefined): NetworkState;
 }
 
 /**
@@ -57,31 +41,15 @@ export interface NetworkController {
  * starts nothing: the caller runs the informers and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
-  const { client, networks, queue, events, clock, now, ranges } = options;
-  const providers = new ProviderRegistry(
-    options.providers.map(({ provider }) => provider),
-    options.defaultProvider,
-  );
+  const { client, networks, queue, events, clock, now, ranges, providers } = options;
   const allocator = new RangeAllocator(providers, (key) => queue.add(key), ranges);
   const copies = new MutationCache(networks.lister);
-  const writer = new NetworkWriter({ client, copies });
-  const statusWriter = new StatusWriter({ writer, events, now, throttle: new StatusThrottle(clock) });
+  const writer = new NetworkWriter({ client, copies, events, clock, now });
   addNetworkHandler(options, allocator, copies);
-  const reconcile = networkReconcile({
-    copies,
-    providers,
-    normalReconciler: new NormalReconciler({ allocator, writer, statusWriter }),
-    deletionReconciler: new DeletionReconciler({ allocator, writer, statusWriter }),
-  });
-  const leftBehind = () => options.providers.flatMap((each) => each.leftBehind?.() ?? []);
+  const leftBehind = () => providers.all().flatMap((each) => each.leftBehind?.() ?? []);
   return {
-    reconcile,
+    reconcile: networkReconcile({ copies, providers, allocator, writer }),
     keys: () => new Set([...networks.lister.list().map(keyOf), ...leftBehind()]),
-    isRemote(key) {
-      const network = networks.lister.get(key);
-      return network !== undefined && providers.of(network).isRemote;
-    },
-    judge: (key, network) => networkState(key, network, providers),
   };
 }
 

@@ -1,11 +1,15 @@
 import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
-import { withoutFinalizer } from '../api/finalizer.ts';
+import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
+import { TokenBucket } from '../../kube/workqueue/token-bucket.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER } from '../api/names.ts';
-import { NETWORKS } from '../api/resources.ts';
+import { NETWORKS, withoutFinalizer } from '../api/resources.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
+import { changesCounts, isChange, isRecount } from './status.ts';
 
 /** The write is based on an outdated copy, or the object is deleted: read it again and retry. */
 export class StaleCopyError extends Error {
@@ -15,20 +19,30 @@ export class StaleCopyError extends Error {
 export interface NetworkWriterOptions {
   readonly client: Pick<KubeClient, 'mergePatch' | 'jsonPatch' | 'apply'>;
   readonly copies: MutationCache<Network>;
+  readonly events: EventRecorder;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The time of day. */
+  readonly now: () => Date;
 }
 
 /**
- * Writes to a Network. Each write is tied to the copy that it is based on, changes only its own part, and returns the
- * new object.
+ * Writes to a Network, and tells of it in Events. Each write is tied to the copy that it is based on, changes only its
+ * own part, and returns the new object.
  * @throws StaleCopyError if another client wrote in between.
  */
 export class NetworkWriter {
-  readonly #client: NetworkWriterOptions['client'];
-  readonly #copies: MutationCache<Network>;
+  readonly #options: NetworkWriterOptions;
+  readonly #throttle: StatusThrottle;
 
-  constructor({ client, copies }: NetworkWriterOptions) {
-    this.#client = client;
-    this.#copies = copies;
+  constructor(options: NetworkWriterOptions) {
+    this.#options = options;
+    this.#throttle = new StatusThrottle(options.clock);
+  }
+
+  /** The time of day in the format of conditions: RFC 3339, whole seconds. */
+  now(): string {
+    const time = this.#options.now().toISOString();
+    return time.replace(/\.\d+Z$/, 'Z');
   }
 
   addFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
@@ -36,16 +50,41 @@ export class NetworkWriter {
     // A merge patch replaces the whole list, so the resourceVersion protects finalizers of other controllers.
     const patch = { metadata: { resourceVersion, finalizers: [...finalizers, NETWORK_FINALIZER] } };
     const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#written(this.#client.mergePatch(NETWORKS, refOf(network), patch, options));
+    return this.#written(this.#options.client.mergePatch(NETWORKS, refOf(network), patch, options));
   }
 
   removeFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
     const operations = withoutFinalizer(network, NETWORK_FINALIZER);
     const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#written(this.#client.jsonPatch(NETWORKS, refOf(network), operations, options));
+    return this.#written(this.#options.client.jsonPatch(NETWORKS, refOf(network), operations, options));
   }
 
-  writeStatus(network: Network, status: NetworkStatus, signal: AbortSignal): Promise<Network> {
+  /**
+   * Writes a changed status, then the Events. This order prevents a second Event after a failed write. A status that
+   * changes only counts may have to wait: then it resolves with the milliseconds until the retry.
+   */
+  async report(
+    network: Network,
+    status: NetworkStatus,
+    events: readonly EventDetails[],
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const key = keyOf(network);
+    const waitMs = isRecount(network.status, status) ? this.#throttle.waitMs(key) : 0;
+    if (waitMs > 0) return waitMs;
+    if (isChange(network.status, status)) await this.#writeStatus(network, status, signal);
+    if (changesCounts(network.status, status)) this.#throttle.written(key);
+    for (const details of events) this.tell(network, details);
+    return undefined;
+  }
+
+  tell({ metadata }: Network, details: EventDetails): void {
+    // Items of a list come without apiVersion and kind.
+    const regarding = { apiVersion: apiVersionOf(NETWORKS), kind: NETWORKS.kind, metadata };
+    this.#options.events.event(regarding, details);
+  }
+
+  #writeStatus(network: Network, status: NetworkStatus, signal: AbortSignal): Promise<Network> {
     const { name, namespace, uid, resourceVersion } = network.metadata;
     const body = {
       apiVersion: apiVersionOf(NETWORKS),
@@ -54,12 +93,12 @@ export class NetworkWriter {
       status,
     };
     const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status', signal };
-    return this.#written(this.#client.apply(NETWORKS, refOf(network), body, options));
+    return this.#written(this.#options.client.apply(NETWORKS, refOf(network), body, options));
   }
 
   async #written(write: Promise<Network>): Promise<Network> {
     try {
-      return this.#copies.add(await write);
+      return this.#options.copies.add(await write);
     } catch (cause) {
       if (!isOvertaken(cause) && !isNotFound(cause)) throw cause;
       throw new StaleCopyError('the Network was changed or deleted since it was read: read it again', {
@@ -71,4 +110,55 @@ export class NetworkWriter {
 
 function refOf({ metadata: { namespace, name } }: Network): ObjectRef {
   return { namespace, name };
+}
+
+/** The shortest time between two status writes of a Network that change only counts. */
+const PACE_MS = 10_000;
+/** Such writes of all Networks together. Each goes to the watch of each node agent. */
+const LIMIT = { ratePerSecond: 5, burst: 100 };
+/** A Network that was not written this long after it could be is gone, or has its earlier counts again. */
+const DUE_KEPT_MS = 600_000;
+
+/** Limits how often counts of Networks are written, to spare the API server and the node agents. */
+export class StatusThrottle {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #bucket: TokenBucket;
+  /** Oldest first. */
+  readonly #writtenAt = new Map<ObjectKey, number>();
+  /** When a Network that waits may be written. Oldest first. */
+  readonly #dueAt = new Map<ObjectKey, number>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+    this.#bucket = new TokenBucket({ clock, ...LIMIT });
+  }
+
+  /** Milliseconds until the next write is allowed; 0 for now. */
+  waitMs(key: ObjectKey): number {
+    const now = this.#clock.now();
+    const dueAt = this.#dueAt.get(key) ?? Math.max(this.#pacedAt(key), now + this.#bucket.reserve());
+    this.#dueAt.set(key, dueAt);
+    return Math.max(0, dueAt - now);
+  }
+
+  /** Records a write. */
+  written(key: ObjectKey): void {
+    const now = this.#clock.now();
+    this.#dueAt.delete(key);
+    this.#writtenAt.delete(key);
+    this.#writtenAt.set(key, now);
+    forgetUntil(this.#writtenAt, now - PACE_MS);
+    forgetUntil(this.#dueAt, now - DUE_KEPT_MS);
+  }
+
+  #pacedAt(key: ObjectKey): number {
+    return (this.#writtenAt.get(key) ?? Number.NEGATIVE_INFINITY) + PACE_MS;
+  }
+}
+
+function forgetUntil(times: Map<ObjectKey, number>, end: number): void {
+  for (const [key, at] of times) {
+    if (at > end) return;
+    times.delete(key);
+  }
 }

@@ -1,74 +1,92 @@
-import { hasFinalizer } from '../api/finalizer.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
+import { conditionOf } from '../api/conditions.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
+import { hasFinalizer } from '../api/resources.ts';
+import { recordedSubnet, type Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import type { AnyProvider } from '../providers/index.ts';
-import type { NotReady, Provider, Removal, SpecError, Usage } from '../providers/provider.ts';
+import type { Provider } from '../providers.ts';
 
 /** The configured providers, and which of them each Network uses. */
 export class ProviderRegistry {
-  readonly #configured: ReadonlyMap<string, AnyProvider>;
+  readonly #configured = new Map<string, Provider>();
   readonly #defaultName: string;
 
-  constructor(configured: readonly AnyProvider[], defaultName: string) {
-    this.#configured = new Map(configured.map((provider) => [provider.name, provider]));
+  constructor(defaultName: string, configured: readonly Provider[] = []) {
     this.#defaultName = defaultName;
+    for (const provider of configured) this.add(provider);
   }
 
-  /** Names of the providers to whose networks pods can attach. */
-  attaching(): readonly string[] {
-    return [...this.all()].filter(({ attachesPods }) => attachesPods).map(({ name }) => name);
+  add(provider: Provider): void {
+    this.#configured.set(provider.name, provider);
   }
 
-  all(): Iterable<AnyProvider> {
-    return this.#configured.values();
+  all(): readonly Provider[] {
+    return [...this.#configured.values()];
   }
 
   /**
    * The provider in the spec; else the one that created the network, even if the default changed; else the default.
    */
-  of(network: Network): AnyProvider {
+  of(network: Network): Provider {
     const realisedBy = hasFinalizer(network, NETWORK_FINALIZER) ? network.status?.provider : undefined;
     const name = network.spec.provider ?? realisedBy ?? this.#defaultName;
-    return this.#configured.get(name) ?? new UnconfiguredProvider(name, [...this.#configured.keys()]);
+    return this.#configured.get(name) ?? unconfigured(name, [...this.#configured.keys()]);
+  }
+
+  /** The provider that has made the real network. */
+  maker(network: Network | undefined): Provider | undefined {
+    const { provider } = network?.status ?? {};
+    return provider === undefined ? undefined : this.#configured.get(provider);
+  }
+
+  /** The state of a Network for a pod that asks for it; `network` is undefined if it does not exist. */
+  stateOf(key: ObjectKey, network: Network | undefined): NetworkState {
+    const waiting = (what: string): NetworkState => ({ kind: 'waiting', why: `Network ${key} ${what}` });
+    if (!network) return waiting('does not exist');
+    const provider = this.of(network);
+    if (!provider.attachesPods) {
+      const attaching = this.all().filter(({ attachesPods }) => attachesPods);
+      const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, and pods cannot attach to its networks: name a Network of provider ${attaching.map(({ name }) => name).join(' or ')}`;
+      return { kind: 'unattachable', why };
+    }
+    if (network.metadata.deletionTimestamp) return waiting('is being deleted');
+    const ready = conditionOf(network.status?.conditions, 'Ready');
+    if (ready?.status === 'True') {
+      return { kind: 'ready', subnet: recordedSubnet(network), hasPorts: provider.hasPorts };
+    }
+    return waiting(ready ? `is not Ready (${ready.reason}: ${ready.message})` : 'is not Ready yet');
   }
 }
 
-/** Represents a provider that a Network names and that is not configured. */
-class UnconfiguredProvider implements Provider<never> {
-  readonly name: string;
-  /** Unknown: pods keep their gate until the provider is configured. */
-  readonly attachesPods = true;
-  readonly isRemote = false;
-  readonly #configured: readonly string[];
+/** The state of a Network for a pod. `why` is a sentence without a full stop that names the Network. */
+export type NetworkState =
+  | {
+      readonly kind: 'ready';
+      /** That of the real network. */
+      readonly subnet?: Subnet | undefined;
+      /** Whether pods may choose options of their ports. */
+      readonly hasPorts?: boolean | undefined;
+    }
+  | { readonly kind: 'waiting'; readonly why: string }
+  /** Pods can never attach to networks of its provider. */
+  | { readonly kind: 'unattachable'; readonly why: string };
 
-  constructor(name: string, configured: readonly string[]) {
-    this.name = name;
-    this.#configured = configured;
-  }
-
-  validate(): SpecError {
-    return { reason: 'ProviderUnavailable', message: this.#message() };
-  }
-
-  async actual(): Promise<undefined> {
-    return undefined;
-  }
-
-  async ensure(): Promise<NotReady<never>> {
-    return { kind: 'notReady', reason: 'ProviderUnavailable', message: this.#message() };
-  }
-
-  async usage(): Promise<Usage | undefined> {
-    return undefined;
-  }
-
-  async remove(): Promise<Removal> {
-    return { kind: 'blocked', message: `cannot delete the real network of this Network: ${this.#message()}` };
-  }
-
-  async release(): Promise<void> {}
-
-  #message(): string {
-    return `provider ${this.name} is not configured in this operator: use one of ${this.#configured.join(', ')}`;
-  }
+/** Stands for a provider that a Network names and that is not configured. */
+function unconfigured(name: string, configured: readonly string[]): Provider {
+  const message = `provider ${name} is not configured in this operator: use one of ${configured.join(', ')}`;
+  return {
+    name,
+    // Unknown: pods keep their gate until the provider is configured.
+    attachesPods: true,
+    isRemote: false,
+    validate: () => ({ reason: 'ProviderUnavailable', message }),
+    actual: async () => undefined,
+    ensure: async () => ({ kind: 'notReady', reason: 'ProviderUnavailable', message }),
+    usage: async () => undefined,
+    remove: async () => ({
+      kind: 'blocked',
+      message: `cannot delete the real network of this Network: ${message}`,
+    }),
+    release: async () => {},
+  };
 }

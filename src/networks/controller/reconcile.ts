@@ -1,45 +1,177 @@
-import type { ObjectKey } from '../../kube/api/object.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
+import { toError } from '../../kube/util/to-error.ts';
+import { conditionOf } from '../api/conditions.ts';
+import { NETWORK_FINALIZER } from '../api/names.ts';
+import { hasFinalizer } from '../api/resources.ts';
+import { recordedSubnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import type { DeletionReconciler } from './deletion-reconciler.ts';
-import { StaleCopyError } from './network-writer.ts';
-import type { NormalReconciler } from './normal-reconciler.ts';
+import type { RangeAllocator } from '../ipam/range-allocator.ts';
+import type { Provider, Removal, Usage } from '../providers.ts';
+import { deletionUpdates, namePods, type ObservedState, type Outcome, targetOf } from './condition-plan.ts';
+import { type NetworkWriter, StaleCopyError } from './network-writer.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
+import { eventsOf, statusOf, statusWith } from './status.ts';
 
-export interface ReconcilerOptions {
-  readonly copies: MutationCache<Network>;
-  readonly providers: ProviderRegistry;
-  readonly normalReconciler: NormalReconciler;
-  readonly deletionReconciler: DeletionReconciler;
+export interface ReconcileOptions {
+  readonly copies: Pick<MutationCache<Network>, 'get'>;
+  readonly providers: Pick<ProviderRegistry, 'all' | 'of'>;
+  readonly allocator: RangeAllocator;
+  readonly writer: NetworkWriter;
 }
 
 /**
  * Returns the reconcile of Networks. It is level-triggered: it does not depend on the event, and does nothing if
- * state and spec match. A new Network takes three writes: its finalizer, its real network, its status.
+ * state and spec match. A new Network takes three writes: its finalizer, its real network, its status. It throws what
+ * the provider threw, once the status says so.
  */
-export function networkReconcile({
-  copies,
-  providers,
-  normalReconciler,
-  deletionReconciler,
-}: ReconcilerOptions): Reconcile {
-  const reconcile = async (key: ObjectKey, signal: AbortSignal): Promise<Result> => {
-    const network = copies.get(key);
-    if (!network) {
-      for (const provider of providers.all()) await provider.release(key, signal);
-      return {};
-    }
-    const reconciler = network.metadata.deletionTimestamp ? deletionReconciler : normalReconciler;
-    return reconciler.run(network, providers.of(network), signal);
-  };
+export function networkReconcile(options: ReconcileOptions): Reconcile {
+  const { copies, providers } = options;
   return async (key, signal) => {
     try {
-      return await reconcile(key, signal);
+      const network = copies.get(key);
+      if (!network) {
+        for (const provider of providers.all()) await provider.release(key, signal);
+        return {};
+      }
+      const run = network.metadata.deletionTimestamp ? deleteNetwork : applySpec;
+      return await run(network, providers.of(network), options, signal);
     } catch (error) {
       if (!(error instanceof StaleCopyError)) throw error;
       // This is not an error: the cache will get the newer object.
       return { requeueAfterMs: 0 };
     }
   };
+}
+
+interface Attempt {
+  /** The Network after the writes of the attempt. */
+  readonly network: Network;
+  readonly observed: ObservedState;
+  readonly outcome: Outcome | undefined;
+  readonly error?: Error;
+}
+
+/** Creates or updates the real network of a Network, and records the result in its status. */
+async function applySpec(
+  first: Network,
+  provider: Provider,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { writer } = options;
+  const { network, observed, outcome, error } = await attempt(first, provider, options, signal);
+  const status = statusOf(network, provider.name, observed, outcome, writer.now());
+  let countAgainMs: number | undefined;
+  try {
+    countAgainMs = await writer.report(network, status, eventsOf(network, status, outcome), signal);
+  } catch (thrown) {
+    if (!error || thrown instanceof StaleCopyError) throw thrown;
+    throw new AggregateError([error, thrown], `${error.message}; writing the status also failed`);
+  }
+  if (error) throw error;
+  return soonest(countAgainMs, outcome?.kind === 'notReady' ? outcome.retryAfterMs : undefined);
+}
+
+async function attempt(
+  first: Network,
+  provider: Provider,
+  { allocator, writer }: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  let network = first;
+  let observed: ObservedState = {
+    desired: subnetOf(network.spec),
+    current: recordedSubnet(network),
+    specError: allocator.specErrorOf(network),
+    usage: undefined,
+    attachesPods: provider.attachesPods,
+    warning: allocator.warningFor(network),
+  };
+  try {
+    observed = await observe(network, observed, provider, signal);
+    const target = targetOf(observed);
+    if (!target) return { network, observed, outcome: undefined };
+    // First, so that a deletion waits for everything that the provider creates.
+    if (!hasFinalizer(network, NETWORK_FINALIZER)) network = await writer.addFinalizer(network, signal);
+    const outcome = await provider.ensure(network, target, signal);
+    if (outcome.kind === 'ready') allocator.settle(network, target);
+    return { network, observed, outcome };
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (signal.aborted || error instanceof StaleCopyError) throw error;
+    return { network, observed, outcome: { kind: 'failed', message: error.message }, error };
+  }
+}
+
+async function observe(
+  network: Network,
+  known: ObservedState,
+  provider: Provider,
+  signal: AbortSignal,
+): Promise<ObservedState> {
+  const usage = await provider.usage(network, signal);
+  const current = (await provider.actual(network, signal)) ?? known.current;
+  if (known.desired.mtu !== undefined) return { ...known, usage, current };
+  const isUsed = usage !== undefined && usage.pods.length > 0;
+  // The default may change, but not under running pods.
+  const mtu = (isUsed ? current?.mtu : undefined) ?? provider.defaultMtu?.();
+  if (mtu === undefined) return { ...known, usage, current };
+  const desired = { ...known.desired, mtu };
+  // Earlier releases did not record a default MTU.
+  return { ...known, usage, desired, defaultMtu: mtu, current: current && { mtu, ...current } };
+}
+
+/** The garbage collector's finalizer for `kubectl delete --cascade=orphan`: owned objects stay. */
+const ORPHAN_FINALIZER = 'orphan';
+
+/** Deletes the real network of a deleted Network, and then removes the finalizer of the Network. */
+async function deleteNetwork(
+  network: Network,
+  provider: Provider,
+  { allocator, writer }: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Result> {
+  if (!hasFinalizer(network, NETWORK_FINALIZER)) return {};
+  const { finalizers } = network.metadata;
+  const retain =
+    network.spec.deletionPolicy === 'Retain' || (finalizers?.includes(ORPHAN_FINALIZER) ?? false);
+  let usage: Usage | undefined;
+  const reportWaiting = (message: string) => {
+    const status = statusWith(network, deletionUpdates(message, usage), usage, writer.now());
+    const was = conditionOf(network.status?.conditions, 'Progressing');
+    const isReported = was?.reason === 'Deleting' && was.message === message;
+    const details = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
+    return writer.report(network, status, isReported ? [] : [details], signal);
+  };
+  let removal: Removal;
+  try {
+    usage = await provider.usage(network, signal);
+    removal =
+      usage && usage.pods.length > 0
+        ? { kind: 'blocked', message: `waits for the pods that use it: ${namePods(usage.pods)}` }
+        : await provider.remove(network, { retain }, signal);
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (!signal.aborted) await reportWaiting(error.message);
+    throw error;
+  }
+  if (removal.kind === 'blocked') {
+    return soonest(await reportWaiting(removal.message), removal.retryAfterMs);
+  }
+  await writer.removeFinalizer(network, signal);
+  allocator.forget(network);
+  writer.tell(network, {
+    type: 'Normal',
+    reason: 'Deleted',
+    action: 'Delete',
+    note: `${retain ? 'kept' : 'deleted'} the real network of this Network (${network.status?.cidr ?? network.spec.cidr}, provider ${provider.name})`,
+  });
+  return {};
+}
+
+/** Requeues after the shortest of these times, in milliseconds. */
+function soonest(...times: readonly (number | undefined)[]): Result {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? {} : { requeueAfterMs: Math.min(...known) };
 }

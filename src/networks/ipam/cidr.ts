@@ -6,27 +6,15 @@ export interface Range {
   readonly prefixLength: number;
 }
 
+/** Of IPv6, in canonical form. */
+const LONGEST = 43;
+
 /**
  * Parses a range in canonical form (RFC 5952 for IPv6), as the CRD's rules require.
  * Returns undefined for anything else: host bits, leading zeros, IPv4-mapped addresses, zones.
  */
 export function parseRange(text: string): Range | undefined {
-  if (text.length > LONGEST) return undefined;
-  if (known.has(text)) return known.get(text);
-  const range = parseNewRange(text);
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(text, range);
-  return range;
-}
-
-/** Of IPv6, in canonical form. */
-const LONGEST = 43;
-/** The results for recent texts. A reconcile of a Network parses its range many times: an eighth of its CPU time. */
-const known = new Map<string, Range | undefined>();
-const MAX_KNOWN = 1_000;
-
-function parseNewRange(text: string): Range | undefined {
-  if (!ipaddr.isValidCIDR(text)) return undefined;
+  if (text.length > LONGEST || !ipaddr.isValidCIDR(text)) return undefined;
   const [address, prefixLength] = ipaddr.parseCIDR(text);
   const range = { address: networkAddress(address, prefixLength), prefixLength };
   return formatRange(range) === text && isPlain(address) ? range : undefined;
@@ -93,6 +81,17 @@ export function podCapacity({ address, prefixLength }: Range): number {
 /** The number of bits of an address: 32 or 128. */
 export function bitsOf(address: ipaddr.IPv4 | ipaddr.IPv6): 32 | 128 {
   return address.kind() === 'ipv4' ? 32 : 128;
+}
+
+/** The address as a number; {@link addressAt} is the inverse. */
+export function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
+  return address.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+}
+
+export function addressAt(number: bigint, bits: 32 | 128): ipaddr.IPv4 | ipaddr.IPv6 {
+  return ipaddr.fromByteArray(
+    Array.from({ length: bits / 8 }, (_, i) => Number((number >> BigInt(bits - 8 - 8 * i)) & 255n)),
+  );
 }
 
 /** IPv6 has no broadcast. */

@@ -3,11 +3,10 @@ import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { specProblem } from '../controller/condition-plan.ts';
 import type { ProviderRegistry } from '../controller/provider-registry.ts';
-import type { Provider, SpecError } from '../providers/provider.ts';
-import { formatRange, parseRange, type Range } from './cidr.ts';
+import type { Provider, SpecError } from '../providers.ts';
+import { bitsOf, formatRange, holds, parseRange, type Range } from './cidr.ts';
 import { type ClusterRanges, overlapText } from './cluster-ranges.ts';
 import { RangeClaims } from './range-claims.ts';
-import { policyProblem, type RangePolicy } from './range-policy.ts';
 
 /** Rules for the ranges of Networks, in addition to other Networks. */
 export interface RangeRules {
@@ -126,4 +125,26 @@ function parsed({ spec }: Network): readonly Range[] {
 /** Names the other Network in the status of this one. Users must not learn names of other namespaces. */
 function nameFor({ metadata: { namespace } }: Network, other: ObjectKey): string {
   return splitKey(other).namespace === namespace ? `Network ${other}` : 'a Network of another namespace';
+}
+
+/** The ranges that Networks may have. */
+export interface RangePolicy {
+  /** A Network's range must be inside one of these. */
+  readonly allowed: readonly Range[];
+  /** The shortest prefix lengths, which limit the size of a Network. */
+  readonly largest: { readonly ipv4: number; readonly ipv6: number };
+}
+
+/** Why the policy does not allow the range, and what to write instead; undefined if it does. */
+export function policyProblem(range: Range, { allowed, largest }: RangePolicy): string | undefined {
+  const text = formatRange(range);
+  const shortest = bitsOf(range.address) === 32 ? largest.ipv4 : largest.ipv6;
+  if (!allowed.some((one) => holds(one, range))) {
+    const list = allowed.map(formatRange).join(', ');
+    return `${text} is not inside ${list} (--network-ranges): write a range inside one of these`;
+  }
+  if (range.prefixLength < shortest) {
+    return `${text} is larger than --network-largest allows: use a /${shortest} or smaller`;
+  }
+  return undefined;
 }

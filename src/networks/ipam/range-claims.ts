@@ -1,6 +1,6 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { hasFinalizer } from '../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
+import { hasFinalizer } from '../api/resources.ts';
 import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { formatRange, parseRange, type Range } from './cidr.ts';

@@ -1,26 +1,34 @@
-import { isNamespaceTerminating, isNotFound } from '../../kube/api/api-error.ts';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { hasFinalizer, withoutFinalizer } from '../api/finalizer.ts';
-import { NETWORK_FINALIZER } from '../api/names.ts';
-import { NETWORKS, type NetworkAttachmentDefinition } from '../api/resources.ts';
+import type { Operation } from 'fast-json-patch';
+import { isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
+import { FIELD_MANAGER, NETWORK_FINALIZER, UID_ANNOTATION } from '../api/names.ts';
+import {
+  hasFinalizer,
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  NETWORKS,
+  type NetworkAttachmentDefinition,
+  withoutFinalizer,
+} from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import type { NotReady, Realised, Removal } from '../providers/provider.ts';
+import type { NotReady, Realised, Removal } from '../providers.ts';
 import {
-  AttachmentStore,
-  type AttachmentStoreOptions,
-  refOf,
-  undefinedIfNotFound,
-} from './attachment-store.ts';
-import { isMadeFor, networkOwner, type WantedAttachment } from './multus-attachment.ts';
-import {
-  heldByOthers,
-  nameConflict,
-  terminating,
-  terminatingNamespace,
-  unavailable,
-} from './multus-findings.ts';
-import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
-import type { MultusReason } from './reasons.ts';
+  disownmentOf,
+  isMadeFor,
+  madeForUid,
+  networkOwner,
+  repairOf,
+  undoesAnEdit,
+  type WantedAttachment,
+} from './attachment.ts';
+
+export interface AttachmentsOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'delete'>;
+  /** Need not be synced, because it never is without Multus. */
+  readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
+}
 
 /** The definition of the Network is there. */
 interface Attachable extends Pick<Realised, 'change'> {
@@ -34,41 +42,47 @@ type WantedFor = (ours: NetworkAttachmentDefinition | undefined) => Promise<{
   readonly isUpgrade?: boolean;
 }>;
 
+/** The most attempts of one call; each retry starts from the live object. */
+const MAX_ATTEMPTS = 3;
+
 /**
  * Keeps for each Network a NetworkAttachmentDefinition of the same name. The operator owns a definition with the
  * Network's UID in its owner reference or, if a user removed that, in its annotation, or with its own text. It never
  * changes others.
  */
 export class Attachments {
-  readonly #client: AttachmentStoreOptions['client'];
-  readonly #store: AttachmentStore;
+  readonly #client: AttachmentsOptions['client'];
+  readonly #attachments: AttachmentsOptions['attachments'];
+  readonly #copies: MutationCache<NetworkAttachmentDefinition>;
 
-  constructor(options: AttachmentStoreOptions) {
-    this.#client = options.client;
-    this.#store = new AttachmentStore(options);
+  constructor({ client, attachments }: AttachmentsOptions) {
+    this.#client = client;
+    this.#attachments = attachments;
+    this.#copies = new MutationCache(attachments.lister);
   }
 
   /** Call this when the informer sees a change of the definition with this key. */
   settle(key: ObjectKey): void {
-    this.#store.settle(key);
+    this.#copies.settle(key);
   }
 
   /** The cached definition, or the operator's newer write. */
   known(key: ObjectKey): NetworkAttachmentDefinition | undefined {
-    return this.#store.known(key);
+    return this.#copies.get(key);
   }
 
   /** Creates or restores the definition. */
-  async ensure(
-    network: Network,
-    wantedFor: WantedFor,
-    signal: AbortSignal,
-  ): Promise<Attachable | NotReady<MultusReason>> {
-    const step = (found: NetworkAttachmentDefinition | undefined) =>
-      this.#ensure(network, wantedFor, found, signal);
+  async ensure(network: Network, wantedFor: WantedFor, signal: AbortSignal): Promise<Attachable | NotReady> {
     try {
-      const first = await this.#store.current(network, signal);
-      return await this.#store.fromLiveIfStale(network, first, step, signal);
+      const known = this.known(keyOf(network));
+      // Without a synced cache from the API server, so that it is not created twice.
+      const first = known || this.#attachments.hasSynced() ? known : await this.#live(network, signal);
+      return await this.#retried(
+        network,
+        first,
+        (found) => this.#ensure(network, wantedFor, found, signal),
+        signal,
+      );
     } catch (error) {
       if (isNamespaceTerminating(error)) return terminatingNamespace(network);
       if (isNotFound(error)) return unavailable();
@@ -79,15 +93,13 @@ export class Attachments {
   /** Deletes the definition; with `retain`, keeps it without ownership. */
   async remove(network: Network, retain: boolean, signal: AbortSignal): Promise<Removal> {
     // The cache may not show a new definition yet.
-    const first = this.#store.known(keyOf(network)) ?? (await this.#store.live(network, signal));
-    const step = (found: NetworkAttachmentDefinition | undefined) =>
-      this.#remove(network, found, retain, signal);
-    return this.#store.fromLiveIfStale(network, first, step, signal);
+    const first = this.known(keyOf(network)) ?? (await this.#live(network, signal));
+    return this.#retried(network, first, (found) => this.#remove(network, found, retain, signal), signal);
   }
 
   /** Releases the definition that an earlier Network of this key has left behind. */
   async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    const found = this.#store.known(key);
+    const found = this.known(key);
     if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#releaseLeftover(found, signal);
   }
 
@@ -96,24 +108,28 @@ export class Attachments {
     wantedFor: WantedFor,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
-  ): Promise<Attachable | NotReady<MultusReason>> {
+  ): Promise<Attachable | NotReady> {
     const ours = found && isMadeFor(found, network) ? found : undefined;
     const attachable = (change: Realised['change']): Attachable => ({ kind: 'attachable', change });
     const { wanted, isUpgrade = false } = await wantedFor(ours);
     if (!found) {
-      await this.#store.create(wanted, signal);
+      await this.#create(wanted, signal);
       return attachable(network.status?.cidr === undefined ? 'created' : 'restored');
     }
-    if (!ours) return this.#blockedBy(found, signal);
+    if (!ours) {
+      // A foreign definition of the same name is a conflict. A leftover of an earlier Network is released.
+      if (!networkOwner(found)) return nameConflict(found);
+      await this.#releaseLeftover(found, signal);
+      return terminating(found);
+    }
     if (found.metadata.deletionTimestamp) {
-      const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+      const left = await this.#patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
       if (left.metadata.finalizers?.length) return terminating(left);
-      await this.#store.create(wanted, signal);
+      await this.#create(wanted, signal);
       return attachable('restored');
     }
     const repair = repairOf(found, wanted);
-    if (repair.length === 0) return attachable('none');
-    await this.#store.patch(found, repair, signal);
+    await this.#patch(found, repair, signal);
     return attachable(isUpgrade || !undoesAnEdit(repair) ? 'none' : 'restored');
   }
 
@@ -128,20 +144,20 @@ export class Attachments {
     // Without an owner (as after `kubectl delete --cascade=orphan`), the finalizer must not outlive the Network.
     const hasNoOwner = !networkOwner(found);
     if (!isOurs || retain) {
-      if (isOurs || hasNoOwner) await this.#store.patch(found, disownmentOf(found), signal);
+      if (isOurs || hasNoOwner) await this.#patch(found, disownmentOf(found), signal);
       return { kind: 'gone' };
     }
-    if (!found.metadata.deletionTimestamp) await this.#store.delete(found, signal);
-    const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
-    const others = left.metadata.finalizers ?? [];
-    return others.length === 0 ? { kind: 'gone' } : heldByOthers(left, others);
-  }
-
-  /** A foreign definition of the same name is a conflict. A leftover of an earlier Network is released. */
-  async #blockedBy(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady<MultusReason>> {
-    if (!networkOwner(found)) return nameConflict(found);
-    await this.#releaseLeftover(found, signal);
-    return terminating(found);
+    if (!found.metadata.deletionTimestamp) {
+      // Exactly this definition, and not a replacement of the same name.
+      const { uid } = found.metadata;
+      const options = { preconditions: { uid }, propagationPolicy: 'Background', signal } as const;
+      await this.#client.delete(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), options);
+    }
+    const left = await this.#patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+    const { finalizers = [] } = left.metadata;
+    if (finalizers.length === 0) return { kind: 'gone' };
+    const message = `${describe(left)} waits for other finalizers: ${finalizers.join(', ')}`;
+    return { kind: 'blocked', message };
   }
 
   /** Removes the finalizer from the definition of a deleted Network. The garbage collector deletes it. */
@@ -151,6 +167,101 @@ export class Attachments {
     // The cache is outdated: that Network exists.
     if (owner && live?.metadata.uid === owner.uid) return;
     const release = withoutFinalizer(found, NETWORK_FINALIZER);
-    await this.#store.patch(found, release, signal).catch(undefinedIfNotFound);
+    await this.#patch(found, release, signal).catch(undefinedIfNotFound);
   }
+
+  /** The definition from the API server; also undefined without Multus. */
+  #live(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
+    return this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, refOf(of), { signal }).catch(undefinedIfNotFound);
+  }
+
+  async #create(wanted: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
+    const options = { fieldManager: FIELD_MANAGER, signal };
+    this.#copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, options));
+  }
+
+  /** Returns the patched definition, or `found` without operations. */
+  async #patch(
+    found: NetworkAttachmentDefinition,
+    operations: readonly Operation[],
+    signal: AbortSignal,
+  ): Promise<NetworkAttachmentDefinition> {
+    if (operations.length === 0) return found;
+    const options = { fieldManager: FIELD_MANAGER, signal };
+    return this.#copies.add(
+      await this.#client.jsonPatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), operations, options),
+    );
+  }
+
+  /** Runs the step, and retries it with the live definition while the known one is outdated. */
+  async #retried<R>(
+    of: KubeObject,
+    first: NetworkAttachmentDefinition | undefined,
+    step: (found: NetworkAttachmentDefinition | undefined) => Promise<R>,
+    signal: AbortSignal,
+  ): Promise<R> {
+    let found = first;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await step(found);
+      } catch (error) {
+        // A 404 on creation means a missing CRD.
+        const isStale = isOvertaken(error) || (found !== undefined && isNotFound(error));
+        if (attempt === MAX_ATTEMPTS || !isStale) throw error;
+        found = await this.#live(of, signal);
+      }
+    }
+  }
+}
+
+/** The namespace and name of a definition or of its Network, which are the same. */
+function refOf({ metadata: { namespace, name } }: KubeObject): ObjectRef {
+  return { namespace, name };
+}
+
+function undefinedIfNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
+
+/** The retry interval for a missing CRD of Multus. */
+const UNAVAILABLE_RETRY_MS = 10_000;
+
+function nameConflict(found: KubeObject): NotReady {
+  const message =
+    madeForUid(found) === undefined
+      ? `${describe(found)} exists and does not belong to this Network: delete it, or rename the Network`
+      : `${describe(found)} remains from a deleted Network: delete it, or remove its annotation ${UID_ANNOTATION} for this Network to adopt it`;
+  return { kind: 'notReady', reason: 'NameConflict', message, keepsKnown: true };
+}
+
+function terminating(found: KubeObject): NotReady {
+  const message = `${describe(found)} is being deleted: the operator recreates it afterwards`;
+  return { kind: 'notReady', reason: 'Terminating', message, keepsKnown: true };
+}
+
+function terminatingNamespace({ metadata: { namespace } }: Network): NotReady {
+  const message = `namespace ${namespace} is being deleted: the API server creates no objects in it`;
+  return { kind: 'notReady', reason: 'NamespaceTerminating', message };
+}
+
+export function unavailable(): NotReady {
+  const message =
+    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus; the operator checks again every 10 s';
+  return {
+    kind: 'notReady',
+    reason: 'ProviderUnavailable',
+    message,
+    keepsKnown: true,
+    retryAfterMs: UNAVAILABLE_RETRY_MS,
+  };
+}
+
+/** The definition is there, but pods would start without their interface. */
+export function nowhere(obstacle: string): NotReady {
+  const message = `${obstacle}: install Multus on the nodes, as their first CNI configuration`;
+  return { kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true };
+}
+
+function describe({ metadata: { namespace, name } }: KubeObject): string {
+  return `NetworkAttachmentDefinition ${namespace}/${name}`;
 }

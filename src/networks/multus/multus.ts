@@ -1,19 +1,23 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
 import { capacityOf, poolsOf } from '../addresses/pool.ts';
-import type { NetworkAttachmentDefinition } from '../api/resources.ts';
+import { NETWORK_FINALIZER } from '../api/names.ts';
+import {
+  hasFinalizer,
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  type NetworkAttachmentDefinition,
+} from '../api/resources.ts';
 import type { Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import type { Ensured, Provider, Removal, SpecError, Usage } from '../providers/provider.ts';
-import type { AttachmentStoreOptions } from './attachment-store.ts';
-import { Attachments } from './attachments.ts';
+import { informerIfServed } from '../if-served.ts';
+import type { Ensured, Provider, ProviderContext, Removal, SpecError, Usage } from '../providers.ts';
+import { attachmentFor, cachedAttachment, isMadeFor } from './attachment.ts';
+import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
 import { hasRange, vniIn } from './cni-config.ts';
-import { attachmentFor, isMadeFor } from './multus-attachment.ts';
-import { nowhere } from './multus-findings.ts';
-import { Vnis } from './multus-vnis.ts';
-import type { MultusReason } from './reasons.ts';
+import { Vnis } from './vnis.ts';
 
-export interface MultusOptions extends AttachmentStoreOptions {
+export interface MultusOptions extends AttachmentsOptions {
   /** Their status shows which VXLAN identifiers are in use. */
   readonly networks: Pick<Lister<Network>, 'byIndex'>;
   /** The users of the Network. Without it, users are not counted. */
@@ -24,13 +28,14 @@ export interface MultusOptions extends AttachmentStoreOptions {
   readonly obstacle?: (() => string | undefined) | undefined;
   /** Whether pods of all namespaces may use the Network. Without it, they may not. */
   readonly isShared?: ((key: ObjectKey) => boolean) | undefined;
+  readonly waitForSync?: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
  * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI
  * plugin bridge, and node agents connect the bridges.
  */
-export class MultusProvider implements Provider<MultusReason> {
+export class MultusProvider implements Provider {
   readonly name = 'multus';
   readonly attachesPods = true;
   readonly isRemote = false;
@@ -38,6 +43,8 @@ export class MultusProvider implements Provider<MultusReason> {
   readonly #usageOf: MultusOptions['usageOf'];
   readonly #isShared: (key: ObjectKey) => boolean;
   readonly #obstacle: MultusOptions['obstacle'];
+  readonly waitForSync: (signal: AbortSignal) => Promise<unknown>;
+  readonly #lister: MultusOptions['attachments']['lister'];
   readonly #vnis: Vnis;
   readonly #attachments: Attachments;
 
@@ -46,6 +53,8 @@ export class MultusProvider implements Provider<MultusReason> {
     this.defaultMtu = options.defaultMtu;
     this.#isShared = options.isShared ?? (() => false);
     this.#obstacle = options.obstacle;
+    this.waitForSync = options.waitForSync ?? (async () => undefined);
+    this.#lister = options.attachments.lister;
     this.#vnis = new Vnis(options.networks, options.attachments.lister);
     this.#attachments = new Attachments(options);
   }
@@ -53,6 +62,10 @@ export class MultusProvider implements Provider<MultusReason> {
   /** Call this when the informer sees a change of the definition with this key. */
   settle(key: ObjectKey): void {
     this.#attachments.settle(key);
+  }
+
+  leftBehind(): readonly ObjectKey[] {
+    return this.#lister.list().filter(isLeftBehind).map(keyOf);
   }
 
   /** bridge supports everything that the CRD's rules allow. */
@@ -80,7 +93,7 @@ export class MultusProvider implements Provider<MultusReason> {
     return !hasRange(this.#attachments.known(key)?.spec?.config);
   }
 
-  async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured<MultusReason>> {
+  async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured> {
     let vni: number | undefined;
     const wantedFor = async (ours: NetworkAttachmentDefinition | undefined) => {
       const old = ours?.spec?.config;
@@ -110,4 +123,39 @@ export class MultusProvider implements Provider<MultusReason> {
     this.#vnis.release(key);
     await this.#attachments.release(key, signal);
   }
+}
+
+/** Sets up the provider with the definitions of the cluster. */
+export function setUpMultus(
+  manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>,
+  { networks, enqueue, usageOf, defaultMtu, isShared, withoutMultus }: MultusContext,
+): Provider {
+  const { informer, known } = informerIfServed(manager, NETWORK_ATTACHMENT_DEFINITIONS, {
+    transform: cachedAttachment,
+  });
+  const provider = new MultusProvider({
+    ...{ client: manager.leaderClient, attachments: informer, waitForSync: known },
+    ...{ networks, usageOf, defaultMtu, isShared, obstacle: withoutMultus },
+  });
+  // Definitions have the name of their Network, also foreign ones that block it.
+  const changed = (attachment: NetworkAttachmentDefinition) => {
+    const key = keyOf(attachment);
+    provider.settle(key);
+    if (networks.get(key) || isLeftBehind(attachment)) enqueue(key);
+  };
+  informer.addEventHandler({
+    onAdd: changed,
+    onUpdate: (_, current) => changed(current),
+    onDelete: changed,
+  });
+  return provider;
+}
+
+type MultusContext = Pick<
+  ProviderContext,
+  'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared' | 'withoutMultus'
+>;
+
+function isLeftBehind(attachment: NetworkAttachmentDefinition): boolean {
+  return hasFinalizer(attachment, NETWORK_FINALIZER);
 }

@@ -1,23 +1,7 @@
-import { PODS } from '../../kube/api/core-resources.ts';
-import { identityOf, type KubeObject } from '../../kube/api/object.ts';
-import type { Resource } from '../../kube/api/resource.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { AgentPod } from './node-report.ts';
-
-/** The cached part of a Pod in the namespace of the agents. */
-export interface PodOfAgents extends KubeObject {
-  readonly nodeName: string | undefined;
-}
-
-export const PODS_OF_AGENTS: Resource<PodOfAgents> = {
-  ...PODS,
-  decode(value) {
-    const { spec } = value as { readonly spec?: { readonly nodeName?: unknown } };
-    const nodeName = typeof spec?.nodeName === 'string' ? spec.nodeName : undefined;
-    return { metadata: identityOf(PODS.decode(value)), nodeName };
-  },
-};
 
 /** The pod of an agent that is not there. */
 export interface MissingPod {

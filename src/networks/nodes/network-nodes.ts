@@ -2,19 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { NODES } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
-import type { Lister } from '../../kube/cache/store.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { clip } from '../../util/clip.ts';
+import { REPORT_LABEL } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
 import type { Range } from '../ipam/cidr.ts';
-import type { ClusterNode } from '../ipam/cluster-objects.ts';
-import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
+import type { ClusterNode, ClusterRanges } from '../ipam/cluster-ranges.ts';
 import { type NetworkPod, networksOf } from '../pods/network-pods.ts';
-import type { NodesInUse } from '../providers/provider.ts';
-import { AgentPods, type PodOfAgents } from './agent-pods.ts';
+import type { NodesInUse } from '../providers.ts';
+import { AgentPods } from './agent-pods.ts';
 import { DefaultMtu } from './default-mtu.ts';
-import type { ReportObject } from './node-objects.ts';
+import { NODE_REPORTS, type ReportObject } from './node-report.ts';
 import { type KnownNode, MAX_WORDS, nodesInUse } from './nodes-in-use.ts';
 import { ReportedRanges } from './reported-ranges.ts';
 
@@ -26,11 +26,9 @@ export interface NetworkNodesOptions {
   readonly reports: Source<ReportObject> | undefined;
   /** The namespace of the agents and their reports. */
   readonly namespace: string;
-  /** The pods in that namespace that have not ended; undefined without node agents. */
-  readonly agents: Source<PodOfAgents> | undefined;
   readonly clock: Pick<Clock, 'now'>;
-  /** With the indices POD_INDEXERS. */
-  readonly pods: Pick<Lister<NetworkPod>, 'byIndex'>;
+  /** With POD_INDEXERS. Has all pods of the namespace of the agents, too. */
+  readonly pods: Source<NetworkPod>;
   readonly ranges: Pick<ClusterRanges, 'set'>;
   /** The ranges that Networks may have. */
   readonly allowed: readonly Range[];
@@ -62,12 +60,13 @@ export class NetworkNodes {
   constructor(options: NetworkNodesOptions) {
     this.#options = options;
     this.#reported = new ReportedRanges(options.allowed, options.ranges);
-    const { agents, namespace, clock } = options;
-    this.#agents = agents && new AgentPods(agents.lister, namespace, clock);
-    const onAgent = ({ nodeName }: PodOfAgents) => {
-      if (nodeName !== undefined) this.#lookForAgent(nodeName);
+    const { pods, reports, namespace, clock } = options;
+    this.#agents = reports && new AgentPods(pods.lister, namespace, clock);
+    const onAgent = ({ metadata, nodeName }: NetworkPod) => {
+      if (metadata.namespace === namespace && nodeName !== undefined) this.#lookForAgent(nodeName);
     };
-    agents?.addEventHandler({ onAdd: onAgent, onUpdate: (_, pod) => onAgent(pod), onDelete: onAgent });
+    if (reports)
+      pods.addEventHandler({ onAdd: onAgent, onUpdate: (_, pod) => onAgent(pod), onDelete: onAgent });
     options.nodes.addEventHandler({
       onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
       onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
@@ -214,10 +213,39 @@ export class NetworkNodes {
 
   #onUsers(name: string): void {
     const { pods, onNetwork } = this.#options;
-    for (const key of new Set(pods.byIndex('node', name).flatMap(networksOf))) onNetwork(key);
+    for (const key of new Set(pods.lister.byIndex('node', name).flatMap(networksOf))) onNetwork(key);
   }
 }
 
 function takesPods(node: ClusterNode | undefined): boolean {
   return node !== undefined && !node.isAway && !node.isCordoned;
+}
+
+export interface NodesOptions extends Omit<NetworkNodesOptions, 'reports' | 'namespace' | 'clock'> {
+  /** The namespace of the node agents; undefined without node agents. */
+  readonly nodeAgentNamespace: string | undefined;
+}
+
+/** What Networks need to know of nodes, and the informers to wait for before its first use. */
+export interface Nodes {
+  readonly networkNodes: NetworkNodes;
+  readonly informers: readonly Pick<Informer<KubeObject>, 'waitForSync'>[];
+}
+
+/** How often to look whether agents are gone, and to tell of ranges. */
+const LOOK_MS = 15_000;
+
+/** Watches the reports and the pods of node agents on every replica. */
+export function setUpNodes(manager: Manager, { nodeAgentNamespace, ...options }: NodesOptions): Nodes {
+  const namespace = nodeAgentNamespace ?? '';
+  const { clock } = manager;
+  if (nodeAgentNamespace === undefined) {
+    const networkNodes = new NetworkNodes({ ...options, reports: undefined, namespace, clock });
+    return { networkNodes, informers: [] };
+  }
+  const reports = manager.informer(NODE_REPORTS, { namespace, labelSelector: REPORT_LABEL });
+  const networkNodes = new NetworkNodes({ ...options, namespace, reports, clock });
+  manager.everyReplica('agents', async () => networkNodes.tellOfGoneAgents(), { everyMs: LOOK_MS });
+  manager.singleton('reported-ranges', async () => networkNodes.tellOfWideRanges(), { everyMs: LOOK_MS });
+  return { networkNodes, informers: [reports] };
 }

@@ -1,4 +1,6 @@
-import type { ObjectKey } from '../../kube/api/object.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
+import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
 import { parseRange, readRange } from '../ipam/cidr.ts';
 
 /** What the agent of a node tells the operator about its node. */
@@ -45,29 +47,33 @@ export const MAX_REPORT = 128 * 1024;
 /** What IPv6 needs inside of a tunnel over IPv6, in bytes (RFC 8200 section 5). */
 export const SMALLEST_MTU = 1350;
 export const LARGEST_MTU = 65_535;
+/** What VXLAN adds to a packet, in bytes (RFC 7348 section 5). */
+const OVERHEAD = { ipv4: 50, ipv6: 70 };
 
-/** Reads a report; undefined if {@link reportProblem} finds one. */
-export function parseReport(text: string | undefined): NodeReport | undefined {
-  const value = parsed(text);
-  return isReport(value) ? value : undefined;
+/** The largest MTU of a Network whose packets fit into the underlay. */
+export function largestMtu({ address, mtu }: Underlay): number {
+  return mtu - (address.includes(':') ? OVERHEAD.ipv6 : OVERHEAD.ipv4);
 }
 
-/** Why a report is not of this or a later version, as a sentence without a full stop; undefined if it is. */
-export function reportProblem(text: string | undefined): string | undefined {
-  if (text !== undefined && text.length > MAX_REPORT) {
-    return `the report of its node agent has ${text.length} characters: at most ${MAX_REPORT} are read`;
+/** A report of this or a later version, or why it is none, as a sentence without a full stop. */
+export type ReadReport =
+  | { readonly current: NodeReport; readonly problem: undefined }
+  | { readonly current: undefined; readonly problem: string };
+
+export function readReport(text = ''): ReadReport {
+  const refused = (problem: string): ReadReport => ({ current: undefined, problem });
+  if (text.length > MAX_REPORT) {
+    return refused(
+      `the report of its node agent has ${text.length} characters: at most ${MAX_REPORT} are read`,
+    );
   }
-  return problemOf(parsed(text));
-}
-
-/** The JSON value of a text; undefined if it is none or too long. */
-function parsed(text: string | undefined): unknown {
-  if (text === undefined || text.length > MAX_REPORT) return undefined;
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
-    return undefined;
+    // As for any other value that is no object.
   }
+  return isReport(value) ? { current: value, problem: undefined } : refused(problemOf(value) ?? '');
 }
 
 function isReport(value: unknown): value is NodeReport {
@@ -114,3 +120,21 @@ function isString(value: unknown): value is string {
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The ConfigMap of a report, decoded. */
+export interface ReportObject extends KubeObject {
+  readonly text: string | undefined;
+  /** Undefined if the text is not a valid report of this release. */
+  readonly current: NodeReport | undefined;
+  /** Why there is no `current`. */
+  readonly problem: string | undefined;
+}
+
+export const NODE_REPORTS: Resource<ReportObject> = {
+  ...CONFIG_MAPS,
+  decode(value) {
+    const object: ConfigMap = CONFIG_MAPS.decode(value);
+    const text = object.data?.[REPORT_KEY];
+    return { metadata: identityOf(object), text, ...readReport(text) };
+  },
+};

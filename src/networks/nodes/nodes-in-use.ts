@@ -2,7 +2,7 @@ import { keyOf } from '../../kube/api/object.ts';
 import { clip } from '../../util/clip.ts';
 import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
-import type { NodesInUse } from '../providers/provider.ts';
+import type { NodesInUse } from '../providers.ts';
 import type { MissingPod } from './agent-pods.ts';
 import type { NodeReport } from './node-report.ts';
 

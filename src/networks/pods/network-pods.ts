@@ -1,13 +1,20 @@
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { isObject, own } from '../../util/json.ts';
+import { isArray, isObject, type JsonValue, own, ownObjects } from '../../util/json.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { networksAskedFor } from './attach.ts';
-import { namedNodes } from './named-nodes.ts';
 import type { NetworkAccess } from './network-access.ts';
-import { type AttachedTo, isNetworkKey, keptIps, parseNetworkStatus } from './network-status.ts';
-import { keptSelection, keyOfSelected, type Overlong, parseSelection } from './selection.ts';
+import {
+  type AttachedTo,
+  isNetworkKey,
+  keptIps,
+  keptSelection,
+  keyOfSelected,
+  type Overlong,
+  parseNetworkStatus,
+  parseSelection,
+} from './selection.ts';
 
 /** The most labels of a pod that a cache keeps. */
 const MAX_LABELS = 64;
@@ -75,7 +82,11 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const lacks = multus.filter(({ network, ips }) => ips.length === 0 && !isAttached(network));
   // Most pods of a cluster: a long list of them is held for a moment.
   if (gate < 0 && asked.length + multus.length + attachedTo.length === 0)
-    return { ...WITHOUT_NETWORKS, metadata: identity(metadata) };
+    return {
+      ...WITHOUT_NETWORKS,
+      metadata: identity(metadata),
+      ...(typeof nodeName === 'string' && { nodeName }),
+    };
   const asksFor = [...new Set([...asked, ...multus.map(({ network }) => network)])];
   const unattached = mayLack(value, metadata)
     ? asksFor.filter((key) => !attachedTo.some(({ network }) => network === key))
@@ -171,7 +182,8 @@ export function addressesOn({ selected, attachedTo }: NetworkPod, network: Objec
 }
 
 /** Networks that the pod names, or is attached to. */
-export function networksOf({ asksFor, attachedTo }: NetworkPod): readonly ObjectKey[] {
+export function networksOf(pod: NetworkPod | undefined): readonly ObjectKey[] {
+  const { asksFor = [], attachedTo = [] } = pod ?? {};
   return [...new Set([...asksFor, ...attachedTo.map(({ network }) => network)])];
 }
 
@@ -196,4 +208,33 @@ function gateOf(pod: unknown): number {
 
 function field(object: unknown, key: string): unknown {
   return typeof object === 'object' && object !== null ? Reflect.get(object, key) : undefined;
+}
+
+const HOSTNAME = 'kubernetes.io/hostname';
+/** More names are not kept: then the pod counts as one for any node. */
+const MAX_NAMES = 64;
+
+/** The nodes on which alone the pod may run, as far as its spec names them; undefined if it names none. */
+export function namedNodes(spec: JsonValue | undefined): readonly string[] | undefined {
+  const host = own(own(spec, 'nodeSelector'), HOSTNAME);
+  if (typeof host === 'string') return [host];
+  const affinity = own(
+    own(own(spec, 'affinity'), 'nodeAffinity'),
+    'requiredDuringSchedulingIgnoredDuringExecution',
+  );
+  const terms = ownObjects(affinity, 'nodeSelectorTerms').map(namesIn);
+  const names = terms.flatMap((each) => each ?? []);
+  return terms.length > 0 && terms.every((each) => each !== undefined) && names.length <= MAX_NAMES
+    ? names
+    : undefined;
+}
+
+/** Terms are alternatives, and what is in one must hold together. */
+function namesIn(term: JsonValue): readonly string[] | undefined {
+  const found = [
+    ...ownObjects(term, 'matchFields').filter(({ key }) => key === 'metadata.name'),
+    ...ownObjects(term, 'matchExpressions').filter(({ key }) => key === HOSTNAME),
+  ].find(({ operator }) => operator === 'In');
+  const values = isObject(found) ? found.values : undefined;
+  return isArray(values) ? values.filter((value) => typeof value === 'string') : undefined;
 }

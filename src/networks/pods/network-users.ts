@@ -1,7 +1,7 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import type { Usage } from '../providers/provider.ts';
-import type { AddressBooks } from './address-books.ts';
+import type { IpamState } from '../addresses/ipam-state.ts';
+import type { Usage } from '../providers.ts';
 import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
 
 /**
@@ -11,24 +11,21 @@ import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
  */
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
-  readonly #books: Pick<AddressBooks, 'countsOf'>;
+  readonly #ipam: Pick<IpamState, 'countsOf'>;
   readonly #reserved = new Map<ObjectKey, NetworkPod>();
   /** The same pods, by the Networks that they use. */
   readonly #reservedOn = new Map<ObjectKey, Set<NetworkPod>>();
 
   /** `pods` has the indexers POD_INDEXERS, and is synced before the first call. */
-  constructor(
-    pods: Lister<NetworkPod>,
-    books: Pick<AddressBooks, 'countsOf'> = { countsOf: () => undefined },
-  ) {
+  constructor(pods: Lister<NetworkPod>, ipam: Pick<IpamState, 'countsOf'> = { countsOf: () => undefined }) {
     this.#pods = pods;
-    this.#books = books;
+    this.#ipam = ipam;
   }
 
   usageOf(network: ObjectKey): Usage & { readonly nodeNames: readonly string[] } {
     const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
     const nodeNames = [...new Set(users.flatMap(({ nodeName }) => nodeName ?? []))];
-    const counts = this.#books.countsOf(network);
+    const counts = this.#ipam.countsOf(network);
     if (counts) return { pods: users.map(keyOf), allocated: counts.taken, total: counts.total, nodeNames };
     const allocated = users
       .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 import { quote } from '../../util/clip.ts';
 import { isArray, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
-import { AddressBook } from '../addresses/book.ts';
+import { Allocations } from '../addresses/allocations.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { ipsOf } from '../addresses/request.ts';
 import { GATEWAY_MAC, PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
+import type { NetworkState } from '../controller/provider-registry.ts';
 import type { NetworkAccess } from './network-access.ts';
-import type { NetworkState } from './network-state.ts';
 import { misreadKey, TAKEN_INTERFACES, unreadableOption } from './request.ts';
 import { keyOfSelected, parseSelection, type Selected } from './selection.ts';
 
@@ -67,7 +67,7 @@ function stateProblem(
   if (ofPorts !== undefined && !hasPorts) {
     return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
   }
-  const book = new AddressBook(poolsOf(subnet));
+  const book = new Allocations(poolsOf(subnet));
   for (const ip of ipsOf(element)) {
     const problem = book.problemOf(ip);
     if (problem !== undefined)

@@ -4,19 +4,26 @@ import { LIVE_PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { own } from '../../util/json.ts';
-import { claimOf, type Refusal, type Wish, withAddresses } from '../addresses/request.ts';
+import { type JsonObject, own } from '../../util/json.ts';
+import { IPAM_CLAIMS, type IpamClaim, isAllowed } from '../addresses/ipam-claims.ts';
+import { claimHolder, type IpamState } from '../addresses/ipam-state.ts';
+import {
+  type AddressRequest,
+  claimOf,
+  type Refusal,
+  withAddresses,
+  withOptions,
+} from '../addresses/request.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS } from '../api/names.ts';
-import { type AddressBooks, claimHolder } from './address-books.ts';
-import { IPAM_CLAIMS, type IpamClaim, isAllowed } from './ipam-claims.ts';
+import type { Network } from '../api/types.ts';
+import type { PodPorts, PortRefusal } from '../providers.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isRelevant, type NetworkPod, networkPods } from './network-pods.ts';
-import { isNetworkKey, keptIps } from './network-status.ts';
-import { keyOfSelected, parseSelection, type Selected } from './selection.ts';
+import { isNetworkKey, keptIps, keyOfSelected, parseSelection, type Selected } from './selection.ts';
 
 export interface PodAddressesOptions {
   readonly client: Pick<KubeClient, 'list' | 'mergePatch'>;
-  readonly books: AddressBooks;
+  readonly ipam: IpamState;
   readonly access: NetworkAccess;
 }
 
@@ -30,7 +37,7 @@ const PAGE = 500;
 /** Gives pods their addresses, in Multus' annotation. */
 export class PodAddresses {
   readonly #options: PodAddressesOptions;
-  /** Whether the pods and claims of the API server are in the books, in this term. */
+  /** Whether the pods and claims of the API server are in the ipam, in this term. */
   #known: Promise<void> | undefined;
 
   constructor(options: PodAddressesOptions) {
@@ -57,13 +64,13 @@ export class PodAddresses {
     });
     if (given.length === 0) return { text };
     await this.#listOnce(signal);
-    const wishes: Wish[] = [];
+    const requests: AddressRequest[] = [];
     for (const { index, network, selected } of given) {
       const ips = await this.#ipsFor(pod, network, selected, signal);
       if ('why' in ips) return ips;
-      wishes.push({ index, network, ...ips });
+      requests.push({ index, network, ...ips });
     }
-    const taken = this.#options.books.take(pod, wishes);
+    const taken = this.#options.ipam.allocate(pod, requests);
     if ('why' in taken) return taken;
     const isNew = ([index, ips]: readonly [number, readonly string[]]) =>
       ips.join() !== keptIps(own(selection.networks[index]?.element, 'ips')).join();
@@ -71,8 +78,8 @@ export class PodAddresses {
   }
 
   #gives(namespace: string, network: ObjectKey): boolean {
-    const { access, books } = this.#options;
-    return isNetworkKey(network) && access.allows(namespace, network) && books.of(network) !== undefined;
+    const { access, ipam } = this.#options;
+    return isNetworkKey(network) && access.allows(namespace, network) && ipam.of(network) !== undefined;
   }
 
   async #ipsFor(
@@ -80,7 +87,7 @@ export class PodAddresses {
     network: ObjectKey,
     { element }: Selected,
     signal: AbortSignal,
-  ): Promise<Pick<Wish, 'ips' | 'sharedWith'> | Refusal> {
+  ): Promise<Pick<AddressRequest, 'ips' | 'sharedWith'> | Refusal> {
     const name = claimOf(element);
     const ips = keptIps(own(element, 'ips'));
     if (name === undefined) return { ips };
@@ -92,24 +99,24 @@ export class PodAddresses {
     pod: NetworkPod,
     network: ObjectKey,
     signal: AbortSignal,
-  ): Promise<Pick<Wish, 'ips' | 'sharedWith'> | Refusal> {
-    const { books } = this.#options;
-    const claim = books.claim(key);
+  ): Promise<Pick<AddressRequest, 'ips' | 'sharedWith'> | Refusal> {
+    const { ipam } = this.#options;
+    const claim = ipam.claim(key);
     const waits = (why: string): Refusal => ({ reason: 'WaitsForNetwork', why });
     if (!claim) return waits(`IPAMClaim ${key} does not exist`);
     if (claim.network !== network) {
       const why = `IPAMClaim ${key} is for Network ${claim.network}, not ${network}: refer to another claim`;
       return { reason: 'InvalidNetworkAnnotation', why };
     }
-    const ips = books.takeFor(claim);
+    const ips = ipam.allocateFor(claim);
     if ('why' in ips) return ips;
     const sharedWith = claimHolder(claim).id;
     const user = ips
-      .flatMap((ip) => books.of(network)?.holdersOf(ip) ?? [])
+      .flatMap((ip) => ipam.of(network)?.holdersOf(ip) ?? [])
       .find(({ id }) => id !== pod.metadata.uid && id !== sharedWith);
     if (user) return waits(`IPAMClaim ${key} is in use by ${user.name}`);
     if (claim.ips.length === 0 || claim.ownerPod !== pod.metadata.name) {
-      books.claimed(await this.#write(claim, ips, pod, signal));
+      ipam.claimed(await this.#write(claim, ips, pod, signal));
     }
     // The prefix length of the range may have changed since.
     return { ips: ips.map((ip) => ip.replace(/\/.*/, '')), sharedWith };
@@ -144,7 +151,7 @@ export class PodAddresses {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { access, books } = this.#options;
+    const { access, ipam } = this.#options;
     const pods = await this.#all(networkPods(access), LIVE_PODS, isRelevant, signal);
     const isWanted = (claim: IpamClaim) => claim.ips.length > 0 && isAllowed(claim, access);
     const claims = await this.#all(IPAM_CLAIMS, undefined, isWanted, signal).catch((error: unknown) => {
@@ -152,7 +159,7 @@ export class PodAddresses {
       if (isNotFound(error)) return [];
       throw error;
     });
-    books.listed(pods, claims);
+    ipam.listed(pods, claims);
   }
 
   async #all<T extends KubeObject>(
@@ -184,4 +191,54 @@ export function annotationPatch(from: string, to: string): readonly Operation[] 
     { op: 'test', path, value: from },
     { op: 'replace', path, value: to },
   ];
+}
+
+export interface PortFillerOptions {
+  /** The Network of this key, and what makes the ports of its pods; undefined if its provider makes none. */
+  readonly portsOf: (
+    network: ObjectKey,
+  ) => { readonly network: Network; readonly ports: PodPorts } | undefined;
+  readonly access: NetworkAccess;
+}
+
+/** Writes the ports of pods into Multus' annotation. */
+export class PortFiller {
+  readonly #options: PortFillerOptions;
+
+  constructor(options: PortFillerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether pods on the Network need a port. */
+  serves(network: ObjectKey): boolean {
+    return this.#options.portsOf(network) !== undefined;
+  }
+
+  /** Returns the annotation with the ports of the pod, or why it must wait. */
+  async fill(
+    pod: KubeObject,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string } | PortRefusal> {
+    const { namespace = '' } = pod.metadata;
+    const selection = parseSelection(text, namespace);
+    if ('problem' in selection) return { text };
+    const made = new Map<number, JsonObject>();
+    const seen = new Set<ObjectKey>();
+    for (const [index, selected] of selection.networks.entries()) {
+      const key = keyOfSelected(selected);
+      const isAllowed = isNetworkKey(key) && this.#options.access.allows(namespace, key);
+      const served = isAllowed ? this.#options.portsOf(key) : undefined;
+      if (!served) continue;
+      if (seen.has(key)) {
+        const why = `the pod names Network ${key} twice, and gets one port on it: name it once`;
+        return { reason: 'InvalidNetworkAnnotation', why };
+      }
+      seen.add(key);
+      const result = await served.ports.attach(pod, served.network, selected.element, signal);
+      if ('why' in result) return result;
+      made.set(index, result.options);
+    }
+    return { text: withOptions(selection, made) };
+  }
 }

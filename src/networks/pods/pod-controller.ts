@@ -1,80 +1,141 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { PODS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import type { Reconcile } from '../../kube/controller/controller.ts';
-import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
+import type { EventRecorder } from '../../kube/events/events.ts';
+import { asWaiting } from '../../kube/manager/managed-controller.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Task } from '../../kube/util/task-group.ts';
+import type { IpamClaim } from '../addresses/ipam-claims.ts';
+import { IpamState } from '../addresses/ipam-state.ts';
 import type { Network } from '../api/types.ts';
-import type { AddressBooks } from './address-books.ts';
+import type { ProviderRegistry } from '../controller/provider-registry.ts';
+import type { ClusterNode } from '../ipam/cluster-ranges.ts';
+import type { SplitController } from '../split-controller.ts';
+import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from './network-pods.ts';
-import type { NetworkUsers } from './network-users.ts';
+import { NetworkUsers } from './network-users.ts';
+import { PodAddresses, PortFiller } from './pod-addresses.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
-export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'users' | 'books'> {
-  /** Has POD_INDEXERS. Must be synced before the first reconcile. */
-  readonly pods: Informer<NetworkPod>;
+export interface PodControllerOptions {
+  readonly controller: SplitController;
+  readonly access: NetworkAccess;
+  readonly events: EventRecorder;
   readonly networks: Informer<Network>;
-  readonly users: NetworkUsers;
-  readonly books: AddressBooks;
-  /** The queue of pods. */
-  readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
-  /** The queue of Networks. */
-  readonly networkQueue: Pick<RateLimitingQueue<ObjectKey>, 'addAfter'>;
+  /** With POD_INDEXERS. */
+  readonly pods: Informer<NetworkPod>;
+  readonly nodes: Informer<ClusterNode>;
+  readonly claims: Informer<IpamClaim>;
+  readonly providers: ProviderRegistry;
+  readonly networkQueue: SplitController['queue'];
+  readonly withoutMultus: PodGatesOptions['withoutMultus'];
   /** How often every gated pod is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
-}
-
-export interface PodController {
-  readonly reconcile: Reconcile;
-  /** Requeues the pods with a gate, or those of them that name the node. */
-  wake(node: string | undefined): void;
-  /** The pods in the cache, which a new leader reconciles first. */
-  keys(): readonly ObjectKey[];
+  /** Resolves when the leader knows all that pods on Networks depend on. */
+  readonly after: Task;
 }
 
 /** Pods of a Deployment change together: one reconcile of their Network covers all changes within this time. */
 export const GATHER_MS = 200;
 
 /**
- * Sets up the pod controller, which gives pods their addresses, removes gates when Networks are Ready, and requeues
- * Networks when their users change. It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
+ * Sets up the controller that gives pods their addresses, removes their gates when Networks are Ready, and requeues
+ * Networks when their users change. Returns these users.
  */
-export function setUpPodController(options: PodControllerOptions): PodController {
-  const { pods, networks, resyncMs } = options;
-  pods.addEventHandler(podHandler(options), { resyncMs });
-  networks.addEventHandler(networkHandler(options));
-  const gates = new PodGates({ ...options, pods: pods.lister });
-  return {
-    reconcile: gates.reconcile,
-    wake(node) {
-      const some =
-        node === undefined ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
-      for (const pod of some) options.queue.add(keyOf(pod));
+export function setUpPodController(manager: Manager, options: PodControllerOptions): NetworkUsers {
+  const { controller, access, pods, networks, nodes, claims, providers, resyncMs } = options;
+  const { queue } = controller;
+  const client = manager.leaderClient;
+  const ipam = new IpamState({
+    pods: pods.lister,
+    networks: networks.lister,
+    claims: claims.lister,
+    gives: (network) => providers.maker(network)?.takesAddresses?.(keyOf(network)) ?? false,
+    isAway: (node) => nodes.lister.get(node)?.isAway ?? false,
+    onFreed: (network) => {
+      for (const pod of waitingFor(pods.lister, network)) queue.addAfter(keyOf(pod), GATHER_MS);
     },
-    keys: () => pods.lister.list().map(keyOf),
+  });
+  const users = new NetworkUsers(pods.lister, ipam);
+  const addresses = new PodAddresses({ client, ipam, access });
+  claims.addEventHandler({
+    onAdd: (claim) => ipam.claimChanged(claim),
+    onUpdate: (previous, claim) => ipam.claimChanged(claim, previous),
+    onDelete: (claim) => ipam.claimChanged(claim),
+  });
+  nodes.addEventHandler({
+    onUpdate: (previous, { metadata: { name }, isAway }) => {
+      if (previous.isAway && !isAway) ipam.nodeChanged(name);
+    },
+    onDelete: ({ metadata: { name } }) => ipam.nodeChanged(name),
+  });
+  pods.addEventHandler(podHandler(options, ipam, users), { resyncMs });
+  const wake = (network: Network) => {
+    for (const pod of waitingFor(pods.lister, keyOf(network))) queue.add(keyOf(pod));
   };
+  networks.addEventHandler({
+    onAdd: wake,
+    onUpdate: (_, network) => wake(network),
+    onDelete: (network) => {
+      // Frees the memory of its addresses.
+      ipam.of(keyOf(network));
+      wake(network);
+    },
+  });
+  const gates = new PodGates({
+    ...{ client, pods: pods.lister, users, ipam, addresses, access },
+    ports: new PortFiller({
+      access,
+      portsOf(key) {
+        const network = networks.lister.get(key);
+        const ports = providers.maker(network)?.ports;
+        return network && ports ? { network, ports } : undefined;
+      },
+    }),
+    stateOf: (key) => providers.stateOf(key, networks.lister.get(key)),
+    withoutMultus: options.withoutMultus,
+    events: options.events,
+    metrics: addressMetrics(manager.registry, pods.lister, networks.lister),
+  });
+  manager.singleton('address-books', async () => ipam.sweep(), { everyMs: resyncMs / 2 });
+  controller.reconcile(gates.reconcile, {
+    waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
+    keys: () => pods.lister.list().map(keyOf),
+    after: async (signal) => {
+      await options.after(signal);
+      addresses.startTerm();
+    },
+  });
+  return users;
 }
 
-function podHandler({ queue, users, books, networks, networkQueue }: PodControllerOptions) {
+function podHandler(
+  { controller: { queue }, networks, networkQueue }: PodControllerOptions,
+  ipam: IpamState,
+  users: NetworkUsers,
+) {
   const usersChanged = (keys: readonly ObjectKey[]) => {
     for (const key of new Set(keys)) if (networks.lister.get(key)) networkQueue.addAfter(key, GATHER_MS);
   };
   return {
     onAdd(pod: NetworkPod) {
-      books.changed(pod);
+      ipam.changed(pod);
       queue.add(keyOf(pod));
       usersChanged(POD_INDEXERS.user(pod));
     },
     onUpdate(previous: NetworkPod, current: NetworkPod) {
       const isChanged = !isDeepStrictEqual(uses(previous), uses(current));
-      if (isChanged) books.changed(current, previous);
+      if (isChanged) ipam.changed(current, previous);
       if (isChanged || isGated(current) || current.lacks.length > 0 || previous === current)
         queue.add(keyOf(current));
       if (!isGated(current)) users.settle(current);
       if (isChanged) usersChanged([...POD_INDEXERS.user(previous), ...POD_INDEXERS.user(current)]);
     },
     onDelete(pod: NetworkPod) {
-      books.deleted(pod);
+      ipam.deleted(pod);
       users.settle(pod);
       queue.add(keyOf(pod));
       usersChanged(POD_INDEXERS.user(pod));
@@ -97,25 +158,35 @@ function uses({
 }
 
 /** The pods that wait for the Network, or for an address of it. */
-export function waitingFor(
-  pods: Pick<Lister<NetworkPod>, 'byIndex'>,
-  network: ObjectKey,
-): readonly NetworkPod[] {
+function waitingFor(pods: Pick<Lister<NetworkPod>, 'byIndex'>, network: ObjectKey): readonly NetworkPod[] {
   return [...pods.byIndex('gated', network), ...pods.byIndex('lacking', network)];
 }
 
-/** Requeues the pods that wait for a Network when it changes. */
-function networkHandler({ pods, books, queue }: PodControllerOptions) {
-  const wake = (network: Network) => {
-    for (const pod of waitingFor(pods.lister, keyOf(network))) queue.add(keyOf(pod));
-  };
-  return {
-    onAdd: wake,
-    onUpdate: (_: Network, current: Network) => wake(current),
-    onDelete: (network: Network) => {
-      // Frees the memory of its book.
-      books.of(keyOf(network));
-      wake(network);
+/** Counts what went wrong with the addresses and interfaces of pods. */
+export interface AddressMetrics {
+  /** Counts two pods with one address. */
+  addressTaken(): void;
+}
+
+/** `pods` has POD_INDEXERS. */
+function addressMetrics(
+  registry: Registry,
+  pods: Pick<Lister<NetworkPod>, 'byIndex'>,
+  networks: Pick<Lister<Network>, 'list'>,
+): AddressMetrics {
+  const taken = new Counter({
+    name: 'envoy_initializer_network_addresses_taken_total',
+    help: 'Pods on a Network with the address of an older pod',
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'envoy_initializer_network_pods_unattached',
+    help: 'Running pods without an interface on a Network that they ask for',
+    registers: [registry],
+    collect() {
+      const unattached = networks.list().flatMap((network) => pods.byIndex('unattached', keyOf(network)));
+      this.set(new Set(unattached).size);
     },
-  };
+  });
+  return { addressTaken: () => taken.inc() };
 }

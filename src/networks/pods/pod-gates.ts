@@ -7,23 +7,72 @@ import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import type { IpamState } from '../addresses/ipam-state.ts';
+import type { Refusal } from '../addresses/request.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
-import type { PortRefusal } from '../providers/pod-ports.ts';
-import type { AddressBooks } from './address-books.ts';
-import { decideGate, type GateDecision } from './gate-decision.ts';
-import type { AddressMetrics } from './metrics.ts';
+import type { NetworkState } from '../controller/provider-registry.ts';
+import type { PortRefusal } from '../providers.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod } from './network-pods.ts';
-import type { NetworkState } from './network-state.ts';
 import type { NetworkUsers } from './network-users.ts';
-import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
-import type { PortFiller } from './pod-ports.ts';
+import { type AttachOptions, optionProblem } from './option-problem.ts';
+import { annotationPatch, type PodAddresses, type PortFiller, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
+import type { AddressMetrics } from './pod-controller.ts';
+import { parseRequest } from './request.ts';
+import { keyOfSelected, mergeNetworks, type Overlong, overlongProblem } from './selection.ts';
+
+/** Whether to remove the gate of a pod. */
+export type GateDecision =
+  | { readonly kind: 'lift'; readonly networks: readonly string[] }
+  | {
+      readonly kind: 'wait';
+      readonly reason: Refusal['reason'] | 'ProviderCannotAttach';
+      readonly why: string;
+    };
+
+/** The current annotations of a gated pod, which may have changed since its admission. */
+export interface Annotated {
+  /** The operator's annotation. */
+  readonly asked: string | Overlong | undefined;
+  /** Multus' annotation. */
+  readonly multus: string | Overlong | undefined;
+  readonly namespace: string;
+}
+
+/** Removes the gate if all Networks of the pod are Ready, and Multus' annotation names each of them. */
+export function decideGate({ asked, multus, namespace }: Annotated, options: AttachOptions): GateDecision {
+  if (asked === undefined) return { kind: 'lift', networks: [] };
+  const invalid = (why: string): GateDecision => ({
+    kind: 'wait',
+    reason: 'InvalidNetworkAnnotation',
+    why,
+  });
+  const request = parseRequest(asked, namespace, options.access);
+  if ('problem' in request) return invalid(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
+  const networks = request.networks.map(keyOfSelected);
+  const states = networks.map(options.stateOf);
+  const unattachable = states.find((state) => state.kind === 'unattachable');
+  if (unattachable) return { kind: 'wait', reason: 'ProviderCannotAttach', why: unattachable.why };
+  const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
+  if (waiting.length > 0) return { kind: 'wait', reason: 'WaitsForNetwork', why: waiting.join('; ') };
+  const merged =
+    typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
+  if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
+  if (merged.text !== multus)
+    return invalid(
+      `annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`,
+    );
+  // What the webhook could not know before the Network was Ready.
+  const wrong = optionProblem(merged.text, namespace, options);
+  if (wrong === undefined) return { kind: 'lift', networks };
+  return invalid(`annotation ${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
+}
 
 export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
   readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
-  readonly books: Pick<AddressBooks, 'of' | 'rivalsOf'>;
+  readonly ipam: Pick<IpamState, 'of' | 'conflictsOf'>;
   readonly addresses: Pick<PodAddresses, 'fill'>;
   readonly ports: Pick<PortFiller, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
@@ -41,12 +90,8 @@ export interface PodGatesOptions {
  */
 export class PodGates {
   readonly #options: PodGatesOptions;
-  /** The last Event of each waiting pod, so that a resync does not repeat it. */
-  readonly #reported = new Map<ObjectKey, string>();
-  /** The same for pods that run without an interface. */
-  readonly #unattached = new Map<ObjectKey, string>();
-  /** The same for pods whose address another pod has, too. */
-  readonly #rivals = new Map<ObjectKey, string>();
+  /** The last note of each Event of a pod, by what it is about, so that a resync does not repeat it. */
+  readonly #told = new Map<ObjectKey, { waits?: string; unattached?: string; conflict?: string }>();
   /** The version of each pod that was patched last: the cache may not show the result yet. */
   readonly #patched = new Map<ObjectKey, string>();
 
@@ -57,9 +102,7 @@ export class PodGates {
   readonly reconcile: Reconcile = async (key, signal) => {
     const pod = this.#options.pods.get(key);
     if (!pod || pod.metadata.deletionTimestamp) {
-      this.#reported.delete(key);
-      this.#rivals.delete(key);
-      this.#unattached.delete(key);
+      this.#told.delete(key);
       this.#patched.delete(key);
       return {};
     }
@@ -108,7 +151,7 @@ export class PodGates {
       users.settle(pod);
       throw error;
     }
-    this.#reported.delete(keyOf(pod));
+    this.#isNews(pod, 'waits', undefined);
     const note =
       networks.length === 0
         ? 'the pod no longer names a Network: removed its gate'
@@ -119,11 +162,11 @@ export class PodGates {
 
   /** Gives a pod without a gate its addresses. The kubelet retries until it has them. */
   async #serve(pod: NetworkPod, signal: AbortSignal): Promise<Result> {
-    const { client, books, ports } = this.#options;
-    this.#reportRivals(pod);
+    const { client, ipam, ports } = this.#options;
+    this.#reportConflicts(pod);
     this.#reportUnattached(pod);
-    if (!pod.lacks.some((network) => books.of(network) || ports.serves(network))) {
-      this.#reported.delete(keyOf(pod));
+    if (!pod.lacks.some((network) => ipam.of(network) || ports.serves(network))) {
+      this.#isNews(pod, 'waits', undefined);
       return {};
     }
     const { name, namespace, uid } = pod.metadata;
@@ -175,14 +218,12 @@ export class PodGates {
   }
 
   /** Tells the younger of two pods with one address. It stays as it is. */
-  #reportRivals(pod: NetworkPod): void {
-    const { books, metrics } = this.#options;
-    for (const { network, ip, rival } of books.rivalsOf(pod)) {
-      const [older, younger] = isOlder(pod, rival) ? [pod, rival] : [rival, pod];
+  #reportConflicts(pod: NetworkPod): void {
+    const { ipam, metrics } = this.#options;
+    for (const { network, ip, other } of ipam.conflictsOf(pod)) {
+      const [older, younger] = isOlder(pod, other) ? [pod, other] : [other, pod];
       const note = `${ip} of Network ${network} is also of pod ${keyOf(older)}, which is older: delete one of them`;
-      const known = `${younger.metadata.uid} ${note}`;
-      if (this.#rivals.get(keyOf(younger)) === known) continue;
-      this.#rivals.set(keyOf(younger), known);
+      if (!this.#isNews(younger, 'conflict', `${younger.metadata.uid} ${note}`)) continue;
       metrics.addressTaken();
       this.#report(younger, { type: 'Warning', reason: 'AddressTaken', action: 'Attach', note });
     }
@@ -190,12 +231,9 @@ export class PodGates {
 
   /** Tells a pod that started before Multus was on its node, or without it. It stays as it is. */
   #reportUnattached(pod: NetworkPod): void {
-    const { books, ports } = this.#options;
-    const networks = (pod.unattached ?? []).filter((key) => books.of(key) || ports.serves(key)).join(', ');
-    if (networks === '') return;
-    const known = `${pod.metadata.uid} ${networks}`;
-    if (this.#unattached.get(keyOf(pod)) === known) return;
-    this.#unattached.set(keyOf(pod), known);
+    const { ipam, ports } = this.#options;
+    const networks = (pod.unattached ?? []).filter((key) => ipam.of(key) || ports.serves(key)).join(', ');
+    if (networks === '' || !this.#isNews(pod, 'unattached', `${pod.metadata.uid} ${networks}`)) return;
     const note = `runs without its interface on Network ${networks}, because Multus did not attach it: see NodesReady of the Network, and recreate the pod`;
     this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });
   }
@@ -204,12 +242,18 @@ export class PodGates {
     pod: NetworkPod,
     { reason, why }: Pick<GateDecision & { kind: 'wait' }, 'reason' | 'why'> | PortRefusal,
   ): void {
-    const key = keyOf(pod);
     const note = `waits for its Network: ${why}`;
-    if (this.#reported.get(key) === note) return;
-    this.#reported.set(key, note);
+    if (!this.#isNews(pod, 'waits', note)) return;
     const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';
     this.#report(pod, { type, reason, action: 'Wait', note, eachNote: true });
+  }
+
+  #isNews(pod: NetworkPod, about: 'waits' | 'unattached' | 'conflict', note: string | undefined): boolean {
+    const { [about]: before, ...others } = this.#told.get(keyOf(pod)) ?? {};
+    const now = note === undefined ? others : { ...others, [about]: note };
+    if (Object.keys(now).length === 0) this.#told.delete(keyOf(pod));
+    else this.#told.set(keyOf(pod), now);
+    return before !== note;
   }
 
   #report({ metadata }: NetworkPod, details: EventDetails): void {

@@ -6,8 +6,15 @@ import { suggest } from '../../util/suggest.ts';
 import { CLAIM_KEY, claimOf, ipsOf } from '../addresses/request.ts';
 import { PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
 import type { NetworkAccess } from './network-access.ts';
-import { MAX_ADDRESS, MAX_ADDRESSES } from './network-status.ts';
-import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
+import {
+  keyOfSelected,
+  MAX_ADDRESS,
+  MAX_ADDRESSES,
+  type Overlong,
+  type Problem,
+  parseSelection,
+  type Selection,
+} from './selection.ts';
 
 /** Interfaces that each pod has. */
 export const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];

@@ -1,6 +1,16 @@
+import { isDnsLabel } from '../../injection/podspec/names.ts';
 import { parseAnnotation, sizeProblem } from '../../util/annotation-json.ts';
 import { quote } from '../../util/clip.ts';
-import { isArray, isObject, type JsonObject, ownString } from '../../util/json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownString,
+  sameJson,
+} from '../../util/json.ts';
+import { NETWORK_ANNOTATION } from '../api/names.ts';
 
 /** A network that an annotation selects. */
 export interface Selected {
@@ -113,4 +123,124 @@ function parseJson(text: string, podNamespace: string): Selection | Problem {
 
 function tooMany(): Problem {
   return { problem: `names more than ${MAX_SELECTED} networks: write fewer` };
+}
+
+/**
+ * Adds the networks of the operator's annotation to the text of Multus' annotation, which stays as it is. Networks
+ * that it already names are not added. Idempotent.
+ */
+export function mergeNetworks(
+  wanted: Selection,
+  text: string | undefined,
+  podNamespace: string,
+): { readonly text: string } | Problem {
+  if (text === undefined || text.trim() === '') return { text: wanted.text };
+  const theirs = parseSelection(text, podNamespace);
+  if ('problem' in theirs) return theirs;
+  const present = byKey(theirs.networks);
+  const missing: Selected[] = [];
+  for (const network of wanted.networks) {
+    const key = keyOfSelected(network);
+    const namesakes = present.get(key);
+    if (!namesakes) missing.push(network);
+    else if (!namesakes.some(({ element }) => says(element, network.element))) {
+      return { problem: `also asks for ${key}, but with other options: write the options in one of the two` };
+    }
+  }
+  if (missing.length === 0) return { text };
+  const count = theirs.networks.length + missing.length;
+  if (count > MAX_SELECTED) {
+    return {
+      problem: `names ${theirs.networks.length} networks, and ${count} with those of ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTED} in total`,
+    };
+  }
+  const merged = joined(theirs, missing, wanted.form);
+  if (merged.length > MAX_SELECTION) {
+    return {
+      problem: `has ${merged.length} characters together with ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTION} in total`,
+    };
+  }
+  return { text: merged };
+}
+
+function byKey(networks: readonly Selected[]): ReadonlyMap<string, readonly Selected[]> {
+  const found = new Map<string, Selected[]>();
+  for (const network of networks) {
+    const key = keyOfSelected(network);
+    const namesakes = found.get(key);
+    if (namesakes) namesakes.push(network);
+    else found.set(key, [network]);
+  }
+  return found;
+}
+
+/** Whether the element has all options of the other one. Both are of one network. */
+function says(element: JsonObject, other: JsonObject): boolean {
+  return Object.entries(other).every(([key, value]) => {
+    const present = own(element, key);
+    return key === 'name' || key === 'namespace' || (present !== undefined && sameJson(present, value));
+  });
+}
+
+function joined(theirs: Selection, missing: readonly Selected[], form: Selection['form']): string {
+  if (theirs.form === 'names' && form === 'names') return [theirs.text, ...missing.map(nameOf)].join(',');
+  const added = missing.map(({ element }) => JSON.stringify(element)).join(',');
+  const present =
+    theirs.form === 'json' ? theirs.text : JSON.stringify(theirs.networks.map(({ element }) => element));
+  const separator = theirs.networks.length === 0 ? '' : ',';
+  return `${present.slice(0, -1).trimEnd()}${separator}${added}]`;
+}
+
+/** The network in the form of names. */
+function nameOf({ element }: Selected): string {
+  const { namespace, name, interface: device } = element;
+  return `${namespace === undefined ? '' : `${namespace}/`}${name}${device === undefined ? '' : `@${device}`}`;
+}
+
+/** The most addresses that a pod may ask for on one Network. */
+export const MAX_ADDRESSES = 32;
+/** The longest IPv6 address has 45 characters, and its prefix 4. */
+export const MAX_ADDRESS = 49;
+
+/** A network to which a pod is attached. */
+export interface AttachedTo {
+  /** `namespace/name` of its NetworkAttachmentDefinition. */
+  readonly network: string;
+  /** The pod's addresses on it. */
+  readonly ips: readonly string[];
+}
+
+/**
+ * Parses Multus' report on a pod (multi-network specification v1.3, section 4.1.2): its networks, except the
+ * cluster's own. Users can write any annotation, so invalid entries are ignored. It returns at most MAX_SELECTED
+ * networks, and only names that a Network can have.
+ */
+export function parseNetworkStatus(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
+  const list = text === undefined ? undefined : parseAnnotation(text);
+  if (!isArray(list)) return [];
+  const byNetwork = new Map<string, readonly string[]>();
+  for (const entry of list) {
+    const name = ownString(entry, 'name');
+    if (!name || own(entry, 'default') === true) continue;
+    const network = name.includes('/') ? name : `${podNamespace}/${name}`;
+    if (!isNetworkKey(network)) continue;
+    if (byNetwork.size === MAX_SELECTED && !byNetwork.has(network)) break;
+    byNetwork.set(network, keptIps([...(byNetwork.get(network) ?? []), ...keptIps(own(entry, 'ips'))]));
+  }
+  return Array.from(byNetwork, ([network, ips]) => ({ network, ips }));
+}
+
+/** The texts of a list that can be addresses. Users can write any number of them, and a cache keeps a few. */
+export function keptIps(ips: JsonValue | undefined): readonly string[] {
+  if (!isArray(ips)) return [];
+  return ips
+    .filter((ip) => typeof ip === 'string')
+    .filter(({ length }) => length <= MAX_ADDRESS)
+    .slice(0, MAX_ADDRESSES);
+}
+
+/** Whether a Network can have this key: its name and its namespace are DNS labels. */
+export function isNetworkKey(key: string): boolean {
+  const slash = key.indexOf('/');
+  return isDnsLabel(key.slice(0, slash)) && isDnsLabel(key.slice(slash + 1));
 }

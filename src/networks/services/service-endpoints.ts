@@ -2,128 +2,183 @@ import { isDeepStrictEqual } from 'node:util';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
-import type { Lister } from '../../kube/cache/store.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import type { Reconcile } from '../../kube/controller/controller.ts';
+import type { Result } from '../../kube/controller/controller.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
-import { AddressBook } from '../addresses/book.ts';
+import { asWaiting } from '../../kube/manager/managed-controller.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Task } from '../../kube/util/task-group.ts';
+import { Allocations } from '../addresses/allocations.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
 import { recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
-import { addressesOn, type NetworkPod } from '../pods/network-pods.ts';
+import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';
+import { GATHER_MS } from '../pods/pod-controller.ts';
 import {
   type Endpoint,
-  MANAGED_SLICE,
+  MANAGED_BY,
   type NamedService,
   NETWORK_SLICES,
   type NetworkSlice,
+  parseSelector,
   SERVICE_LABEL,
   SERVICES,
-} from './resources.ts';
-import { parseSelector, type Slice, sliced } from './slices.ts';
+  type Slice,
+  sliced,
+} from './slices.ts';
 
-export interface ServiceEndpointsOptions {
-  readonly client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>;
-  readonly services: Pick<Lister<NamedService>, 'get'>;
-  readonly networks: Pick<Lister<Network>, 'get'>;
-  /** With POD_INDEXERS. */
-  readonly pods: Pick<Lister<NetworkPod>, 'byIndex'>;
-  /** With SLICE_INDEXERS. */
-  readonly slices: Pick<Lister<NetworkSlice>, 'byIndex'>;
+export interface NetworkServicesOptions {
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
+  readonly networks: Informer<Network>;
+  /** With POD_INDEXERS. */
+  readonly pods: Informer<NetworkPod>;
+  /** Resolves when the leader knows the pods on Networks. */
+  readonly after: Task;
 }
 
-/** Finds the slices of a Service in a cache. */
-export const SLICE_INDEXERS = { service: (slice: NetworkSlice) => [serviceOf(slice)] };
+/** Sets up the controller that gives Services the addresses of pods on Networks, in EndpointSlices. */
+export function setUpNetworkServices(manager: Manager, options: NetworkServicesOptions): void {
+  const { events, networks, pods } = options;
+  const controller = manager.controller('network-service');
+  const services = manager.informer(SERVICES, {
+    keep: ({ network }) => network !== undefined,
+    indexers: { network: (service) => [networkOf(service) ?? ''] },
+  });
+  const slices = manager.informer(NETWORK_SLICES, {
+    labelSelector: `${MANAGED_BY}=${FIELD_MANAGER}`,
+    indexers: { service: (slice) => [serviceOf(slice)] },
+  });
+  const gather = (service: ObjectKey) => controller.queue.addAfter(service, GATHER_MS);
+  const of = (network: ObjectKey) => {
+    for (const service of services.lister.byIndex('network', network)) gather(keyOf(service));
+  };
+  const ofPod = (pod: NetworkPod) => networksOf(pod).forEach(of);
+  const ofNetwork = (network: Network) => of(keyOf(network));
+  const ofService = (service: NamedService) => gather(keyOf(service));
+  const ofSlice = (slice: NetworkSlice) => gather(serviceOf(slice));
+  pods.addEventHandler({
+    onAdd: ofPod,
+    onUpdate(previous, current) {
+      if (isDeepStrictEqual(named(previous), named(current))) return;
+      ofPod(previous);
+      ofPod(current);
+    },
+    onDelete: ofPod,
+  });
+  networks.addEventHandler({ onAdd: ofNetwork, onUpdate: (_, one) => ofNetwork(one), onDelete: ofNetwork });
+  services.addEventHandler({ onAdd: ofService, onUpdate: (_, one) => ofService(one), onDelete: ofService });
+  slices.addEventHandler({ onAdd: ofSlice, onUpdate: (_, one) => ofSlice(one), onDelete: ofSlice });
 
-/** The key of the Service of a slice. */
-export function serviceOf({ metadata }: NetworkSlice): ObjectKey {
-  return `${metadata.namespace}/${metadata.labels?.[SERVICE_LABEL]}`;
-}
-
-/** The key of the Network whose pods the Service names; undefined if it names none. */
-export function networkOf({ metadata, network }: NamedService): ObjectKey | undefined {
-  if (network === undefined) return undefined;
-  return network.includes('/') ? network : `${metadata.namespace}/${network}`;
-}
-
-/** Returns the reconcile of Services: it writes the addresses of pods on a Network into EndpointSlices. */
-export function serviceReconcile(options: ServiceEndpointsOptions): Reconcile {
-  const { client, services, slices, events } = options;
-  const writeOptions = (signal: AbortSignal) => ({ fieldManager: FIELD_MANAGER, signal });
-
-  async function write(
-    service: NamedService,
-    slice: Slice,
-    present: NetworkSlice | undefined,
-    signal: AbortSignal,
-  ) {
-    const { name, namespace, uid = '' } = service.metadata;
-    const { ports } = service;
-    const { endpoints, addressType } = slice;
-    if (!present) {
-      const owner = { apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind, name, uid, controller: true };
-      const labels = { ...MANAGED_SLICE, [SERVICE_LABEL]: name, 'service.kubernetes.io/headless': '' };
-      const metadata = { name: slice.name, namespace, labels, ownerReferences: [owner] };
-      const object = {
-        apiVersion: apiVersionOf(NETWORK_SLICES),
-        kind: NETWORK_SLICES.kind,
-        metadata,
-        ...{ addressType, endpoints, ports },
-      };
-      await client.create(NETWORK_SLICES, object, writeOptions(signal));
-      return;
-    }
-    if (isDeepStrictEqual([present.endpoints, present.ports ?? []], [endpoints, ports])) return;
-    const { resourceVersion } = present.metadata;
-    const patch = { metadata: { resourceVersion }, endpoints, ports };
-    await client.mergePatch(NETWORK_SLICES, refOf(present), patch, writeOptions(signal));
-  }
-
-  async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    const service = services.get(key);
-    const present = slices.byIndex('service', key);
-    const wanted: Wanted = service ? wantedOf(service, present, options) : { slices: [] };
-    const note = 'problem' in wanted ? wanted.problem : wanted.waits;
-    if (service && note !== undefined) {
-      const regarding = {
-        apiVersion: apiVersionOf(SERVICES),
-        kind: SERVICES.kind,
-        metadata: service.metadata,
-      };
-      const details =
-        'problem' in wanted
-          ? ({ type: 'Warning', reason: 'InvalidNetworkAnnotation' } as const)
-          : ({ type: 'Normal', reason: 'WaitsForNetwork' } as const);
-      events.event(regarding, { ...details, action: 'Name', note });
-    }
-    const all = 'slices' in wanted ? wanted.slices : [];
-    for (const slice of all) {
-      if (!service) continue;
-      const found = present.find(({ metadata }) => metadata.name === slice.name);
-      await write(service, slice, found, signal);
-    }
-    for (const slice of present) {
-      if (all.some(({ name }) => name === slice.metadata.name)) continue;
-      await client.delete(NETWORK_SLICES, refOf(slice), {
-        preconditions: { uid: slice.metadata.uid },
-        signal,
-      });
-    }
-  }
-
-  return async (key, signal) => {
+  async function reconcile(service: ObjectKey, signal: AbortSignal): Promise<Result> {
+    const found = services.lister.get(service);
+    const present = slices.lister.byIndex('service', service);
+    const wanted: Wanted = found ? wantedOf(found, present, options) : { slices: [] };
+    if (found) tell(events, found, wanted);
     try {
-      await reconcile(key, signal);
+      await writeSlices(
+        manager.leaderClient,
+        found,
+        present,
+        'slices' in wanted ? wanted.slices : [],
+        signal,
+      );
     } catch (error) {
       // The cache will get the newer slice.
       if (!(isConflict(error) || isNotFound(error) || isAlreadyExists(error))) throw error;
       return { requeueAfterMs: 1_000 };
     }
     return {};
+  }
+
+  controller.reconcile(reconcile, {
+    waiting: (service) => asWaiting(SERVICES, services.lister.get(service)),
+    keys: () => new Set([...services.lister.list().map(keyOf), ...slices.lister.list().map(serviceOf)]),
+    after: async (signal) => {
+      await options.after(signal);
+      await waitForSync([services, slices], signal);
+    },
+  });
+}
+
+/** The part of a pod that endpoints depend on. */
+function named(pod: NetworkPod): unknown {
+  const { gate, labels, isReady, hostname, nodeName, metadata } = pod;
+  const addresses = networksOf(pod).map((network) => [network, ...addressesOn(pod, network)]);
+  return [gate, labels, isReady, hostname, nodeName, metadata.deletionTimestamp, addresses];
+}
+
+/** The key of the Service of a slice. */
+function serviceOf({ metadata }: NetworkSlice): ObjectKey {
+  return `${metadata.namespace}/${metadata.labels?.[SERVICE_LABEL]}`;
+}
+
+/** The key of the Network whose pods the Service names; undefined if it names none. */
+function networkOf({ metadata, network }: NamedService): ObjectKey | undefined {
+  if (network === undefined) return undefined;
+  return network.includes('/') ? network : `${metadata.namespace}/${network}`;
+}
+
+function tell(events: EventRecorder, { metadata }: NamedService, wanted: Wanted): void {
+  const note = 'problem' in wanted ? wanted.problem : wanted.waits;
+  if (note === undefined) return;
+  const details =
+    'problem' in wanted
+      ? ({ type: 'Warning', reason: 'InvalidNetworkAnnotation' } as const)
+      : ({ type: 'Normal', reason: 'WaitsForNetwork' } as const);
+  const regarding = { apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind, metadata };
+  events.event(regarding, { ...details, action: 'Name', note });
+}
+
+/** Writes the wanted slices of a Service, and deletes the others. Without the Service, none is wanted. */
+async function writeSlices(
+  client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>,
+  service: NamedService | undefined,
+  present: readonly NetworkSlice[],
+  wanted: readonly Slice[],
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { fieldManager: FIELD_MANAGER, signal };
+  for (const slice of wanted) {
+    if (!service) break;
+    const { name, endpoints } = slice;
+    const found = present.find(({ metadata }) => metadata.name === name);
+    if (!found) {
+      await client.create(NETWORK_SLICES, newSlice(service, slice), options);
+    } else if (!isDeepStrictEqual([found.endpoints, found.ports ?? []], [endpoints, service.ports])) {
+      const { resourceVersion } = found.metadata;
+      const patch = { metadata: { resourceVersion }, endpoints, ports: service.ports };
+      await client.mergePatch(NETWORK_SLICES, refOf(found), patch, options);
+    }
+  }
+  for (const slice of present) {
+    if (wanted.some(({ name }) => name === slice.metadata.name)) continue;
+    const preconditions = { uid: slice.metadata.uid };
+    await client.delete(NETWORK_SLICES, refOf(slice), { preconditions, signal });
+  }
+}
+
+function newSlice({ metadata, ports }: NamedService, { name, ...content }: Slice) {
+  const { name: service, namespace, uid = '' } = metadata;
+  const owner = {
+    ...{ apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind },
+    ...{ name: service, uid, controller: true },
+  };
+  const labels = {
+    [MANAGED_BY]: FIELD_MANAGER,
+    [SERVICE_LABEL]: service,
+    'service.kubernetes.io/headless': '',
+  };
+  return {
+    apiVersion: apiVersionOf(NETWORK_SLICES),
+    kind: NETWORK_SLICES.kind,
+    metadata: { name, namespace, labels, ownerReferences: [owner] },
+    ...content,
+    ports,
   };
 }
 
@@ -133,7 +188,7 @@ type Wanted = { readonly slices: readonly Slice[]; readonly waits?: string } | {
 function wantedOf(
   service: NamedService,
   present: readonly NetworkSlice[],
-  { pods, networks, access }: ServiceEndpointsOptions,
+  { pods, networks, access }: NetworkServicesOptions,
 ): Wanted {
   const network = networkOf(service);
   const { name, namespace = '' } = service.metadata;
@@ -150,10 +205,10 @@ function wantedOf(
   const selector = parseSelector(service.selector ?? '');
   if (!selector)
     return { problem: `has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front` };
-  const found = networks.get(network);
+  const found = networks.lister.get(network);
   if (!found) return { slices: [], waits: `waits for its Network: Network ${network} does not exist` };
   const plainOf = plainAddresses(found);
-  const endpoints = pods
+  const endpoints = pods.lister
     .byIndex('user', network)
     .filter(({ metadata }) => metadata.namespace === namespace)
     .filter(({ labels }) => [...selector].every(([key, value]) => labels[key] === value))
@@ -176,8 +231,8 @@ function wantedOf(
 function plainAddresses(network: Network): (address: string) => string | undefined {
   const subnet = recordedSubnet(network);
   if (!subnet) return () => undefined;
-  const book = new AddressBook(poolsOf(subnet, network.spec.exclude));
-  return (address) => book.plainOf(address);
+  const allocations = new Allocations(poolsOf(subnet, network.spec.exclude));
+  return (address) => allocations.plainOf(address);
 }
 
 function endpointsOf(

@@ -14,66 +14,6 @@ afterAll(() => lab?.stop());
 
 const tenth = (second: number) => ({ cidr: `10.${second}.0.0/16`, gateway: `10.${second}.0.1` });
 
-describe('a deleted Network', () => {
-  test('goes in three writes', async () => {
-    const ns = await lab.createNamespace('three');
-    await lab.createReady(ns, 'a', tenth(2));
-    await lab.touchAttachment(ns, 'a');
-    const before = await lab.writes(ns);
-    await lab.delete(ns, 'a');
-    expect((await lab.writes(ns)).slice(before.length)).toEqual([
-      'delete network-attachment-definitions a',
-      'patch network-attachment-definitions a',
-      'patch networks a',
-    ]);
-  });
-
-  test('can be made again at once', async () => {
-    const ns = await lab.createNamespace('again');
-    for (const gateway of ['10.3.0.1', '10.3.0.2', '10.3.0.3']) {
-      const { status } = await lab.createReady(ns, 'a', { ...tenth(3), gateway });
-      expect(status?.gateway).toBe(gateway);
-      await lab.delete(ns, 'a');
-    }
-  });
-
-  test('waits for finalizers that others put on its attachment, and says so', async () => {
-    const ns = await lab.createNamespace('waits');
-    await lab.createReady(ns, 'a', tenth(5));
-    const add = '[{"op":"add","path":"/metadata/finalizers/-","value":"example.org/theirs"}]';
-    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=json', '-p', add]);
-    await lab.kubectl(['-n', ns, 'delete', 'network', 'a', '--wait=false']);
-    await lab.kubectl([
-      ...['-n', ns, 'wait', 'network', 'a', '--timeout=20s'],
-      '--for=jsonpath={.status.conditions[?(@.type=="Progressing")].message}=' +
-        'NetworkAttachmentDefinition waits/a waits for other finalizers: example.org/theirs',
-    ]);
-    const release = '{"metadata":{"finalizers":null}}';
-    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=merge', '-p', release]);
-    await lab.kubectl(['-n', ns, 'wait', '--for=delete', 'network', 'a', '--timeout=20s']);
-  });
-
-  test('whose finalizer somebody took off leaves no attachment that cannot go', async () => {
-    const ns = await lab.createNamespace('forced');
-    await lab.createReady(ns, 'a', tenth(6));
-    await lab.operator.stop();
-    await lab.kubectl(['-n', ns, 'delete', 'network', 'a', '--wait=false']);
-    await lab.kubectl([
-      '-n',
-      ns,
-      'patch',
-      'network',
-      'a',
-      '--type=merge',
-      '-p',
-      '{"metadata":{"finalizers":null}}',
-    ]);
-    await lab.restartOperator();
-    // From then on the garbage collector can have it.
-    await lab.waitForAttachment(ns, 'a', (found) => !found?.metadata.finalizers);
-  });
-});
-
 describe('a deleted namespace', () => {
   test('goes with all that is in it', async () => {
     const ns = await lab.createNamespace('gone');

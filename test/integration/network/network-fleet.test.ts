@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
-import { CLUSTER_NODES } from '../../../src/networks/ipam/cluster-objects.ts';
+import { CLUSTER_NODES } from '../../../src/networks/ipam/cluster-ranges.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { memoryOf } from '../../support/operator/process-memory.ts';

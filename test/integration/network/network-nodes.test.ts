@@ -1,11 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { listed } from '../../env/operator.ts';
 import { oldCniConfig } from '../../support/network/old-definitions.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { forbiddenCalls } from '../../support/operator/rights.ts';
@@ -236,108 +233,6 @@ test('a Network that is being deleted lists its nodes until the last pod is gone
   await eventually('a is not listed', async () => (await nodes('blue')).length === 1);
   await removePod('two');
   await run('wait network/blue --for=delete --timeout=30s');
-});
-
-describe('a /24', () => {
-  const HOSTS = 253;
-  const MULTUS = 'k8s.v1.cni.cncf.io/networks';
-
-  /** Creates pods that ask for the Network, and binds them to these nodes in turn when their gates are lifted. */
-  async function bindPods(network: string, names: readonly string[], on: readonly string[]): Promise<void> {
-    const pods = names.map((name) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: {
-        name,
-        namespace: 'default',
-        labels: { of: network },
-        annotations: { 'samplecrd.k8s.io/network': network },
-      },
-      spec: { containers: [{ name: 'app', image: 'app' }] },
-    }));
-    await fixture.apply(...pods);
-    await eventually(`the addresses of ${names.length} pods`, async () => {
-      const found = await given(network);
-      return found.filter(({ isGated }) => !isGated).length >= names.length;
-    });
-    const bindings = names.map((name, i) => ({
-      apiVersion: 'v1',
-      kind: 'Binding',
-      metadata: { name, namespace: 'default' },
-      target: { apiVersion: 'v1', kind: 'Node', name: on[i % on.length] },
-    }));
-    const directory = await mkdtemp(join(tmpdir(), 'bindings-'));
-    await writeFile(join(directory, 'bindings.json'), listed(bindings));
-    await run(`create -f ${directory}/bindings.json`);
-    await rm(directory, { recursive: true });
-  }
-
-  async function given(network: string) {
-    const { items } = JSON.parse(await run(`get pods -l of=${network} -o json`)) as {
-      readonly items: readonly {
-        readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
-        readonly spec: { readonly nodeName?: string; readonly schedulingGates?: readonly unknown[] };
-      }[];
-    };
-    return items.map(({ metadata, spec }) => ({
-      ips: (
-        JSON.parse(metadata.annotations[MULTUS] ?? '[]') as readonly { ips?: readonly string[] }[]
-      ).flatMap(({ ips = [] }) => ips),
-      isGated: (spec.schedulingGates?.length ?? 0) > 0,
-      node: spec.nodeName,
-    }));
-  }
-
-  test('has addresses for 253 pods on two nodes, and the next pod is refused one by name', async () => {
-    for (const name of ['a', 'b']) await report(name, fine);
-    await addNetwork('full', '10.40.0.0/24', '10.40.0.1');
-    await until('full', 'Ready', 'Ready');
-    await bindPods(
-      'full',
-      Array.from({ length: HOSTS }, (_, i) => `full-${i}`),
-      ['a', 'b'],
-    );
-    const found = await given('full');
-    const hosts = found.flatMap(({ ips }) => ips).map((ip) => Number(/^10\.40\.0\.(\d+)\/24$/.exec(ip)?.[1]));
-    expect(hosts.toSorted((x, y) => x - y)).toEqual(Array.from({ length: HOSTS }, (_, i) => i + 2));
-    expect(new Set(found.map(({ node }) => node))).toEqual(new Set(['a', 'b']));
-    await eventually('both nodes are in the status', async () => (await nodes('full'))?.length === 2);
-    expect(JSON.parse(await status('full', 'capacity'))).toEqual({ total: HOSTS, allocated: HOSTS });
-
-    await fixture.apply({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'late', namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'full' } },
-      spec: { containers: [{ name: 'app', image: 'app' }] },
-    });
-    await eventually('the Event of the pod', async () => {
-      const events = await run('events --for pod/late --no-headers');
-      return /AddressesExhausted .*253 of 253 are taken/.test(events);
-    });
-  });
-
-  test('works among 100 nodes with pods on three, whatever the others have', async () => {
-    const names = Array.from({ length: 98 }, (_, i) => `n${i}`);
-    await fixture.apply(...names.map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } })));
-    const used = ['a', 'b', 'n0'];
-    await report('n0', { ...fine, underlay: { address: '192.0.2.10', mtu: 1500 } });
-    await addNetwork('wide', '10.41.0.0/24', '10.41.0.1');
-    await until('wide', 'Ready', 'Ready');
-    await bindPods(
-      'wide',
-      Array.from({ length: 30 }, (_, i) => `wide-${i}`),
-      used,
-    );
-    await eventually('three nodes', async () => (await nodes('wide'))?.length === 3);
-    await until('wide', 'NodesReady', 'NodesReady');
-    expect(await nodes('wide')).toEqual([
-      { name: 'a', address: '192.0.2.1' },
-      { name: 'b', address: '192.0.2.2' },
-      { name: 'n0', address: '192.0.2.10' },
-    ]);
-    expect(new Set((await given('wide')).flatMap(({ ips }) => ips)).size).toBe(30);
-    expect(JSON.parse(await status('wide', 'capacity')).total).toBe(HOSTS);
-  });
 });
 
 test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {

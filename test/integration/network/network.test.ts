@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
+import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { NetworkWriter, StaleCopyError } from '../../../src/networks/controller/network-writer.ts';
@@ -232,15 +233,17 @@ describe('a write that was decided on an older copy', () => {
     const writer = new NetworkWriter({
       client,
       copies: new MutationCache<Network>({ get: () => undefined }),
+      events: { event: () => undefined },
+      ...{ clock: systemClock, now: () => new Date() },
     });
     const { signal } = new AbortController();
-    await expect(writer.writeStatus(old, { cidr: '1.2.3.0/24' }, signal)).rejects.toThrow(StaleCopyError);
+    await expect(writer.report(old, { cidr: '1.2.3.0/24' }, [], signal)).rejects.toThrow(StaleCopyError);
     await expect(writer.addFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
     await lab.delete(ns, 'a');
     await lab.createReady(ns, 'a', tenth(25));
     await expect(writer.removeFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
     await lab.delete(ns, 'a');
-    await expect(writer.writeStatus(old, { cidr: '1.2.3.0/24' }, signal)).rejects.toThrow(StaleCopyError);
+    await expect(writer.report(old, { cidr: '1.2.3.0/24' }, [], signal)).rejects.toThrow(StaleCopyError);
   });
 });
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { NetworkSpec } from '../../../src/networks/api/types.ts';
-import { startOperator } from '../../env/operator.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
 import { atEachWrite } from '../../support/neutron/neutron-deaths.ts';
 import { NeutronLab, noAuth } from '../../support/neutron/neutron-lab.ts';
@@ -87,25 +86,6 @@ describeWithNeutron('operators of a real Neutron', (environment) => {
       await wait([name], 'delete');
     });
     expect(deletions).toBe(1);
-    await fixture.kubectl('delete', 'network', '--all', '--timeout=120s');
-    expect(await real()).toEqual([]);
-  });
-
-  test('may by mistake be two, and have one network for each Network all the same', async () => {
-    await startOperator(fixture.controlPlane, {
-      name: 'second-operator',
-      log: `${fixture.logFile}.second`,
-      args: ['--policy=off', ...ARGS],
-    });
-    const names = named(12);
-    await fixture.apply(...names.map((name) => neutronNetwork(name, first(name))));
-    await wait(names, 'condition=Ready');
-    await Promise.all(names.map((name) => edit(name, second(name))));
-    await wait(names, 'jsonpath={.status.mtu}=1400');
-    const gone = names.slice(0, 6);
-    await fixture.kubectl('delete', 'network', ...gone, '--timeout=120s');
-    const rest = names.slice(6);
-    expect(await real()).toEqual(rest.map((name) => line(name, second(name))).sort());
     await fixture.kubectl('delete', 'network', '--all', '--timeout=120s');
     expect(await real()).toEqual([]);
   });

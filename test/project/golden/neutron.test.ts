@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { NeutronClient } from '../../../src/addons/neutron/neutron-client.ts';
+import { NeutronClient } from '../../../src/addons/neutron/client.ts';
 import { isObject, type JsonValue } from '../../../src/util/json.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import { installPlugins } from '../../../src/networks/agent/cni/cni-plugins.ts';
 import { Host } from '../../../src/networks/agent/host.ts';
-import { lines, type Programs, run } from '../../../src/networks/agent/programs.ts';
+import { type Programs, run } from '../../../src/networks/agent/programs.ts';
 import { type Outcome, Reconciler } from '../../../src/networks/agent/reconciler.ts';
 import { NODE_IPAM } from '../../../src/networks/api/names.ts';
 import type { Network, NetworkNode, NetworkStatus } from '../../../src/networks/api/types.ts';
@@ -52,7 +52,6 @@ export class Space {
 
   readonly programs: Programs = {
     run: (program, args, input) => run('nsenter', this.#inside(program, args), input),
-    lines: (program, args, onLine) => lines('nsenter', this.#inside(program, args), onLine),
   };
 
   #inside(program: string, args: readonly string[]): readonly string[] {
@@ -148,8 +147,8 @@ export class LabNode {
   }
 
   /** One round of the agent. */
-  round(): Promise<Outcome> {
-    return this.#agent.round();
+  sync(): Promise<Outcome> {
+    return this.#agent.sync();
   }
 
   /** Ends the agent and starts another, with this address of the node. */
@@ -202,8 +201,8 @@ export class LabNode {
       host: this.host,
       underlay: { device: undefined, address },
       port,
-      lookMs: 0,
-      lingerMs: LINGER_MS,
+      syncIntervalMs: 0,
+      unusedBridgeTtlMs: LINGER_MS,
       nowMs: () => this.#lab.nowMs,
       networks: () => [...this.#lab.networks.values()],
       known: () =>
@@ -290,15 +289,15 @@ export class MeshLab {
   }
 
   /** One round of every agent. */
-  async round(): Promise<readonly Outcome[]> {
-    return Promise.all(Array.from(this.nodes.values(), (node) => node.round()));
+  async sync(): Promise<readonly Outcome[]> {
+    return Promise.all(Array.from(this.nodes.values(), (node) => node.sync()));
   }
 
   /** Rounds until what nobody needs is gone. */
   async linger(): Promise<void> {
-    await this.round();
+    await this.sync();
     this.nowMs += LINGER_MS;
-    await this.round();
+    await this.sync();
   }
 
   async stop(): Promise<void> {

@@ -11,9 +11,8 @@ import { formatReview, type ReviewHandler } from '../../../src/kube/admission/re
 import { parseReview } from '../../../src/kube/admission/review.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { attachWith } from '../../../src/networks/pods/attach-pod.ts';
+import { attachWith, createAttachHandler } from '../../../src/networks/pods/attach.ts';
 import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
-import { createAttachHandler } from '../../../src/networks/pods/webhook.ts';
 import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
 import { DEMO_TEMPLATE, templateSet } from '../injection/demo.ts';
@@ -65,7 +64,7 @@ export function attaching(): ReviewHandler {
     client: { list: () => Promise.reject(new Error('no Network is asked of the API server')) },
     clock: systemClock,
     networks: { get: () => undefined },
-    judge: () => ({ kind: 'ready' }),
+    stateOf: () => ({ kind: 'ready' }),
     access: OPEN_ACCESS,
   });
   return createAttachHandler({

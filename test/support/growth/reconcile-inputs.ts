@@ -1,11 +1,11 @@
 import { Store } from '../../../src/kube/cache/store.ts';
-import { AddressBook } from '../../../src/networks/addresses/book.ts';
+import { Allocations } from '../../../src/networks/addresses/allocations.ts';
 import { poolsOf } from '../../../src/networks/addresses/pool.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { namePods } from '../../../src/networks/controller/condition-plan.ts';
 import { RangeClaims } from '../../../src/networks/ipam/range-claims.ts';
 import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
-import { VNI_INDEXERS, Vnis } from '../../../src/networks/multus/multus-vnis.ts';
+import { VNI_INDEXERS, Vnis } from '../../../src/networks/multus/vnis.ts';
 import { NetworkAccess } from '../../../src/networks/pods/network-access.ts';
 import { networkPods, POD_INDEXERS } from '../../../src/networks/pods/network-pods.ts';
 import { NetworkUsers } from '../../../src/networks/pods/network-users.ts';
@@ -115,7 +115,7 @@ const PODS_OF_A_NETWORK: readonly GrowingInput[] = [
     work: (n) => {
       const pools = poolsOf({ cidr: '10.0.0.0/16', gateway: '10.0.0.1' });
       return () => {
-        const book = new AddressBook(pools);
+        const book = new Allocations(pools);
         for (const index of times(n, (i) => i)) book.give({ id: `${index}`, name: '' });
         for (const index of times(n / 2, (i) => 2 * i)) book.release(`${index}`);
         for (const index of times(n / 2, (i) => i)) book.give({ id: `new ${index}`, name: '' });

@@ -4,10 +4,10 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import type { ObjectRef } from '../../../src/kube/client/client.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../../src/networks/addresses/ipam-claims.ts';
+import { IpamState } from '../../../src/networks/addresses/ipam-state.ts';
 import type { Subnet } from '../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
-import { AddressBooks } from '../../../src/networks/pods/address-books.ts';
-import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../../src/networks/pods/ipam-claims.ts';
 import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
 import {
   addressesOn,
@@ -152,7 +152,7 @@ export class AddressWorld {
   comeBack(node: string): void {
     this.away.delete(node);
     this.lost.delete(node);
-    for (const { books } of this.replicas) books.nodeChanged(node);
+    for (const { ipam } of this.replicas) ipam.nodeChanged(node);
   }
 
   /** Every address of a live pod without a gate, and of lost pods; one twice if two have it. */
@@ -221,11 +221,11 @@ export class AddressWorld {
   }
 }
 
-/** A replica of the operator: its caches, its books, and what it does as the leader. */
+/** A replica of the operator: its caches, its ipam, and what it does as the leader. */
 export class Replica {
   readonly pods = new Store<NetworkPod>(POD_INDEXERS);
   readonly claims = new Store<IpamClaim>(CLAIM_INDEXERS);
-  readonly books: AddressBooks;
+  readonly ipam: IpamState;
   readonly addresses: PodAddresses;
   readonly #world: AddressWorld;
   readonly #gates: PodGates;
@@ -233,7 +233,7 @@ export class Replica {
 
   constructor(world: AddressWorld) {
     this.#world = world;
-    this.books = new AddressBooks({
+    this.ipam = new IpamState({
       pods: this.pods,
       claims: this.claims,
       networks: { get: (key) => (key === KEY ? world.network : undefined) },
@@ -267,14 +267,14 @@ export class Replica {
       },
     };
     // A client can also list without a reader, which nobody does here.
-    this.addresses = new PodAddresses({ client: client as never, books: this.books, access: OPEN_ACCESS });
+    this.addresses = new PodAddresses({ client: client as never, ipam: this.ipam, access: OPEN_ACCESS });
     this.#gates = new PodGates({
       client,
-      books: this.books,
+      ipam: this.ipam,
       addresses: this.addresses,
       ports: { serves: () => false, fill: async (_, text) => ({ text }) },
       pods: this.pods,
-      users: new NetworkUsers(this.pods, this.books),
+      users: new NetworkUsers(this.pods, this.ipam),
       stateOf: () => ({ kind: 'ready' }),
       withoutMultus: () => undefined,
       access: OPEN_ACCESS,
@@ -306,11 +306,11 @@ export class Replica {
     const current = decoded && isRelevant(decoded) ? decoded : undefined;
     if (known && known.metadata.uid !== current?.metadata.uid) {
       this.pods.delete(key);
-      this.books.deleted(known);
+      this.ipam.deleted(known);
     }
     if (!current) return;
     this.pods.set(current);
-    this.books.changed(current, known?.metadata.uid === current.metadata.uid ? known : undefined);
+    this.ipam.changed(current, known?.metadata.uid === current.metadata.uid ? known : undefined);
   }
 
   #onClaim(key: string, claim: ApiClaim | undefined): void {
@@ -318,11 +318,11 @@ export class Replica {
     const current = claim && IPAM_CLAIMS.decode(claim);
     if (known && known.metadata.uid !== current?.metadata.uid) {
       this.claims.delete(key);
-      this.books.claimChanged(known);
+      this.ipam.claimChanged(known);
     }
     if (!current) return;
     this.claims.set(current);
-    this.books.claimChanged(current);
+    this.ipam.claimChanged(current);
   }
 }
 

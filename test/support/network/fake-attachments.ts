@@ -8,7 +8,7 @@ import {
 } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import type { MultusOptions } from '../../../src/networks/multus/multus.ts';
-import { VNI_INDEXERS } from '../../../src/networks/multus/multus-vnis.ts';
+import { VNI_INDEXERS } from '../../../src/networks/multus/vnis.ts';
 
 /** The API server's attachments, as far as the provider uses them, and a cache that only syncs when it is told. */
 export class FakeAttachments {

@@ -62,9 +62,6 @@ export class ModelNode {
   /** The programs of this node, as the agent runs them. */
   readonly programs: Programs = {
     run: (program, args, input = '') => this.#call(program, args, input),
-    lines: async (program, args, onLine) => {
-      for (const line of (await this.#call(program, args, '')).split('\n')) onLine(line);
-    },
   };
 
   async #call(program: string, args: readonly string[], input: string): Promise<string> {

@@ -1,23 +1,19 @@
 import jsonpatch from 'fast-json-patch';
+import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
+import { NeutronGarbageCollector } from '../../../src/addons/neutron/garbage-collector.ts';
 import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
-import type { NeutronApi } from '../../../src/addons/neutron/neutron-api.ts';
-import { NeutronGarbageCollector } from '../../../src/addons/neutron/neutron-garbage-collector.ts';
-import { NeutronStore } from '../../../src/addons/neutron/neutron-store.ts';
+import { NeutronStore } from '../../../src/addons/neutron/store.ts';
 import type { ObjectKey } from '../../../src/kube/api/object.ts';
 import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
 import type { Reconcile } from '../../../src/kube/controller/controller.ts';
 import { NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network, NetworkSpec } from '../../../src/networks/api/types.ts';
-import { DeletionReconciler } from '../../../src/networks/controller/deletion-reconciler.ts';
 import { NetworkWriter, type NetworkWriterOptions } from '../../../src/networks/controller/network-writer.ts';
-import { NormalReconciler } from '../../../src/networks/controller/normal-reconciler.ts';
 import { ProviderRegistry } from '../../../src/networks/controller/provider-registry.ts';
 import { networkReconcile } from '../../../src/networks/controller/reconcile.ts';
-import { StatusThrottle } from '../../../src/networks/controller/status-throttle.ts';
-import { StatusWriter } from '../../../src/networks/controller/status-writer.ts';
 import { RangeAllocator } from '../../../src/networks/ipam/range-allocator.ts';
+import { networkOwner } from '../../../src/networks/multus/attachment.ts';
 import { MultusProvider } from '../../../src/networks/multus/multus.ts';
-import { networkOwner } from '../../../src/networks/multus/multus-attachment.ts';
 import { type KnownNode, nodesInUse } from '../../../src/networks/nodes/nodes-in-use.ts';
 import { memoryLog } from '../kube/memory-log.ts';
 import { FakeNeutron } from '../neutron/fake-neutron.ts';
@@ -169,23 +165,17 @@ export class NetworkModel {
       }),
       defaultMtu: () => 1450,
     });
-    const providers = new ProviderRegistry([multus, provider], 'multus');
+    const providers = new ProviderRegistry('multus', [multus, provider]);
     const copies = new MutationCache<Network>(lister);
-    const writer = new NetworkWriter({ client, copies });
-    const statusWriter = new StatusWriter({
-      writer,
+    const writer = new NetworkWriter({
+      client,
+      copies,
       events: { event: (_, { reason, note }) => this.events.push(`${reason}: ${note}`) },
       now: () => new Date(0),
-      throttle: new StatusThrottle(this.#clock),
+      clock: this.#clock,
     });
     const allocator = new RangeAllocator(providers, () => {});
-    const parts = { allocator, writer, statusWriter };
-    const reconcile = networkReconcile({
-      copies,
-      providers,
-      normalReconciler: new NormalReconciler(parts),
-      deletionReconciler: new DeletionReconciler(parts),
-    });
+    const reconcile = networkReconcile({ copies, providers, allocator, writer });
     const garbageCollector = new NeutronGarbageCollector({
       client,
       store,

@@ -16,9 +16,10 @@ import { WorkQueue } from '../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { cachedNetwork, NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { setUpNetworkController } from '../../../src/networks/controller/controller.ts';
-import { multus } from '../../../src/networks/multus/index.ts';
-import { NETWORK_INDEXERS } from '../../../src/networks/providers/index.ts';
-import type { Usage } from '../../../src/networks/providers/provider.ts';
+import { ProviderRegistry } from '../../../src/networks/controller/provider-registry.ts';
+import { setUpMultus } from '../../../src/networks/multus/multus.ts';
+import { VNI_INDEXERS } from '../../../src/networks/multus/vnis.ts';
+import type { Usage } from '../../../src/networks/providers.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 
 /** The Network controller at work, as `serve` wires it, with its Events kept in a list. */
@@ -45,7 +46,7 @@ export async function startNetworkOperator(
   const transport = new Transport(config, clock, USER_AGENT);
   const client = new KubeClient({ transport, clock });
   const informers = new SharedInformers({ client, clock, onError: () => () => {} });
-  const networks = informers.informer(NETWORKS, { transform: cachedNetwork, indexers: NETWORK_INDEXERS });
+  const networks = informers.informer(NETWORKS, { transform: cachedNetwork, indexers: VNI_INDEXERS });
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
   const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
@@ -57,11 +58,13 @@ export async function startNetworkOperator(
     informer: <T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>) =>
       informers.informer(resource, selection),
   };
-  const provider = multus.setUp(manager, {
+  const provider = setUpMultus(manager, {
     networks: networks.lister,
     enqueue: (key) => queue.add(key),
-    usageOf,
+    usageOf: usageOf ?? (() => ({ pods: [] })),
     defaultMtu: () => 1450,
+    isShared: () => false,
+    withoutMultus: () => undefined,
   });
   const { reconcile } = setUpNetworkController({
     client,
@@ -71,8 +74,7 @@ export async function startNetworkOperator(
     clock,
     now: () => new Date(),
     resyncMs,
-    defaultProvider: 'multus',
-    providers: [provider],
+    providers: new ProviderRegistry('multus', [provider]),
   });
   const controller = new Controller({
     name: 'network',

@@ -1,11 +1,12 @@
-import type { Filter, NeutronApi } from '../../../src/addons/neutron/neutron-api.ts';
-import { poolsAround } from '../../../src/addons/neutron/neutron-pools.ts';
+import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
+import { OpenStackError } from '../../../src/addons/neutron/openstack/error.ts';
+import { poolsAround } from '../../../src/addons/neutron/ports.ts';
 import type {
+  Filter,
   NeutronNetwork,
   NeutronPort,
   NeutronSubnet,
-} from '../../../src/addons/neutron/neutron-resources.ts';
-import { OpenStackError } from '../../../src/addons/neutron/openstack/openstack-error.ts';
+} from '../../../src/addons/neutron/resources.ts';
 import { overlaps, parseRange, type Range } from '../../../src/networks/ipam/cidr.ts';
 
 /** What Neutron does with what the provider asks, as seen on a real one: a model to break at will. */

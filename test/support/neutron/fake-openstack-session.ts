@@ -1,15 +1,12 @@
-import type { Filter } from '../../../src/addons/neutron/neutron-api.ts';
+import { OpenStackError } from '../../../src/addons/neutron/openstack/error.ts';
+import type { HttpAnswer, HttpMethod } from '../../../src/addons/neutron/openstack/http.ts';
+import type { NetworkRequest, OpenStackSession } from '../../../src/addons/neutron/openstack/session.ts';
 import type {
+  Filter,
   NeutronNetwork,
   NeutronPort,
   NeutronSubnet,
-} from '../../../src/addons/neutron/neutron-resources.ts';
-import { OpenStackError } from '../../../src/addons/neutron/openstack/openstack-error.ts';
-import type { HttpAnswer, HttpMethod } from '../../../src/addons/neutron/openstack/openstack-http.ts';
-import type {
-  NetworkRequest,
-  OpenStackSession,
-} from '../../../src/addons/neutron/openstack/openstack-session.ts';
+} from '../../../src/addons/neutron/resources.ts';
 import type { FakeNeutron } from './fake-neutron.ts';
 
 /** Of a list, what is no filter. */

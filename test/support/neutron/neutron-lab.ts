@@ -1,7 +1,7 @@
+import { NeutronConnection } from '../../../src/addons/neutron/connection.ts';
 import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
-import { NeutronConnection } from '../../../src/addons/neutron/neutron-connection.ts';
-import type { NeutronNetwork, NeutronSubnet } from '../../../src/addons/neutron/neutron-resources.ts';
-import { NeutronStore } from '../../../src/addons/neutron/neutron-store.ts';
+import type { NeutronNetwork, NeutronSubnet } from '../../../src/addons/neutron/resources.ts';
+import { NeutronStore } from '../../../src/addons/neutron/store.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { subnetOf } from '../../../src/networks/api/subnet.ts';
 import type { Network, NetworkSpec, NetworkStatus } from '../../../src/networks/api/types.ts';

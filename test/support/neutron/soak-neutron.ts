@@ -1,4 +1,4 @@
-import type { NeutronApi } from '../../../src/addons/neutron/neutron-api.ts';
+import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
 import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import type { SoakNetwork } from '../network/soak-world.ts';

@@ -1,6 +1,6 @@
 import { ovsConfig } from '../../../src/addons/neutron/pods/ovs-config.ts';
+import { attachmentFor, attachmentWith } from '../../../src/networks/multus/attachment.ts';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
-import { attachmentFor, attachmentWith } from '../../../src/networks/multus/multus-attachment.ts';
 
 /** A call of kubectl, and what it reads. */
 export interface FencedCall {

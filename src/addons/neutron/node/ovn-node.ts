@@ -1,20 +1,36 @@
+import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
-import { isThere } from '../../../networks/agent/replace-file.ts';
+import { isThere } from '../../../networks/agent/files.ts';
+import type { NodePart, NodePartOptions, SetUpNodePart } from '../../../networks/agent/node-agent.ts';
+import { NODE_OVS } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
-import { readOvnInterfaces } from './ovs-database.ts';
+import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
 
-export interface OvnNodeOptions {
-  /** The name of the node. */
-  readonly node: string;
-  /** Where the node's container runtime looks for plugins. */
-  readonly plugins: string;
-  /** A directory with an entry for each interface of the node's network: `/proc/sys/net/ipv4/conf`. */
-  readonly interfaces: string;
-  /** The socket of Open vSwitch's database. Without its directory, the database is not read. */
-  readonly database: string;
-  readonly nowMs: () => number;
+/**
+ * The plugin for pods on Networks of provider neutron. Multus passes the ID of the port in `args.cni`, and ovs-cni up
+ * to v0.39 reads it from CNI_ARGS only. It fails until the operator has written the port into the pod's annotation;
+ * code 11 of the CNI specification means: try again later.
+ */
+const OVS_SCRIPT = `#!/bin/sh
+# CNI plugin: ovs, with the port in Neutron of the pod. Written by the node agent of envoy-initializer.
+set -eu
+config=$(cat)
+plugin="\${0%/*}/ovs"
+fail() {
+  printf '{"cniVersion":"1.0.0","code":%s,"msg":"%s"}' "$1" "$2"
+  exit 1
 }
+[ -x "$plugin" ] || fail 50 'this node has no CNI plugin ovs: install ovs-cni'
+port=$(printf '%s' "$config" | sed -n 's/.*"OvnPort":"\\([0-9a-f-]*\\)".*/\\1/p')
+mac=$(printf '%s' "$config" | sed -n 's/.*"mac":"\\([0-9a-fA-F:]*\\)".*/\\1/p')
+if [ "\${CNI_COMMAND:-}" = ADD ]; then
+  [ -n "$port" ] || fail 11 'the pod has no port in Neutron yet: see its Events'
+fi
+CNI_ARGS="\${CNI_ARGS:+$CNI_ARGS;}IgnoreUnknown=1\${port:+;OvnPort=$port}\${mac:+;MAC=$mac}"
+export CNI_ARGS
+printf '%s' "$config" | "$plugin"
+`;
 
 /** How ovs-cni names the devices of pods. */
 const POD_DEVICE = /^veth/;
@@ -24,12 +40,13 @@ const GRACE_MS = 10_000;
 const NAMED_PORTS = 2;
 
 /** Checks what Networks of provider neutron need on a node. */
-export class OvnNode {
-  readonly #options: OvnNodeOptions;
+export class OvnNode implements NodePart {
+  readonly scripts = { [NODE_OVS]: OVS_SCRIPT };
+  readonly #options: NodePartOptions;
   /** When each device was first seen without a connection. */
   #unconnected: ReadonlyMap<string, number> = new Map();
 
-  constructor(options: OvnNodeOptions) {
+  constructor(options: NodePartOptions) {
     this.#options = options;
   }
 
@@ -46,16 +63,20 @@ export class OvnNode {
 
   /** ovn-controller makes the bridge br-int when it starts. */
   async #lacks(): Promise<string | undefined> {
-    const { plugins, interfaces } = this.#options;
+    const { plugins, root } = this.#options;
     const lacks = [
       ...((await isThere(join(plugins, 'ovs'))) ? [] : ['no CNI plugin ovs: install ovs-cni']),
-      ...((await isThere(join(interfaces, 'br-int'))) ? [] : ['no bridge br-int: start ovn-controller']),
+      ...((await isThere(join(root, 'proc/sys/net/ipv4/conf/br-int')))
+        ? []
+        : ['no bridge br-int: start ovn-controller']),
     ];
     return lacks.length === 0 ? undefined : `it has ${lacks.join(', and ')}`;
   }
 
   async #databaseProblem(): Promise<string | undefined> {
-    const { database, nowMs } = this.#options;
+    const { root, nowMs } = this.#options;
+    const database = join(root, 'run/openvswitch/db.sock');
+    // Without its directory, the node has no Open vSwitch.
     if (!(await isThere(dirname(database)))) return undefined;
     try {
       const now = nowMs();
@@ -76,3 +97,85 @@ function describe(ports: readonly string[]): string {
   const named = ports.slice(0, NAMED_PORTS).join(', ');
   return `its ovn-controller does not connect the ports ${named}${more}: see its log, and external-ids:ovn-remote`;
 }
+
+/** An interface of Open vSwitch that has a port of OVN. */
+export interface OvnInterface {
+  /** The name of its device. */
+  readonly name: string;
+  /** The ID of the port: in OpenStack, that of Neutron. */
+  readonly port: string;
+  /** Whether ovn-controller has set up the port (`ovn-installed`, ovn-controller(8)). */
+  readonly isConnected: boolean;
+}
+
+const SELECT = {
+  ...{ id: 0, method: 'transact' },
+  params: [
+    'Open_vSwitch',
+    { op: 'select', table: 'Interface', where: [], columns: ['name', 'external_ids'] },
+  ],
+};
+const TIMEOUT_MS = 5_000;
+/** 10,000 interfaces take about 4 MiB. */
+const MAX_CHARACTERS = 8 * 2 ** 20;
+
+/**
+ * Reads the interfaces with ports of OVN from the database at this Unix socket (RFC 7047, sections 4.1.3 and 5.2.2).
+ * @throws Error if it does not answer within 5 s, or with anything else.
+ */
+export async function readOvnInterfaces(socket: string): Promise<readonly OvnInterface[]> {
+  const [result] = arrayIn(await call(socket), 'result');
+  return ownObjects(result, 'rows').flatMap((row) => {
+    const ids = new Map(pairsOf(own(row, 'external_ids')));
+    const [name, port] = [ownString(row, 'name'), ids.get('iface-id')];
+    if (name === undefined || port === undefined) return [];
+    return [{ name, port, isConnected: ids.get('ovn-installed') === 'true' }];
+  });
+}
+
+function call(path: string): Promise<JsonValue> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => socket.write(JSON.stringify(SELECT)));
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    let text = '';
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+      const answer = parsed(text);
+      if (answer !== undefined) resolve(answer);
+      else if (text.length > MAX_CHARACTERS)
+        reject(new Error(`an answer of more than ${MAX_CHARACTERS} characters`));
+      else return;
+      socket.destroy();
+    });
+    socket.on('error', reject).on('close', () => reject(new Error('the connection ended without an answer')));
+  });
+}
+
+/** Undefined while the text is incomplete: answers have no length and no end mark. */
+function parsed(text: string): JsonValue | undefined {
+  if (!text.endsWith('}')) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function arrayIn(answer: JsonValue, key: string): readonly JsonValue[] {
+  const value = isObject(answer) ? own(answer, key) : undefined;
+  if (isArray(value)) return value;
+  throw new Error(`expected a ${key}, got ${JSON.stringify(answer).slice(0, 200)}`);
+}
+
+/** The entries of a map, `["map", [[key, value], …]]`. */
+function pairsOf(map: JsonValue | undefined): readonly (readonly [string, string])[] {
+  const [, pairs] = isArray(map) ? map : [];
+  if (!isArray(pairs)) return [];
+  return pairs.flatMap((pair) => {
+    const [key, value] = isArray(pair) ? pair : [];
+    return typeof key === 'string' && typeof value === 'string' ? [[key, value] as const] : [];
+  });
+}
+
+/** The part of the node agent. */
+export const ovnNode: SetUpNodePart = (options) => new OvnNode(options);

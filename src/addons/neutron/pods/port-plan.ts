@@ -2,11 +2,10 @@ import ipaddr from 'ipaddr.js';
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import { CLAIM_KEY, claimOf, ipsOf } from '../../../networks/addresses/request.ts';
 import { PORT_KEY, SECURITY_GROUPS_KEY } from '../../../networks/api/names.ts';
-import type { PortRefusal } from '../../../networks/providers/pod-ports.ts';
+import type { PortRefusal } from '../../../networks/providers.ts';
 import { isArray, isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
-import type { PortToCreate } from '../neutron-api.ts';
-import type { NeutronPort, NeutronSubnet } from '../neutron-resources.ts';
-import { OpenStackError } from '../openstack/openstack-error.ts';
+import { OpenStackError } from '../openstack/error.ts';
+import type { NeutronPort, NeutronSubnet, PortToCreate } from '../resources.ts';
 
 /** The owner of ports that the operator has made for pods. It deletes them with their pods. */
 export const POD_OWNER = 'envoy-initializer:pod';

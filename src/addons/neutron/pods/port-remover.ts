@@ -6,10 +6,10 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Reconcile } from '../../../kube/controller/controller.ts';
 import type { Logger } from '../../../kube/util/log.ts';
 import { MULTUS_NETWORKS } from '../../../networks/api/names.ts';
-import type { NeutronApi } from '../neutron-api.ts';
-import type { NeutronPort } from '../neutron-resources.ts';
-import type { NeutronStore } from '../neutron-store.ts';
-import { isGone, isStaleRevision, isUnavailable } from '../openstack/openstack-error.ts';
+import type { NeutronApi } from '../client.ts';
+import { isGone, isStaleRevision, isUnavailable } from '../openstack/error.ts';
+import type { NeutronPort } from '../resources.ts';
+import type { NeutronStore } from '../store.ts';
 import { BORROWER, podOf } from './port-plan.ts';
 
 export interface PortRemoverOptions {

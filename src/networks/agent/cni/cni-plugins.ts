@@ -1,17 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OVS_SCRIPT } from '../../../addons/neutron/node/ovs-script.ts';
-import { NODE_IPAM, NODE_OVS } from '../../api/names.ts';
-import { isThere, readIfThere, replaceFile } from '../replace-file.ts';
-import { IPAM_SCRIPT } from './ipam-script.ts';
+import { NODE_IPAM } from '../../api/names.ts';
+import { isThere, readIfThere, replaceFile } from '../files.ts';
 
 /** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
 const PLUGINS = ['bridge', 'static', 'host-local'] as const;
-/** Our own plugins. */
-const OWN = [
-  [NODE_IPAM, IPAM_SCRIPT],
-  [NODE_OVS, OVS_SCRIPT],
-] as const;
 const EXECUTABLE = 0o755;
 
 export interface CniPluginsOptions {
@@ -19,6 +12,8 @@ export interface CniPluginsOptions {
   readonly directory: string;
   /** The directory of the plugins to install. */
   readonly source: string;
+  /** Further plugins of our own: scripts by their names. */
+  readonly scripts?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -26,7 +21,11 @@ export interface CniPluginsOptions {
  * replaces other plugins.
  * @throws Error if the node lacks a plugin and the source does not have it.
  */
-export async function installPlugins({ directory, source }: CniPluginsOptions): Promise<readonly string[]> {
+export async function installPlugins({
+  directory,
+  source,
+  scripts,
+}: CniPluginsOptions): Promise<readonly string[]> {
   const written: string[] = [];
   for (const name of PLUGINS) {
     const path = join(directory, name);
@@ -34,7 +33,7 @@ export async function installPlugins({ directory, source }: CniPluginsOptions): 
     await replaceFile(path, await readPlugin(join(source, name)), EXECUTABLE);
     written.push(name);
   }
-  for (const [name, script] of OWN) {
+  for (const [name, script] of Object.entries({ [NODE_IPAM]: IPAM_SCRIPT, ...scripts })) {
     const own = join(directory, name);
     if ((await readIfThere(own)) === script) continue;
     await replaceFile(own, script, EXECUTABLE);
@@ -52,3 +51,53 @@ async function readPlugin(path: string): Promise<Uint8Array> {
     });
   }
 }
+
+/** Has a file for each bridge whose Network is joined on the node. A reboot deletes the files, like the bridges. */
+export const JOINED = 'run/envoy-initializer/networks';
+/** The ranges for host-local that agents of the previous release have written: one file for each bridge. */
+export const SLICES = 'run/envoy-initializer/slices';
+
+/**
+ * The IPAM plugin. The operator has chosen the pod's address, so it calls static. It fails until the agent has joined
+ * the Network; code 11 of the CNI specification means: try again later. The name of the configuration begins with the
+ * namespace of the Network, and only a shared one gives addresses to pods of other namespaces, whatever Multus allows. A
+ * user can only add keys before these: `args`, as JSON is sorted here. A configuration with ranges is of the previous
+ * release: host-local gives an address of the node's slice, and finds the addresses to release or check by the pod.
+ */
+export const IPAM_SCRIPT = `#!/bin/sh
+# CNI plugin: static, as soon as the node is on the Network. Written by the node agent of envoy-initializer.
+set -eu
+config=$(cat)
+plugin=static
+fail() {
+  printf '{"cniVersion":"1.0.0","code":%s,"msg":"%s"}' "$1" "$2"
+  exit 1
+}
+later() {
+  fail 11 "$1"
+}
+bridge=$(printf '%s' "$config" | sed -n 's/.*"bridge":"\\(nw-[0-9a-f]*\\)".*/\\1/p')
+case $config in *'"ranges":'*) plugin=host-local ;; esac
+if [ "\${CNI_COMMAND:-}" = ADD ] && [ $plugin = static ]; then
+  name=$(printf '%s' "$config" | sed -n 's/.*"name":"\\([^"]*\\)".*/\\1/p')
+  ipam=$(printf '%s' "$config" | sed -n 's/.*"ipam":{\\([^}]*\\)}.*/\\1/p')
+  namespace=$(printf '%s' ";\${CNI_ARGS:-}" | sed -n 's/.*;K8S_POD_NAMESPACE=\\([^;]*\\).*/\\1/p')
+  case "\${name%%.*}:$ipam," in
+    "$namespace":* | *'"shared":true,'*) ;;
+    *) fail 7 "pods of namespace $namespace may not use this Network" ;;
+  esac
+  [ -n "$bridge" ] && [ -e "/${JOINED}/$bridge" ] ||
+    later 'this node is not on the Network yet: see the log of its node agent'
+elif [ "\${CNI_COMMAND:-}" = ADD ]; then
+  slices=/${SLICES}/$bridge
+  [ -n "$bridge" ] && [ -r "$slices" ] ||
+    later 'this node has no addresses of the Network yet: see the log of its node agent'
+  # A pod that chooses its address may also use the slice that no node gives out.
+  case $config in
+    *'"ips":["'*) ranges=$(sed -n 2p "$slices") ;;
+    *) ranges=$(sed -n 1p "$slices") ;;
+  esac
+  config=$(printf '%s' "$config" | sed 's|"ranges":\\[\\[{[^]]*\\]\\]|"ranges":[['"$ranges"']]|')
+fi
+printf '%s' "$config" | "\${0%/*}/$plugin"
+`;

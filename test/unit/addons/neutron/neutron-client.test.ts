@@ -1,10 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { NeutronClient } from '../../../../src/addons/neutron/neutron-client.ts';
-import { OpenStackError } from '../../../../src/addons/neutron/openstack/openstack-error.ts';
-import type {
-  NetworkRequest,
-  OpenStackSession,
-} from '../../../../src/addons/neutron/openstack/openstack-session.ts';
+import { NeutronClient } from '../../../../src/addons/neutron/client.ts';
+import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
+import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
 
 const { signal } = new AbortController();
 

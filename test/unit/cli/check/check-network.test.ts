@@ -3,7 +3,7 @@ import { judged, judgeNetwork, NETWORK_TARGET } from '../../../../src/cli/check/
 import { nameInTarget } from '../../../../src/cli/check/check-target.ts';
 import { lastWords } from '../../../../src/cli/last-event.ts';
 import type { Condition, Network } from '../../../../src/networks/api/types.ts';
-import { unavailable } from '../../../../src/networks/multus/multus-findings.ts';
+import { unavailable } from '../../../../src/networks/multus/attachments.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { EventHandler } from '../../../../src/kube/cache/listener.ts';
 import { Store } from '../../../../src/kube/cache/store.ts';
-import { KnownNetworks } from '../../../../src/networks/agent/known-networks.ts';
+import { KnownNetworks } from '../../../../src/networks/agent/desired.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
 import { newNetwork } from '../networks.ts';
 

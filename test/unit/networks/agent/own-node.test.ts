@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ownNode, ownPod } from '../../../../src/networks/agent/own-node.ts';
+import { ownNode, ownPod } from '../../../../src/networks/agent/report.ts';
 
 let file: string;
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { lines, run, runBatch } from '../../../../src/networks/agent/programs.ts';
+import { run, runBatch } from '../../../../src/networks/agent/programs.ts';
 
 const parts = [
   { bridge: 'a', lines: ['link add a', 'link set a up'] },
@@ -16,17 +16,8 @@ test('run gives input to a program, and resolves with its output', async () => {
   expect(await run('cat', [])).toBe('');
 });
 
-test('lines gives each line once, also those on the border of two pieces', async () => {
-  const found: string[] = [];
-  await lines('seq', ['1', '40000'], (line) => found.push(line));
-  expect(found).toEqual(Array.from({ length: 40_000 }, (_, i) => `${i + 1}`));
-  await lines('printf', ['a\n\nb'], (line) => found.push(line));
-  expect(found.slice(40_000)).toEqual(['a', '', 'b']);
-});
-
-test('run and lines reject with the reason of the program', async () => {
+test('run rejects with the reason of the program', async () => {
   await expect(run('cat', ['/absent'])).rejects.toThrow(/^cat \/absent ended with 1: cat: .*No such file/);
-  await expect(lines('cat', ['/absent'], () => {})).rejects.toThrow('No such file');
   await expect(run('no-such-program', [])).rejects.toThrow('ENOENT');
 });
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { keyOf } from '../../../../src/kube/api/object.ts';
-import { JOINED } from '../../../../src/networks/agent/cni/ipam-script.ts';
+import { JOINED } from '../../../../src/networks/agent/cni/cni-plugins.ts';
 import { Host } from '../../../../src/networks/agent/host.ts';
 import { tunnelName } from '../../../../src/networks/agent/links.ts';
 import { Reconciler } from '../../../../src/networks/agent/reconciler.ts';
@@ -56,8 +56,8 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
     }),
     underlay: { device: undefined, address: '192.0.2.1' },
     port: 4789,
-    lookMs: LOOK_MS,
-    lingerMs: 2 * LOOK_MS,
+    syncIntervalMs: LOOK_MS,
+    unusedBridgeTtlMs: 2 * LOOK_MS,
     nowMs: () => state.nowMs,
     networks: () => [...networks.values()],
     known: () => (state.isKnown ? new Set(Array.from(networks.values(), keyOf)) : undefined),
@@ -69,9 +69,9 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
   const marks = async () => (await readdir(join(root, JOINED)).catch(() => [])).toSorted();
   const later = () => {
     state.nowMs += LOOK_MS;
-    return reconciler.round();
+    return reconciler.sync();
   };
-  return { node, networks, tell, state, settings, marks, later, round: () => reconciler.round() };
+  return { node, networks, tell, state, settings, marks, later, round: () => reconciler.sync() };
 }
 
 test('Networks with pods on the node are joined, marked and reported, and a second look changes nothing', async () => {

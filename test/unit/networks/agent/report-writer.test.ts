@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ReportWriter } from '../../../../src/networks/agent/report-writer.ts';
+import { ReportWriter } from '../../../../src/networks/agent/report.ts';
 import type { NodeReport } from '../../../../src/networks/nodes/node-report.ts';
 
 const signal = new AbortController().signal;

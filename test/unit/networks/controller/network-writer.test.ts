@@ -1,17 +1,76 @@
 import { expect, test } from '@jest/globals';
-import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
-import { NetworkWriter, StaleCopyError } from '../../../../src/networks/controller/network-writer.ts';
-import { newNetwork } from '../networks.ts';
+import type { NetworkStatus } from '../../../../src/networks/api/types.ts';
+import { StatusThrottle } from '../../../../src/networks/controller/network-writer.ts';
+import { isRecount } from '../../../../src/networks/controller/status.ts';
 
-test.each([
-  ['another client was faster', apiErrorFrom(422, { details: {} }), true],
-  ['a policy denies it', apiErrorFrom(422, { details: { kind: 'networks' } }), false],
-  ['a webhook denies it', apiErrorFrom(409, { message: 'admission webhook "a" denied the request' }), false],
-])('a finalizer stays: %s', async (_, error, isStale) => {
-  const fail = () => Promise.reject(error);
-  const client = { mergePatch: fail, jsonPatch: fail, apply: fail };
-  const writer = new NetworkWriter({ client, copies: { add: (each: unknown) => each } as never });
-  const failure = await writer.removeFinalizer(newNetwork(), AbortSignal.timeout(1000)).catch((err) => err);
-  expect(failure instanceof StaleCopyError).toBe(isStale);
-  expect(isStale ? failure.cause : failure).toBe(error);
+test('StatusThrottle allows a write of counts every 10 s', () => {
+  let now = 1_000;
+  const throttle = new StatusThrottle({ now: () => now });
+  expect(throttle.waitMs('a')).toBe(0);
+  throttle.written('a');
+  now += 4_000;
+  expect(throttle.waitMs('a')).toBe(6_000);
+  expect(throttle.waitMs('b')).toBe(0);
+  throttle.written('b');
+  now += 6_000;
+  expect([throttle.waitMs('a'), throttle.waitMs('b')]).toEqual([0, 4_000]);
+});
+
+test('StatusThrottle allows five writes a second of all Networks, after a hundred at once', () => {
+  let now = 0;
+  const throttle = new StatusThrottle({ now: () => now });
+  const keys = Array.from({ length: 1_000 }, (_, index) => `network-${index}`);
+  const written = new Set<string>();
+  const write = () => {
+    for (const key of keys) {
+      if (written.has(key) || throttle.waitMs(key) > 0) continue;
+      throttle.written(key);
+      written.add(key);
+    }
+    return written.size;
+  };
+  expect([write(), write()]).toEqual([100, 100]);
+  now += 10_000;
+  expect(write()).toBe(150);
+  now += 170_000;
+  expect(write()).toBe(1_000);
+});
+
+const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
+  ...{ type, status, reason, message },
+  lastTransitionTime: '2026-11-21T00:00:00Z',
+});
+const status: NetworkStatus = {
+  cidr: '10.0.0.0/24',
+  attachedPods: 1,
+  capacity: { total: 253, allocated: 1 },
+  conditions: [
+    condition('Ready', 'True', 'Ready'),
+    condition('Progressing', 'False', 'UpToDate'),
+    condition('InUse', 'True', 'PodsAttached', 'attached: red/p'),
+  ],
+};
+
+test.each<[string, boolean, NetworkStatus]>([
+  ['nothing new', false, status],
+  ['another count', true, { ...status, attachedPods: 2, capacity: { total: 253, allocated: 2 } }],
+  [
+    'no users any more',
+    true,
+    {
+      ...status,
+      attachedPods: 0,
+      conditions: status.conditions?.map((c) =>
+        c.type === 'InUse' ? condition('InUse', 'False', 'NoPods') : c,
+      ),
+    } as NetworkStatus,
+  ],
+  ['another range and another count', false, { ...status, cidr: '10.0.1.0/24', attachedPods: 2 }],
+  [
+    'that it is not Ready any more',
+    false,
+    { ...status, attachedPods: 2, conditions: [condition('Ready', 'False', 'Deleting')] },
+  ],
+])('a status with %s: isRecount returns %s', (_, only, next) => {
+  expect(isRecount(status, next)).toBe(only);
 });

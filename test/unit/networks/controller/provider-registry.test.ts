@@ -26,12 +26,12 @@ describe('a Network uses', () => {
       'multus',
     ],
   ])('%s', (_, network, defaultName, expected) => {
-    expect(new ProviderRegistry([multus], defaultName).of(network).name).toBe(expected);
+    expect(new ProviderRegistry(defaultName, [multus]).of(network).name).toBe(expected);
   });
 });
 
 test('an unconfigured provider refuses a Network, creates nothing, and blocks its deletion', async () => {
-  const provider = new ProviderRegistry([multus], 'neutron').of(newNetwork());
+  const provider = new ProviderRegistry('neutron', [multus]).of(newNetwork());
   const message = 'provider neutron is not configured in this operator: use one of multus';
   expect(provider.validate(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
   expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });

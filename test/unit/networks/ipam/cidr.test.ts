@@ -24,17 +24,6 @@ describe('a range', () => {
     expect(parsed && formatRange(parsed)).toBe(text);
   });
 
-  test('the same text is parsed once, and again after many others', () => {
-    const first = parseRange('10.0.7.0/24');
-    expect(parseRange('10.0.7.0/24')).toBe(first);
-    for (let index = 0; index < 1_000; index++) {
-      parseRange(`10.${100 + (index >> 8)}.${index & 255}.0/24`);
-    }
-    const again = parseRange('10.0.7.0/24');
-    expect(again).not.toBe(first);
-    expect(again).toEqual(first);
-  });
-
   test.each([
     ['host bits', '10.0.0.5/16'],
     ['host bits of IPv6', 'fd00::1/64'],

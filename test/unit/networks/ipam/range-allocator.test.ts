@@ -5,9 +5,8 @@ import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
 import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
 import { formatRange, overlaps, type Range } from '../../../../src/networks/ipam/cidr.ts';
 import { ClusterRanges } from '../../../../src/networks/ipam/cluster-ranges.ts';
-import { RangeAllocator } from '../../../../src/networks/ipam/range-allocator.ts';
-import type { RangePolicy } from '../../../../src/networks/ipam/range-policy.ts';
-import type { Provider } from '../../../../src/networks/providers/provider.ts';
+import { RangeAllocator, type RangePolicy } from '../../../../src/networks/ipam/range-allocator.ts';
+import type { Provider } from '../../../../src/networks/providers.ts';
 import { type NetworkOptions, newNetwork } from '../networks.ts';
 import { anyRange, firstHost, range } from '../ranges.ts';
 
@@ -17,7 +16,7 @@ const policy: RangePolicy = {
 };
 const held: NetworkOptions = { finalizers: [NETWORK_FINALIZER] };
 
-function provider(name: string, isRemote: boolean): Provider<never> {
+function provider(name: string, isRemote: boolean): Provider {
   return {
     ...{ name, isRemote, attachesPods: !isRemote, validate: () => undefined },
     actual: async () => undefined,
@@ -32,7 +31,7 @@ function stage() {
   const cluster = new ClusterRanges();
   const judgedAgain: string[] = [];
   const overlaps: string[] = [];
-  const providers = new ProviderRegistry([provider('multus', false), provider('neutron', true)], 'multus');
+  const providers = new ProviderRegistry('multus', [provider('multus', false), provider('neutron', true)]);
   const allocator = new RangeAllocator(providers, (key) => judgedAgain.push(key), {
     ...{ policy, cluster },
     onOverlap: (key, other) => overlaps.push(`${key} ${other}`),

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
 import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/resources.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
+import { attachmentFor } from '../../../../src/networks/multus/attachment.ts';
 import { FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
-import { attachmentFor } from '../../../../src/networks/multus/multus-attachment.ts';
-import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/multus-vnis.ts';
+import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/vnis.ts';
 import { oldCniConfig } from '../../../support/network/old-definitions.ts';
 import { newNetwork } from '../networks.ts';
 

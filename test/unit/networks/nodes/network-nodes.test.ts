@@ -1,13 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { CLUSTER_NODES, type ClusterNode } from '../../../../src/networks/ipam/cluster-objects.ts';
-import { ClusterRanges } from '../../../../src/networks/ipam/cluster-ranges.ts';
 import {
-  PODS_OF_AGENTS,
-  type PodOfAgents,
-  REPLACED_WITHIN_MS,
-} from '../../../../src/networks/nodes/agent-pods.ts';
+  CLUSTER_NODES,
+  type ClusterNode,
+  ClusterRanges,
+} from '../../../../src/networks/ipam/cluster-ranges.ts';
+import { REPLACED_WITHIN_MS } from '../../../../src/networks/nodes/agent-pods.ts';
 import { NetworkNodes } from '../../../../src/networks/nodes/network-nodes.ts';
-import { NODE_REPORTS, type ReportObject } from '../../../../src/networks/nodes/node-objects.ts';
+import { NODE_REPORTS, type ReportObject } from '../../../../src/networks/nodes/node-report.ts';
 import { OPEN_ACCESS } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
@@ -24,13 +23,12 @@ const CONDITION = {
 function stage() {
   const nodes = new FakeInformer<ClusterNode>();
   const reports = new FakeInformer<ReportObject>();
-  const agents = new FakeInformer<PodOfAgents>();
   const clock = new FakeClock();
   const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
   const ranges = new ClusterRanges();
   const told: string[] = [];
   const networkNodes = new NetworkNodes({
-    ...{ nodes, reports, agents, clock, namespace: 'agents', pods: pods.lister, ranges },
+    ...{ nodes, reports, clock, namespace: 'agents', pods, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
@@ -61,10 +59,12 @@ function stage() {
     );
   const met = (text: string) => ranges.met(range(text))?.of;
   const agent = (name: string, uid: string, nodeName: string) =>
-    agents.set(PODS_OF_AGENTS.decode({ metadata: { name, namespace: 'agents', uid }, spec: { nodeName } }));
+    pods.set(
+      networkPods(OPEN_ACCESS).decode({ metadata: { name, namespace: 'agents', uid }, spec: { nodeName } }),
+    );
   const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
   return {
-    ...{ networkNodes, nodes, reports, agents, clock },
+    ...{ networkNodes, nodes, reports, pods, clock },
     ...{ node, report, reportText, pod, agent, met, told, reasonOn },
   };
 }
@@ -188,13 +188,13 @@ describe('Multus', () => {
   });
 
   test('is asked about nodes whose agents are there', () => {
-    const { networkNodes, agents, node, report, agent, told } = stage();
+    const { networkNodes, pods, node, report, agent, told } = stage();
     for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
     report('n1', bare);
     agent('a', 'u1', 'n2');
     report('n2', { pod: { name: 'a', uid: 'u1' } });
     told.length = 0;
-    agents.delete('agents/a');
+    pods.delete('agents/a');
     expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
     agent('b', 'u2', 'n2');
     report('n2', { pod: { name: 'b', uid: 'u2' } });
@@ -295,8 +295,8 @@ describe('a report that outlives its agent', () => {
   }
 
   test('counts no more a minute after the pod of the agent has gone, and its Networks are told once', () => {
-    const { networkNodes, agents, clock, told, reasonOn } = started();
-    agents.delete('agents/agent-1');
+    const { networkNodes, pods, clock, told, reasonOn } = started();
+    pods.delete('agents/agent-1');
     clock.advance(REPLACED_WITHIN_MS - 1);
     networkNodes.tellOfGoneAgents();
     expect([reasonOn('n1'), told]).toEqual(['NodesReady', []]);
@@ -320,12 +320,12 @@ describe('a report that outlives its agent', () => {
   });
 
   test('counts while a rollout replaces the pod, also by one of the same name', () => {
-    const { networkNodes, report, agent, agents, clock, reasonOn } = started();
+    const { networkNodes, report, agent, pods, clock, reasonOn } = started();
     for (const [name, uid] of [
       ['agent-2', 'u2'],
       ['agent-2', 'u3'],
     ] as const) {
-      agents.delete('agents/agent-1');
+      pods.delete('agents/agent-1');
       agent(name, uid, 'n1');
       clock.advance(REPLACED_WITHIN_MS - 1);
       networkNodes.tellOfGoneAgents();
@@ -338,8 +338,8 @@ describe('a report that outlives its agent', () => {
   });
 
   test('counts again as soon as the next agent reports', () => {
-    const { networkNodes, report, agent, agents, clock, told, reasonOn } = started();
-    agents.delete('agents/agent-1');
+    const { networkNodes, report, agent, pods, clock, told, reasonOn } = started();
+    pods.delete('agents/agent-1');
     clock.advance(REPLACED_WITHIN_MS);
     networkNodes.tellOfGoneAgents();
     told.length = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { MAX_REPORT, parseReport, reportProblem } from '../../../../src/networks/nodes/node-report.ts';
+import { MAX_REPORT, readReport } from '../../../../src/networks/nodes/node-report.ts';
 
 const report = {
   version: 2,
@@ -10,13 +10,13 @@ const report = {
 };
 
 test('a report is read, also one of a later version with more fields', () => {
-  expect(parseReport(JSON.stringify(report))).toEqual(report);
-  expect(parseReport(JSON.stringify({ ...report, version: 3, more: 1 }))).toMatchObject({
+  expect(readReport(JSON.stringify(report)).current).toEqual(report);
+  expect(readReport(JSON.stringify({ ...report, version: 3, more: 1 })).current).toMatchObject({
     ...report,
     version: 3,
   });
   const { underlay: _, ...without } = report;
-  expect(parseReport(JSON.stringify(without))).toEqual(without);
+  expect(readReport(JSON.stringify(without)).current).toEqual(without);
 });
 
 const AGENT = 'the report of its node agent';
@@ -43,22 +43,22 @@ test.each<[string, object, string]>([
   ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid pod'],
 ])('a report %s is not read', (_, change, problem) => {
   const text = JSON.stringify({ ...report, ...change });
-  expect(parseReport(text)).toBeUndefined();
-  expect(reportProblem(text)).toContain(problem);
+  expect(readReport(text).current).toBeUndefined();
+  expect(readReport(text).problem).toContain(problem);
 });
 
 test('a report that is too long, or none, is not read', () => {
-  expect(parseReport(undefined)).toBeUndefined();
-  expect(reportProblem('{')).toBe(`${AGENT} is not a JSON object: restart the agent`);
+  expect(readReport(undefined).current).toBeUndefined();
+  expect(readReport('{').problem).toBe(`${AGENT} is not a JSON object: restart the agent`);
   const long = JSON.stringify({ ...report, more: 'x'.repeat(MAX_REPORT) });
-  expect(parseReport(long)).toBeUndefined();
-  expect(reportProblem(long)).toMatch(/has 131\d+ characters: at most 131072 are read$/);
+  expect(readReport(long).current).toBeUndefined();
+  expect(readReport(long).problem).toMatch(/has 131\d+ characters: at most 131072 are read$/);
 });
 
 test('any text is a report or none, and throws nothing', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-      expect(parseReport(text)?.version ?? 2).toBeGreaterThanOrEqual(2);
+      expect(readReport(text).current?.version ?? 2).toBeGreaterThanOrEqual(2);
     }),
   );
 });

@@ -3,12 +3,12 @@ import type { Operation } from 'fast-json-patch';
 import { ApiError, apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import { AddressBook } from '../../../../src/networks/addresses/book.ts';
+import { Allocations } from '../../../../src/networks/addresses/allocations.ts';
+import type { IpamState } from '../../../../src/networks/addresses/ipam-state.ts';
 import type { Refusal } from '../../../../src/networks/addresses/request.ts';
-import type { AddressBooks } from '../../../../src/networks/pods/address-books.ts';
+import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/networks/pods/network-pods.ts';
-import type { NetworkState } from '../../../../src/networks/pods/network-state.ts';
 import { PodGates } from '../../../../src/networks/pods/pod-gates.ts';
 
 const access = new NetworkAccess([]);
@@ -39,9 +39,9 @@ function stage({
   const patches: (readonly Operation[])[] = [];
   const notices: EventDetails[] = [];
   const world: { pod: NetworkPod | undefined; state: NetworkState } = { pod, state: { kind: 'ready' } };
-  const rivals: ReturnType<AddressBooks['rivalsOf']>[number][] = [];
+  const conflicts: ReturnType<IpamState['conflictsOf']>[number][] = [];
   const gates = new PodGates({
-    books: { of: () => new AddressBook([]), rivalsOf: () => rivals },
+    ipam: { of: () => new Allocations([]), conflictsOf: () => conflicts },
     addresses: {
       fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
     },
@@ -63,7 +63,7 @@ function stage({
     access,
     events: { event: (_, notice) => notices.push(notice) },
   });
-  return { world, rivals, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
+  return { world, conflicts, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
 }
 
 const refusal = (status: number) =>
@@ -205,12 +205,12 @@ describe('the addresses of a pod', () => {
       ...gatedPod([]),
       metadata: { ...gatedPod().metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
     };
-    const { rivals, did, notices, reconcile } = stage({ pod });
-    const rival = {
+    const { conflicts, did, notices, reconcile } = stage({ pod });
+    const other = {
       ...pod,
       metadata: { ...pod.metadata, name: 'q', creationTimestamp: '2026-01-02T00:00:00Z' },
     };
-    rivals.push({ network: 'red/blue', ip: '10.0.0.2/24', rival });
+    conflicts.push({ network: 'red/blue', ip: '10.0.0.2/24', other });
     await reconcile();
     await reconcile();
     expect(did).toEqual(['count']);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Endpoint } from '../../../../src/networks/services/resources.ts';
 import {
+  type Endpoint,
   MAX_ENDPOINTS,
   parseSelector,
   type Slice,

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { OvnNode } from '../../../../../src/addons/neutron/node/ovn-node.ts';
 import type { Network } from '../../../../../src/networks/api/types.ts';
@@ -14,8 +14,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'ovn-node-'));
   nowMs = 0;
   node = new OvnNode({
-    ...{ node: 'here', plugins: root, interfaces: root, nowMs: () => nowMs },
-    database: join(root, 'run/db.sock'),
+    ...{ node: 'here', root, plugins: join(root, 'bin'), nowMs: () => nowMs },
   });
 });
 afterEach(() => rm(root, { recursive: true }));
@@ -31,17 +30,20 @@ const problems = () =>
     network('grey', 'multus', 'here'),
     network('far', 'neutron', 'there'),
   ]);
-const has = async (...names: readonly string[]) => {
-  for (const name of names) await symlink('/only/on/the/node', join(root, name));
+const has = async (path: string) => {
+  await mkdir(join(root, dirname(path)), { recursive: true });
+  await symlink('/only/on/the/node', join(root, path));
 };
+const PLUGIN = 'bin/ovs';
+const BRIDGE = 'proc/sys/net/ipv4/conf/br-int';
 
 test('a Network of Neutron with pods on the node has the problem that the node lacks something', async () => {
   expect(await problems()).toEqual({
     'red/blue': 'it has no CNI plugin ovs: install ovs-cni, and no bridge br-int: start ovn-controller',
   });
-  await has('ovs');
+  await has(PLUGIN);
   expect(await problems()).toEqual({ 'red/blue': 'it has no bridge br-int: start ovn-controller' });
-  await has('br-int');
+  await has(BRIDGE);
   expect(await problems()).toEqual({});
 });
 
@@ -51,14 +53,15 @@ describe('with the database of Open vSwitch', () => {
   let answer: readonly string[];
 
   beforeEach(async () => {
-    await has('ovs', 'br-int');
-    await mkdir(join(root, 'run'));
+    await has(PLUGIN);
+    await has(BRIDGE);
+    await mkdir(join(root, 'run/openvswitch'), { recursive: true });
     server = createServer((socket) => {
       socket.once('data', async () => {
         for (const part of answer) await new Promise((resolve) => socket.write(part, resolve));
       });
     });
-    await new Promise<void>((resolve) => server.listen(join(root, 'run/db.sock'), resolve));
+    await new Promise<void>((resolve) => server.listen(join(root, 'run/openvswitch/db.sock'), resolve));
   });
   afterEach(() => new Promise((resolve) => server.close(resolve)));
 
@@ -110,7 +113,7 @@ describe('with the database of Open vSwitch', () => {
   });
 
   test('a database that is away is a problem', async () => {
-    await rm(join(root, 'run/db.sock'));
+    await rm(join(root, 'run/openvswitch/db.sock'));
     expect(Object.values(await problems())).toEqual([
       expect.stringMatching(/^Open vSwitch does not answer: .*ENOENT/),
     ]);

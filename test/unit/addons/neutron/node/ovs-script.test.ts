@@ -3,18 +3,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { OVS_SCRIPT } from '../../../../../src/addons/neutron/node/ovs-script.ts';
+import { OvnNode } from '../../../../../src/addons/neutron/node/ovn-node.ts';
 
 const PORT = 'f62a3ac7-4b68-458b-9a18-6fc4cbbc5ba9';
 const CONFIG = {
   ...{ cniVersion: '1.0.0', name: 'default.blue', type: 'envoy-initializer-ovs', bridge: 'br-int' },
   runtimeConfig: { ips: ['10.40.0.7/24'], mac: 'fa:16:3e:ad:3e:2e' },
 };
+const { 'envoy-initializer-ovs': script = '' } = new OvnNode({
+  ...{ node: '', root: '', plugins: '', nowMs: () => 0 },
+}).scripts;
 let directory: string;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ovs-script-'));
-  await writeFile(join(directory, 'envoy-initializer-ovs'), OVS_SCRIPT, { mode: 0o755 });
+  await writeFile(join(directory, 'envoy-initializer-ovs'), script, { mode: 0o755 });
 });
 afterEach(() => rm(directory, { recursive: true }));
 

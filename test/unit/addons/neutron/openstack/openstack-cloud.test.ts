@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseClouds } from '../../../../../src/addons/neutron/openstack/openstack-cloud.ts';
+import { parseClouds } from '../../../../../src/addons/neutron/openstack/cloud.ts';
 
 /** The format of Horizon's download for an application credential. */
 const DOWNLOADED = `

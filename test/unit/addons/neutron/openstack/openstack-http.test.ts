@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { OpenStackHttp } from '../../../../../src/addons/neutron/openstack/openstack-http.ts';
+import { OpenStackHttp } from '../../../../../src/addons/neutron/openstack/http.ts';
 import { SilentServer } from '../../../../support/kube/silent-server.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Cloud, parseClouds } from '../../../../../src/addons/neutron/openstack/openstack-cloud.ts';
-import { isGone, isUnavailable } from '../../../../../src/addons/neutron/openstack/openstack-error.ts';
+import { type Cloud, parseClouds } from '../../../../../src/addons/neutron/openstack/cloud.ts';
+import { isGone, isUnavailable } from '../../../../../src/addons/neutron/openstack/error.ts';
 import type {
   HttpAnswer,
   HttpRequest,
   OpenStackHttp,
-} from '../../../../../src/addons/neutron/openstack/openstack-http.ts';
-import { OpenStackSession } from '../../../../../src/addons/neutron/openstack/openstack-session.ts';
+} from '../../../../../src/addons/neutron/openstack/http.ts';
+import { OpenStackSession } from '../../../../../src/addons/neutron/openstack/session.ts';
 import { TransportError } from '../../../../../src/kube/api/api-error.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 

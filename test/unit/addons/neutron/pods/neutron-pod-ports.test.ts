@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { NeutronPort } from '../../../../../src/addons/neutron/neutron-resources.ts';
-import { OpenStackError } from '../../../../../src/addons/neutron/openstack/openstack-error.ts';
-import { NeutronPodPorts } from '../../../../../src/addons/neutron/pods/neutron-pod-ports.ts';
+import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
+import { NeutronPodPorts } from '../../../../../src/addons/neutron/pods/ports.ts';
+import type { NeutronPort } from '../../../../../src/addons/neutron/resources.ts';
 import type { KubeObject } from '../../../../../src/kube/api/object.ts';
 import type { JsonObject } from '../../../../../src/util/json.ts';
 import { FakeNeutron } from '../../../../support/neutron/fake-neutron.ts';

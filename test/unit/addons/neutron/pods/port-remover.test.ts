@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { descriptionOf } from '../../../../../src/addons/neutron/neutron-marker.ts';
-import type { NeutronPort } from '../../../../../src/addons/neutron/neutron-resources.ts';
-import { OpenStackError } from '../../../../../src/addons/neutron/openstack/openstack-error.ts';
+import { descriptionOf } from '../../../../../src/addons/neutron/marker.ts';
+import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
 import { PortRemover } from '../../../../../src/addons/neutron/pods/port-remover.ts';
+import type { NeutronPort } from '../../../../../src/addons/neutron/resources.ts';
 import { ApiError } from '../../../../../src/kube/api/api-error.ts';
 import { FakeNeutron } from '../../../../support/neutron/fake-neutron.ts';
 

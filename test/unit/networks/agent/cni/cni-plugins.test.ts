@@ -21,12 +21,14 @@ afterEach(async () => {
 
 const read = (name: string) => readFile(join(directory, name), 'utf8');
 
+const scripts = { 'of-a-part': '#!/bin/sh\n' };
+
 test('installPlugins installs missing plugins once, executable by all', async () => {
-  const written = ['bridge', 'static', 'host-local', 'envoy-initializer-ipam', 'envoy-initializer-ovs'];
-  expect(await installPlugins({ directory, source })).toEqual(written);
+  const written = ['bridge', 'static', 'host-local', 'envoy-initializer-ipam', 'of-a-part'];
+  expect(await installPlugins({ directory, source, scripts })).toEqual(written);
   for (const name of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
   expect(await read('bridge')).toBe('our bridge');
-  expect(await installPlugins({ directory, source })).toEqual([]);
+  expect(await installPlugins({ directory, source, scripts })).toEqual([]);
 });
 
 test('installPlugins keeps existing plugins, also a broken link, and updates its own', async () => {
@@ -34,10 +36,10 @@ test('installPlugins keeps existing plugins, also a broken link, and updates its
   await writeFile(join(directory, 'bridge'), 'theirs');
   await symlink('/of/the/node', join(directory, 'host-local'));
   await writeFile(join(directory, 'envoy-initializer-ipam'), 'of an earlier release');
-  expect(await installPlugins({ directory, source })).toEqual([
+  expect(await installPlugins({ directory, source, scripts })).toEqual([
     'static',
     'envoy-initializer-ipam',
-    'envoy-initializer-ovs',
+    'of-a-part',
   ]);
   expect(await read('bridge')).toBe('theirs');
   expect(await read('envoy-initializer-ipam')).toContain('host-local');
@@ -45,7 +47,7 @@ test('installPlugins keeps existing plugins, also a broken link, and updates its
 
 test('installPlugins rejects with the path of a plugin that the source lacks', async () => {
   await rm(join(source, 'host-local'));
-  await expect(installPlugins({ directory, source })).rejects.toThrow(
+  await expect(installPlugins({ directory, source, scripts })).rejects.toThrow(
     /lacks a CNI plugin, and .*host-local cannot be read/,
   );
 });

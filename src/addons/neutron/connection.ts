@@ -1,0 +1,98 @@
+import type { Secret } from '../../kube/api/core-resources.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
+import { NeutronClient } from './client.ts';
+import { CA_KEY, CLOUDS_KEY, type Cloud, parseClouds } from './openstack/cloud.ts';
+import { NotConfiguredError } from './openstack/error.ts';
+import { type HttpMetrics, OpenStackHttp } from './openstack/http.ts';
+import { OpenStackSession } from './openstack/session.ts';
+
+export interface NeutronConnectionOptions {
+  readonly clock: Clock;
+  /** `namespace/name`, for messages. */
+  readonly secretName: string;
+  /** Called after each change of the client. `problem` says why there is none. */
+  readonly onChange: (problem: string | undefined) => void;
+  readonly metrics?: HttpMetrics;
+  /** Timeout of one request, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Called before each request with its signal; throws to refuse it. */
+  readonly guard?: (signal: AbortSignal) => void;
+}
+
+/** Holds the client for the Neutron in the Secret. Messages never contain values of the Secret. */
+export class NeutronConnection {
+  readonly #options: NeutronConnectionOptions;
+  #current: NeutronClient | NotConfiguredError;
+  #content: string | undefined;
+  #hasBeenConfigured = false;
+
+  constructor(options: NeutronConnectionOptions) {
+    this.#options = options;
+    this.#current = new NotConfiguredError(`Secret ${options.secretName} has not been read yet`);
+  }
+
+  /** Returns the client. @throws NotConfiguredError that says what is missing. */
+  api(): NeutronClient {
+    if (this.#current instanceof NeutronClient) return this.#current;
+    throw this.#current;
+  }
+
+  /** Whether a Secret ever existed, also an invalid one. Without one, the cluster does not use OpenStack. */
+  get hasBeenConfigured(): boolean {
+    return this.#hasBeenConfigured;
+  }
+
+  /** Replaces the client after a change of the Secret; `undefined` if the Secret does not exist. */
+  update(secret: Secret | undefined): void {
+    const { [CLOUDS_KEY]: clouds, [CA_KEY]: ca } = secret?.data ?? {};
+    // Changes of its metadata do not matter.
+    const content = JSON.stringify([secret === undefined, clouds, ca]);
+    if (content === this.#content) return;
+    this.#content = content;
+    this.#hasBeenConfigured ||= secret !== undefined;
+    void this.close();
+    this.#current = this.#read(secret !== undefined, decoded(clouds), decoded(ca));
+    this.#options.onChange(this.#current instanceof NeutronClient ? undefined : this.#current.message);
+  }
+
+  /** Ends requests in flight. */
+  async close(): Promise<void> {
+    if (this.#current instanceof NeutronClient) await this.#current.close();
+  }
+
+  #read(
+    exists: boolean,
+    clouds: string | undefined,
+    ca: string | undefined,
+  ): NeutronClient | NotConfiguredError {
+    const { secretName } = this.#options;
+    if (clouds === undefined) {
+      const what = exists ? `has no key ${CLOUDS_KEY}` : 'does not exist';
+      return new NotConfiguredError(
+        `Secret ${secretName} ${what}: write an application credential into it (docs/neutron.md)`,
+      );
+    }
+    try {
+      return this.#clientFor(parseClouds(clouds, ca));
+    } catch (error) {
+      if (!(error instanceof NotConfiguredError)) throw error;
+      return new NotConfiguredError(`Secret ${secretName}: ${error.message}`);
+    }
+  }
+
+  #clientFor(cloud: Cloud): NeutronClient {
+    const { clock, metrics, timeoutMs, guard } = this.#options;
+    const http = new OpenStackHttp({
+      clock,
+      ca: cloud.ca,
+      metrics,
+      guard,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
+    return new NeutronClient(new OpenStackSession({ cloud, http, clock }));
+  }
+}
+
+function decoded(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+}

@@ -1,0 +1,68 @@
+import ipaddr from 'ipaddr.js';
+import { addressAt, bitsOf, formatAddress, numberOf, type Range } from '../../networks/ipam/cidr.ts';
+import type { AddressPool, NeutronPort, NeutronSubnet } from './resources.ts';
+
+/**
+ * Owners of ports that Neutron creates and deletes automatically (neutron/common/_constants.py
+ * AUTO_DELETE_PORT_OWNERS).
+ */
+const AUTOMATIC_OWNERS: ReadonlySet<string> = new Set([
+  'network:dhcp',
+  'network:distributed',
+  'network:floatingip_agent_gateway',
+]);
+
+/** Ports of users, without those that Neutron deletes automatically. */
+export function usersOf(ports: readonly NeutronPort[]): readonly NeutronPort[] {
+  return ports.filter(({ owner }) => !AUTOMATIC_OWNERS.has(owner));
+}
+
+const NAMED_PORTS = 3;
+
+/** `7d20… (vm-1, compute:nova), 8e31… and 4 more`. */
+export function namePorts(ports: readonly NeutronPort[]): string {
+  const names = ports.slice(0, NAMED_PORTS).map(({ id, name, owner }) => {
+    const known = [name, owner].filter((text) => text !== '').join(', ');
+    return known === '' ? id : `${id} (${known})`;
+  });
+  const more = ports.length > NAMED_PORTS ? ` and ${ports.length - NAMED_PORTS} more` : '';
+  return `${names.join(', ')}${more}`;
+}
+
+/** Whether a port has the address. The interface of a router may have the gateway address. */
+export function holds({ owner, addresses }: NeutronPort, { id }: NeutronSubnet, address: string): boolean {
+  if (owner.startsWith('network:router') || owner.startsWith('network:ha_router')) return false;
+  return addresses.some((held) => held.subnetId === id && held.address === address);
+}
+
+/**
+ * The addresses that Neutron may allocate: the range without its network address, broadcast address (IPv4) and
+ * gateway. Neutron creates the same pools for a new subnet (neutron/ipam/utils.py generate_pools).
+ */
+export function poolsAround({ address, prefixLength }: Range, gateway: string): readonly AddressPool[] {
+  const bits = bitsOf(address);
+  const network = numberOf(address);
+  const first = network + 1n;
+  const last = network + (1n << BigInt(bits - prefixLength)) - (bits === 32 ? 2n : 1n);
+  const between = numberOf(ipaddr.parse(gateway));
+  return [
+    [first, between - 1n],
+    [between + 1n, last],
+  ]
+    .filter(([start = 0n, end = 0n]) => start <= end)
+    .map(([start = 0n, end = 0n]) => ({
+      start: formatAddress(addressAt(start, bits)),
+      end: formatAddress(addressAt(end, bits)),
+    }));
+}
+
+/** The number of addresses in the pools, at most 2^53 - 1, the largest integer that is exact in JSON. */
+export function poolCapacity(pools: readonly AddressPool[]): number {
+  const total = pools
+    .filter(({ start, end }) => ipaddr.isValid(start) && ipaddr.isValid(end))
+    .reduce(
+      (sum, { start, end }) => sum + numberOf(ipaddr.parse(end)) - numberOf(ipaddr.parse(start)) + 1n,
+      0n,
+    );
+  return total > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.max(Number(total), 0);
+}

@@ -1,0 +1,339 @@
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import { rangesOf, recordedSubnet } from '../api/subnet.ts';
+import type { Network } from '../api/types.ts';
+import { addressesOn, isGated, type NetworkPod, networksOf } from '../pods/network-pods.ts';
+import { Allocations, type Holder } from './allocations.ts';
+import type { IpamClaim } from './ipam-claims.ts';
+import { poolsOf } from './pool.ts';
+import { type AddressRequest, give, type Refusal } from './request.ts';
+
+export interface IpamStateOptions {
+  /** With POD_INDEXERS. */
+  readonly pods: Pick<Lister<NetworkPod>, 'get' | 'byIndex'>;
+  readonly networks: Pick<Lister<Network>, 'get'>;
+  /** With CLAIM_INDEXERS. */
+  readonly claims: Pick<Lister<IpamClaim>, 'get' | 'byIndex'>;
+  /** Whether the operator gives pods their addresses on the Network. */
+  readonly gives: (network: Network) => boolean;
+  /** Whether the node is there and does not respond. */
+  readonly isAway: (node: string) => boolean;
+  /** Called when pods that wait for an address of the Network may get it. */
+  readonly onFreed: (network: ObjectKey) => void;
+}
+
+/** Addresses of a pod that the cache does not show yet. */
+interface Pending {
+  readonly pod: NetworkPod;
+  /** By the place of the network in Multus' annotation. */
+  readonly requests: ReadonlyMap<number, { readonly network: ObjectKey; readonly ips: readonly string[] }>;
+  /** Whether the pod was missing in the cache at the last sweep. */
+  isMissing?: boolean;
+}
+
+/** A pod that is gone from the API while its node did not respond: it may still run. */
+interface Orphaned {
+  readonly node: string;
+  readonly holder: Holder;
+  readonly ips: ReadonlyMap<ObjectKey, readonly string[]>;
+}
+
+/**
+ * The addresses of all Networks. They follow from pods and IPAMClaims alone: those of a Network are read from the
+ * caches when they are first needed, and follow their changes. In addition, it knows what this process has given and the
+ * caches do not show yet.
+ */
+export class IpamState {
+  readonly #options: IpamStateOptions;
+  readonly #allocations = new Map<ObjectKey, { readonly shape: string; readonly allocations: Allocations }>();
+  /** By the UID of the pod. */
+  readonly #pending = new Map<string, Pending>();
+  readonly #orphaned = new Map<string, Orphaned>();
+  /** By the key of the claim. */
+  readonly #claims = new Map<ObjectKey, { readonly claim: IpamClaim; isMissing?: boolean }>();
+  /** Addresses that are about to be written into a claim. */
+  readonly #reserved = new Map<ObjectKey, readonly string[]>();
+
+  constructor(options: IpamStateOptions) {
+    this.#options = options;
+  }
+
+  /** The allocations of a Network; undefined if the operator gives no addresses on it. */
+  of(key: ObjectKey): Allocations | undefined {
+    const network = this.#options.networks.get(key);
+    const subnet = network && recordedSubnet(network);
+    if (!subnet || !this.#options.gives(network)) {
+      this.#allocations.delete(key);
+      return undefined;
+    }
+    const shape = JSON.stringify([rangesOf(subnet), network.spec.exclude]);
+    const known = this.#allocations.get(key);
+    if (known?.shape === shape) return known.allocations;
+    const allocations = new Allocations(poolsOf(subnet, network.spec.exclude));
+    this.#allocations.set(key, { shape, allocations });
+    this.#fill(key, allocations);
+    return allocations;
+  }
+
+  /** How many addresses pods can have on a Network, and have; undefined if the operator gives none on it. */
+  countsOf(key: ObjectKey): { readonly taken: number; readonly total: number } | undefined {
+    const allocations = this.of(key);
+    const isQuick = this.#pending.size + this.#orphaned.size + this.#claims.size === 0;
+    // Most Networks have no pods. It is quick to make them again.
+    if (allocations?.isUnused && isQuick) this.#allocations.delete(key);
+    return allocations && { taken: allocations.taken, total: allocations.total };
+  }
+
+  /** Gives a pod all that it wants, or nothing. The addresses are by the place of the network in the annotation. */
+  allocate(
+    pod: NetworkPod,
+    requests: readonly AddressRequest[],
+  ): ReadonlyMap<number, readonly string[]> | Refusal {
+    const { uid = '' } = pod.metadata;
+    const earlier = this.#pending.get(uid)?.requests;
+    const taken = new Map<number, { readonly network: ObjectKey; readonly ips: readonly string[] }>();
+    for (const request of requests) {
+      const allocations = this.of(request.network);
+      const before = earlier?.get(request.index);
+      // The range may have changed since.
+      const isKept =
+        before?.network === request.network &&
+        request.ips.length === 0 &&
+        before.ips.every((ip) => allocations?.problemOf(ip) === undefined);
+      const got = isKept ? before.ips : ((allocations && give(allocations, holderOf(pod), request)) ?? []);
+      if ('why' in got) {
+        for (const network of new Set(requests.map((each) => each.network))) this.#record(network, pod);
+        return got;
+      }
+      taken.set(request.index, { network: request.network, ips: got });
+    }
+    if (taken.size > 0) this.#pending.set(uid, { pod, requests: taken });
+    return new Map(Array.from(taken, ([index, { ips }]) => [index, ips]));
+  }
+
+  /** The claim of this key, from the cache or newer. */
+  claim(key: ObjectKey): IpamClaim | undefined {
+    return this.#claims.get(key)?.claim ?? this.#options.claims.get(key);
+  }
+
+  /** The addresses of a claim, new ones if it has none. They stay the same until the claim has some. */
+  allocateFor(claim: IpamClaim): readonly string[] | Refusal {
+    const key = keyOf(claim);
+    const ips = claim.ips.length > 0 ? claim.ips : this.#reserved.get(key);
+    if (ips) return ips;
+    const allocations = this.of(claim.network);
+    const got = allocations
+      ? give(allocations, claimHolder(claim), { index: 0, network: claim.network, ips: [] })
+      : [];
+    if (!('why' in got)) this.#reserved.set(key, got);
+    return got;
+  }
+
+  /** Records a claim as the API server has it, which the cache may not have yet. */
+  claimed(claim: IpamClaim): void {
+    this.#claims.set(keyOf(claim), { claim });
+    this.#refresh(claim);
+  }
+
+  /** Call it for each event of a claim. */
+  claimChanged(claim: IpamClaim, previous: IpamClaim = claim): void {
+    const key = keyOf(claim);
+    const cached = this.#options.claims.get(key);
+    const isGone = cached?.metadata.uid !== claim.metadata.uid;
+    if (isGone || (cached?.ips.length ?? 0) > 0) this.#claims.delete(key);
+    const hasMoved = previous.network !== claim.network;
+    if (isGone || hasMoved) this.#reserved.delete(key);
+    if (hasMoved) this.#refresh(previous);
+    this.#refresh(claim);
+  }
+
+  /** Call it for each event that adds or changes a pod. */
+  changed(pod: NetworkPod, previous: NetworkPod = pod): void {
+    const current = this.#current(pod);
+    // A deletion follows.
+    if (!current) return;
+    this.#settle(current);
+    for (const network of new Set([...networksOf(previous), ...networksOf(current)])) {
+      this.#record(network, current);
+      const kept = addressesOn(current, network);
+      if ([...addressesOn(previous, network)].some((ip) => !kept.has(ip))) this.#options.onFreed(network);
+    }
+  }
+
+  /** Call it when a pod is gone. */
+  deleted(pod: NetworkPod): void {
+    const { uid = '' } = pod.metadata;
+    const { nodeName } = pod;
+    const ips = new Map(this.#networksOf(pod).map((network) => [network, this.#addresses(pod, network)]));
+    this.#pending.delete(uid);
+    if (nodeName === undefined || !this.#options.isAway(nodeName)) {
+      this.#release(uid, ips.keys());
+      return;
+    }
+    const holder = { id: uid, name: `${nameOf(pod)}, deleted while its node ${nodeName} does not respond` };
+    this.#orphaned.set(uid, { node: nodeName, holder, ips });
+    for (const [network, held] of ips) this.#allocations.get(network)?.allocations.hold(holder, held);
+  }
+
+  /** Frees what orphaned pods on a node had, when the node is ready again, or gone. */
+  nodeChanged(node: string): void {
+    if (this.#options.isAway(node)) return;
+    for (const [uid, orphaned] of this.#orphaned) {
+      if (orphaned.node !== node) continue;
+      this.#orphaned.delete(uid);
+      this.#release(uid, orphaned.ips.keys());
+    }
+  }
+
+  /**
+   * Records pods and claims as the API server has them, which the caches may not have yet. What was pending before is
+   * among them, or was never stored.
+   */
+  listed(pods: Iterable<NetworkPod>, claims: Iterable<IpamClaim>): void {
+    const pending = [...this.#pending.values()];
+    const claimed = Array.from(this.#claims.values(), ({ claim }) => claim);
+    const reserved = [...this.#reserved.keys()].flatMap((key) => this.claim(key) ?? []);
+    this.#pending.clear();
+    this.#claims.clear();
+    this.#reserved.clear();
+    for (const { pod, requests } of pending) {
+      const current = this.#current(pod);
+      for (const { network } of requests.values()) {
+        if (current) this.#record(network, current);
+        else this.#allocations.get(network)?.allocations.release(pod.metadata.uid ?? '');
+      }
+    }
+    for (const claim of [...claimed, ...reserved]) this.#refresh(claim);
+    for (const claim of claims) this.claimed(claim);
+    for (const pod of pods) {
+      const { uid = '', resourceVersion } = pod.metadata;
+      if (isGated(pod) || this.#current(pod)?.metadata.resourceVersion === resourceVersion) continue;
+      const requests = networksOf(pod)
+        .map((network) => ({ network, ips: [...addressesOn(pod, network)] }))
+        .filter(({ ips }) => ips.length > 0);
+      // Negative, because these places are not those of the annotation.
+      this.#pending.set(uid, {
+        pod,
+        requests: new Map(requests.map((request, index) => [-1 - index, request])),
+      });
+      this.changed(this.#current(pod) ?? pod);
+      for (const { network } of requests) this.#record(network, pod);
+    }
+  }
+
+  /** Forgets what the caches have not shown for two sweeps: it was deleted before they could. */
+  sweep(): void {
+    for (const pending of [...this.#pending.values()]) {
+      const wasMissing = pending.isMissing;
+      pending.isMissing = this.#current(pending.pod) === undefined;
+      if (wasMissing && pending.isMissing) this.deleted(pending.pod);
+    }
+    for (const claimed of [...this.#claims.values()]) {
+      const wasMissing = claimed.isMissing;
+      claimed.isMissing = this.#options.claims.get(keyOf(claimed.claim)) === undefined;
+      if (wasMissing && claimed.isMissing) this.claimChanged(claimed.claim);
+    }
+  }
+
+  /** The pods that have an address of this pod, too, with the address. */
+  conflictsOf(
+    pod: NetworkPod,
+  ): readonly { readonly network: ObjectKey; readonly ip: string; readonly other: NetworkPod }[] {
+    const { uid = '' } = pod.metadata;
+    return networksOf(pod).flatMap((network) => {
+      const allocations = this.of(network);
+      return [...addressesOn(pod, network)].flatMap((ip) => {
+        const holders = allocations?.holdersOf(ip) ?? [];
+        return holders.flatMap(({ id, pod: key }) => {
+          const other = key === undefined || id === uid ? undefined : this.#options.pods.get(key);
+          return other?.metadata.uid === id ? [{ network, ip, other }] : [];
+        });
+      });
+    });
+  }
+
+  #fill(key: ObjectKey, allocations: Allocations): void {
+    const { pods, claims } = this.#options;
+    for (const pod of [...pods.byIndex('user', key), ...pods.byIndex('gated', key)]) this.#record(key, pod);
+    for (const { pod } of this.#pending.values()) if (!this.#current(pod)) this.#record(key, pod);
+    for (const { holder, ips } of this.#orphaned.values()) allocations.hold(holder, ips.get(key) ?? []);
+    for (const claim of claims.byIndex('network', key)) this.#hold(claim);
+    for (const { claim } of this.#claims.values()) if (claim.network === key) this.#hold(claim);
+  }
+
+  #refresh({ metadata, network }: IpamClaim): void {
+    const key = keyOf({ metadata });
+    const current = this.claim(key);
+    if ((current?.ips.length ?? 0) > 0) this.#reserved.delete(key);
+    this.#allocations.get(network)?.allocations.release(claimHolder({ metadata }).id);
+    if (current?.network === network) this.#hold(current);
+    this.#options.onFreed(network);
+  }
+
+  #hold(claim: IpamClaim): void {
+    const reserved = this.#reserved.get(keyOf(claim)) ?? [];
+    this.#allocations.get(claim.network)?.allocations.add(claimHolder(claim), [...claim.ips, ...reserved]);
+  }
+
+  #record(network: ObjectKey, pod: NetworkPod): void {
+    const allocations = this.#allocations.get(network)?.allocations;
+    if (!allocations) return;
+    const { uid = '' } = pod.metadata;
+    const pending = this.#pendingOn(uid, network);
+    const asks = isGated(pod) && pending.length === 0;
+    allocations.hold({ ...holderOf(pod), ...(asks && { asks }) }, this.#addresses(pod, network));
+  }
+
+  #addresses(pod: NetworkPod, network: ObjectKey): readonly string[] {
+    return [...addressesOn(pod, network), ...this.#pendingOn(pod.metadata.uid ?? '', network)];
+  }
+
+  #pendingOn(uid: string, network: ObjectKey): readonly string[] {
+    const requests = [...(this.#pending.get(uid)?.requests.values() ?? [])];
+    return requests.flatMap((request) => (request.network === network ? request.ips : []));
+  }
+
+  /** Forgets what was pending to the pod where the cache shows it. */
+  #settle(pod: NetworkPod): void {
+    const { uid = '' } = pod.metadata;
+    const pending = this.#pending.get(uid);
+    if (!pending || isGated(pod)) return;
+    const open = [...pending.requests].filter(
+      ([, { network }]) => pod.lacks.includes(network) && addressesOn(pod, network).size === 0,
+    );
+    if (open.length === 0) this.#pending.delete(uid);
+    else if (open.length < pending.requests.size)
+      this.#pending.set(uid, { ...pending, requests: new Map(open) });
+  }
+
+  /** The pod as the cache has it; undefined if it has none, or another one of the same name. */
+  #current(pod: NetworkPod): NetworkPod | undefined {
+    const cached = this.#options.pods.get(keyOf(pod));
+    return cached?.metadata.uid === pod.metadata.uid ? cached : undefined;
+  }
+
+  #networksOf(pod: NetworkPod): readonly ObjectKey[] {
+    const pending = this.#pending.get(pod.metadata.uid ?? '')?.requests.values() ?? [];
+    return [...new Set([...networksOf(pod), ...Array.from(pending, ({ network }) => network)])];
+  }
+
+  #release(uid: string, networks: Iterable<ObjectKey>): void {
+    for (const network of networks) {
+      this.#allocations.get(network)?.allocations.release(uid);
+      this.#options.onFreed(network);
+    }
+  }
+}
+
+function holderOf(pod: NetworkPod): Holder {
+  return { id: pod.metadata.uid ?? '', name: nameOf(pod), pod: keyOf(pod) };
+}
+
+function nameOf(pod: NetworkPod): string {
+  return `pod ${keyOf(pod)}`;
+}
+
+/** The holder of the addresses of a claim. */
+export function claimHolder({ metadata }: Pick<IpamClaim, 'metadata'>): Holder {
+  return { id: `claim ${metadata.uid}`, name: `IPAMClaim ${keyOf({ metadata })}` };
+}

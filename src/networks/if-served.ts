@@ -1,0 +1,26 @@
+import type { KubeObject } from '../kube/api/object.ts';
+import type { Resource } from '../kube/api/resource.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import type { Selection } from '../kube/cache/shared-informers.ts';
+import { waitForSync } from '../kube/cache/wait-for-sync.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+
+/** The cache of a resource that the API server may not have. */
+export interface OptionalInformer<T extends KubeObject> {
+  readonly informer: Informer<T>;
+  /** Resolves when all objects are known, or there is no such resource, or the signal aborts. */
+  known(signal: AbortSignal): Promise<unknown>;
+}
+
+export function informerIfServed<T extends KubeObject>(
+  manager: Pick<Manager, 'informer' | 'served'>,
+  resource: Resource<T>,
+  selection?: Selection<T>,
+): OptionalInformer<T> {
+  const served = manager.served(resource);
+  const informer = manager.informer(resource, { ...selection, startWhen: served.until });
+  return {
+    informer,
+    known: async (signal) => (await served.known(signal)) === true && waitForSync([informer], signal),
+  };
+}

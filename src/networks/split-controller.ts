@@ -1,0 +1,53 @@
+import type { ObjectKey } from '../kube/api/object.ts';
+import type { Reconcile } from '../kube/controller/controller.ts';
+import type { ManagedController, TermOptions } from '../kube/manager/managed-controller.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+
+export interface SplitControllerOptions {
+  /** `network`, or `pod-gate`. The other queue has the prefix `remote-`. */
+  readonly name: string;
+  /** Of each queue. */
+  readonly workers: number;
+  /** Whether the provider of the object is outside of the cluster. */
+  readonly isRemote: (key: ObjectKey) => boolean;
+}
+
+/**
+ * Two queues for Networks, or for pods on them: those of remote providers have their own, so that a slow provider does not delay the
+ * others.
+ */
+export class SplitController {
+  readonly #near: ManagedController;
+  readonly #remote: ManagedController;
+  readonly #isRemote: SplitControllerOptions['isRemote'];
+
+  constructor(manager: Manager, { name, workers, isRemote }: SplitControllerOptions) {
+    this.#near = manager.controller(name, workers);
+    this.#remote = manager.controller(`remote-${name}`, workers);
+    this.#isRemote = isRemote;
+  }
+
+  /** Adds keys to the queue they belong to. For event handlers. */
+  readonly queue = {
+    add: (key: ObjectKey): void => this.#of(key).queue.add(key),
+    addAfter: (key: ObjectKey, delayMs: number): void => this.#of(key).queue.addAfter(key, delayMs),
+  };
+
+  /** Sets the reconcile function of both queues. */
+  reconcile(reconcile: Reconcile, { keys, ...options }: TermOptions): void {
+    for (const work of [this.#near, this.#remote]) {
+      const own: Reconcile = async (key, signal) => {
+        if (this.#of(key) === work) return reconcile(key, signal);
+        // Another object may have the name now, or none.
+        this.queue.add(key);
+        return {};
+      };
+      const keysOfWork = () => [...keys()].filter((key) => this.#of(key) === work);
+      work.reconcile(own, { ...options, keys: keysOfWork });
+    }
+  }
+
+  #of(key: ObjectKey): ManagedController {
+    return this.#isRemote(key) ? this.#remote : this.#near;
+  }
+}
