@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { optInPolicy } from '../src/addons/policies/opt-in-policy.ts';
 import { DEFAULT_KEY } from '../src/injection/keys.ts';
 import { NETWORK_ANNOTATION } from '../src/networks/api/names.ts';
-import { PROGRAM } from '../src/util/own-names.ts';
-import { printBlock } from '../src/util/yaml-edit/print.ts';
+import { PROGRAM } from '../src/util/identity.ts';
+import { printBlock } from '../src/util/yaml-edit/entries.ts';
 
 /** Writes deploy/base/opt-in-mistake.yaml. `--check` only compares, and exits 1 if it differs. */
 const FILE = new URL('../deploy/base/opt-in-mistake.yaml', import.meta.url);

@@ -6,8 +6,8 @@ import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Logger } from '../kube/util/log.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { isObject, own, ownString } from '../util/json.ts';
-import { PROGRAM } from '../util/own-names.ts';
 
 /** The operator's field manager for the caBundle and the owner of webhook configurations. */
 const CA_FIELD_MANAGER = 'envoy-initializer-ca';

@@ -3,7 +3,7 @@ import { SECRETS, type Secret } from '../kube/api/core-resources.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { addIfUntrusted, holdsBundle } from './ca-bundle.ts';
 import { CertificateController } from './certificate-controller.ts';
 import { KeyPairSource } from './key-pair-source.ts';

@@ -1,7 +1,7 @@
 import { isAlreadyExists, isNotFound } from '../kube/api/api-error.ts';
 import { SECRETS, type Secret } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { OWN_LABELS } from '../util/own-names.ts';
+import { OWN_LABELS } from '../util/identity.ts';
 import type { KeyMaterial } from './rotation.ts';
 import {
   type Certificate,

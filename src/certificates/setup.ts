@@ -1,6 +1,6 @@
 import type { Manager } from '../kube/manager/manager.ts';
 import { toError } from '../kube/util/to-error.ts';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 import {
   followFiles,
   type KeyPairFiles,

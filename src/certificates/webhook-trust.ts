@@ -9,7 +9,7 @@ import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../kube/workqueue/rate-limiting-queue.ts';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { CaBundle, trusts } from './ca-bundle.ts';
 import {
   type BundleTarget,

@@ -4,7 +4,7 @@ import {
   type InjectManifestsOptions,
   injectManifests,
   type SiteResult,
-} from '../injection/manifests/inject-manifests.ts';
+} from '../injection/manifests/manifests.ts';
 import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../injection/podspec/workload.ts';
 import { explain } from '../injection/rules/index.ts';
 import { NETWORK_ANNOTATION } from '../networks/api/names.ts';
@@ -82,13 +82,13 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
   const hints = [...notes, ...mistakes].map((hint) => `${name}: note: ${hint}`);
   if (injection.outcome === 'injected') {
-    const warnings = injection.warnings.flatMap(explain);
+    const warnings = explain(injection.warnings);
     return [`${name}: injected`, ...warnings.map((line) => `${name}: warning: ${line}`), ...hints];
   }
   const missing = missingSpec(site);
   if (missing !== undefined) return [`${name}: not injected: ${missing} is missing`];
   const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
-  return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
+  return [...explain(injection.skip.diagnostics).map((line) => `${name}: ${verb}: ${line}`), ...hints];
 }
 
 function reportLeft([object, { kind, podMetadata }]: Left): string {

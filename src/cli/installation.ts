@@ -3,8 +3,8 @@ import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
-import { PROGRAM } from '../util/own-names.ts';
 
 /** Flags of `serve` that the commands for people have, too. */
 export interface SharedFlags {

@@ -1,8 +1,8 @@
 import { isForbidden } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { EVENTS } from '../kube/events/event-object.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
-import { PROGRAM } from '../util/own-names.ts';
 import { CALLED_AS } from './program-name.ts';
 
 /** What an Event says. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 
 /** The name in usage and advice for a program that was started by this path: as `kubectl-envoy` it is kubectl's plugin. */
 export function programName(path: string | undefined): string {

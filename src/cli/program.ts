@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { suggest } from '../util/suggest.ts';
 import type { AddOn } from './add-on.ts';
 import { commandsWith } from './commands.ts';

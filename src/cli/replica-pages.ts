@@ -6,8 +6,8 @@ import { toError } from '../kube/util/to-error.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { withTimeout } from '../kube/util/with-timeout.ts';
 import { systemClock } from '../kube/workqueue/clock.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
-import { PROGRAM } from '../util/own-names.ts';
 import type { Cluster } from './cluster.ts';
 import type { Installation } from './installation.ts';
 

@@ -2,7 +2,7 @@ import { keysFor } from '../injection/keys.ts';
 import { namespaceSettings } from '../injection/namespace-settings.ts';
 import { classify, type DriftBasis, isMissed, skipReason } from '../injection/webhook/classify.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
-import { type KubeObject, keyOf } from '../kube/api/object.ts';
+import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
 import { NETWORK_GATE } from '../networks/api/names.ts';
@@ -86,8 +86,8 @@ function isGated(pod: KubeObject): boolean {
 }
 
 function toDrifted(pod: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {
-  const { namespace = '', name, ownerReferences, creationTimestamp = '' } = pod.metadata;
-  const owner = ownerReferences?.find(({ controller }) => controller);
+  const { namespace = '', name, creationTimestamp = '' } = pod.metadata;
+  const owner = controllerOf(pod);
   const controller = owner ? `${owner.kind}/${owner.name}` : '';
   const node = (isObject(pod) && ownString(own(pod, 'spec'), 'nodeName')) || '';
   return { namespace, name, sidecar, controller, created: creationTimestamp, node };

@@ -4,7 +4,7 @@ import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { type Fault, formatFault } from '../util/diagnostic.ts';
+import { formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
 import { isObject, own } from '../util/json.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type Installation, installationOf } from './installation.ts';
@@ -51,7 +51,7 @@ export async function templatesOfCluster(
   const parsed = parseTemplateSet(data);
   if ('set' in parsed) return { set: parsed.set };
   const last = await lastValidTemplates(cluster, namespace, installation);
-  const [fault = ''] = parsed.faults.map(formatFault);
+  const [fault = ''] = parsed.faults.map(formatInText);
   const problem = `ConfigMap ${namespace}/${name}: ${fault}`;
   if (last)
     return { set: last, warning: `warning: ${problem}: this uses the last valid template, as new pods do` };
@@ -118,7 +118,10 @@ export async function templatesOf(
 }
 
 /** @throws UsageError with the first fault as `format` returns it, and the number of the others. */
-function setOrThrow(data: Readonly<Record<string, string>>, format: (fault: Fault) => string): TemplateSet {
+function setOrThrow(
+  data: Readonly<Record<string, string>>,
+  format: (fault: TextDiagnostic) => string,
+): TemplateSet {
   const parsed = parseTemplateSet(data);
   if ('set' in parsed) return parsed.set;
   const [first = '', ...more] = parsed.faults.map(format);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Keys, keysFor } from '../injection/keys.ts';
-import { type UninjectResult, uninjectManifests } from '../injection/manifests/uninject-manifests.ts';
+import { type UninjectResult, uninjectManifests } from '../injection/manifests/manifests.ts';
 import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
 import type { SetUpCommand } from './add-on.ts';
 import { addInputOptions, requireInput } from './io/input-files.ts';

@@ -13,20 +13,18 @@ import {
 } from './podspec/pod.ts';
 import { formatPort, PortIndex, protocolOf } from './podspec/rules/ports.ts';
 import { sameVolume } from './podspec/rules/same-volume.ts';
+import type { PodDiagnostic } from './rules/index.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
 
-/** Something in the pod that conflicts with the template. */
-interface Conflict {
-  /** The place in the pod, such as `spec.volumes[name=data]`. */
-  readonly path: string;
-  readonly message: string;
-}
+/** Collects what in the pod conflicts with the template, each at its place, such as `spec.volumes[name=data]`. */
+class Conflicts {
+  readonly found: PodDiagnostic[] = [];
 
-/** A conflict as one line. */
-export function formatConflict({ path, message }: Conflict): string {
-  return `${path}: ${message}`;
+  add(path: string, message: string): void {
+    this.found.push({ severity: 'warning', reason: 'conflict', path, message });
+  }
 }
 
 /**
@@ -38,27 +36,28 @@ export function findConflicts(
   template: Template,
   sidecars: readonly Sidecar[],
   { isApp, position, envoyFiles }: ConflictContext,
-): readonly Conflict[] {
-  const found: Conflict[] = [];
+): readonly PodDiagnostic[] {
+  const conflicts = new Conflicts();
   const findContainer = containerFinder(pod);
   const all = [...volumes(pod), ...template.volumes];
   const listening = (container: JsonObject) => listeningPorts(container, all, envoyFiles);
   const taken = takenPorts(pod, sidecars, isApp, listening);
   for (const sidecar of sidecars) {
-    nameConflicts(pod, sidecar, findContainer, found);
-    portConflicts(sidecar, listening(sidecar.container), taken, found);
-    portNameConflicts(pod, sidecar, { isApp, position }, found);
+    nameConflicts(pod, sidecar, findContainer, conflicts);
+    portConflicts(sidecar, listening(sidecar.container), taken, conflicts);
+    portNameConflicts(pod, sidecar, { isApp, position }, conflicts);
   }
-  const findVolume = volumeFinder(pod);
-  for (const volume of template.volumes) volumeConflicts(pod, template, volume, findVolume, found);
-  const findAlias = hostAliasFinder(pod);
-  for (const alias of template.hostAliases) hostAliasConflicts(alias, findAlias, found);
-  if (template.volumeMounts.length === 0) return found;
+  const findVolume = finder(volumes(pod), nameOf);
+  for (const volume of template.volumes) volumeConflicts(pod, template, volume, findVolume, conflicts);
+  const findAlias = finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
+  for (const alias of template.hostAliases) hostAliasConflicts(alias, findAlias, conflicts);
+  if (template.volumeMounts.length === 0) return conflicts.found;
   for (const container of containers(pod).filter(isApp)) {
     const [findMount, findDevice] = [mountFinder(container), deviceFinder(container)];
-    for (const mount of template.volumeMounts) mountConflicts(container, mount, findMount, findDevice, found);
+    for (const mount of template.volumeMounts)
+      mountConflicts(container, mount, findMount, findDevice, conflicts);
   }
-  return found;
+  return conflicts.found;
 }
 
 interface ConflictContext {
@@ -72,15 +71,20 @@ interface ConflictContext {
 type Find = (key: string) => JsonObject | undefined;
 
 /** Containers of every kind share one space of names. */
-function nameConflicts(pod: Pod, { name, override }: Sidecar, findContainer: Find, found: Conflict[]): void {
+function nameConflicts(
+  pod: Pod,
+  { name, override }: Sidecar,
+  findContainer: Find,
+  conflicts: Conflicts,
+): void {
   if (override || !findContainer(name)) return;
   const list = containers(pod).some((container) => nameOf(container) === name)
     ? 'containers'
     : 'initContainers';
-  found.push({
-    path: `spec.${list}[name=${name}]`,
-    message: 'the template has a container of this name: rename one of them',
-  });
+  conflicts.add(
+    `spec.${list}[name=${name}]`,
+    'the template has a container of this name: rename one of them',
+  );
 }
 
 /** Containers that run at the same time share the pod's ports. Init containers that end do not. */
@@ -88,17 +92,14 @@ function portConflicts(
   sidecar: Sidecar,
   ports: readonly JsonObject[],
   taken: PortIndex<Neighbour>,
-  found: Conflict[],
+  conflicts: Conflicts,
 ): void {
   if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
   for (const port of ports) {
     for (const { owner, port: other, field } of taken.collisionsOf(port)) {
       const [list, neighbour] = owner;
       const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
-      found.push({
-        path,
-        message: `the template's container ${sidecar.name} uses it too: change one of the ports`,
-      });
+      conflicts.add(path, `the template's container ${sidecar.name} uses it too: change one of the ports`);
     }
   }
 }
@@ -135,7 +136,7 @@ function portNameConflicts(
   pod: Pod,
   sidecar: Sidecar,
   { isApp, position }: ConflictContext,
-  found: Conflict[],
+  conflicts: Conflicts,
 ): void {
   if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
   const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
@@ -147,7 +148,7 @@ function portNameConflicts(
         continue;
       const path = `spec.${list}[name=${nameOf(container)}].ports[name=${nameOf(port)}]`;
       const message = `the template's container ${sidecar.name} comes first and has this name too, so Services would send to it: rename one of the ports`;
-      found.push({ path, message });
+      conflicts.add(path, message);
     }
   }
 }
@@ -173,16 +174,16 @@ function volumeConflicts(
   template: Template,
   volume: JsonObject,
   findVolume: Find,
-  found: Conflict[],
+  conflicts: Conflicts,
 ): void {
   const name = nameOf(volume);
   const existing = findVolume(name);
   if (!existing) return;
   if (!sameVolume(existing, volume)) {
-    found.push({
-      path: `spec.volumes[name=${name}]`,
-      message: 'the template has another volume of this name: rename one of them',
-    });
+    conflicts.add(
+      `spec.volumes[name=${name}]`,
+      'the template has another volume of this name: rename one of them',
+    );
     return;
   }
   const holders = [
@@ -193,7 +194,7 @@ function volumeConflicts(
   for (const [list, container] of listed(pod)) {
     for (const [mine, others, message] of USES) {
       if (!uses(container, mine, name) || !holders.some((holder) => uses(holder, others, name))) continue;
-      found.push({ path: `spec.${list}[name=${nameOf(container)}].${mine}[name=${name}]`, message });
+      conflicts.add(`spec.${list}[name=${nameOf(container)}].${mine}[name=${name}]`, message);
     }
   }
 }
@@ -222,13 +223,8 @@ function listed(pod: Pod): readonly Neighbour[] {
   );
 }
 
-/** Finds the pod's volume with a name. */
-export function volumeFinder(pod: Pod): Find {
-  return finder(volumes(pod), nameOf);
-}
-
 /** Each address has one alias, so a conflict is a pod's alias without all names of the template's. */
-function hostAliasConflicts(alias: JsonObject, findAlias: Find, found: Conflict[]): void {
+function hostAliasConflicts(alias: JsonObject, findAlias: Find, conflicts: Conflicts): void {
   const ip = ownString(alias, 'ip') ?? '';
   const existing = findAlias(ip);
   const wanted = own(alias, 'hostnames');
@@ -236,15 +232,10 @@ function hostAliasConflicts(alias: JsonObject, findAlias: Find, found: Conflict[
   const hostnames = own(existing, 'hostnames');
   const known = new Set(isArray(hostnames) ? hostnames : []);
   if (wanted.every((hostname) => known.has(hostname))) return;
-  found.push({
-    path: `spec.hostAliases[ip=${ip}]`,
-    message: 'the template has other names for this address: add them to the entry of the pod',
-  });
-}
-
-/** Finds the pod's host alias for an address. */
-export function hostAliasFinder(pod: Pod): Find {
-  return finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
+  conflicts.add(
+    `spec.hostAliases[ip=${ip}]`,
+    'the template has other names for this address: add them to the entry of the pod',
+  );
 }
 
 function mountConflicts(
@@ -252,17 +243,16 @@ function mountConflicts(
   mount: JsonObject,
   findMount: Find,
   findDevice: Find,
-  found: Conflict[],
+  conflicts: Conflicts,
 ): void {
   const place = placeOf(ownString(mount, 'mountPath') ?? '');
   const message = `the template mounts ${nameOf(mount)} there: change one of the paths`;
   const at = `spec.containers[name=${nameOf(container)}]`;
   const [existing, device] = [findMount(place), findDevice(place)];
   if (existing && nameOf(existing) !== nameOf(mount)) {
-    found.push({ path: `${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message });
+    conflicts.add(`${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message);
   }
-  if (device)
-    found.push({ path: `${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message });
+  if (device) conflicts.add(`${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message);
 }
 
 /** Finds what the container mounts at a place (`placeOf`). */

@@ -1,6 +1,6 @@
-import type { DecideInput, DecisionInput } from './decision-input.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
-import { POD_RULES, type Skip } from './rules/index.ts';
+import type { DecideInput, DecisionInput } from './rule.ts';
+import { diagnose, POD_RULES, type Skip } from './rules/index.ts';
 import type { Template } from './template/template.ts';
 import { type Selection, selectTemplates } from './template/template-set.ts';
 
@@ -23,7 +23,8 @@ export function decide(input: DecideInput): Go | Skip {
     const message = find(subject);
     if (message === undefined) continue;
     const explicit = isExplicit(optIn);
-    return { inject: false, reason, messages: [message], explicit, warn: warn === 'asked' ? explicit : warn };
+    const diagnostics = diagnose(reason, [message]);
+    return { inject: false, reason, diagnostics, explicit, warn: warn === 'asked' ? explicit : warn };
   }
   const { templates, selectedBy } = selected;
   return { inject: true, templates, selectedBy };

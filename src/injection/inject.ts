@@ -1,14 +1,14 @@
-import { MAX_LENGTH } from '../util/annotation-json.ts';
 import { isObject, own } from '../util/json.ts';
-import { type PatchOperation, PodDraft } from '../util/patch.ts';
+import { type PatchOperation, PodPatchBuilder } from '../util/patch.ts';
+import { MAX_LENGTH } from '../util/text-bounds.ts';
 import { decide } from './decide.ts';
-import type { DecideInput } from './decision-input.ts';
-import { invalidOverride, mergeTemplate } from './merge.ts';
+import { mergeTemplate } from './merge.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { annotation, containers, nameOf, type Pod, specField } from './podspec/pod.ts';
 import { grownRequests } from './podspec/rules/pod-resources.ts';
-import { ADVICE_RULES, type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
+import type { DecideInput } from './rule.ts';
+import { ADVICE_RULES, diagnose, type PodDiagnostic, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
@@ -27,7 +27,7 @@ export type Injection =
       readonly status: Status;
       readonly selectedBy: Selection['selectedBy'];
       /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and what ADVICE_RULES find. */
-      readonly warnings: readonly Obstacle[];
+      readonly warnings: readonly PodDiagnostic[];
     }
   /** The pod stays unchanged. */
   | { readonly outcome: 'skipped'; readonly skip: Skip }
@@ -45,75 +45,87 @@ export function inject(input: DecideInput): Injection {
   const decision = decide(input);
   if (!decision.inject) return { outcome: 'skipped', skip: decision };
   const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
-  const draft = new PodDraft(input.pod);
+  const patch = new PodPatchBuilder(input.pod);
   const status = new StatusBuilder();
-  const refused = (obstacle: Obstacle): Injection => {
-    const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
-    return { outcome, skip: toSkip(input, obstacle) };
+  const refused = (found: readonly PodDiagnostic[]): Injection => {
+    if (options.onConflict !== 'deny') return { outcome: 'skipped', skip: toSkip(input, found) };
+    return {
+      outcome: 'denied',
+      skip: toSkip(
+        input,
+        found.map((each) => ({ ...each, severity: 'error' })),
+      ),
+    };
   };
   const ignored = [...strayOverrides(input.pod, decision.templates)];
-  if (ignored.length > 0 && options.onConflict === 'deny') return refused(invalidOverride(ignored));
+  if (ignored.length > 0 && options.onConflict === 'deny')
+    return refused(diagnose('invalid-override', ignored));
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
     const named = forWorkload(template, input.pod, input.workload);
     const { envoyFiles } = input;
     const merged =
-      misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides, envoyFiles });
-    if ('obstacle' in merged) return refused(merged.obstacle);
+      misfit(template, input.pod) ?? mergeTemplate(patch, named, { options, status, overrides, envoyFiles });
+    if ('refused' in merged) return refused(merged.refused);
     ignored.push(...merged.ignored);
     if (status.isTooLong) return refused(tooMuchAdded(input));
   }
-  for (const [name, request] of grownRequests(input.pod, draft.pod)) {
+  for (const [name, request] of grownRequests(input.pod, patch.pod)) {
     status.grown(name, own(own(specField(input.pod, 'resources'), 'requests'), name));
-    draft.set(['spec', 'resources', 'requests'], name, request);
+    patch.set(['spec', 'resources', 'requests'], name, request);
   }
-  const refusal = predictRejection(input.pod, draft.pod, input);
-  if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
-  keepDefaultContainer(draft, input.pod, status);
-  const done = status.build(decision.templates, input.pod, draft.pod);
-  draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
-  if (annotationsExceed(draft.pod) && !annotationsExceed(input.pod)) return refused(TOO_MANY_ANNOTATIONS);
+  const refusal = predictRejection(input.pod, patch.pod, input);
+  if (refusal.length > 0) return { outcome: 'skipped', skip: toSkip(input, refusal) };
+  keepDefaultContainer(patch, input.pod, status);
+  const done = status.build(decision.templates, input.pod, patch.pod);
+  patch.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
+  if (annotationsExceed(patch.pod) && !annotationsExceed(input.pod)) return refused(TOO_MANY_ANNOTATIONS);
   return {
     outcome: 'injected',
-    operations: draft.operations,
-    pod: draft.pod,
+    operations: patch.operations,
+    pod: patch.pod,
     status: done,
     selectedBy: decision.selectedBy,
-    warnings: [invalidOverride(ignored), ...adviceOn(draft.pod, decision.templates)].filter(
-      ({ messages }) => messages.length > 0,
-    ),
+    warnings: [
+      ...diagnose('invalid-override', ignored),
+      ...ADVICE_RULES.flatMap(({ reason, advice }) =>
+        diagnose(reason, advice(patch.pod, decision.templates)),
+      ),
+    ],
   };
 }
 
-function adviceOn(pod: Pod, templates: readonly Template[]): readonly Obstacle[] {
-  return ADVICE_RULES.map(({ reason, advice }) => ({ reason, messages: advice(pod, templates) }));
-}
-
 /** The API server refuses pods of this shape with the template. */
-function misfit({ name, misfits }: Template, pod: Pod): { readonly obstacle: Obstacle } | undefined {
-  const found = misfits.filter(({ shape }) => hasShape(pod, shape));
-  if (found.length === 0) return undefined;
-  const messages = found.map(
-    ({ shape, message }) =>
-      `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
-  );
-  return { obstacle: { reason: 'conflict', messages } };
+function misfit(
+  { name, incompatibleShapes }: Template,
+  pod: Pod,
+): { readonly refused: readonly PodDiagnostic[] } | undefined {
+  const messages = incompatibleShapes
+    .filter(({ shape }) => hasShape(pod, shape))
+    .map(
+      ({ shape, message }) =>
+        `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+    );
+  return messages.length > 0 ? { refused: diagnose('conflict', messages) } : undefined;
 }
 
 /** The API server would reject the pod because of its annotations. */
-function tooMuchAdded({ options }: DecideInput): Obstacle {
-  const key = options.keys.status;
-  const message = `metadata.annotations[${key}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`;
-  return { reason: 'conflict', messages: [message] };
+function tooMuchAdded({ options }: DecideInput): readonly PodDiagnostic[] {
+  const path = `metadata.annotations[${options.keys.status}]`;
+  const message =
+    'the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less';
+  return [{ severity: 'warning', reason: 'conflict', path, message }];
 }
 
 /** The API server would refuse the pod for its annotations together. */
-const TOO_MANY_ANNOTATIONS: Obstacle = {
-  reason: 'conflict',
-  messages: [
-    `metadata.annotations: with those of the sidecar they have more than ${MAX_LENGTH} bytes, the limit of the API server: shorten them, or use a template that adds less`,
-  ],
-};
+const TOO_MANY_ANNOTATIONS: readonly PodDiagnostic[] = [
+  {
+    severity: 'warning',
+    reason: 'conflict',
+    path: 'metadata.annotations',
+    message: `with those of the sidecar they have more than ${MAX_LENGTH} bytes, the limit of the API server: shorten them, or use a template that adds less`,
+  },
+];
 
 /** Whether the annotations are larger than the API server allows (k8s.io/apimachinery, ValidateAnnotationsSize). */
 function annotationsExceed(pod: Pod): boolean {
@@ -134,23 +146,24 @@ function annotationsExceed(pod: Pod): boolean {
   return new TextEncoder().encode(texts.join('\n')).length - (texts.length - 1) > MAX_LENGTH;
 }
 
-function toSkip(input: DecideInput, obstacle: Obstacle): Skip {
+function toSkip(input: DecideInput, diagnostics: readonly PodDiagnostic[]): Skip {
   const explicit = isExplicit(resolveOptIn(input.pod, input.namespaceLabels, input.options));
-  return { inject: false, ...obstacle, explicit, warn: true };
+  const reason = diagnostics[0]?.reason ?? 'conflict';
+  return { inject: false, reason, diagnostics, explicit, warn: true };
 }
 
 /**
  * Makes the application's container the default of kubectl, so that `kubectl logs` shows the same as before.
  * kubectl takes the first container, so this is needed only if a sidecar comes before it.
  */
-function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilder): void {
-  const after = containers(draft.pod);
+function keepDefaultContainer(patch: PodPatchBuilder, before: Pod, status: StatusBuilder): void {
+  const after = containers(patch.pod);
   const first = nameOf(after[0]);
   if (!status.hasContainer(first) || first === nameOf(containers(before)[0])) return;
   const application = after.map(nameOf).find((name) => !status.hasContainer(name));
   if (!application) return;
-  if (annotation(draft.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
-  draft.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
+  if (annotation(patch.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
+  patch.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
   status.added('annotations', DEFAULT_CONTAINER_KEY);
 }
 
@@ -158,13 +171,13 @@ function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilde
  * Predicts why the API server would reject the injected pod, from the pod and its namespace. Violations of the pod
  * without its sidecar do not count.
  */
-function predictRejection(before: Pod, after: Pod, namespace: NamespaceSettings): Obstacle | undefined {
+function predictRejection(before: Pod, after: Pod, namespace: NamespaceSettings): readonly PodDiagnostic[] {
   for (const { reason, violations } of RESULT_RULES) {
     const found = violations(after, namespace);
     if (found.length === 0) continue;
     const known = new Set(violations(before, namespace));
     const messages = found.filter((message) => !known.has(message));
-    if (messages.length > 0) return { reason, messages };
+    if (messages.length > 0) return diagnose(reason, messages);
   }
-  return undefined;
+  return [];
 }

@@ -1,12 +1,12 @@
 import { finder } from '../util/finder.ts';
 import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../util/json.ts';
-import type { PodDraft } from '../util/patch.ts';
-import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
+import type { PodPatchBuilder } from '../util/patch.ts';
+import { findConflicts, mountFinder } from './conflict.ts';
 import type { EnvoyFiles } from './envoy/listening-ports.ts';
 import type { Keys } from './keys.ts';
 import { placeOf } from './podspec/mount-path.ts';
 import { annotation, nameOf, SECCOMP_ANNOTATION } from './podspec/pod.ts';
-import type { Obstacle } from './rules/index.ts';
+import { diagnose, type PodDiagnostic } from './rules/index.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
 import type { AddedKind, StatusBuilder } from './status.ts';
 import type { InjectionOptions } from './template/options.ts';
@@ -22,9 +22,9 @@ export interface MergeContext {
   readonly envoyFiles?: EnvoyFiles | undefined;
 }
 
-/** The result. Nothing was added if there is an obstacle. */
+/** The result. Nothing was added if it is refused. */
 type Merged =
-  | { readonly obstacle: Obstacle }
+  | { readonly refused: readonly PodDiagnostic[] }
   /** What is wrong with the annotations that were ignored. */
   | { readonly ignored: readonly string[] };
 
@@ -32,77 +32,75 @@ type Merged =
  * Adds a whole template to a pod, or nothing. If the pod and the template set the same scalar, the value of the pod
  * stays.
  */
-export function mergeTemplate(draft: PodDraft, template: Template, context: MergeContext): Merged {
-  const wanted = sidecarsFor(draft.pod, template, context.options, context.overrides);
-  if ('messages' in wanted) return { obstacle: invalidOverride(wanted.messages) };
+export function mergeTemplate(patch: PodPatchBuilder, template: Template, context: MergeContext): Merged {
+  const wanted = sidecarsFor(patch.pod, template, context.options, context.overrides);
+  if ('messages' in wanted) return { refused: diagnose('invalid-override', wanted.messages) };
   const { sidecars, ignored } = wanted;
   if (ignored.length > 0 && context.options.onConflict === 'deny')
-    return { obstacle: invalidOverride(ignored) };
+    return { refused: diagnose('invalid-override', ignored) };
   const names = new Set(sidecars.map(({ name }) => name));
   const isApp = (container: JsonObject) =>
     !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container));
-  const conflicts = findConflicts(draft.pod, template, sidecars, {
+  const conflicts = findConflicts(patch.pod, template, sidecars, {
     isApp,
     position: context.options.position,
     envoyFiles: context.envoyFiles,
   });
-  if (conflicts.length > 0)
-    return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
-  addSidecars(draft, sidecars, context);
-  if (template.env.length > 0 || template.volumeMounts.length > 0) addToApps(draft, isApp, template, context);
-  addToSpec(draft, template, context);
+  if (conflicts.length > 0) return { refused: conflicts };
+  addSidecars(patch, sidecars, context);
+  if (template.env.length > 0 || template.volumeMounts.length > 0) addToApps(patch, isApp, template, context);
+  addToSpec(patch, template, context);
   for (const field of ['securityContext', 'dnsConfig'] as const) {
-    addFields(draft, ['spec', field], template[field], field, context);
+    addFields(patch, ['spec', field], template[field], field, context);
   }
   for (const field of ['labels', 'annotations'] as const) {
-    addFields(draft, ['metadata', field], template[field], field, context);
+    addFields(patch, ['metadata', field], template[field], field, context);
   }
   return { ignored };
 }
 
-/** The obstacle for settings of a pod that are impossible. */
-export function invalidOverride(messages: readonly string[]): Obstacle {
-  return { reason: 'invalid-override', messages };
-}
-
-function addSidecars(draft: PodDraft, sidecars: readonly Sidecar[], { options, status }: MergeContext): void {
+function addSidecars(
+  patch: PodPatchBuilder,
+  sidecars: readonly Sidecar[],
+  { options, status }: MergeContext,
+): void {
   const placed = { containers: 0, initContainers: 0 };
   for (const { name, container, list, override } of sidecars) {
     if (override) status.overlaid(name, override.container);
     else status.added(list, name);
     if (override?.list === list) {
-      draft.replace(['spec', list, indexOf(draft, list, name)], container);
+      patch.replace(['spec', list, indexOf(patch, list, name)], container);
       continue;
     }
-    if (override) draft.remove(['spec', override.list, indexOf(draft, override.list, name)]);
-    draft.insert(['spec', list], container, options.position === 'first' ? placed[list] : 'end');
+    if (override) patch.remove(['spec', override.list, indexOf(patch, override.list, name)]);
+    patch.insert(['spec', list], container, options.position === 'first' ? placed[list] : 'end');
     placed[list] += 1;
   }
 }
 
-function indexOf(draft: PodDraft, list: string, name: string): number {
-  const all = own(own(draft.pod, 'spec'), list) as readonly JsonObject[];
+function indexOf(patch: PodPatchBuilder, list: string, name: string): number {
+  const all = own(own(patch.pod, 'spec'), list) as readonly JsonObject[];
   return all.findIndex((container) => nameOf(container) === name);
 }
 
 /** If containers share a name, which the API server rejects, the first one changes. */
 function addToApps(
-  draft: PodDraft,
+  patch: PodPatchBuilder,
   isApp: (container: JsonObject) => boolean,
   template: Template,
   context: MergeContext,
 ): void {
-  const all = own(own(draft.pod, 'spec'), 'containers') as readonly JsonObject[];
+  const all = own(own(patch.pod, 'spec'), 'containers') as readonly JsonObject[];
   const done = new Set<string>();
   for (const [index, container] of all.entries()) {
     if (!isObject(container) || !isApp(container) || done.has(nameOf(container))) continue;
     done.add(nameOf(container));
-    addToContainer(draft, index, container, template, context);
+    addToContainer(patch, index, container, template, context);
   }
 }
 
 function addToContainer(
-  draft: PodDraft,
+  patch: PodPatchBuilder,
   index: number,
   container: JsonObject,
   template: Template,
@@ -112,53 +110,46 @@ function addToContainer(
   const findVariable = finder(ownObjects(container, 'env'), nameOf);
   for (const variable of template.env) {
     if (findVariable(nameOf(variable))) continue;
-    draft.insert([...path, 'env'], variable);
+    patch.insert([...path, 'env'], variable);
     status.added('env', `${name}/${nameOf(variable)}`);
   }
   const findMount = mountFinder(container);
   for (const mount of template.volumeMounts) {
     const mountPath = ownString(mount, 'mountPath') ?? '';
     if (findMount(placeOf(mountPath))) continue;
-    draft.insert([...path, 'volumeMounts'], mount);
+    patch.insert([...path, 'volumeMounts'], mount);
     status.added('volumeMounts', `${name}/${mountPath}`);
   }
 }
 
+/** The lists of the spec, with the key of their items. */
+const LISTS = { volumes: 'name', imagePullSecrets: 'name', hostAliases: 'ip' } as const;
+
 /** Adds the items that the pod does not have. Conflicts were ruled out before. */
-function addToSpec(draft: PodDraft, template: Template, { status }: MergeContext): void {
-  const findVolume = volumeFinder(draft.pod);
-  for (const volume of template.volumes) {
-    if (findVolume(nameOf(volume))) continue;
-    draft.insert(['spec', 'volumes'], volume);
-    status.added('volumes', nameOf(volume));
-  }
-  const findSecret = finder(ownObjects(own(draft.pod, 'spec'), 'imagePullSecrets'), nameOf);
-  for (const secret of template.imagePullSecrets) {
-    if (findSecret(nameOf(secret))) continue;
-    draft.insert(['spec', 'imagePullSecrets'], secret);
-    status.added('imagePullSecrets', nameOf(secret));
-  }
-  const findAlias = hostAliasFinder(draft.pod);
-  for (const alias of template.hostAliases) {
-    const ip = ownString(alias, 'ip') ?? '';
-    if (findAlias(ip)) continue;
-    draft.insert(['spec', 'hostAliases'], alias);
-    status.added('hostAliases', ip);
+function addToSpec(patch: PodPatchBuilder, template: Template, { status }: MergeContext): void {
+  for (const list of ['volumes', 'imagePullSecrets', 'hostAliases'] as const) {
+    const keyOf = (item: JsonObject) => ownString(item, LISTS[list]) ?? '';
+    const find = finder(ownObjects(own(patch.pod, 'spec'), list), keyOf);
+    for (const item of template[list]) {
+      if (find(keyOf(item))) continue;
+      patch.insert(['spec', list], item);
+      status.added(list, keyOf(item));
+    }
   }
 }
 
 function addFields(
-  draft: PodDraft,
+  patch: PodPatchBuilder,
   path: readonly [string, string],
   fields: JsonObject,
   kind: AddedKind,
   { status }: MergeContext,
 ): void {
   for (const [key, value] of Object.entries(fields)) {
-    const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
+    const current = own(own(own(patch.pod, path[0]), path[1]), key) ?? [];
     // Kubernetes treats an empty list as absent.
-    if (!isArray(current) || current.length > 0 || saysSeccomp(draft.pod, kind, key)) continue;
-    draft.set(path, key, value);
+    if (!isArray(current) || current.length > 0 || saysSeccomp(patch.pod, kind, key)) continue;
+    patch.set(path, key, value);
     status.added(kind, key);
   }
 }

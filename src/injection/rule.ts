@@ -1,9 +1,30 @@
-import type { DecisionInput } from './decision-input.ts';
 import type { EnvoyFiles } from './envoy/listening-ports.ts';
 import type { Keys } from './keys.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
+import type { OptIn, OptInOptions } from './opt-in.ts';
+import type { AdmissionTarget } from './podspec/admission-target.ts';
 import type { Pod } from './podspec/pod.ts';
 import type { Template } from './template/template.ts';
+import type { Selection, TemplateState } from './template/template-set.ts';
+
+export interface DecideOptions extends OptInOptions {
+  /** The namespace that the operator runs in. */
+  readonly operatorNamespace: string;
+}
+
+export interface DecideInput extends NamespaceSettings {
+  readonly request: AdmissionTarget;
+  readonly pod: Pod;
+  readonly options: DecideOptions;
+  readonly state: TemplateState;
+  /** The name of the workload, if the pod is a workload's template and has no owner. */
+  readonly workload?: string | undefined;
+}
+
+/** The input of the rules. */
+export interface DecisionInput extends DecideInput, Selection {
+  readonly optIn: OptIn;
+}
 
 /** The pods of a policy: pods that opt in themselves, or pods whose namespace opts in. */
 export type Audience = 'pod' | 'namespace';
@@ -18,7 +39,7 @@ export interface PolicySubject {
 }
 
 /** A condition in CEL for the pods that a policy skips (`unless`), or takes (`only`). */
-export type PolicyCondition = { readonly unless: string } | { readonly only: string };
+type PolicyCondition = { readonly unless: string } | { readonly only: string };
 
 /** A reason to leave a pod unchanged. */
 interface Rule {

@@ -1,5 +1,5 @@
+import { formatPath } from '../util/diagnostic.ts';
 import { type JsonObject, own } from '../util/json.ts';
-import { formatPath } from '../util/path.ts';
 import type { Keys } from './keys.ts';
 import { containers, isNativeSidecar, nameOf, type Pod, specField } from './podspec/pod.ts';
 import { AUTO_IMAGE, containerFindings } from './podspec/rules/container-rules.ts';

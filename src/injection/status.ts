@@ -1,4 +1,3 @@
-import { MAX_LENGTH, parseAnnotation } from '../util/annotation-json.ts';
 import {
   isArray,
   isObject,
@@ -7,7 +6,9 @@ import {
   own,
   ownObjects,
   ownString,
+  stringsIn,
 } from '../util/json.ts';
+import { MAX_LENGTH, parseAnnotation } from '../util/text-bounds.ts';
 import { containerFinder, containers, initContainers, nameOf, type Pod } from './podspec/pod.ts';
 import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
 import type { ContainerList } from './template/container-override.ts';
@@ -162,12 +163,6 @@ export function parseStatus(text: string | undefined): Status | undefined {
     ...(typeof wasReady === 'boolean' && { wasReady }),
     ...(typeof restarts === 'number' && { restarts }),
   };
-}
-
-function stringsIn(object: JsonObject): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(object).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
-  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Path } from '../util/diagnostic.ts';
 import {
   isArray,
   isObject,
@@ -7,8 +8,7 @@ import {
   ownObjects,
   ownString,
 } from '../util/json.ts';
-import { PodDraft } from '../util/patch.ts';
-import type { Path } from '../util/path.ts';
+import { PodPatchBuilder } from '../util/patch.ts';
 import type { Keys } from './keys.ts';
 import { annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
 import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
@@ -37,17 +37,17 @@ const FIELDS: readonly (readonly [AddedKind, Path])[] = [
 export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   const status = parseStatus(annotation(pod, keys.status));
   if (!status) return undefined;
-  const draft = new PodDraft(pod);
+  const patch = new PodPatchBuilder(pod);
   for (const list of SPEC_LISTS)
-    removeItems(draft, ['spec', list], new Set(status.added[list]), nameIn(list));
-  giveBack(draft, status);
-  shrinkRequests(draft, status);
-  cleanContainers(draft, status);
-  for (const [kind, path] of FIELDS) removeFields(draft, path, new Set(status.added[kind]));
-  removeFields(draft, ['metadata', 'annotations'], new Set([keys.status]));
-  removeIfEmpty(draft, ['metadata']);
-  for (const list of madeLists(status)) removeIfEmpty(draft, ['spec', list]);
-  return containers(draft.pod).length > 0 ? draft.pod : undefined;
+    removeItems(patch, ['spec', list], new Set(status.added[list]), nameIn(list));
+  giveBack(patch, status);
+  shrinkRequests(patch, status);
+  cleanContainers(patch, status);
+  for (const [kind, path] of FIELDS) removeFields(patch, path, new Set(status.added[kind]));
+  removeFields(patch, ['metadata', 'annotations'], new Set([keys.status]));
+  removeIfEmpty(patch, ['metadata']);
+  for (const list of madeLists(status)) removeIfEmpty(patch, ['spec', list]);
+  return containers(patch.pod).length > 0 ? patch.pod : undefined;
 }
 
 /** The lists that injection may have created. */
@@ -60,8 +60,8 @@ function madeLists({ added, moved }: Status): readonly SpecList[] {
 type Place = Origin;
 
 /** Restores the pod's own containers that were merged with the template's, at their original places. */
-function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
-  const places = placesOf(draft.pod);
+function giveBack(patch: PodPatchBuilder, { overlaid, moved }: Status): void {
+  const places = placesOf(patch.pod);
   const away: (readonly [JsonObject, Origin])[] = [];
   const left: Place[] = [];
   for (const [name, container] of Object.entries(overlaid)) {
@@ -70,27 +70,27 @@ function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
     if (!place || own(container, 'image') !== AUTO_IMAGE || !isObject(container)) continue;
     const origin = Object.hasOwn(moved, name) ? moved[name] : undefined;
     if (!origin) {
-      draft.replace(pathOf(place), container);
+      patch.replace(pathOf(place), container);
       continue;
     }
     left.push(place);
     away.push([container, origin]);
   }
   // Remove the last one first, so that the indices of the others stay valid.
-  for (const place of left.toSorted((a, b) => b.index - a.index)) draft.remove(pathOf(place));
+  for (const place of left.toSorted((a, b) => b.index - a.index)) patch.remove(pathOf(place));
   // Insert in the original order, so that the original indices are valid.
   for (const [container, { list, index }] of away.toSorted(([, a], [, b]) => a.index - b.index)) {
-    const { length } = ownObjects(own(draft.pod, 'spec'), list);
-    draft.insert(['spec', list], container, Math.min(index, length));
+    const { length } = ownObjects(own(patch.pod, 'spec'), list);
+    patch.insert(['spec', list], container, Math.min(index, length));
   }
 }
 
 /** Restores the pod's own requests that grew with the sidecar. */
-function shrinkRequests(draft: PodDraft, { requests }: Status): void {
+function shrinkRequests(patch: PodPatchBuilder, { requests }: Status): void {
   const path = ['spec', 'resources', 'requests'];
   for (const [name, before] of Object.entries(requests)) {
-    if (before === null) removeFields(draft, path, new Set([name]));
-    else if (own(at(draft.pod, path), name) !== undefined) draft.replace([...path, name], before);
+    if (before === null) removeFields(patch, path, new Set([name]));
+    else if (own(at(patch.pod, path), name) !== undefined) patch.replace([...path, name], before);
   }
 }
 
@@ -110,17 +110,17 @@ function pathOf({ list, index }: Place): Path {
 }
 
 /** Removes the additions from the application's containers. */
-function cleanContainers(draft: PodDraft, { added }: Status): void {
+function cleanContainers(patch: PodPatchBuilder, { added }: Status): void {
   for (const [field, key] of [
     ['env', 'name'],
     ['volumeMounts', 'mountPath'],
   ] as const) {
-    const places = placesOf(draft.pod);
+    const places = placesOf(patch.pod);
     for (const [name, items] of byContainer(new Set(added[field]))) {
       const place = places.get(name);
       if (!place) continue;
-      removeItems(draft, [...pathOf(place), field], items, key);
-      removeIfEmpty(draft, [...pathOf(place), field]);
+      removeItems(patch, [...pathOf(place), field], items, key);
+      removeIfEmpty(patch, [...pathOf(place), field]);
     }
   }
 }
@@ -143,26 +143,26 @@ function nameIn(list: SpecList): string {
 }
 
 /** Removes the last item first, so that the indices of the others stay valid. */
-function removeItems(draft: PodDraft, path: Path, names: ReadonlySet<string>, key: string): void {
-  const list = at(draft.pod, path);
+function removeItems(patch: PodPatchBuilder, path: Path, names: ReadonlySet<string>, key: string): void {
+  const list = at(patch.pod, path);
   if (!isArray(list)) return;
   for (const [index, item] of [...list.entries()].toReversed()) {
     const name = ownString(item, key);
-    if (name !== undefined && names.has(name)) draft.remove([...path, index]);
+    if (name !== undefined && names.has(name)) patch.remove([...path, index]);
   }
 }
 
-function removeFields(draft: PodDraft, path: Path, fields: ReadonlySet<string>): void {
+function removeFields(patch: PodPatchBuilder, path: Path, fields: ReadonlySet<string>): void {
   for (const field of fields) {
-    if (own(at(draft.pod, path), field) === undefined) continue;
-    draft.remove([...path, field]);
-    removeIfEmpty(draft, path);
+    if (own(at(patch.pod, path), field) === undefined) continue;
+    patch.remove([...path, field]);
+    removeIfEmpty(patch, path);
   }
 }
 
-function removeIfEmpty(draft: PodDraft, path: Path): void {
-  const value = at(draft.pod, path);
-  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) draft.remove(path);
+function removeIfEmpty(patch: PodPatchBuilder, path: Path): void {
+  const value = at(patch.pod, path);
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) patch.remove(path);
 }
 
 function at(pod: Pod, path: Path): JsonValue | undefined {

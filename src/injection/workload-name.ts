@@ -1,18 +1,8 @@
-import type { Findings } from '../util/diagnostic.ts';
-import {
-  isArray,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownObjects,
-  ownString,
-} from '../util/json.ts';
-import type { Path } from '../util/path.ts';
-import { CUSTOM_KINDS } from './podspec/custom-kinds.ts';
-import { annotation, label, type Pod } from './podspec/pod.ts';
+import type { Findings, Path } from '../util/diagnostic.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../util/json.ts';
+import { annotation, controllerIn, label, type Pod } from './podspec/pod.ts';
 import type { PodSite } from './podspec/workload.ts';
-import { WORKLOAD_KINDS } from './podspec/workload-kinds.ts';
+import { CUSTOM_KINDS, WORKLOAD_KINDS } from './podspec/workload-kinds.ts';
 import { type Template, WORKLOAD_NAME } from './template/template.ts';
 
 /** The limit of label values, where such names usually end up. */
@@ -23,10 +13,9 @@ const MAX_LENGTH = 63;
  * pod's controller, without the suffix if another workload created that controller.
  */
 function workloadName(pod: Pod): string {
-  const metadata = own(pod, 'metadata');
-  const owner = ownObjects(metadata, 'ownerReferences').find((each) => own(each, 'controller') === true);
+  const owner = controllerIn(pod);
   if (owner) return creatorName({ kind: ownString(owner, 'kind'), name: ownString(owner, 'name') }, pod);
-  return givenName(metadata);
+  return givenName(own(pod, 'metadata'));
 }
 
 /** The name of the workload whose pod template is injected; undefined for a pod itself. */

@@ -1,5 +1,5 @@
-import type { DecideOptions } from '../injection/decision-input.ts';
 import { keysFor } from '../injection/keys.ts';
+import type { DecideOptions } from '../injection/rule.ts';
 import {
   type EnvoyConfiguration,
   setUpEnvoyConfiguration,

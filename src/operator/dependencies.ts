@@ -4,7 +4,7 @@ import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
 /** The flags of `serve` that say what is installed. */

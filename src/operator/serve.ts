@@ -7,7 +7,7 @@ import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import type { SetUpProvider } from '../networks/providers.ts';
 import { setUpNetworks } from '../networks/setup.ts';
-import { PROGRAM } from '../util/own-names.ts';
+import { PROGRAM } from '../util/identity.ts';
 import { type OperatorPart, setUpCore } from './core.ts';
 import { setUpDependencies } from './dependencies.ts';
 import type { OperatorOptions } from './options.ts';

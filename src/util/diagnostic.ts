@@ -1,13 +1,21 @@
 import { clip } from './clip.ts';
-import { formatPath, type Path } from './path.ts';
 
-/** A mistake in the value at a path. The message says what is wrong, and what to write instead. */
-interface Finding {
-  readonly path: Path;
+/** What is said about an object, in answers, Events, logs and on the command line. */
+export interface Diagnostic<Reason extends string = string> {
+  /** An error keeps the object from being used; a warning does not. */
+  readonly severity: 'error' | 'warning';
+  readonly reason: Reason;
+  /** Such as `containers[0].image`; absent if it is about the whole object. */
+  readonly path?: string;
+  /** What is wrong, and what to write instead. */
   readonly message: string;
 }
 
-export type Findings = Generator<Finding, void>;
+/** A diagnostic about a text, such as a key of a ConfigMap. */
+export interface TextDiagnostic extends Diagnostic, Partial<Location> {
+  /** The key of the text. */
+  readonly source: string;
+}
 
 /** A place in a text, both counted from 1. */
 export interface Location {
@@ -15,37 +23,103 @@ export interface Location {
   readonly column: number;
 }
 
-/** A finding as users see it. */
-export interface Fault extends Partial<Location> {
-  /** The key of the ConfigMap. */
-  readonly source: string;
-  /** Such as `containers[0].image`; empty if the fault is about the whole text. */
-  readonly path: string;
-  readonly message: string;
-}
+/** What a check finds in a value: the path from there, and a message. */
+export type Findings = Generator<{ readonly path: Path; readonly message: string }, void>;
 
 /** Report at most 20; the rest show up after the next fix. */
-export const MAX_FAULTS = 20;
-/** The longest line of a fault, in characters. */
+export const MAX_DIAGNOSTICS = 20;
+/** The longest line of a diagnostic, in characters. */
 const MAX_LINE = 1_000;
 
-/** The first findings, with their places in the text. */
-export function toFaults(
+/** An error in a text. */
+export function textError(
   source: string,
-  findings: Iterable<Finding>,
-  locate: (path: Path) => Location | undefined,
-): readonly Fault[] {
-  const faults: Fault[] = [];
-  for (const { path, message } of findings) {
-    faults.push({ source, path: formatPath(path), ...locate(path), message });
-    if (faults.length === MAX_FAULTS) break;
-  }
-  return faults;
+  message: string,
+  place: Partial<Location> & { readonly path?: string } = {},
+): TextDiagnostic {
+  return { severity: 'error', reason: 'invalid', source, ...place, message };
 }
 
-/** A fault as one line: `config:3:5: containers[0].image: required…`. Without a source: `line 3, column 5: …`. */
-export function formatFault({ source, path, line, column, message }: Fault): string {
+/** The first findings, with their places in the text. */
+export function locateAll(
+  source: string,
+  severity: Diagnostic['severity'],
+  findings: Findings,
+  locate: (path: Path) => Location | undefined,
+): readonly TextDiagnostic[] {
+  const reason = severity === 'error' ? 'invalid' : 'advice';
+  const found: TextDiagnostic[] = [];
+  for (const { path, message } of findings) {
+    found.push({ severity, reason, source, path: formatPath(path), ...locate(path), message });
+    if (found.length === MAX_DIAGNOSTICS) break;
+  }
+  return found;
+}
+
+/** A diagnostic without its reason: `spec.volumes[name=data]: the template…`. */
+export function formatDiagnostic({ path, message }: Pick<Diagnostic, 'path' | 'message'>): string {
+  return path ? `${path}: ${message}` : message;
+}
+
+/** The same in its text: `config:3:5: containers[0].image: required…`. Without a source: `line 3, column 5: …`. */
+export function formatInText({ source, line, column, ...rest }: TextDiagnostic): string {
   const place =
-    line === undefined ? '' : source === '' ? `line ${line}, column ${column}` : `:${line}:${column}`;
-  return clip([`${source}${place}`, path, message].filter((part) => part !== '').join(': '), MAX_LINE);
+    line === undefined
+      ? source
+      : source === ''
+        ? `line ${line}, column ${column}`
+        : `${source}:${line}:${column}`;
+  return clip(place === '' ? formatDiagnostic(rest) : `${place}: ${formatDiagnostic(rest)}`, MAX_LINE);
+}
+
+/** The path to a value: keys of objects and indices of lists. */
+export type Path = readonly (string | number)[];
+
+/** A path as users write it: `containers[0].image`, `labels["example.com/team"]`. */
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`;
+    else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(segment)) text += `[${JSON.stringify(segment)}]`;
+    else text += text === '' ? segment : `.${segment}`;
+  }
+  return text;
+}
+
+/** A path as a JSON Pointer (RFC 6901). `~` is escaped before `/`, or `~1` would become `~01`. */
+export function pointer(path: Path): string {
+  let text = '';
+  for (const segment of path) {
+    const key = String(segment);
+    const isPlain = !key.includes('~') && !key.includes('/');
+    text += `/${isPlain ? key : key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  }
+  return text;
+}
+
+/** Returns a function from offsets to lines and columns. It indexes the line breaks once, at its first call. */
+export function locationsIn(text: string): (offset: number) => Location {
+  let breaks: readonly number[] | undefined;
+  return (offset) => {
+    breaks ??= breaksIn(text);
+    const before = countBelow(breaks, offset);
+    return { line: before + 1, column: offset - (breaks[before - 1] ?? -1) };
+  };
+}
+
+function breaksIn(text: string): readonly number[] {
+  const breaks: number[] = [];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) breaks.push(at);
+  return breaks;
+}
+
+/** How many of the ascending numbers are below the limit. */
+function countBelow(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] ?? 0) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -47,6 +47,14 @@ export function ownObjects(object: JsonValue | undefined, key: string): readonly
   return value.every(isObject) ? value : value.filter(isObject);
 }
 
+/** The members of an object that are strings; empty for any other value. */
+export function stringsIn(value: unknown): Readonly<Record<string, string>> {
+  const members = Object.entries(isObject(value) ? value : {});
+  return Object.fromEntries(
+    members.filter((member): member is [string, string] => typeof member[1] === 'string'),
+  );
+}
+
 /** Whether two values are equal as JSON. The order of keys does not matter. */
 export function sameJson(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;

@@ -1,6 +1,6 @@
 import jsonpatch, { type Operation } from 'fast-json-patch';
+import { formatPath, type Path, pointer } from './diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
-import { formatPath, type Path, pointer } from './path.ts';
 
 /** An operation of a JSON Patch (RFC 6902), of the kinds that injection uses. */
 export type PatchOperation =
@@ -21,7 +21,7 @@ type Node = Record<string | number, JsonValue>;
  * Ignore. The given pod does not change: the objects and lists on the way to a change are copied, and
  * everything else is shared.
  */
-export class PodDraft {
+export class PodPatchBuilder {
   readonly #operations: PatchOperation[] = [];
   readonly #copies = new Set<object>();
   #pod: JsonObject;

@@ -1,3 +1,5 @@
+import type { JsonValue } from './json.ts';
+
 /** Far more than templates and configurations of Envoy have. Takes about 100 ms to check. */
 const MAX_PARTS = 20_000;
 /** What each text costs, in parts, even if it is empty. */
@@ -18,4 +20,48 @@ export function textExcess(data: Readonly<Record<string, string>>): string | und
       return `the ConfigMap has more than ${MAX_PARTS} lines, commas and brackets: shorten it`;
   }
   return undefined;
+}
+
+/** In characters. Limit of all annotations of an object, in bytes (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
+export const MAX_LENGTH = 256 * 1024;
+/** The deepest value that the operator writes into an annotation, a container in a status, nests 12 deep. */
+const MAX_DEPTH = 32;
+
+/** Why an annotation is too large to parse, as the end of a sentence that begins with its key; else undefined. */
+export function sizeProblem(text: string): string | undefined {
+  if (text.length > MAX_LENGTH) {
+    return `has ${text.length} characters: write at most ${MAX_LENGTH}, the limit of all annotations of a pod together`;
+  }
+  return nestsDeeper(text, MAX_DEPTH)
+    ? `nests lists and objects deeper than ${MAX_DEPTH}: write fewer`
+    : undefined;
+}
+
+/** The value of an annotation in JSON; undefined if it is too large or not JSON. Its text is not trusted. */
+export function parseAnnotation(text: string): JsonValue | undefined {
+  if (sizeProblem(text) !== undefined) return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+const [QUOTE, ESCAPE] = [0x22, 0x5c];
+const OPENING = [0x5b, 0x7b];
+const CLOSING = [0x5d, 0x7d];
+
+/** Whether text, if it is JSON, nests deeper than `most`. Takes no memory. */
+function nestsDeeper(text: string, most: number): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isString && code === ESCAPE) at += 1;
+    else if (code === QUOTE) isString = !isString;
+    else if (!isString && OPENING.includes(code)) depth += 1;
+    else if (!isString && CLOSING.includes(code)) depth -= 1;
+    if (depth > most) return true;
+  }
+  return false;
 }

@@ -1,18 +1,15 @@
+import { CORE_SCHEMA, defineScalarTag, intCoreTag, load, parseEvents, YAMLException } from 'js-yaml';
 import {
-  CORE_SCHEMA,
-  defineScalarTag,
-  EVENT_ID,
-  type Event,
-  getScalarValue,
-  intCoreTag,
-  load,
-  parseEvents,
-  YAMLException,
-} from 'js-yaml';
-import type { Location } from './diagnostic.ts';
+  type Findings,
+  type Location,
+  locateAll,
+  locationsIn,
+  type Path,
+  type TextDiagnostic,
+  textError,
+} from './diagnostic.ts';
 import { isArray, isObject, type JsonValue } from './json.ts';
-import { locationsIn } from './locations.ts';
-import type { Path } from './path.ts';
+import { type SyntaxNode, startOf, syntaxTrees } from './yaml-edit/syntax.ts';
 
 /** The API server limits all data of a ConfigMap together to 1 MiB (MaxSecretSize). */
 const MAX_LENGTH = 1024 * 1024;
@@ -58,6 +55,21 @@ export function parseYaml(text: string): ParsedYaml {
   }
 }
 
+/** What a YAML text contains, or what is wrong with it. Each check relies on those before it having found nothing. */
+export function checkYaml(
+  source: string,
+  text: string,
+  ...checks: readonly ((value: JsonValue) => Findings)[]
+): Exclude<ParsedYaml, { error: string }> | { readonly faults: readonly TextDiagnostic[] } {
+  const parsed = parseYaml(text);
+  if ('error' in parsed) return { faults: [textError(source, parsed.error, parsed.location)] };
+  for (const check of checks) {
+    const faults = locateAll(source, 'error', check(parsed.value), parsed.locate);
+    if (faults.length > 0) return { faults };
+  }
+  return parsed;
+}
+
 /** A syntax error in YAML as users see it. */
 export function yamlProblem(reason: string): string {
   if (reason === 'deficient indentation')
@@ -84,71 +96,10 @@ function expand(value: unknown, budget: { left: number }, depth: number): JsonVa
 
 /** Finds the place of the value at a path, or of its nearest parent in the text. */
 function locator(text: string): (path: Path) => Location | undefined {
-  let events: readonly Event[] | undefined;
+  let root: SyntaxNode | undefined;
   const locationOf = locationsIn(text);
   return (path) => {
-    events ??= parseEvents(text, {});
-    const offset = offsetOf(events, path, text);
-    return offset === undefined ? undefined : locationOf(offset);
+    root ??= syntaxTrees(text, parseEvents(text, {}))[0];
+    return root && locationOf(startOf(root, path));
   };
-}
-
-function offsetOf(events: readonly Event[], path: Path, text: string): number | undefined {
-  // The first event opens the document.
-  let child: Child | undefined = { at: 1, offset: startOf(events[1]) };
-  let offset = child.offset;
-  for (const segment of path) {
-    child = childOf(events, child.at, segment, text);
-    if (!child) break;
-    offset = child.offset;
-  }
-  return offset;
-}
-
-interface Child {
-  readonly at: number;
-  readonly offset: number | undefined;
-}
-
-function childOf(
-  events: readonly Event[],
-  at: number,
-  segment: string | number,
-  text: string,
-): Child | undefined {
-  const parent = events[at];
-  if (parent?.type !== EVENT_ID.MAPPING && parent?.type !== EVENT_ID.SEQUENCE) return undefined;
-  const isMapping = parent.type === EVENT_ID.MAPPING;
-  let next = at + 1;
-  for (let index = 0; ; index += 1) {
-    const event = events[next];
-    if (!event || event.type === EVENT_ID.POP) return undefined;
-    if (!isMapping && index === segment) return { at: next, offset: startOf(event) };
-    if (isMapping) {
-      next += 1;
-      if (event.type === EVENT_ID.SCALAR && getScalarValue(text, event) === segment) {
-        return { at: next, offset: startOf(event) };
-      }
-    }
-    next = skip(events, next);
-  }
-}
-
-/** The index after the node that starts at an index. */
-function skip(events: readonly Event[], start: number): number {
-  let depth = 0;
-  for (let at = start; at < events.length; at += 1) {
-    const type = events[at]?.type;
-    if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) depth += 1;
-    if (type === EVENT_ID.POP) depth -= 1;
-    if (depth === 0) return at + 1;
-  }
-  return events.length;
-}
-
-function startOf(event: Event | undefined): number | undefined {
-  if (event?.type === EVENT_ID.SCALAR) return event.valueStart;
-  if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;
-  if (event?.type === EVENT_ID.ALIAS) return event.anchorStart;
-  return undefined;
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { STATE_LABEL } from '../../src/addons/rollout/controller-revision.ts';
 import { ENVOY_FILES } from '../../src/injection/envoy/configurations.ts';
-import { DEFAULT_TEMPLATE } from '../../src/injection/webhook/default-template.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../src/injection/webhook/default-template.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
@@ -77,7 +77,7 @@ async function pods(): Promise<readonly PodJson[]> {
 
 /** The default template, and the same as a native sidecar. */
 function templates({ image = OLD, cpu = '20m' } = {}): Record<string, string> {
-  const config = DEFAULT_TEMPLATE.replace(OLD, image)
+  const config = DEFAULT_TEMPLATE_YAML.replace(OLD, image)
     .replace('cpu: 100m', `cpu: ${cpu}`)
     .replace('- "2"', '- "1"');
   const native = config.replace(

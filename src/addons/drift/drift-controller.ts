@@ -1,8 +1,8 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
 import { classify, type DriftBasis } from '../../injection/webhook/classify.ts';
-import { controllerOf, isInjected, OF_CONTROLLER } from '../../injection/webhook/pod-summary.ts';
-import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { isInjected, OF_CONTROLLER } from '../../injection/webhook/pod-summary.ts';
+import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';

@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
@@ -46,7 +46,7 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     if (unhealthy() !== undefined || !breaker.mayEvict(now())) {
       return { requeueAfterMs: obstacle === undefined ? BUSY_RETRY_MS : STOPPED_RETRY_MS };
     }
-    const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller)?.uid ?? '';
+    const controller = controllerOf(pod)?.uid ?? '';
     const siblings = podsOf(controller);
     breaker.evicting(controller, siblings, now());
     let outcome: Awaited<ReturnType<typeof evict>> | undefined;
@@ -81,7 +81,7 @@ export interface RepairRules {
 
 /** Why a missed pod must not be evicted now; undefined if it may. */
 export function spared({ metadata }: KubeObject, { windowMs, busy, now }: RepairRules): Spared | undefined {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  const owner = controllerOf({ metadata });
   if (metadata.deletionTimestamp !== undefined) return 'going';
   if (owner === undefined) return 'no-controller';
   // A Job counts an evicted pod as a failed one.

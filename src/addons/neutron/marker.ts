@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 
 /** The owner of a network in Neutron. */
 export interface Owner {

@@ -1,15 +1,15 @@
 import { ENVOY_FILES } from '../../injection/envoy/configurations.ts';
 import type { EnvoyFiles } from '../../injection/envoy/listening-ports.ts';
 import type { Keys } from '../../injection/keys.ts';
-import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../../injection/podspec/pod-security/pod-security.ts';
+import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../../injection/podspec/pod-security.ts';
 import type { LimitRange } from '../../injection/podspec/rules/limit-ranges.ts';
 import type { Audience } from '../../injection/rule.ts';
 import { SYSTEM_NAMESPACES } from '../../injection/rules/system-namespace.ts';
 import type { CanaryScope } from '../../injection/template/strategy.ts';
 import type { Template } from '../../injection/template/template.ts';
-import { DEFAULT_TEMPLATE, type TemplateSet } from '../../injection/template/template-set.ts';
+import { DEFAULT_TEMPLATE_NAME, type TemplateSet } from '../../injection/template/template-set.ts';
+import { OWN_LABELS } from '../../util/identity.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { OWN_LABELS } from '../../util/own-names.ts';
 import { matchConditions } from './conditions.ts';
 import { limitedNamespaces } from './limited-namespaces.ts';
 import { UnsupportedInCel } from './literal.ts';
@@ -66,9 +66,9 @@ const MAX_EXPRESSION = 100_000;
 export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
   const others = options.alone ? 'no policy injects it' : 'only the webhook injects it';
   const left = [...set.templates.keys()]
-    .filter((name) => name !== DEFAULT_TEMPLATE)
+    .filter((name) => name !== DEFAULT_TEMPLATE_NAME)
     .map((name) => `template "${name}": ${others}, because pods and namespaces select it by annotation`);
-  const template = set.templates.get(DEFAULT_TEMPLATE);
+  const template = set.templates.get(DEFAULT_TEMPLATE_NAME);
   if (!template) return { objects: [], left };
   try {
     const mutation = compileMutation(template, set.options, options.keys, options.canary);

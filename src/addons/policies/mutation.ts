@@ -1,13 +1,13 @@
 import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
 import type { Keys } from '../../injection/keys.ts';
 import { celAnyOf, celGroup, celHas, celString } from '../../injection/podspec/cel.ts';
-import { uidBound } from '../../injection/template/canary.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import type { CanaryScope } from '../../injection/template/strategy.ts';
+import { uidBound } from '../../injection/template/strategy.ts';
 import type { Template } from '../../injection/template/template.ts';
-import { MAX_LENGTH } from '../../util/annotation-json.ts';
+import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { pointer } from '../../util/path.ts';
+import { MAX_LENGTH } from '../../util/text-bounds.ts';
 import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
 import { celObject, UnsupportedInCel } from './literal.ts';
 import { celAdd, celMake, celSetFields } from './operations.ts';

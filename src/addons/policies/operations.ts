@@ -1,8 +1,8 @@
 import { celGroup, celHas, celString, celWhen } from '../../injection/podspec/cel.ts';
 import { POD_SCHEMA } from '../../injection/podspec/schema/pod-schema.ts';
+import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../util/json.ts';
 import { isArray, isObject } from '../../util/json.ts';
-import { pointer } from '../../util/path.ts';
 import { celLiteral } from './literal.ts';
 
 /** An operation of a JSON Patch that adds; `path` and `value` are expressions. */

@@ -1,12 +1,10 @@
-import { ISTIO_CONTAINER, notPorts, PORT_LIST } from '../../injection/effect-mistakes.ts';
 import { excludedPorts } from '../../injection/keys.ts';
-import { annotatedNamespace } from '../../injection/opt-in-mistakes.ts';
+import { annotatedNamespace, ISTIO_CONTAINER, notPorts, PORT_LIST } from '../../injection/mistakes.ts';
 import { celString, celStrings } from '../../injection/podspec/cel.ts';
-import { CUSTOM_KINDS } from '../../injection/podspec/custom-kinds.ts';
 import { AUTO_IMAGE } from '../../injection/podspec/rules/container-rules.ts';
-import { WORKLOAD_KINDS } from '../../injection/podspec/workload-kinds.ts';
+import { CUSTOM_KINDS, WORKLOAD_KINDS } from '../../injection/podspec/workload-kinds.ts';
+import { OWN_LABELS } from '../../util/identity.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { OWN_LABELS } from '../../util/own-names.ts';
 import type { PolicyObject } from './compile.ts';
 
 /** What the policy looks at: a kind, with the paths of its pods or pod templates; an empty path is the object itself. */

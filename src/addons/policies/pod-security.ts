@@ -5,7 +5,7 @@ import {
   ENFORCE_LABEL,
   ENFORCE_VERSION_LABEL,
   STANDARD_CHANGES,
-} from '../../injection/podspec/pod-security/pod-security.ts';
+} from '../../injection/podspec/pod-security.ts';
 import type { Template } from '../../injection/template/template.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 
@@ -25,7 +25,7 @@ export interface BrokenStandards {
  */
 export function brokenStandards(template: Template, set: TemplateSet, serverMinor?: number): BrokenStandards {
   // A misfit is no matter of levels: it has a condition of its own.
-  const whole = { ...template, misfits: [] };
+  const whole = { ...template, incompatibleShapes: [] };
   const alone = { ...whole, securityContext: {} };
   const isBroken = (labels: Readonly<Record<string, string>>) =>
     [whole, alone].some((each) => breaks(each, set, labels, serverMinor));

@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import type { DecideOptions } from '../../injection/decision-input.ts';
+import type { DecideOptions } from '../../injection/rule.ts';
 import type { Status } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { ApiError, isNotFound, isOvertaken, isRefused } from '../../kube/api/api-error.ts';

@@ -3,9 +3,9 @@ import { parseTemplateSet, ROLLOUT_KEY } from '../../injection/template/template
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { parseAnnotation } from '../../util/annotation-json.ts';
-import { isObject, type JsonObject, own, ownString } from '../../util/json.ts';
-import { OWN_LABELS } from '../../util/own-names.ts';
+import { OWN_LABELS } from '../../util/identity.ts';
+import { isObject, type JsonObject, own, ownString, stringsIn } from '../../util/json.ts';
+import { parseAnnotation } from '../../util/text-bounds.ts';
 import type { StoredRevision } from './core/history.ts';
 
 /** The label with the state of a revision. */
@@ -106,10 +106,4 @@ function readCanary(value: JsonObject[string] | undefined): CanaryScope {
     percent: typeof percent === 'number' ? percent : 0,
     namespaces: isObject(namespaces) ? stringsIn(namespaces) : undefined,
   };
-}
-
-function stringsIn(object: JsonObject): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(object).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
-  );
 }

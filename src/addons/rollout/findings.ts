@@ -1,7 +1,7 @@
 import { splitKey } from '../../kube/api/object.ts';
-import { parseAnnotation } from '../../util/annotation-json.ts';
 import { clip } from '../../util/clip.ts';
 import { isArray, own, ownObjects, ownString } from '../../util/json.ts';
+import { parseAnnotation } from '../../util/text-bounds.ts';
 import type { RolloutPod } from './core/pod.ts';
 
 /** The annotation of a revision with what the leader has found out about pods, for the command line. */

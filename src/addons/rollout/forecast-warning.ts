@@ -3,7 +3,7 @@ import { ROLLOUT_KEY } from '../../injection/keys.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { parseStatus, type Status } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
-import { type KubeObject, keyOf } from '../../kube/api/object.ts';
+import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import { type ForecastPod, forecast, outlookLine } from './core/forecast.ts';
 
@@ -38,13 +38,13 @@ function forecastPods({ pods, namespaceSettings, keys }: ForecastWarningOptions)
   // Many pods have the same status.
   const parsed = new Map<string, Status | undefined>();
   return pods.list().flatMap(({ metadata }) => {
-    const { uid = '', namespace = '', labels, annotations, ownerReferences, deletionTimestamp } = metadata;
+    const { uid = '', namespace = '', labels, annotations, deletionTimestamp } = metadata;
     const text = annotations?.[keys.status];
     if (text === undefined || deletionTimestamp !== undefined) return [];
     if (!parsed.has(text)) parsed.set(text, parseStatus(text));
     const status = parsed.get(text);
     if (status === undefined) return [];
-    const owner = ownerReferences?.find(({ controller }) => controller === true);
+    const owner = controllerOf({ metadata });
     return {
       key: keyOf({ metadata }),
       uid,

@@ -14,7 +14,13 @@ import {
 import { parseStatus, type Status } from '../../injection/status.ts';
 import { creatorName } from '../../injection/workload-name.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
-import { identityOf, type KubeObject, keyOf, type OwnerReference } from '../../kube/api/object.ts';
+import {
+  controllerOf,
+  identityOf,
+  type KubeObject,
+  keyOf,
+  type OwnerReference,
+} from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { FoundOut, Made, RolloutPod } from './core/pod.ts';
@@ -52,8 +58,8 @@ export function observedPods(keys: Keys): Resource<ObservedPod> {
 export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | undefined {
   const status = parseStatus(annotation(pod, keys.status));
   if (!status) return undefined;
-  const { uid = '', creationTimestamp = '', deletionTimestamp, ownerReferences = [] } = pod.metadata;
-  const owner = ownerReferences.find(({ controller }) => controller === true);
+  const { uid = '', creationTimestamp = '', deletionTimestamp } = pod.metadata;
+  const owner = controllerOf(pod);
   const ready = ownObjects(own(pod, 'status'), 'conditions').find(
     (each) => ownString(each, 'type') === 'Ready',
   );

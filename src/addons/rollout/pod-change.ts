@@ -1,15 +1,15 @@
-import type { DecideOptions } from '../../injection/decision-input.ts';
 import { readsConfiguration } from '../../injection/envoy/configuration-age.ts';
 import { type Injection, inject } from '../../injection/inject.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { podCreation } from '../../injection/podspec/admission-target.ts';
-import { isSameImage, respelled } from '../../injection/podspec/image-spelling.ts';
 import { annotation, isNativeSidecar, nameOf, type Pod, specField } from '../../injection/podspec/pod.ts';
 import { parseQuantity } from '../../injection/podspec/quantity.ts';
+import type { DecideOptions } from '../../injection/rule.ts';
 import { type AddedKind, parseStatus, type Status } from '../../injection/status.ts';
 import type { ContainerList } from '../../injection/template/container-override.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
+import { formatDiagnostic } from '../../util/diagnostic.ts';
 import {
   isArray,
   isObject,
@@ -19,6 +19,7 @@ import {
   ownObjects,
   ownString,
 } from '../../util/json.ts';
+import { isSameImage, respelled } from './image-spelling.ts';
 
 /** What else the change of a pod depends on. */
 export interface ChangeOptions {
@@ -112,8 +113,8 @@ function injectAgain(
 }
 
 function reasonOf(injection: Exclude<Injection, { readonly outcome: 'injected' }>): string {
-  const { reason, messages } = injection.skip;
-  return [`a new pod would get no sidecar: ${reason}`, ...messages].join(': ');
+  const { reason, diagnostics } = injection.skip;
+  return [`a new pod would get no sidecar: ${reason}`, ...diagnostics.map(formatDiagnostic)].join(': ');
 }
 
 function sameTemplates(a: Status, b: Status, key: 'sha256' | 'shape'): boolean {

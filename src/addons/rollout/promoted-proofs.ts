@@ -15,13 +15,13 @@ export interface Prover {
   ): Promise<{
     readonly set: TemplateSet;
     /** Why templates could not be proved, if so. */
-    readonly doubts: readonly string[];
+    readonly inconclusive: readonly string[];
   }>;
 }
 
 export interface PromotedProofsOptions {
   readonly history: Pick<RevisionHistory, 'current' | 'objectOf'>;
-  readonly prover: Prover;
+  readonly dryRun: Prover;
   readonly log: Logger;
   /** The templates are proved: `setOf` has another answer now. */
   onProved(): void;
@@ -83,7 +83,7 @@ export class PromotedProofs {
   }
 
   async #prove(signal: AbortSignal): Promise<void> {
-    const { history, prover, onProved } = this.#options;
+    const { history, dryRun, onProved } = this.#options;
     const revisions = history.current();
     if (!revisions || revisions.promoted === revisions.target) return;
     const { set } = revisions.promoted;
@@ -91,14 +91,14 @@ export class PromotedProofs {
     if (isKnown && this.#isSure) return;
     const server = this.#servers;
     const texts = (history.objectOf(set.hash)?.data ?? {}) as Readonly<Record<string, string>>;
-    const { set: judged, doubts } = await prover.prove(set, texts, PROOF_MS, signal);
+    const { set: judged, inconclusive } = await dryRun.prove(set, texts, PROOF_MS, signal);
     // The trigger has fired again.
     if (server !== this.#servers) return;
-    this.#isSure = doubts.length === 0;
+    this.#isSure = inconclusive.length === 0;
     if (this.#isSure || !isKnown) {
       this.#proved = judged;
       onProved();
     }
-    if (!this.#isSure) throw new Error(doubts.join('; '));
+    if (!this.#isSure) throw new Error(inconclusive.join('; '));
   }
 }

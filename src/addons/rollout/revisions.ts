@@ -1,6 +1,6 @@
 import type { Keys } from '../../injection/keys.ts';
 import { parseStatus, type Status } from '../../injection/status.ts';
-import { isCanary } from '../../injection/template/canary.ts';
+import { isCanary } from '../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import type { TemplateChoice } from '../../injection/webhook/new-pod-templates.ts';
 import { isForbidden } from '../../kube/api/api-error.ts';
@@ -66,7 +66,7 @@ export function setUpRevisions(
     proofs.changed();
     for (const listener of listeners) listener();
   };
-  const proofs = new PromotedProofs({ history, prover: template.prover, log, onProved: changed });
+  const proofs = new PromotedProofs({ history, dryRun: template.dryRun, log, onProved: changed });
   const writer = new RevisionWriter({ client, log, history, namespace });
 
   const work = manager.controller('revisions');

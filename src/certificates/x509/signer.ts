@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import type { Validity } from './authority.ts';
 import { type Certificate, type CertifiedKey, readCertifiedKey } from './certificate.ts';
 

@@ -5,9 +5,9 @@ import { apiVersionOf, type Resource, resourcePath } from '../../kube/api/resour
 import type { KubeClient } from '../../kube/client/client.ts';
 import { EVENTS } from '../../kube/events/event-object.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
-import { PROGRAM } from '../../util/own-names.ts';
-import { printBlock } from '../../util/yaml-edit/print.ts';
+import { printBlock } from '../../util/yaml-edit/entries.ts';
 import type { ReportedKind } from '../add-on.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Installation } from '../installation.ts';

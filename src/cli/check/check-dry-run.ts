@@ -1,14 +1,14 @@
+import { templateField } from '../../injection/dry-run-pod.ts';
 import type { Injection } from '../../injection/inject.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { annotation } from '../../injection/podspec/pod.ts';
 import { sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
 import { parseStatus } from '../../injection/status.ts';
 import { type TemplateSet, templateKey } from '../../injection/template/template-set.ts';
-import { templateField } from '../../injection/template-field.ts';
 import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
+import { formatPath } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject, own } from '../../util/json.ts';
-import { formatPath } from '../../util/path.ts';
 import { CALLED_AS } from '../program-name.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';

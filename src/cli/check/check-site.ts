@@ -1,11 +1,10 @@
-import { effectMistakes } from '../../injection/effect-mistakes.ts';
 import { type Injection, inject } from '../../injection/inject.ts';
+import { annotatedNamespace, effectMistakes, optInMistakes } from '../../injection/mistakes.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../injection/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../injection/opt-in.ts';
-import { annotatedNamespace, optInMistakes } from '../../injection/opt-in-mistakes.ts';
 import { podCreation } from '../../injection/podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
-import type { Obstacle } from '../../injection/rules/index.ts';
+import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
 import type { Selection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
@@ -18,6 +17,7 @@ import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../networks/api/network-mistakes.ts';
 import { attach } from '../../networks/pods/attach.ts';
 import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
+import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { NamespaceObjects } from '../namespace-objects.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
@@ -83,10 +83,10 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
 const PROOF_MS = 10_000;
 
 /** The templates, proved as the operator proves them if the pod has a shape that they may not fit. */
-async function provenState({ pod }: PodSite, { state, prover }: LiveBasis): Promise<LiveBasis['state']> {
+async function provenState({ pod }: PodSite, { state, dryRun }: LiveBasis): Promise<LiveBasis['state']> {
   if (!POD_SHAPES.some((shape) => hasShape(pod, shape))) return state;
   const { signal } = new AbortController();
-  return { set: (await prover.prove(state.set, {}, PROOF_MS, signal)).set };
+  return { set: (await dryRun.prove(state.set, {}, PROOF_MS, signal)).set };
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */
@@ -120,7 +120,7 @@ function decided(
     const templates = injection.status.templates.map(
       ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
     );
-    findings.push(...injection.warnings.flatMap(toFindings));
+    findings.push(...toFindings(injection.warnings));
     const selectedBy = describeSelection(injection.selectedBy, options.keys.templates);
     const report: CheckReport = {
       ...common,
@@ -132,15 +132,15 @@ function decided(
     };
     return { report, injection, optIn };
   }
-  const { reason, messages, warn } = injection.skip;
-  if (warn) findings.push(...toFindings(injection.skip));
-  const because = warn ? [] : messages;
+  const { reason, diagnostics, warn } = injection.skip;
+  if (warn) findings.push(...toFindings(diagnostics));
+  const because = warn ? [] : diagnostics.map(formatDiagnostic);
   const decision = injection.outcome === 'denied' ? 'deny' : 'skip';
   return { report: { ...common, decision, reason, because, templates: [], findings }, injection, optIn };
 }
 
-function toFindings({ reason, messages }: Obstacle): readonly CheckFinding[] {
-  return messages.map((message) => ({ reason, message }));
+function toFindings(diagnostics: readonly PodDiagnostic[]): readonly CheckFinding[] {
+  return diagnostics.map((each) => ({ reason: each.reason, message: formatDiagnostic(each) }));
 }
 
 function describeOptIn(optIn: OptIn, key: string): string {

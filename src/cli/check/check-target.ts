@@ -1,10 +1,11 @@
+import { controllerIn } from '../../injection/podspec/pod.ts';
 import { WORKLOAD_KINDS, type WorkloadKind } from '../../injection/podspec/workload-kinds.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
 import type { CheckTarget } from '../add-on.ts';
 
@@ -75,8 +76,7 @@ export async function* workloadsIn(
     do {
       const page = await client.list(resource, { ...scope, limit: PAGE, continue: next });
       for (const item of page.items) {
-        const owners = ownObjects(own(asJson(item), 'metadata'), 'ownerReferences');
-        if (owners.some((owner) => own(owner, 'controller') === true)) continue;
+        if (controllerIn(asJson(item))) continue;
         yield { ...asJson(item), apiVersion: apiVersionOf(resource), kind: resource.kind };
       }
       next = page.continue;
@@ -118,8 +118,7 @@ export async function podsOf(
 
 /** Whether the pod is that of another controller: their labels may be the same. */
 function isOfAnother(pod: JsonObject, object: JsonObject): boolean {
-  const owners = ownObjects(own(pod, 'metadata'), 'ownerReferences');
-  const controller = owners.find((owner) => own(owner, 'controller') === true);
+  const controller = controllerIn(pod);
   if (controller === undefined) return false;
   const metadata = own(object, 'metadata');
   if (ownString(object, 'kind') !== 'Deployment') return own(controller, 'uid') !== own(metadata, 'uid');

@@ -3,8 +3,8 @@ import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { configurationMismatches } from '../../operator/configuration-mismatch.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
-import { PROGRAM } from '../../util/own-names.ts';
 import type { CheckFinding } from './check-report.ts';
 
 export interface WebhookQuestion {

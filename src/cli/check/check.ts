@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { keysFor } from '../../injection/keys.ts';
-import { namespaceOf, namespacesIn } from '../../injection/manifests/inject-manifests.ts';
+import { namespaceOf, namespacesIn } from '../../injection/manifests/manifests.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../injection/podspec/workload.ts';
 import { strayKeys } from '../../injection/stray-keys.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { JsonValue } from '../../util/json.ts';
-import { printBlock } from '../../util/yaml-edit/print.ts';
+import { printBlock } from '../../util/yaml-edit/entries.ts';
 import { oneOf } from '../options/option-values.ts';
 import { columns } from './columns.ts';
 import { harmless, type Terminal } from './terminal.ts';

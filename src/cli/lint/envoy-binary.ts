@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../injection/envoy/routed.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import type { Fault } from '../../util/diagnostic.ts';
+import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { parseYaml } from '../../util/yaml.ts';
 
 interface Validation {
-  readonly faults: readonly Fault[];
+  readonly faults: readonly TextDiagnostic[];
   /** The version of the Envoy that validated; undefined without one. */
   readonly version?: string;
 }
@@ -61,12 +61,12 @@ function reasonOf(stderr: string): string {
 }
 
 /** Line numbers in Envoy's messages refer to its own copy, so the path in the message finds the place. */
-function faultOf(source: string, text: string, version: string, reason: string): Fault {
+function faultOf(source: string, text: string, version: string, reason: string): TextDiagnostic {
   const path = / @ ([\w.[\]]+):/.exec(reason)?.[1] ?? '';
   const segments = path.split(/[.[\]]+/).filter((part) => part !== '');
   const parsed = parseYaml(text);
   const located = 'locate' in parsed ? parsed.locate(segments.map(toSegment)) : undefined;
-  return { source, path, ...located, message: `Envoy ${version} refuses the configuration: ${reason}` };
+  return textError(source, `Envoy ${version} refuses the configuration: ${reason}`, { path, ...located });
 }
 
 function toSegment(part: string): string | number {

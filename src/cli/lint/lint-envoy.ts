@@ -1,5 +1,8 @@
-import { configurationFaults } from '../../injection/envoy/configuration-faults.ts';
-import { holdsWeights, isBootstrapKey } from '../../injection/envoy/weights.ts';
+import {
+  configurationFaults,
+  holdsWeights,
+  isBootstrapKey,
+} from '../../injection/envoy/configuration-faults.ts';
 import { readConfigMapTexts, type TextSource } from '../../injection/manifests/template-file.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import type { OutputFormat } from '../io/output.ts';

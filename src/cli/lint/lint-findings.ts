@@ -1,6 +1,6 @@
 import type { TextSource } from '../../injection/manifests/template-file.ts';
 import { templateName } from '../../injection/template/template-set.ts';
-import type { Fault } from '../../util/diagnostic.ts';
+import type { TextDiagnostic } from '../../util/diagnostic.ts';
 import { type OutputFormat, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 
@@ -21,11 +21,11 @@ export interface LintFinding {
 export function toFinding(
   file: string,
   source: TextSource,
-  fault: Fault,
+  fault: TextDiagnostic,
   severity: LintFinding['severity'] = 'error',
 ): LintFinding {
   const { line, column } = source.locate(fault);
-  return { file, line, column, key: fault.source, path: fault.path, message: fault.message, severity };
+  return { file, line, column, key: fault.source, path: fault.path ?? '', message: fault.message, severity };
 }
 
 /** Prints the findings and, without an error among them, the text of `fine`. Returns the exit code. */

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
+import { refusals, refusedFields, trialPod } from '../../injection/dry-run-pod.ts';
 import { keysFor } from '../../injection/keys.ts';
 import { readTemplateFile, type TextSource } from '../../injection/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet, templateKey } from '../../injection/template/template-set.ts';
-import { refusalFaults, refusedFields } from '../../injection/template-field.ts';
-import { trialPod } from '../../injection/trial-pod.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import type { Fault } from '../../util/diagnostic.ts';
+import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { type OutputFormat, outputOption } from '../io/output.ts';
@@ -99,7 +98,7 @@ async function liveSource(options: LintOptions): Promise<NamedSource> {
     ({ client }) => liveConfigMap(client, options, instead),
     instead,
   );
-  const locate = ({ line = 1, column = 1 }: Fault) => ({ line, column });
+  const locate = ({ line = 1, column = 1 }: TextDiagnostic) => ({ line, column });
   return [`ConfigMap ${options.operatorNamespace}/${options.configmap}`, { data, locate }];
 }
 
@@ -119,16 +118,16 @@ async function askServer(
   for (const [file, source, set] of good) {
     for (const [name, template] of set.templates) {
       const key = templateKey(name);
-      const report = (fault: Fault) => findings.push(toFinding(file, source, fault));
+      const report = (fault: TextDiagnostic) => findings.push(toFinding(file, source, fault));
       const trial = trialPod(set, name, keys);
       if ('obstacle' in trial) {
-        report({ source: key, path: '', message: trial.obstacle });
+        report(textError(key, trial.obstacle));
         continue;
       }
       const answer = await dryRunPod(client, options.namespace ?? namespace, trial.pod);
       if (answer.accepted) continue;
       const refused = refusedFields(template, trial.pod, answer.error);
-      for (const fault of refusalFaults(template, source.data[key] ?? '', refused)) report(fault);
+      for (const fault of refusals(template, source.data[key] ?? '', refused)) report(fault);
     }
   }
   return findings;

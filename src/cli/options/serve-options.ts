@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { DEFAULT_KEY } from '../../injection/keys.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { LOG_LEVELS } from '../../kube/manager/logger.ts';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { suggest } from '../../util/suggest.ts';
 import type { FlagSpec, FlagSpecs, ParsedFlags } from './flag-specs.ts';
 import {

@@ -1,4 +1,4 @@
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import type { StatusFacts } from './facts.ts';
 import {
   about,

@@ -1,6 +1,6 @@
 import { selects } from '../../injection/podspec/label-selector.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
-import { PROGRAM } from '../../util/own-names.ts';
 import type { Read } from './facts.ts';
 import {
   about,

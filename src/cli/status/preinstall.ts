@@ -1,11 +1,11 @@
-import { ENFORCE_LABEL } from '../../injection/podspec/pod-security/pod-security.ts';
+import { ENFORCE_LABEL } from '../../injection/podspec/pod-security.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS } from '../../networks/api/resources.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { isObject, own } from '../../util/json.ts';
-import { PROGRAM } from '../../util/own-names.ts';
 import { withCluster } from '../cluster.ts';
 import { installationOf } from '../installation.ts';
 import type { OutputFormat } from '../io/output.ts';

@@ -10,9 +10,9 @@ import { UsageError } from '../../kube/util/usage-error.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
-import { formatFault } from '../../util/diagnostic.ts';
+import { formatInText } from '../../util/diagnostic.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
-import { PROGRAM } from '../../util/own-names.ts';
 import type { Cluster } from '../cluster.ts';
 import { DEPLOYMENTS, followInstallation, type Installation, readInstallation } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
@@ -160,7 +160,8 @@ async function readTemplate(
   const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
   if (found === undefined) return undefined;
   const parsed = parseTemplateSet(found.data ?? {});
-  if ('faults' in parsed) return { hash: undefined, faults: parsed.faults.map(formatFault), annotations: {} };
+  if ('faults' in parsed)
+    return { hash: undefined, faults: parsed.faults.map(formatInText), annotations: {} };
   const { hash, rollout } = parsed.set;
   return { hash, faults: [], rollout, annotations: found.metadata.annotations ?? {} };
 }

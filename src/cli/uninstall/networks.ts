@@ -9,7 +9,7 @@ import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_FINALIZER } from '../../networks/api/names.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS, withoutFinalizer } from '../../networks/api/resources.ts';
 import type { Network } from '../../networks/api/types.ts';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { listed, objectOf, objectsOf } from './objects.ts';
 import type { Remover } from './remover.ts';
 

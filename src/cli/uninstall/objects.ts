@@ -2,7 +2,7 @@ import { isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { kindOf } from '../kind-of.ts';
 
 /** A kind of objects to delete, of which only the metadata is read. */

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';

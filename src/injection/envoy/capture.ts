@@ -1,7 +1,9 @@
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import {
+  argumentsOf,
   containerFinder,
   containers,
+  flagValue,
   initContainers,
   isNativeSidecar,
   nameOf,
@@ -42,13 +44,10 @@ function isNetAdmin(container: JsonObject): boolean {
 function passedUid(container: JsonObject): number {
   // The last one counts; an empty value is none, as for capture.sh.
   const variable = ownObjects(container, 'env').findLast((each) => nameOf(each) === 'PROXY_UID');
-  const words = [own(container, 'command'), own(container, 'args')]
-    .flatMap((list) => (isArray(list) ? list : []))
-    .flatMap((item) => String(item).split(/[\s=;"']+/));
-  const said = words.find((word, i) => UID_FLAGS.includes(words[i - 1] ?? '') && /^\d+$/.test(word));
-  const value = ownString(variable, 'value') || said;
+  const value = ownString(variable, 'value') || flagValue(container, UID_FLAGS, /^\d+$/);
   if (value !== undefined) return Number(value);
-  const isDefault = !own(variable, 'valueFrom') && words.some((word) => word.endsWith('capture.sh'));
+  const runs = argumentsOf(container).some((argument) => /capture\.sh([\s;"']|$)/.test(argument));
+  const isDefault = runs && !own(variable, 'valueFrom');
   return isDefault ? DEFAULT_UID : Number.NaN;
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../util/json.ts';
 import { parseYaml } from '../../util/yaml.ts';
 import { placeOf } from '../podspec/mount-path.ts';
-import { nameOf } from '../podspec/pod.ts';
+import { argumentsOf, flagValue, nameOf } from '../podspec/pod.ts';
 import { formatPort } from '../podspec/rules/ports.ts';
 import { ENVOY_CONFIG_MAP } from './configuration-age.ts';
 
@@ -61,18 +61,12 @@ const inline = new WeakMap<JsonObject, readonly JsonObject[]>();
 
 /** Those of a configuration in the arguments, parsed once. */
 function inlinePorts(container: JsonObject): readonly JsonObject[] {
-  const args = argsOf(container);
+  const args = argumentsOf(container);
   const at = args.indexOf('--config-yaml');
   if (at === -1) return [];
   const ports = inline.get(container) ?? bootstrapPorts('', args[at + 1] ?? '');
   inline.set(container, ports);
   return ports;
-}
-
-function argsOf(container: JsonObject): readonly string[] {
-  return ['command', 'args']
-    .map((field) => own(container, field))
-    .flatMap((list) => (isArray(list) ? list.map(String) : []));
 }
 
 const parsed = new WeakMap<EnvoyFiles, Map<string, readonly JsonObject[]>>();
@@ -94,12 +88,8 @@ function configuredPorts(
 
 /** The key of the ConfigMap whose file Envoy is started with; undefined if it is not started with one. */
 function configurationKey(container: JsonObject, volumes: readonly JsonObject[]): string | undefined {
-  // Also in the script of a shell.
-  const words = argsOf(container).flatMap((arg) => arg.split(/[\s"';]+/));
   // A shell, too, has a flag -c.
-  const path = words.find(
-    (word, i) => /^(?:--config-path|-c)$/.test(words[i - 1] ?? '') && word.startsWith('/'),
-  );
+  const path = flagValue(container, ['--config-path', '-c'], /^\//);
   if (path === undefined) return undefined;
   for (const mount of ownObjects(container, 'volumeMounts')) {
     const [place, subPath] = [placeOf(ownString(mount, 'mountPath') ?? ''), ownString(mount, 'subPath')];

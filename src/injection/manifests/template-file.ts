@@ -1,19 +1,18 @@
-import type { Fault, Location } from '../../util/diagnostic.ts';
-import { type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
-import { locationsIn } from '../../util/locations.ts';
-import type { Path } from '../../util/path.ts';
+import type { Location, Path, TextDiagnostic } from '../../util/diagnostic.ts';
+import { locationsIn } from '../../util/diagnostic.ts';
+import { type JsonObject, type JsonValue, own, ownString, stringsIn } from '../../util/json.ts';
 import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
 import { parseText } from '../../util/yaml-edit/parse.ts';
-import type { SyntaxNode } from '../../util/yaml-edit/syntax.ts';
+import { childOf, type SyntaxNode } from '../../util/yaml-edit/syntax.ts';
 import { objectsOf } from '../podspec/workload.ts';
-import { DEFAULT_TEMPLATE, looksLikeTemplate } from '../template/template-set.ts';
+import { DEFAULT_TEMPLATE_NAME, looksLikeTemplate } from '../template/template-set.ts';
 
 /** The texts of one ConfigMap manifest, or of a bare file. */
 export interface TextSource {
   /** The data of the ConfigMap, or what it would be. */
   readonly data: Readonly<Record<string, string>>;
   /** The place in the file of a fault in one of the texts. */
-  readonly locate: (fault: Fault) => Location;
+  readonly locate: (fault: TextDiagnostic) => Location;
 }
 
 const START: Location = { line: 1, column: 1 };
@@ -23,9 +22,9 @@ const START: Location = { line: 1, column: 1 };
  * templates reports invalid YAML.
  */
 export function readTemplateFile(text: string): readonly TextSource[] {
-  const found = readConfigMapTexts(text, DEFAULT_TEMPLATE, isTemplateKey);
+  const found = readConfigMapTexts(text, DEFAULT_TEMPLATE_NAME, isTemplateKey);
   // A misspelled key counts only if there is no right one: another ConfigMap of the file may have a similar key.
-  return found.length > 0 ? found : readConfigMapTexts(text, DEFAULT_TEMPLATE, looksLikeTemplate);
+  return found.length > 0 ? found : readConfigMapTexts(text, DEFAULT_TEMPLATE_NAME, looksLikeTemplate);
 }
 
 /**
@@ -76,7 +75,7 @@ function tryRead(text: string): readonly JsonValue[] {
 }
 
 function isTemplateKey(key: string): boolean {
-  return key === DEFAULT_TEMPLATE || key.startsWith(`${DEFAULT_TEMPLATE}.`);
+  return key === DEFAULT_TEMPLATE_NAME || key.startsWith(`${DEFAULT_TEMPLATE_NAME}.`);
 }
 
 function configMapSource(
@@ -86,25 +85,15 @@ function configMapSource(
   path: Path,
 ): TextSource {
   const root = roots[index];
-  const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(child, root);
-  const strings = Object.entries(own(configMap, 'data') ?? {}).filter(
-    ([, value]) => typeof value === 'string',
-  );
+  const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(childOf, root);
   return {
-    data: Object.fromEntries(strings) as Record<string, string>,
+    data: stringsIn(own(configMap, 'data')),
     locate({ source, line, column }) {
-      const node = child(dataNode, source);
+      const node = childOf(dataNode, source);
       if (node?.kind !== 'scalar') return locationOf((dataNode ?? root)?.start ?? 0);
       const { line: firstLine, ...first } = locationOf(node.start);
       if (node.literalIndent === undefined || !line || !column) return { line: firstLine, ...first };
       return { line: firstLine + line - 1, column: column + node.literalIndent };
     },
   };
-}
-
-function child(node: SyntaxNode | undefined, segment: string | number): SyntaxNode | undefined {
-  if (node?.kind !== 'mapping' && node?.kind !== 'sequence') return undefined;
-  const entry =
-    typeof segment === 'number' ? node.entries[segment] : node.entries.find(({ key }) => key === segment);
-  return entry?.node;
 }

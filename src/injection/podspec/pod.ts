@@ -1,5 +1,5 @@
 import { finder } from '../../util/finder.ts';
-import { type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import { isArray, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 
 /** A pod as received. */
 export type Pod = JsonObject;
@@ -48,3 +48,25 @@ export function nameOf(item: JsonObject | undefined): string {
 
 /** The annotation of a pod for what `spec.securityContext.seccompProfile` says today. */
 export const SECCOMP_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';
+
+/** The owner that has made a pod, and replaces it when it is deleted; undefined if there is none. */
+export function controllerIn(pod: Pod | undefined): JsonObject | undefined {
+  return ownObjects(own(pod, 'metadata'), 'ownerReferences').find((each) => own(each, 'controller') === true);
+}
+
+/** The command and the arguments of a container. */
+export function argumentsOf(container: JsonObject): readonly string[] {
+  return ['command', 'args']
+    .map((field) => own(container, field))
+    .flatMap((list) => (isArray(list) ? list.map(String) : []));
+}
+
+/** What follows one of these flags in the command line of a container, also in the script of a shell. */
+export function flagValue(
+  container: JsonObject,
+  flags: readonly string[],
+  isValue: RegExp,
+): string | undefined {
+  const words = argumentsOf(container).flatMap((argument) => argument.split(/[\s=;"']+/));
+  return words.find((word, i) => flags.includes(words[i - 1] ?? '') && isValue.test(word));
+}

@@ -1,3 +1,4 @@
+import type { Path } from '../../util/diagnostic.ts';
 import {
   isArray,
   isObject,
@@ -7,9 +8,7 @@ import {
   ownObjects,
   ownString,
 } from '../../util/json.ts';
-import type { Path } from '../../util/path.ts';
-import { CUSTOM_KINDS, TEMPLATELESS_KINDS, type TemplatelessKind } from './custom-kinds.ts';
-import { WORKLOAD_KINDS } from './workload-kinds.ts';
+import { CUSTOM_KINDS, TEMPLATELESS_KINDS, type TemplatelessKind, WORKLOAD_KINDS } from './workload-kinds.ts';
 
 /** Where a kind of object holds a pod template. Users can add rules for their own kinds. */
 export interface PodTemplateRule {

@@ -28,7 +28,7 @@ function conflicts(template: Template, envoyFiles: readonly EnvoyFiles[]): reado
     own(template.securityContext, 'seccompProfile') && celHasKey('annotations', SECCOMP_ANNOTATION),
     own(template.annotations, SECCOMP_ANNOTATION) &&
       'has(object.spec.securityContext) && has(object.spec.securityContext.seccompProfile)',
-    ...template.misfits.map(({ shape }) => celHasShape(shape)),
+    ...template.incompatibleShapes.map(({ shape }) => celHasShape(shape)),
   ].filter((expression) => typeof expression === 'string');
 }
 

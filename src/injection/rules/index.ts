@@ -1,3 +1,4 @@
+import { type Diagnostic, formatDiagnostic } from '../../util/diagnostic.ts';
 import { alreadyInjected } from './already-injected.ts';
 import { conflict } from './conflict.ts';
 import { containerExists } from './container-exists.ts';
@@ -52,21 +53,25 @@ export const ADVICE_RULES = RULES.filter((rule) => 'advice' in rule);
 
 export type SkipReason = (typeof RULES)[number]['reason'];
 
-/** Why a pod cannot get its sidecar. */
-export interface Obstacle {
-  readonly reason: SkipReason;
-  /** What is wrong and what to write instead: one sentence each, without a full stop. */
-  readonly messages: readonly string[];
+/** Why a pod gets no sidecar, or how that of a pod does not work. */
+export type PodDiagnostic = Diagnostic<SkipReason>;
+
+/** A diagnostic for each message. */
+export function diagnose(reason: SkipReason, messages: readonly string[]): readonly PodDiagnostic[] {
+  return messages.map((message) => ({ severity: 'warning', reason, message }));
 }
 
-/** An obstacle as users see it everywhere: one line per message. */
-export function explain({ reason, messages }: Obstacle): readonly string[] {
-  return messages.map((message) => `${reason}: ${message}`);
+/** Diagnostics as users see them everywhere: one line each. */
+export function explain(diagnostics: readonly PodDiagnostic[]): readonly string[] {
+  return diagnostics.map((each) => `${each.reason}: ${formatDiagnostic(each)}`);
 }
 
 /** Why a pod stays unchanged. */
-export interface Skip extends Obstacle {
+export interface Skip {
   readonly inject: false;
+  readonly reason: SkipReason;
+  /** At least one, of that reason. */
+  readonly diagnostics: readonly PodDiagnostic[];
   /** Whether the pod itself opted in. */
   readonly explicit: boolean;
   /** Whether the client that creates the pod gets a warning. */

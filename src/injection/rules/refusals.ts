@@ -1,4 +1,4 @@
-import { podSecurityOf, podSecurityViolations } from '../podspec/pod-security/pod-security.ts';
+import { podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
 import { gracePeriodViolations, longestSleep } from '../podspec/rules/grace-period.ts';
 import { limitRangeViolations } from '../podspec/rules/limit-ranges.ts';
 import { podResourceViolations } from '../podspec/rules/pod-resources.ts';

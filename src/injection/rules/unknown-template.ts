@@ -1,7 +1,6 @@
 import { quoteText } from '../../util/clip.ts';
-import type { DecisionInput } from '../decision-input.ts';
 import { celHasKey } from '../podspec/cel.ts';
-import type { PodRule } from '../rule.ts';
+import type { DecisionInput, PodRule } from '../rule.ts';
 
 export const unknownTemplate = {
   reason: 'unknown-template',

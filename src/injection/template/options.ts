@@ -1,6 +1,6 @@
-import { type Fault, toFaults } from '../../util/diagnostic.ts';
+import type { TextDiagnostic } from '../../util/diagnostic.ts';
 import { type JsonValue, own } from '../../util/json.ts';
-import { parseYaml } from '../../util/yaml.ts';
+import { checkYaml } from '../../util/yaml.ts';
 import type { ObjectSchema } from '../podspec/schema/schema.ts';
 import { checkObject } from '../podspec/schema/schema-check.ts';
 
@@ -26,17 +26,13 @@ const FIELDS: ObjectSchema = {
   position: { type: 'string', values: ['last', 'first'] },
 };
 
-type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly Fault[] };
+type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly TextDiagnostic[] };
 
 /** Parses the options of an installation. Missing ones have their defaults. */
 export function parseOptions(source: string, text: string): ParsedOptions {
   if (text.trim() === '') return { options: DEFAULT_OPTIONS };
-  const parsed = parseYaml(text);
-  if ('error' in parsed) {
-    return { faults: [{ source, path: '', ...parsed.location, message: parsed.error }] };
-  }
-  const faults = toFaults(source, checkObject(parsed.value, FIELDS, {}, []), parsed.locate);
-  return faults.length > 0 ? { faults } : { options: fromChecked(parsed.value) };
+  const parsed = checkYaml(source, text, (value) => checkObject(value, FIELDS, {}, []));
+  return 'faults' in parsed ? parsed : { options: fromChecked(parsed.value) };
 }
 
 /** The schema check guarantees that each field has an accepted value. */

@@ -1,26 +1,46 @@
-import { type Fault, type Findings, toFaults } from '../../util/diagnostic.ts';
-import { isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
-import { formatPath, type Path } from '../../util/path.ts';
-import { parseYaml } from '../../util/yaml.ts';
-import { metadataFindings, podFindings } from '../podspec/rules/pod-rules.ts';
+import {
+  type Findings,
+  formatPath,
+  locateAll,
+  type Path,
+  type TextDiagnostic,
+  textError,
+} from '../../util/diagnostic.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { checkYaml, parseYaml } from '../../util/yaml.ts';
+import { isNativeSidecar } from '../podspec/pod.ts';
+import {
+  containerFindings,
+  envFindings,
+  initContainerFindings,
+  mountFindings,
+} from '../podspec/rules/container-rules.ts';
+import { formatPort, PortIndex } from '../podspec/rules/ports.ts';
+import {
+  duplicates,
+  isSet,
+  items,
+  metadataFindings,
+  podFindings,
+  volumeFindings,
+} from '../podspec/rules/rules.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
 import type { ObjectSchema } from '../podspec/schema/schema.ts';
 import { checkObject } from '../podspec/schema/schema-check.ts';
 import { placeholderFindings } from '../workload-name.ts';
 import { prepareTemplate, type Template } from './template.ts';
 import { templateAdvice } from './template-advice.ts';
-import { fragmentFindings } from './template-rules.ts';
 
 type ParsedTemplate =
   | {
       readonly template: Template;
       /** Warnings about it. */
-      readonly advice: readonly Fault[];
+      readonly advice: readonly TextDiagnostic[];
     }
-  | { readonly faults: readonly Fault[] };
+  | { readonly faults: readonly TextDiagnostic[] };
 
 /** The fields that a template may add to the spec of a pod. */
-const SPEC: ObjectSchema = {
+export const SPEC: ObjectSchema = {
   containers: { type: 'Container', list: true },
   initContainers: { type: 'Container', list: true },
   volumes: { type: 'Volume', list: true },
@@ -31,7 +51,8 @@ const SPEC: ObjectSchema = {
   env: { type: 'EnvVar', list: true },
   volumeMounts: { type: 'VolumeMount', list: true },
 };
-const METADATA: ObjectSchema = {
+/** And to its metadata. */
+export const METADATA: ObjectSchema = {
   labels: { type: 'string', map: true },
   annotations: { type: 'string', map: true },
 };
@@ -46,39 +67,38 @@ const TEMPLATE: ObjectSchema = {
  * `{metadata, spec}`. `source` is the key of the text, for faults. Never throws: returns all faults at once.
  */
 export function parseTemplate(source: string, name: string, text: string): ParsedTemplate {
-  const parsed = parseYaml(text);
-  if ('error' in parsed) {
-    return { faults: [{ source, path: '', ...parsed.location, message: parsed.error }] };
-  }
-  const faults = toFaults(source, findings(parsed.value), parsed.locate);
-  if (faults.length > 0) return { faults };
+  const parsed = checkYaml(source, text, schemaFindings, ruleFindings);
+  if ('faults' in parsed) return parsed;
   const { whole, metadata, spec } = partsOf(parsed.value);
-  const advice = toFaults(source, templateAdvice(spec, whole ? ['spec'] : []), parsed.locate);
+  const found = templateAdvice(spec, whole ? ['spec'] : []);
+  const advice = locateAll(source, 'warning', found, parsed.locate);
   return { template: prepareTemplate(name, metadata, spec), advice };
 }
 
 /**
- * A fault in a text that is a valid template. The path starts with `metadata` or with a field of the template's spec; undefined
- * for the whole text.
+ * What the API server refuses in a text that is a valid template. The path starts with `metadata` or with a field of the
+ * template's spec; undefined for the whole text.
  */
-export function faultAt(source: string, text: string, path: Path | undefined, message: string): Fault {
-  if (path === undefined) return { source, path: '', message };
+export function refusalAt(
+  source: string,
+  text: string,
+  path: Path | undefined,
+  message: string,
+): TextDiagnostic {
+  const refusal = { ...textError(source, message), reason: 'refused' };
+  if (path === undefined) return refusal;
   const parsed = parseYaml(text);
-  if ('error' in parsed) return { source, path: formatPath(path), message };
-  const { whole } = partsOf(parsed.value);
-  const full = whole && path[0] !== 'metadata' ? ['spec', ...path] : path;
-  return { source, path: formatPath(full), ...parsed.locate(full), message };
+  if ('error' in parsed) return { ...refusal, path: formatPath(path) };
+  const full = partsOf(parsed.value).whole && path[0] !== 'metadata' ? ['spec', ...path] : path;
+  return { ...refusal, path: formatPath(full), ...parsed.locate(full) };
 }
 
-function* findings(value: JsonValue): Findings {
+function schemaFindings(value: JsonValue): Findings {
+  return checkObject(value, partsOf(value).whole ? TEMPLATE : SPEC, TYPES, []);
+}
+
+function* ruleFindings(value: JsonValue): Findings {
   const { whole, metadata, spec } = partsOf(value);
-  let isSound = true;
-  for (const finding of checkObject(value, whole ? TEMPLATE : SPEC, TYPES, [])) {
-    isSound = false;
-    yield finding;
-  }
-  // The rules rely on the types that the schema has checked.
-  if (!isSound) return;
   if (isEmpty(metadata) && isEmpty(spec)) {
     yield { path: [], message: 'is empty: add at least one container' };
   }
@@ -107,4 +127,90 @@ function partsOf(value: JsonValue): Parts {
 
 function isEmpty(object: JsonObject): boolean {
   return Object.values(object).every((value) => value === null || Object.keys(value).length === 0);
+}
+
+/** A limit for the search in each pod. A tenth of it would already be a mistake. */
+const MAX_CONTAINERS = 100;
+
+/** What is wrong with a template of the right shape: as a whole, in its containers and in its volumes. */
+function* fragmentFindings(spec: JsonObject, path: Path): Findings {
+  yield* containerListFindings(spec, path);
+  for (const [volume, at] of items(spec, 'volumes', path)) yield* volumeFindings(volume, at);
+  yield* duplicates(items(spec, 'volumes', path), name, 'name');
+  yield* envFindings(spec, path);
+  yield* duplicates(items(spec, 'env', path), name, 'name');
+  yield* mountFindings(spec, path);
+  yield* danglingMounts(volumesOf(spec), spec, path);
+}
+
+function* containerListFindings(spec: JsonObject, path: Path): Findings {
+  for (const [container, at] of items(spec, 'containers', path)) {
+    yield* containerFindings(container, at);
+    for (const field of ['restartPolicy', 'restartPolicyRules']) {
+      if (!isSet(container, field)) continue;
+      const message =
+        'allowed only in init containers: move the container to initContainers for a native sidecar';
+      yield { path: [...at, field], message };
+    }
+  }
+  for (const [container, at] of items(spec, 'initContainers', path)) {
+    yield* containerFindings(container, at);
+    yield* initContainerFindings(container, at);
+  }
+  const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
+  if (all.length > MAX_CONTAINERS) {
+    const message = `must be at most ${MAX_CONTAINERS} with initContainers, got ${all.length}: remove some`;
+    yield { path: [...path, 'containers'], message };
+  }
+  yield* duplicates(all, name, 'name');
+  const volumes = volumesOf(spec);
+  for (const [container, at] of all) {
+    yield* danglingMounts(volumes, container, at);
+    const resources = own(container, 'resources');
+    if (isObject(resources) && isSet(resources, 'claims')) {
+      const message = 'a template cannot add resource claims to a pod: remove them';
+      yield { path: [...at, 'resources', 'claims'], message };
+    }
+  }
+  const natives = [...items(spec, 'initContainers', path)].filter(([container]) =>
+    isNativeSidecar(container),
+  );
+  yield* sharedPorts([...items(spec, 'containers', path), ...natives]);
+}
+
+/** Mounts of volumes that the template does not add: a pod may lack them. */
+function* danglingMounts(volumes: ReadonlySet<string | undefined>, holder: JsonObject, path: Path): Findings {
+  for (const list of ['volumeMounts', 'volumeDevices']) {
+    for (const [mount, at] of items(holder, list, path)) {
+      if (volumes.has(name(mount))) continue;
+      const message = `the template has no volume ${name(mount)}: add it to volumes`;
+      yield { path: [...at, 'name'], message };
+    }
+  }
+}
+
+/** Ports that two containers that run at the same time cannot share. */
+function* sharedPorts(containers: readonly (readonly [JsonObject, Path])[]): Findings {
+  const taken = new PortIndex<JsonObject>();
+  for (const [container, path] of containers) {
+    const ports = [...items(container, 'ports', path)];
+    for (const [port, at] of ports) {
+      const others = new Set<JsonObject>();
+      for (const { owner, field } of taken.collisionsOf(port)) {
+        if (others.has(owner)) continue;
+        others.add(owner);
+        const message = `container ${name(owner)} has ${formatPort(port, field)} too: change one`;
+        yield { path: [...at, field], message };
+      }
+    }
+    for (const [port] of ports) taken.add(container, port);
+  }
+}
+
+function volumesOf(spec: JsonObject): ReadonlySet<string | undefined> {
+  return new Set([...items(spec, 'volumes', [])].map(([volume]) => name(volume)));
+}
+
+function name(item: JsonObject): string | undefined {
+  return ownString(item, 'name');
 }

@@ -25,7 +25,7 @@ export const POD_SHAPES: readonly PodShape[] = [
 ];
 
 /** Why the API server refuses pods of a shape with a template that is right in others. */
-export interface Misfit {
+export interface IncompatibleShape {
   readonly shape: PodShape;
   /** The API server's words. */
   readonly message: string;

@@ -1,7 +1,7 @@
-import { type Fault, type Findings, toFaults } from '../../util/diagnostic.ts';
+import type { Findings, TextDiagnostic } from '../../util/diagnostic.ts';
 import { parseDuration } from '../../util/duration.ts';
 import { type JsonValue, own, ownString } from '../../util/json.ts';
-import { parseYaml } from '../../util/yaml.ts';
+import { checkYaml } from '../../util/yaml.ts';
 import type { ObjectSchema, Schema } from '../podspec/schema/schema.ts';
 import { checkObject } from '../podspec/schema/schema-check.ts';
 
@@ -70,26 +70,15 @@ const TYPES: Schema = {
   },
 };
 
-type ParsedStrategy = { readonly strategy: Strategy } | { readonly faults: readonly Fault[] };
+type ParsedStrategy = { readonly strategy: Strategy } | { readonly faults: readonly TextDiagnostic[] };
 
 /** Parses the key `rollout`. Missing fields have their defaults. Never throws: returns all faults at once. */
 export function parseStrategy(source: string, text: string): ParsedStrategy {
-  const parsed = parseYaml(text);
-  if ('error' in parsed) {
-    return { faults: [{ source, path: '', ...parsed.location, message: parsed.error }] };
-  }
-  const faults = toFaults(source, findings(parsed.value), parsed.locate);
-  return faults.length > 0 ? { faults } : { strategy: fromChecked(parsed.value) };
+  const parsed = checkYaml(source, text, (value) => checkObject(value, STRATEGY, TYPES, []), findings);
+  return 'faults' in parsed ? parsed : { strategy: fromChecked(parsed.value) };
 }
 
 function* findings(value: JsonValue): Findings {
-  let isSound = true;
-  for (const finding of checkObject(value, STRATEGY, TYPES, [])) {
-    isSound = false;
-    yield finding;
-  }
-  // The rules rely on the types that the schema has checked.
-  if (!isSound) return;
   const share = own(value, 'maxUnavailable');
   if (share != null && parseShare(share) === undefined) {
     const message = `must be a number of pods from 1, or a percentage from "1%" to "100%", not ${JSON.stringify(share)}`;
@@ -166,4 +155,42 @@ function fromChecked(value: JsonValue): Strategy {
     },
     paused: own(value, 'paused') === true,
   };
+}
+
+/** A bound that is greater than every UID. */
+const ALL = 'g';
+
+/**
+ * The bound of a share of all workloads: those whose UID sorts before it. UIDs are random (version 4), so that their
+ * first digits spread them evenly. Comparing text, it means the same in TypeScript and in CEL.
+ */
+export function uidBound(percent: number): string {
+  if (percent >= 100) return ALL;
+  if (percent <= 0) return '';
+  return Math.ceil((percent / 100) * 2 ** 32)
+    .toString(16)
+    .padStart(8, '0');
+}
+
+/** The smallest whole percentage whose bound is above this UID. */
+export function percentFor(uid: string): number {
+  const part = Number.parseInt(uid.slice(0, 8), 16);
+  if (Number.isNaN(part)) return 100;
+  const percent = Math.min(100, Math.floor((part / 2 ** 32) * 100) + 1);
+  return uid < uidBound(percent) ? percent : Math.min(100, percent + 1);
+}
+
+/** Whether a pod belongs to the canary, by the labels of its namespace and the UID of its controller. */
+export function isCanary(
+  { namespaces, percent }: CanaryScope,
+  namespaceLabels: Readonly<Record<string, string>>,
+  controllerUid: string | undefined,
+): boolean {
+  if (controllerUid !== undefined && controllerUid < uidBound(percent)) return true;
+  return (
+    namespaces !== undefined &&
+    Object.entries(namespaces).every(
+      ([key, value]) => Object.hasOwn(namespaceLabels, key) && namespaceLabels[key] === value,
+    )
+  );
 }

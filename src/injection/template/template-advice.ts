@@ -1,9 +1,8 @@
-import type { Findings } from '../../util/diagnostic.ts';
+import type { Findings, Path } from '../../util/diagnostic.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
-import type { Path } from '../../util/path.ts';
 import { proxyUserFaults } from '../envoy/capture.ts';
 import { isNativeSidecar } from '../podspec/pod.ts';
-import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security/pod-security.ts';
+import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
 import { containerAdvice } from '../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
 import { duplicates, isSet, items } from '../podspec/rules/rules.ts';

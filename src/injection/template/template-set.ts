@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { MAX_LENGTH } from '../../util/annotation-json.ts';
-import type { Fault } from '../../util/diagnostic.ts';
+import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { canonicalJson, sameJson } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
-import { textExcess } from '../../util/text-bounds.ts';
+import { MAX_LENGTH, textExcess } from '../../util/text-bounds.ts';
 import type { Keys } from '../keys.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { isDnsLabel } from '../podspec/names.ts';
@@ -14,7 +13,7 @@ import { parseStrategy, type Strategy } from './strategy.ts';
 import type { Template } from './template.ts';
 
 /** The ConfigMap key of the default template, and its name. */
-export const DEFAULT_TEMPLATE = 'config';
+export const DEFAULT_TEMPLATE_NAME = 'config';
 const OPTIONS_KEY = 'options';
 /** The ConfigMap key of the strategy. */
 export const ROLLOUT_KEY = 'rollout';
@@ -83,7 +82,7 @@ function selectedBy(
 /** The names of the templates that a pod with this annotation selects. They may not exist. */
 export function selectedNames(own: string | undefined, namespace: NamespaceSettings): Iterable<string> {
   const selected = own ?? namespace.namespaceTemplates;
-  if (selected === undefined) return [DEFAULT_TEMPLATE];
+  if (selected === undefined) return [DEFAULT_TEMPLATE_NAME];
   // The API server rejects a pod with such an annotation.
   if (selected.length > MAX_LENGTH) return [selected];
   return new Set(selected.split(',').map((name) => name.trim()));
@@ -102,42 +101,34 @@ export function changedTemplates(a: TemplateSet, b: TemplateSet): ReadonlySet<st
 }
 
 function misfitNames(template: Template | undefined): readonly string[] {
-  return template?.misfits.map(({ shape }) => shape.name) ?? [];
+  return template?.incompatibleShapes.map(({ shape }) => shape.name) ?? [];
 }
 
 type ParsedTemplateSet =
   | {
       readonly set: TemplateSet;
       /** Warnings about it. */
-      readonly advice: readonly Fault[];
+      readonly advice: readonly TextDiagnostic[];
     }
-  | { readonly faults: readonly Fault[] };
+  | { readonly faults: readonly TextDiagnostic[] };
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
  * all of it invalid, because half a change may be worse than none. Ignores other keys.
  */
 export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
-  return parseTemplateSetBy(parseTemplate, data);
-}
-
-/** The same, with a function that parses one template. */
-export function parseTemplateSetBy(
-  parse: typeof parseTemplate,
-  data: Readonly<Record<string, string>>,
-): ParsedTemplateSet {
   const excess = textExcess(data);
-  if (excess !== undefined) return { faults: [{ source: DEFAULT_TEMPLATE, path: '', message: excess }] };
+  if (excess !== undefined) return { faults: [textError(DEFAULT_TEMPLATE_NAME, excess)] };
   const templates = new Map<string, Template>();
-  const faults: Fault[] = [];
-  const advice: Fault[] = [];
+  const faults: TextDiagnostic[] = [];
+  const advice: TextDiagnostic[] = [];
   for (const [key, text] of Object.entries(data)) {
     const name = templateName(key);
     if (name === undefined) {
       advice.push(...keyAdvice(key));
       continue;
     }
-    const parsed = parse(key, name, text);
+    const parsed = parseTemplate(key, name, text);
     if ('template' in parsed) {
       templates.set(name, parsed.template);
       advice.push(...parsed.advice);
@@ -146,11 +137,11 @@ export function parseTemplateSetBy(
     }
     faults.push(...nameFaults(key, name));
   }
-  if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
+  if (!Object.hasOwn(data, DEFAULT_TEMPLATE_NAME)) {
     const written = Object.keys(data).find(looksLikeTemplate);
-    const advice = written === undefined ? '' : `: rename ${JSON.stringify(written)} to ${DEFAULT_TEMPLATE}`;
-    const message = `required, but the key is missing${advice}`;
-    faults.push({ source: DEFAULT_TEMPLATE, path: '', message });
+    const advice =
+      written === undefined ? '' : `: rename ${JSON.stringify(written)} to ${DEFAULT_TEMPLATE_NAME}`;
+    faults.push(textError(DEFAULT_TEMPLATE_NAME, `required, but the key is missing${advice}`));
   }
   const options = Object.hasOwn(data, OPTIONS_KEY)
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
@@ -174,37 +165,39 @@ function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOpti
 
 /** The key of a template in the ConfigMap. */
 export function templateKey(name: string): string {
-  return name === DEFAULT_TEMPLATE ? name : `${FURTHER_PREFIX}${name}`;
+  return name === DEFAULT_TEMPLATE_NAME ? name : `${FURTHER_PREFIX}${name}`;
 }
 
 /** The template of a key of the ConfigMap; undefined for another key. */
 export function templateName(key: string): string | undefined {
-  if (key === DEFAULT_TEMPLATE) return key;
+  if (key === DEFAULT_TEMPLATE_NAME) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
 }
 
 /** Whether a key resembles `config` more than any other. */
 export function looksLikeTemplate(key: string): boolean {
   if (templateName(key) !== undefined || key === OPTIONS_KEY || key === ROLLOUT_KEY) return false;
-  return suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY, ROLLOUT_KEY]) === DEFAULT_TEMPLATE;
+  return suggest(key, [DEFAULT_TEMPLATE_NAME, OPTIONS_KEY, ROLLOUT_KEY]) === DEFAULT_TEMPLATE_NAME;
 }
 
 /** Warns about an unknown key that resembles a known one. */
-function keyAdvice(key: string): readonly Fault[] {
+function keyAdvice(key: string): readonly TextDiagnostic[] {
   if (key === OPTIONS_KEY || key === ROLLOUT_KEY) return [];
   const meant = /^config[-_]./.test(key)
     ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
-    : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY, ROLLOUT_KEY]);
+    : suggest(key, [DEFAULT_TEMPLATE_NAME, OPTIONS_KEY, ROLLOUT_KEY]);
   if (meant === undefined) return [];
-  return [{ source: key, path: '', message: `unknown key: did you mean ${meant}?` }];
+  return [
+    { ...textError(key, `unknown key: did you mean ${meant}?`), severity: 'warning', reason: 'advice' },
+  ];
 }
 
-function nameFaults(key: string, name: string): readonly Fault[] {
-  if (key === DEFAULT_TEMPLATE) return [];
-  const taken = name === DEFAULT_TEMPLATE;
+function nameFaults(key: string, name: string): readonly TextDiagnostic[] {
+  if (key === DEFAULT_TEMPLATE_NAME) return [];
+  const taken = name === DEFAULT_TEMPLATE_NAME;
   if (isDnsLabel(name) && !taken) return [];
   const message = taken
-    ? `${DEFAULT_TEMPLATE} is the name of the default template: use another name`
+    ? `${DEFAULT_TEMPLATE_NAME} is the name of the default template: use another name`
     : 'the name after "config." must be at most 63 lower-case letters, digits and hyphens';
-  return [{ source: key, path: '', message }];
+  return [textError(key, message)];
 }

@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { decide } from '../decide.ts';
-import type { DecideOptions } from '../decision-input.ts';
 import { inject } from '../inject.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { podCreation } from '../podspec/admission-target.ts';
 import { annotation } from '../podspec/pod.ts';
+import type { DecideOptions } from '../rule.ts';
 import type { SkipReason } from '../rules/index.ts';
 import { parseStatus } from '../status.ts';
 import { selectTemplates, type TemplateState } from '../template/template-set.ts';

@@ -3,7 +3,7 @@
  * `restricted`, configured by the ConfigMap `envoy` of the pod's namespace. The operator never changes it
  * afterwards.
  */
-export const DEFAULT_TEMPLATE = `# Added to each pod that opts in. Edit it as needed: new pods get the new version.
+export const DEFAULT_TEMPLATE_YAML = `# Added to each pod that opts in. Edit it as needed: new pods get the new version.
 containers:
   - name: envoy
     image: envoyproxy/envoy:v1.40.0

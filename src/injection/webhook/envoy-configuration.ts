@@ -7,8 +7,8 @@ import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-m
 import type { Manager } from '../../kube/manager/manager.ts';
 import { ENVOY_FILES } from '../envoy/configurations.ts';
 import { type Keys, keysFor } from '../keys.ts';
+import type { ManagedConfigMap } from './copies.ts';
 import { setUpCopies } from './copies.ts';
-import type { ManagedConfigMap } from './copy-plan.ts';
 import { POD_INDEXERS, podSummary } from './pod-summary.ts';
 
 /** The copies of Envoy's configuration, for which the first pod of a namespace waits. */

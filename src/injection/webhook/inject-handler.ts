@@ -5,13 +5,12 @@ import type { AdmissionRequest } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { clip } from '../../util/clip.ts';
 import { isArray, isObject, type JsonValue, own, ownString } from '../../util/json.ts';
-import type { DecideOptions } from '../decision-input.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { isPodCreation } from '../podspec/admission-target.ts';
 import type { Pod } from '../podspec/pod.ts';
+import type { DecideOptions } from '../rule.ts';
 import type { TemplateState } from '../template/template-set.ts';
-import { answerByClass } from './class-answers.ts';
-import { type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
+import { answerByView, type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
 
 /** The decision about one pod: for metrics, and for Events unless it is a dry run. */
 export interface InjectionRecord extends InjectionAnswer {
@@ -43,7 +42,7 @@ const MAX_ENTRIES = 10_000;
 
 /** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
-  const answerTo = answerByClass(options.decide);
+  const answerTo = answerByView(options.decide);
   return async (request, signal) => {
     const start = options.now();
     const record = (answer: InjectionAnswer) =>
@@ -62,7 +61,7 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
 
 async function answerRequest(
   { templates, namespaceSettings }: InjectHandlerOptions,
-  answerTo: ReturnType<typeof answerByClass>,
+  answerTo: ReturnType<typeof answerByView>,
   request: AdmissionRequest,
   signal: CallSignal,
 ): Promise<InjectionAnswer> {
@@ -113,7 +112,7 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       reason,
       templates,
       selectedBy,
-      told: warnings.length > 0 ? warnings.map((line) => clip(line, MAX_WARNING)) : undefined,
+      warnings: warnings.length > 0 ? warnings.map((line) => clip(line, MAX_WARNING)) : undefined,
       dryRun: request.dryRun,
       milliseconds,
       operations: operations.length,

@@ -1,8 +1,7 @@
-import { type Fault, formatFault } from '../../util/diagnostic.ts';
+import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { sameJson } from '../../util/json.ts';
-import { parseTemplate } from '../template/parse-template.ts';
-import { parseTemplateSetBy, type TemplateSet, type TemplateState } from '../template/template-set.ts';
-import type { Proof, TemplateTexts } from './template-proof.ts';
+import { parseTemplateSet, type TemplateSet, type TemplateState } from '../template/template-set.ts';
+import type { DryRunResult, TemplateTexts } from './template-dry-run.ts';
 
 /** The ConfigMap with the templates: the fields that are read here. */
 export interface TemplateConfigMap {
@@ -16,7 +15,7 @@ interface TemplateObserver {
   /** The same templates reach running pods in another way now. */
   strategyChanged?(): void;
   /** The templates are invalid; `staying` are the last valid ones, if any. */
-  rejected(faults: readonly Fault[], staying: TemplateSet | undefined): void;
+  rejected(faults: readonly TextDiagnostic[], staying: TemplateSet | undefined): void;
 }
 
 /** Templates that pods get, with the data of their ConfigMap. */
@@ -32,10 +31,8 @@ export class LiveTemplates {
   #inUse: Adopted | undefined;
   /** The last ones that the API server has accepted. */
   #proved: Adopted | undefined;
-  #faults: readonly Fault[];
+  #faults: readonly TextDiagnostic[];
   #generation = 0;
-  /** The templates of the last ConfigMap, by key: most stay the same when one changes. */
-  #parsed = new Map<string, { readonly text: string; readonly parsed: ReturnType<typeof parseTemplate> }>();
 
   /** `configMap`: its namespace and name, for messages. */
   constructor(observer: TemplateObserver, configMap: string) {
@@ -46,7 +43,7 @@ export class LiveTemplates {
 
   /** The templates to inject; the faults if there has never been a valid one. */
   get state(): TemplateState {
-    return this.#inUse ? { set: this.#inUse.set } : { fault: this.#faults.map(formatFault).join('; ') };
+    return this.#inUse ? { set: this.#inUse.set } : { fault: this.#faults.map(formatInText).join('; ') };
   }
 
   /** The data of the ConfigMap with the templates in use; undefined if there has never been a valid one. */
@@ -56,12 +53,12 @@ export class LiveTemplates {
 
   /** For /debug/template. The templates are no secret: any pod may ask for them, and then contains them. */
   debug(): unknown {
-    const faults = this.#faults.map(formatFault);
+    const faults = this.#faults.map(formatInText);
     return { hash: this.#inUse?.set.hash, generation: this.#generation, faults, data: this.#inUse?.texts };
   }
 
   /** The faults of the ConfigMap's current content; empty if it is in use. */
-  get faults(): readonly Fault[] {
+  get faults(): readonly TextDiagnostic[] {
     return this.#faults;
   }
 
@@ -71,23 +68,11 @@ export class LiveTemplates {
   }
 
   /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
-  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSetBy> {
-    if (configMap) return this.#parse(configMap.data ?? {});
+  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
+    if (configMap) return parseTemplateSet(configMap.data ?? {});
     return {
       faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)],
     };
-  }
-
-  #parse(data: TemplateTexts): ReturnType<typeof parseTemplateSetBy> {
-    const before = this.#parsed;
-    this.#parsed = new Map();
-    const parse: typeof parseTemplate = (key, name, text) => {
-      const known = before.get(key);
-      const parsed = known?.text === text ? known.parsed : parseTemplate(key, name, text);
-      this.#parsed.set(key, { text, parsed });
-      return parsed;
-    };
-    return parseTemplateSetBy(parse, data);
   }
 
   /** Takes the current ConfigMap without a proof; undefined if it does not exist. */
@@ -98,10 +83,10 @@ export class LiveTemplates {
   }
 
   /** Takes the templates that were proved, unless the API server refuses them. */
-  decide({ set, faults, doubts }: Proof, texts: TemplateTexts): void {
+  decide({ set, faults, inconclusive }: DryRunResult, texts: TemplateTexts): void {
     if (faults.length === 0) {
       const adopted = { set, texts };
-      if (doubts.length === 0) this.#proved = adopted;
+      if (inconclusive.length === 0) this.#proved = adopted;
       this.#adopt(adopted);
       return;
     }
@@ -113,7 +98,8 @@ export class LiveTemplates {
   #adopt(adopted: Adopted): void {
     const { set } = adopted;
     const current = this.#inUse?.set;
-    const changed = current?.hash !== set.hash || !sameJson(misfitsOf(current), misfitsOf(set));
+    const changed =
+      current?.hash !== set.hash || !sameJson(incompatibleShapesOf(current), incompatibleShapesOf(set));
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
     this.#inUse = adopted;
@@ -122,7 +108,7 @@ export class LiveTemplates {
     else if (!sameStrategy(current, set)) this.#observer.strategyChanged?.();
   }
 
-  #reject(faults: readonly Fault[]): void {
+  #reject(faults: readonly TextDiagnostic[]): void {
     const again = sameFaults(faults, this.#faults);
     this.#faults = faults;
     if (!again) this.#observer.rejected(faults, this.#inUse?.set);
@@ -134,17 +120,22 @@ function sameStrategy(a: TemplateSet, b: TemplateSet): boolean {
 }
 
 /** For each template, the shapes of pods that it does not fit. */
-export function misfitsOf({ templates }: TemplateSet): Readonly<Record<string, readonly string[]>> {
+export function incompatibleShapesOf({
+  templates,
+}: TemplateSet): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(
-    [...templates].map(([name, { misfits }]) => [name, misfits.map(({ shape }) => shape.name)]),
+    [...templates].map(([name, { incompatibleShapes }]) => [
+      name,
+      incompatibleShapes.map(({ shape }) => shape.name),
+    ]),
   );
 }
 
-function missing(message: string): Fault {
-  return { source: '', path: '', message };
+function missing(message: string): TextDiagnostic {
+  return textError('', message);
 }
 
 /** A resync delivers the same ConfigMap again, which needs no second Event. */
-function sameFaults(a: readonly Fault[], b: readonly Fault[]): boolean {
-  return a.map(formatFault).join('\n') === b.map(formatFault).join('\n');
+function sameFaults(a: readonly TextDiagnostic[], b: readonly TextDiagnostic[]): boolean {
+  return a.map(formatInText).join('\n') === b.map(formatInText).join('\n');
 }

@@ -1,6 +1,42 @@
-import type { KubeObject } from '../../kube/api/object.ts';
+import type { AdmissionRequest } from '../../kube/admission/review.ts';
+import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
 import { cutToBytes } from '../../kube/events/event-object.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import { own, ownString } from '../../util/json.ts';
+import { controllerIn } from '../podspec/pod.ts';
+import type { InjectionRecord } from './inject-handler.ts';
+import { oneLine } from './injection-answer.ts';
+
+/**
+ * Reports the warnings about a pod by an Event: most clients are controllers, which ignore warnings. A rejected pod
+ * gets no Event: its controller reports our message and retries.
+ */
+export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: InjectionRecord): void {
+  const { request, decision, reason, warnings } = record;
+  if (request.dryRun || reason === undefined || warnings.length === 0) return;
+  if (decision !== 'skipped' && decision !== 'injected') return;
+  events.expect(awaited(request), {
+    type: 'Warning',
+    reason:
+      decision === 'skipped'
+        ? 'InjectionSkipped'
+        : reason === 'proxy-user'
+          ? 'TrafficBypassesEnvoy'
+          : 'OverrideIgnored',
+    // Events are grouped by object and action, not by note.
+    action: reason,
+    note: oneLine(record),
+  });
+}
+
+function awaited({ namespace, name, object }: AdmissionRequest): AwaitedPod {
+  const controller = controllerIn(object);
+  return {
+    namespace,
+    name: name ?? ownString(own(object, 'metadata'), 'name'),
+    ownerUid: controller && (ownString(controller, 'uid') ?? ''),
+  };
+}
 
 /** Identifies a pod at admission and later in the cache. */
 export interface AwaitedPod {
@@ -60,10 +96,11 @@ export class NewPodEvents {
   }
 
   /** Sends the Events held for this pod, which is in the cache now. */
-  seen({ metadata }: KubeObject): void {
+  seen(pod: KubeObject): void {
     if (this.#held.size === 0) return;
+    const { metadata } = pod;
     const { namespace = '', name } = metadata;
-    const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const owner = controllerOf(pod);
     if (owner) {
       const { apiVersion, kind, uid } = owner;
       const regarding = { apiVersion, kind, metadata: { namespace, name: owner.name, uid } };

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../kube/api/object.ts';
+import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { type Keys, ROLLOUT_KEY } from '../keys.ts';
 
@@ -8,11 +8,6 @@ export const OF_CONTROLLER = 'controller';
 /** Whether the pod has the annotation of an injected pod. */
 export function isInjected({ metadata }: KubeObject, keys: Keys): boolean {
   return metadata.annotations?.[keys.status] !== undefined;
-}
-
-/** The owner that replaces this pod when it is deleted; undefined for a standalone pod. */
-export function controllerOf({ metadata }: KubeObject) {
-  return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
 export const POD_INDEXERS = {

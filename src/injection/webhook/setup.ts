@@ -2,18 +2,16 @@ import type { KubeObject } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { own, ownObjects, ownString } from '../../util/json.ts';
-import type { DecideOptions } from '../decision-input.ts';
 import type { Pod } from '../podspec/pod.ts';
+import type { DecideOptions } from '../rule.ts';
 import type { TemplateSet } from '../template/template-set.ts';
+import { createEnvoyHandler, createTemplateHandler } from './config-map-handlers.ts';
 import { onNewPod } from './envoy-configuration.ts';
-import { createEnvoyHandler } from './envoy-handler.ts';
 import { createInjectHandler, type InjectHandlerOptions } from './inject-handler.ts';
-import { reportInjection } from './injection-events.ts';
 import { injectionMetrics } from './metrics.ts';
 import type { Namespaces } from './namespaces.ts';
-import { NewPodEvents } from './new-pod-events.ts';
+import { NewPodEvents, reportInjection } from './new-pod-events.ts';
 import type { TemplateChoice } from './new-pod-templates.ts';
-import { createTemplateHandler } from './template-handler.ts';
 import type { LiveTemplate } from './template-store.ts';
 import { createWorkloadHandler } from './workload-handler.ts';
 
@@ -59,9 +57,9 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
   });
   manager.webhook('/inject', inject);
   manager.webhook('/validate-workload', createWorkloadHandler(decisions));
-  const { prover } = template;
+  const { dryRun } = template;
   const forecast = (set: TemplateSet) => newPods.forecast(set);
-  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, prover, forecast }));
+  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, dryRun, forecast }));
   manager.webhook('/validate-envoy', createEnvoyHandler());
   manager.addReadyz('template', () =>
     template.hasSynced() ? undefined : 'template ConfigMap not synced and proved',

@@ -1,11 +1,11 @@
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
 import type { LiveTemplates, TemplateConfigMap } from './live-templates.ts';
-import { proofWarnings, type TemplateProver } from './template-proof.ts';
+import { proofWarnings, type TemplateDryRun } from './template-dry-run.ts';
 
 export interface TemplateAdoptionOptions {
   readonly templates: Pick<LiveTemplates, 'read' | 'update' | 'decide'>;
-  readonly prover: Pick<TemplateProver, 'prove'>;
+  readonly dryRun: Pick<TemplateDryRun, 'prove'>;
   /** Called when the warnings of the proof change. */
   readonly warned: (warnings: readonly string[]) => void;
   /** The time from the first proof that failed to the next one, in milliseconds. It doubles each time. */
@@ -61,7 +61,7 @@ export class TemplateAdoption {
 
   /** Returns the time until it must be called again. */
   async #settle(signal: AbortSignal): Promise<number> {
-    const { templates, prover, retryMs = RETRY_MS } = this.#options;
+    const { templates, dryRun, retryMs = RETRY_MS } = this.#options;
     const configMap = this.#latest;
     const read = templates.read(configMap);
     if ('faults' in read) {
@@ -70,7 +70,7 @@ export class TemplateAdoption {
       return maxTimerMs;
     }
     const texts = configMap?.data ?? {};
-    const proof = await prover.prove(read.set, texts, PROOF_MS, signal).catch((error: unknown) => {
+    const proof = await dryRun.prove(read.set, texts, PROOF_MS, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
     // A newer ConfigMap has fired the trigger.
@@ -78,7 +78,7 @@ export class TemplateAdoption {
     templates.decide(proof, texts);
     this.#state = 'settled';
     this.#warn(proofWarnings(proof));
-    if (proof.faults.length + proof.doubts.length === 0) return maxTimerMs;
+    if (proof.faults.length + proof.inconclusive.length === 0) return maxTimerMs;
     return Math.min(retryMs * 2 ** this.#failures++, MOST_RETRY_MS);
   }
 

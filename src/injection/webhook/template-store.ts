@@ -2,13 +2,13 @@ import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { formatFault } from '../../util/diagnostic.ts';
+import { formatInText } from '../../util/diagnostic.ts';
 import { keysFor } from '../keys.ts';
-import { DEFAULT_TEMPLATE } from './default-template.ts';
+import { DEFAULT_TEMPLATE_YAML } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics.ts';
 import { TemplateAdoption } from './template-adoption.ts';
-import { TemplateProver } from './template-proof.ts';
+import { TemplateDryRun } from './template-dry-run.ts';
 
 /** The flags of `serve` that the templates depend on. */
 export interface TemplateOptions {
@@ -28,10 +28,10 @@ interface ServerMinor {
 /** The current templates, kept in sync with their ConfigMap. */
 export interface LiveTemplate {
   readonly templates: LiveTemplates;
-  readonly prover: TemplateProver;
+  readonly dryRun: TemplateDryRun;
   /** Calls the listener whenever other templates, or another strategy for them, come into use. */
   onAdopted(listener: () => void): void;
-  /** Calls the listener whenever the prover has forgotten all proofs, after an upgrade of the API server. */
+  /** Calls the listener whenever the dry run has forgotten all proofs, after an upgrade of the API server. */
   onProofsForgotten(listener: () => void): void;
   /** Whether the ConfigMap was read and, if it exists, judged. */
   hasSynced(): boolean;
@@ -77,7 +77,7 @@ export function setUpTemplate(
       },
       rejected(faults, staying) {
         metrics.rejected();
-        const found = faults.map(formatFault);
+        const found = faults.map(formatInText);
         const outcome = staying
           ? 'The last valid template stays in use'
           : 'There is no valid template, so pods that opt in themselves are not admitted';
@@ -90,10 +90,10 @@ export function setUpTemplate(
     },
     `${namespace}/${name}`,
   );
-  const prover = new TemplateProver({ client, clock, keys: keysFor(annotation), namespace });
+  const dryRun = new TemplateDryRun({ client, clock, keys: keysFor(annotation), namespace });
   const adoption = new TemplateAdoption({
     templates,
-    prover,
+    dryRun,
     warned: (warnings) => log.warn({ configMap: name, warnings }, 'template proved with warnings'),
   });
   let provedBy = serverMinor.current();
@@ -102,7 +102,7 @@ export function setUpTemplate(
     provedBy = serverMinor.current();
     // At the start, the ConfigMap is proved anyway.
     if (before === undefined) return;
-    prover.forget();
+    dryRun.forget();
     adoption.again();
     for (const listener of forgetListeners) listener();
   });
@@ -116,7 +116,7 @@ export function setUpTemplate(
 
   // Else the next replica that starts would create the default one for all.
   const create = restoreConfigMap({ client, lister: informer.lister, log, events }, () => {
-    return { ...ref, data: templates.texts ?? { config: DEFAULT_TEMPLATE } };
+    return { ...ref, data: templates.texts ?? { config: DEFAULT_TEMPLATE_YAML } };
   });
   manager.everyReplica('default-template', create, {
     after: (signal) => waitForSync([informer], signal),
@@ -125,7 +125,7 @@ export function setUpTemplate(
 
   return {
     templates,
-    prover,
+    dryRun,
     onAdopted: (listener) => void listeners.push(listener),
     onProofsForgotten: (listener) => void forgetListeners.push(listener),
     hasSynced: () => informer.hasSynced() && adoption.isSettled,

@@ -33,6 +33,11 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
+/** The owner that replaces an object when it is deleted; undefined if there is none. */
+export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
 /**
  * The metadata that every cache needs: it distinguishes an object from others, and one state of it from the next.
  * Labels and annotations, which users may fill, and managed fields are left out.

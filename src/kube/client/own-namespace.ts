@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 
 const SERVICE_ACCOUNT_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 

@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import type { Informers, Selection } from '../cache/shared-informers.ts';
@@ -97,7 +97,7 @@ export class ManagedController extends LeaderController {
   /** Queues the keys of the owners of this resource. */
   #ownerHandler(resource: Resource<KubeObject>) {
     const add = (object: KubeObject) => {
-      const owner = object.metadata.ownerReferences?.find((each) => each.controller);
+      const owner = controllerOf(object);
       if (owner?.kind !== resource.kind || owner.apiVersion !== apiVersionOf(resource)) return;
       const { namespace } = resource.namespaced ? object.metadata : {};
       this.queue.add(keyOf({ metadata: { ...(namespace && { namespace }), name: owner.name } }));

@@ -1,4 +1,4 @@
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import type { Programs } from './programs.ts';
 
 /** What a firewall of the node may drop, and what to do then. Each has a counter before and one after all rules of others. */

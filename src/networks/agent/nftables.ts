@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 import { bitsOf, formatRange, type Range } from '../ipam/cidr.ts';
 import { FIRST_VNI } from '../multus/cni-config.ts';
 import { COUNTERS } from './firewall.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import type { OwnerReference } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { OWN_LABELS } from '../../util/own-names.ts';
+import { OWN_LABELS } from '../../util/identity.ts';
 import { NODE_AGENT_FIELD_MANAGER, REPORT_LABEL } from '../api/names.ts';
 import { type AgentPod, type NodeReport, REPORT_KEY } from '../nodes/node-report.ts';
 

@@ -1,4 +1,4 @@
-import { PROGRAM } from '../../util/own-names.ts';
+import { PROGRAM } from '../../util/identity.ts';
 
 /** The API group of Networks. The operator's keys on other objects also begin with it. */
 export const NETWORK_GROUP = 'samplecrd.k8s.io';

@@ -10,7 +10,7 @@ import type { Logger } from '../../kube/util/log.ts';
 import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { own, ownObjects, ownString } from '../../util/json.ts';
-import { type PatchOperation, PodDraft } from '../../util/patch.ts';
+import { type PatchOperation, PodPatchBuilder } from '../../util/patch.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
@@ -62,7 +62,7 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   // Without an annotation of Multus, its text comes from ours.
   const written = present === undefined ? NETWORK_ANNOTATION : MULTUS_NETWORKS;
   if (wrong !== undefined) return refused(`annotation ${written} ${wrong}`);
-  const draft = new PodDraft(pod);
+  const draft = new PodPatchBuilder(pod);
   if (merged.text !== present) draft.set(['metadata', 'annotations'], MULTUS_NETWORKS, merged.text);
   if (!isBound(pod) && !isGated(pod)) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
   const warnings = hintsFor(request).map((hint) => `annotation ${NETWORK_ANNOTATION} ${hint}`);

@@ -1,5 +1,4 @@
 import { isDnsLabel } from '../../injection/podspec/names.ts';
-import { parseAnnotation, sizeProblem } from '../../util/annotation-json.ts';
 import { quote } from '../../util/clip.ts';
 import {
   isArray,
@@ -10,6 +9,7 @@ import {
   ownString,
   sameJson,
 } from '../../util/json.ts';
+import { parseAnnotation, sizeProblem } from '../../util/text-bounds.ts';
 import { NETWORK_ANNOTATION } from '../api/names.ts';
 
 /** A network that an annotation selects. */

@@ -8,11 +8,18 @@ import {
   sameJson,
 } from '../json.ts';
 import { align } from './align.ts';
-import { insertEntries, removeEntries } from './entries.ts';
-import { columnOf, isFlow, keepsItemsUnderKeys, printFlow } from './layout.ts';
-import { indent, printBlock } from './print.ts';
+import {
+  columnOf,
+  indent,
+  insertEntries,
+  isFlow,
+  keepsItemsUnderKeys,
+  printBlock,
+  printFlow,
+  removeEntries,
+  type TextEdit,
+} from './entries.ts';
 import type { CollectionNode, Entry, Span, SyntaxNode } from './syntax.ts';
-import type { TextEdit } from './text-edit.ts';
 
 /**
  * The edits that turn the text of one value into that of another. Parts that are equal in both keep their comments,

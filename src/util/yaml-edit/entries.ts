@@ -1,7 +1,81 @@
-import { columnOf, gapOf, lineEnd } from './layout.ts';
-import { indent } from './print.ts';
-import { type CollectionNode, type Entry, UneditableError } from './syntax.ts';
-import type { TextEdit } from './text-edit.ts';
+import { dump, timestampTag } from 'js-yaml';
+import type { JsonValue } from '../json.ts';
+import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
+import { type CollectionNode, type Entry, type Span, type SyntaxNode, UneditableError } from './syntax.ts';
+
+/** The column of a place in a text, from 0. */
+export function columnOf(text: string, at: number): number {
+  return at - (text.lastIndexOf('\n', at - 1) + 1);
+}
+
+/** The end of the line of a place, before its line break. */
+function lineEnd(text: string, from: number): number {
+  const at = text.indexOf('\n', from);
+  if (at === -1) return text.length;
+  return text[at - 1] === '\r' && at > from ? at - 1 : at;
+}
+
+/** The gap before the last entry of a flow collection: a blank, or a line break and the indentation. */
+function gapOf(text: string, node: CollectionNode): string {
+  const start = node.entries.at(-1)?.start ?? node.end;
+  const margin = blanksBefore(text, start);
+  const lineBreak = start - margin.length - 1;
+  return text[lineBreak] === '\n' && lineBreak > node.start ? `\n${margin}` : ' ';
+}
+
+/** The blanks directly before a place. */
+function blanksBefore(text: string, at: number): string {
+  let start = at;
+  while (text[start - 1] === ' ' || text[start - 1] === '\t') start -= 1;
+  return text.slice(start, at);
+}
+
+/** A value in flow style, on several lines if the entries of its collection are. */
+export function printFlow(text: string, node: CollectionNode, value: JsonValue): string {
+  const gap = gapOf(text, node);
+  if (!gap.includes('\n')) return JSON.stringify(value);
+  const margin = gap.slice(1);
+  const outer = /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', node.end - 1) + 1))?.[0] ?? '';
+  const step = margin.startsWith(outer) ? margin.slice(outer.length) : '  ';
+  return JSON.stringify(value, null, step).replaceAll('\n', `\n${margin}`);
+}
+
+/** Whether the first sequence under a key starts in the column of the key, as kubectl prints it. */
+export function keepsItemsUnderKeys(text: string, node: SyntaxNode): boolean {
+  // The list grows during the loop: nodes nearer to the root come first.
+  const queue: SyntaxNode[] = [node];
+  for (const next of queue) {
+    if (!isBlock(next)) continue;
+    for (const { start, node: child } of next.entries) {
+      if (next.kind === 'mapping' && isBlock(child) && child.kind === 'sequence')
+        return columnOf(text, child.start) === columnOf(text, start);
+      queue.push(child);
+    }
+  }
+  return false;
+}
+
+/** Whether a value is in flow style, as in JSON. Its replacement keeps that style. */
+export function isFlow(node: SyntaxNode): boolean {
+  return (node.kind === 'mapping' || node.kind === 'sequence') && node.flow;
+}
+
+function isBlock(node: SyntaxNode): node is CollectionNode {
+  return (node.kind === 'mapping' || node.kind === 'sequence') && !node.flow;
+}
+
+/** Quotes text that kubectl would not read as text, and dates, which other YAML 1.1 parsers convert. */
+const schema = KUBECTL_SCHEMA.withTags(timestampTag);
+
+/** A value as YAML in block style, without the last newline. Strings are not folded. */
+export function printBlock(value: JsonValue, seqNoIndent: boolean): string {
+  return dump(value, { schema, lineWidth: -1, noRefs: true, seqNoIndent }).replace(/\n$/, '');
+}
+
+/** Indents each line but the first. Empty lines stay empty. */
+export function indent(text: string, columns: number): string {
+  return text.replace(/\n(?=[^\n])/g, `\n${' '.repeat(columns)}`);
+}
 
 /** Inserts printed entries before an index, or after the last entry. At least one entry must exist and stay. */
 export function insertEntries(
@@ -90,4 +164,36 @@ function removeFromFlow({ entries }: CollectionNode, gone: ReadonlySet<Entry>): 
     if (index < lastKept && next) return [{ start: entry.start, end: next.start, text: '' }];
     return [{ start: entries[index - 1]?.end ?? entry.start, end: entry.end, text: '' }];
   });
+}
+
+/** A replacement of a range of a text. */
+export interface TextEdit extends Span {
+  readonly text: string;
+}
+
+/**
+ * Applies all edits to a text. At one place, the earlier edit comes first. Their line breaks become those of the text.
+ * @throws UneditableError if two of them overlap.
+ */
+export function applyEdits(text: string, edits: readonly TextEdit[]): string {
+  const newline = text.includes('\r\n') ? '\r\n' : '\n';
+  let result = '';
+  let at = 0;
+  for (const edit of inOrder(edits)) {
+    result += text.slice(at, edit.start) + edit.text.replaceAll('\n', newline);
+    at = edit.end;
+  }
+  return result + text.slice(at);
+}
+
+/**
+ * The edits in the order of their places.
+ * @throws UneditableError if two of them overlap.
+ */
+export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
+  const sorted = edits.toSorted((a, b) => a.start - b.start || a.end - b.end);
+  for (const [index, edit] of sorted.entries()) {
+    if (edit.start < (sorted[index - 1]?.end ?? 0)) throw new UneditableError('two changes overlap');
+  }
+  return sorted;
 }

@@ -1,12 +1,10 @@
 import type { Location } from '../diagnostic.ts';
+import { locationsIn } from '../diagnostic.ts';
 import { isArray, isObject, type JsonValue, sameJson } from '../json.ts';
-import { locationsIn } from '../locations.ts';
 import { editsFor } from './edit.ts';
-import { isFlow } from './layout.ts';
+import { applyEdits, inOrder, isFlow, printBlock, type TextEdit } from './entries.ts';
 import { ManifestError, type ParsedText, parseText } from './parse.ts';
-import { printBlock } from './print.ts';
 import { type SyntaxNode, UneditableError } from './syntax.ts';
-import { applyEdits, inOrder, type TextEdit } from './text-edit.ts';
 
 export { ManifestError };
 

@@ -1,9 +1,7 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
-import type { Location } from '../diagnostic.ts';
-import { locationsIn } from '../locations.ts';
+import { type Location, locationsIn } from '../diagnostic.ts';
 import { yamlProblem } from '../yaml.ts';
 import { type Insertion, missingIndentation } from './continuation-lines.ts';
-import { missingSeparators } from './json-stream.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { type SyntaxNode, syntaxTrees } from './syntax.ts';
 
@@ -97,4 +95,37 @@ function originIn(insertions: readonly Insertion[]): (offset: number) => number 
     const last = known[low - 1];
     return last ? Math.max(last.at, offset - last.inserted) : offset;
   };
+}
+
+/** The separators of YAML that a stream of JSON objects, one behind the other, lacks. */
+function missingSeparators(text: string): readonly Insertion[] {
+  const found: Insertion[] = [];
+  for (let start = skipBlanks(text, 0); text[start] === '{'; ) {
+    const end = objectEnd(text, start);
+    if (end === undefined) return [];
+    start = skipBlanks(text, end);
+    if (text[start] === '{') found.push({ at: start, text: '\n---\n' });
+  }
+  return found;
+}
+
+/** The place after the object that starts at a place; undefined if it is not closed. */
+function objectEnd(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"') {
+      for (at += 1; at < text.length && text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
+    } else if (char === '{') depth += 1;
+    else if (char === '}') depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** Also passes over a byte order mark. */
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (' \t\r\n\ufeff'.includes(text[at] ?? 'x')) at += 1;
+  return at;
 }

@@ -6,6 +6,7 @@ import {
   SCALAR_STYLE,
   type ScalarEvent,
 } from 'js-yaml';
+import type { Path } from '../diagnostic.ts';
 
 /** The text has a form that cannot be edited in place, such as a complex key. */
 export class UneditableError extends Error {}
@@ -53,6 +54,30 @@ export function syntaxTrees(text: string, events: readonly Event[]): readonly (S
       throw err;
     }
   });
+}
+
+/** Where the entry at a path below a node starts, or the last one on the way there that the text has. */
+export function startOf(root: SyntaxNode, path: Path): number {
+  let [node, start] = [root, root.start];
+  for (const segment of path) {
+    const entry = entryOf(node, segment);
+    if (!entry) break;
+    start = node.kind === 'mapping' ? entry.start : entry.node.start;
+    node = entry.node;
+  }
+  return start;
+}
+
+/** The value of an entry of a collection. */
+export function childOf(node: SyntaxNode | undefined, segment: string | number): SyntaxNode | undefined {
+  return node && entryOf(node, segment)?.node;
+}
+
+function entryOf(node: SyntaxNode, segment: string | number): Entry | undefined {
+  if (!('entries' in node)) return undefined;
+  return typeof segment === 'number'
+    ? node.entries[segment]
+    : node.entries.find(({ key }) => key === segment);
 }
 
 /** The events of each document, without those that open and close it. */

@@ -8,6 +8,7 @@ import type { Template } from '../../../src/injection/template/template.ts';
 import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../../../src/kube/client/dry-run.ts';
+import { formatDiagnostic } from '../../../src/util/diagnostic.ts';
 import { type JsonObject, own, ownObjects } from '../../../src/util/json.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
@@ -289,6 +290,7 @@ describe('a pod and a template', () => {
 
 function shown(pod: JsonObject, set: TemplateSet, trouble: readonly string[], injection: Injection) {
   const { hash: _, name: __, ...template } = set.templates.get('config') as Template;
-  const skip = injection.outcome === 'injected' ? undefined : injection.skip.messages;
+  const skip =
+    injection.outcome === 'injected' ? undefined : injection.skip.diagnostics.map(formatDiagnostic);
   return { pod: pod.spec, template, options: set.options, trouble, skip };
 }

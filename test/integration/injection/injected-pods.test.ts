@@ -16,7 +16,7 @@ import {
 } from '../../../src/injection/podspec/workload.ts';
 import { parseStatus } from '../../../src/injection/status.ts';
 import { uninject } from '../../../src/injection/uninject.ts';
-import { DEFAULT_TEMPLATE } from '../../../src/injection/webhook/default-template.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../src/util/json.ts';
 import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -145,7 +145,7 @@ containers:
 describe('for generated pods', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the template of the demo', { config: DEMO_TEMPLATE }],
-    ['the template that comes with the operator', { config: DEFAULT_TEMPLATE }],
+    ['the template that comes with the operator', { config: DEFAULT_TEMPLATE_YAML }],
     ['a template with something of everything', { config: RICH_TEMPLATE }],
     ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
     [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { injectionRequests } from '../../../hack/demo/metrics.ts';
 import { eventually } from '../../env/eventually.ts';
-import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
+import { type PodInit, podOf } from '../../support/injection/demo.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 

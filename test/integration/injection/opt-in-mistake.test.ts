@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { optInMistakes } from '../../../src/injection/opt-in-mistakes.ts';
-import { CUSTOM_KINDS } from '../../../src/injection/podspec/custom-kinds.ts';
+import { optInMistakes } from '../../../src/injection/mistakes.ts';
 import { podSites } from '../../../src/injection/podspec/workload.ts';
+import { CUSTOM_KINDS } from '../../../src/injection/podspec/workload-kinds.ts';
 import { NETWORK_ANNOTATION } from '../../../src/networks/api/names.ts';
 import { networkMistakes } from '../../../src/networks/api/network-mistakes.ts';
 import type { JsonObject } from '../../../src/util/json.ts';

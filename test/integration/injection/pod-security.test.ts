@@ -6,7 +6,7 @@ import {
   podSecurityOf,
   podSecurityViolations,
   STANDARD_CHANGES,
-} from '../../../src/injection/podspec/pod-security/pod-security.ts';
+} from '../../../src/injection/podspec/pod-security.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { InjectionStage } from '../../support/injection/injection-stage.ts';
 import { securedPods } from '../../support/injection/plausible-pods.ts';

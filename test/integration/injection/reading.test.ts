@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { injectManifests } from '../../../src/injection/manifests/inject-manifests.ts';
+import { injectManifests } from '../../../src/injection/manifests/manifests.ts';
 import { objectsOf } from '../../../src/injection/podspec/workload.ts';
 import { type JsonObject, type JsonValue, own } from '../../../src/util/json.ts';
 import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';

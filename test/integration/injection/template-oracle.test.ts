@@ -3,8 +3,8 @@ import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { POD_SHAPES, shapeFields } from '../../../src/injection/template/pod-shapes.ts';
 import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
-import { createTemplateHandler } from '../../../src/injection/webhook/template-handler.ts';
-import { TemplateProver } from '../../../src/injection/webhook/template-proof.ts';
+import { createTemplateHandler } from '../../../src/injection/webhook/config-map-handlers.ts';
+import { TemplateDryRun } from '../../../src/injection/webhook/template-dry-run.ts';
 import { NAMESPACES } from '../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../../../src/kube/client/dry-run.ts';
@@ -54,11 +54,11 @@ async function adopted(
   const data = { config: JSON.stringify(template) };
   const parsed = parseTemplateSet(data);
   if ('faults' in parsed) return 'lint';
-  const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: HOME });
+  const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: HOME });
   const handler = createTemplateHandler({
     namespace: HOME,
     configMap: 'template',
-    prover,
+    dryRun,
     forecast: () => undefined,
     log: memoryLog().log,
   });
@@ -70,7 +70,7 @@ async function adopted(
     object: { metadata: { name: 'template' }, data },
   });
   const answer = await handler(request, () => signal);
-  return answer.allowed ? (await prover.prove(parsed.set, data, 10_000, signal)).set : 'API server';
+  return answer.allowed ? (await dryRun.prove(parsed.set, data, 10_000, signal)).set : 'API server';
 }
 
 /** Fields of pods that the API server checks together with those of a template. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { PROGRAM } from '../../../src/util/own-names.ts';
+import { PROGRAM } from '../../../src/util/identity.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';

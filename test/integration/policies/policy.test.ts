@@ -4,8 +4,7 @@ import { containers, nameOf, type Pod } from '../../../src/injection/podspec/pod
 import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
-import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
-import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
+import { DEMO_TEMPLATE, type PodInit, podOf } from '../../support/injection/demo.ts';
 import { since } from '../../support/jest/since.ts';
 import { connect } from '../../support/operator/api-access.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isCanary } from '../../../src/injection/template/canary.ts';
+import { isCanary } from '../../../src/injection/template/strategy.ts';
 import { runCli } from '../../../src/program.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, type Operator } from '../../env/operator.ts';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import type { KnownNode } from '../../../src/networks/nodes/nodes-in-use.ts';
 import { isObject, type JsonObject, type JsonValue, own } from '../../../src/util/json.ts';
-import { printBlock } from '../../../src/util/yaml-edit/print.ts';
+import { printBlock } from '../../../src/util/yaml-edit/entries.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';
 import { NetworkModel } from '../../support/network/network-model.ts';

@@ -1,10 +1,12 @@
 import { pino } from 'pino';
 import { createRouteHandler } from '../../../src/addons/routes/delivery/route-warnings.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { createEnvoyHandler } from '../../../src/injection/webhook/envoy-handler.ts';
+import {
+  createEnvoyHandler,
+  createTemplateHandler,
+} from '../../../src/injection/webhook/config-map-handlers.ts';
 import { createInjectHandler } from '../../../src/injection/webhook/inject-handler.ts';
-import { reportInjection } from '../../../src/injection/webhook/injection-events.ts';
-import { createTemplateHandler } from '../../../src/injection/webhook/template-handler.ts';
+import { reportInjection } from '../../../src/injection/webhook/new-pod-events.ts';
 import { HttpError } from '../../../src/kube/admission/http-error.ts';
 import { parseJson } from '../../../src/kube/admission/parse-json.ts';
 import { formatReview, type ReviewHandler } from '../../../src/kube/admission/response.ts';
@@ -15,8 +17,7 @@ import { attachWith, createAttachHandler } from '../../../src/networks/pods/atta
 import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
 import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
-import { DEMO_TEMPLATE, templateSet } from '../injection/demo.ts';
-import { trustingProver } from '../injection/trusting-prover.ts';
+import { DEMO_TEMPLATE, templateSet, trustingDryRun } from '../injection/demo.ts';
 
 const NAMESPACE = 'envoy-initializer';
 /** A real logger, whose lines nothing reads. */
@@ -78,7 +79,7 @@ export const validatingTemplates = () =>
   createTemplateHandler({
     namespace: NAMESPACE,
     configMap: 'envoy-initializer',
-    prover: trustingProver,
+    dryRun: trustingDryRun,
     forecast: () => undefined,
     log,
   });

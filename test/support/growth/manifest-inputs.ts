@@ -1,7 +1,6 @@
 import { dump } from 'js-yaml';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { injectManifests } from '../../../src/injection/manifests/inject-manifests.ts';
-import { uninjectManifests } from '../../../src/injection/manifests/uninject-manifests.ts';
+import { injectManifests, uninjectManifests } from '../../../src/injection/manifests/manifests.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { demoPod, podWith, templateSet } from '../injection/demo.ts';
 import { type GrowingInput, times } from './growing-input.ts';

@@ -1,7 +1,8 @@
-import type { DecideInput } from '../../../src/injection/decision-input.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
-import type { InjectManifestsOptions } from '../../../src/injection/manifests/inject-manifests.ts';
+import type { InjectManifestsOptions } from '../../../src/injection/manifests/manifests.ts';
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
+import type { DecideInput } from '../../../src/injection/rule.ts';
+import { POD_SHAPES, type PodShape } from '../../../src/injection/template/pod-shapes.ts';
 import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 
@@ -87,3 +88,40 @@ export const MANIFEST_OPTIONS: InjectManifestsOptions = {
   namespace: 'default',
   podTemplates: [],
 };
+
+/** Pods that must not restart. */
+export const NEVER = POD_SHAPES[0] as PodShape;
+
+/** The templates, of which pods that must not restart do not fit the default one. */
+export function withMisfit(set: TemplateSet): TemplateSet {
+  const incompatibleShapes = [{ shape: NEVER, message: 'containers[0].x: no' }];
+  const proved = [...set.templates].map(
+    ([name, template]) => [name, name === 'config' ? { ...template, incompatibleShapes } : template] as const,
+  );
+  return { ...set, templates: new Map(proved) };
+}
+
+/** Stands for an API server that accepts all templates. */
+const proof = async (set: TemplateSet) => ({ set, faults: [], inconclusive: [] });
+export const trustingDryRun = { review: proof, prove: proof };
+
+/** What a pod of a test has. */
+export interface PodInit {
+  readonly namespace?: string;
+  readonly labels?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
+  readonly spec?: Record<string, unknown>;
+}
+
+let count = 0;
+
+/** A pod with a name of its own. */
+export function podOf({ namespace = 'plain', labels = {}, annotations = {}, spec = {} }: PodInit) {
+  count += 1;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `pod-${count}`, namespace, labels, annotations },
+    spec: { containers: [{ name: 'app', image: 'busybox' }], ...spec },
+  };
+}

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
-import type { DecideInput } from '../../../src/injection/decision-input.ts';
 import { type Injection, inject } from '../../../src/injection/inject.ts';
+import type { DecideInput } from '../../../src/injection/rule.ts';
+import { explain } from '../../../src/injection/rules/index.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { applyRfc6902 } from './rfc6902.ts';
 
@@ -14,7 +15,8 @@ export function injectChecked(input: DecideInput): Injected {
   const before = structuredClone(input.pod);
   const result = inject(input);
   expect(input.pod).toEqual(before);
-  if (result.outcome !== 'injected') throw new Error(`${result.outcome}: ${JSON.stringify(result.skip)}`);
+  if (result.outcome !== 'injected')
+    throw new Error(`${result.outcome}: ${explain(result.skip.diagnostics).join('; ')}`);
   expect(applyRfc6902(input.pod, result.operations)).toEqual(result.pod);
   const again = inject({ ...input, pod: result.pod });
   expect(again).toMatchObject({ outcome: 'skipped', skip: { reason: 'already-injected' } });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import type { DecideInput } from '../../../src/injection/decision-input.ts';
 import { DEFAULT_CONTAINER_KEY } from '../../../src/injection/inject.ts';
 import { keysFor, knownAnnotations } from '../../../src/injection/keys.ts';
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
+import type { DecideInput } from '../../../src/injection/rule.ts';
 import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
-import { DEFAULT_TEMPLATE } from '../../../src/injection/webhook/default-template.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, OPT_IN, STATUS, templateSet } from './demo.ts';
 
@@ -27,19 +27,19 @@ const set = (config: string, options: object = {}) =>
 const misfit = (from: TemplateSet): TemplateSet => {
   const [shape, message] = [{ name: 's', path: ['restartPolicy'], value: 'Never' } as const, 'refused'];
   const templates = [...from.templates].map(
-    ([name, template]) => [name, { ...template, misfits: [{ shape, message }] }] as const,
+    ([name, template]) => [name, { ...template, incompatibleShapes: [{ shape, message }] }] as const,
   );
   return { ...from, templates: new Map(templates) };
 };
 
 /** Templates and options of every kind that makes a difference. */
 export const NEAR_SETS: readonly TemplateSet[] = [
-  set(DEFAULT_TEMPLATE),
+  set(DEFAULT_TEMPLATE_YAML),
   set(DEMO_TEMPLATE, { nativeSidecar: 'always' }),
   set(WIDE_TEMPLATE),
   set(WIDE_TEMPLATE, { nativeSidecar: 'never', onConflict: 'deny' }),
   set(DEMO_TEMPLATE, { position: 'first' }),
-  misfit(set(DEFAULT_TEMPLATE)),
+  misfit(set(DEFAULT_TEMPLATE_YAML)),
   set(`${DEMO_TEMPLATE}env: [{name: PROXY, value: x}]\n`),
   set(`${DEMO_TEMPLATE}volumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]\n`),
   set(DEMO_TEMPLATE.replace('--mode serve', `--mode \${workload.name}`)),

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { POD_SCHEMA } from '../../../src/injection/podspec/schema/pod-schema.ts';
 import type { FieldSchema, ObjectSchema } from '../../../src/injection/podspec/schema/schema.ts';
+import { METADATA, SPEC } from '../../../src/injection/template/parse-template.ts';
+import { formatPath, type Path } from '../../../src/util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
-import { formatPath, type Path } from '../../../src/util/path.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 
 /** The rich template with one thing changed. */
@@ -16,99 +17,21 @@ export interface TemplateFault {
 }
 
 const TEXTS: readonly JsonValue[] = [
-  ...[
-    '',
-    ' ',
-    'a b',
-    'UPPER',
-    '/',
-    '/etc/envoy',
-    '../x',
-    'a/../b',
-    'a:b',
-    '-a',
-    '.',
-    '..',
-    'a/b/c',
-    'Ünï',
-    '0',
-    'auto',
-  ],
-  ...[
-    '10.0.0.1',
-    '::ffff:10.0.0.1',
-    'fe80::1%eth0',
-    '1.2.3',
-    'a_b.example.com',
-    'http://x',
-    '$(PLAIN)',
-    '$(NONE)',
-  ],
+  ...['', ' ', 'a b', "metadata.labels['a b']", "metadata.annotations['UP/x']"],
   ...['x'.repeat(64), 'x'.repeat(254), 'a.'.repeat(130)],
-  ...[
-    'metadata.labels',
-    "metadata.labels['a b']",
-    "metadata.annotations['UP/x']",
-    'spec.nodeName',
-    'status.hostIP',
-  ],
-  ...[
-    'limits.cpu',
-    'requests.hugepages-2Mi',
-    'limits.example.com/device',
-    'SIGKILL',
-    'RuntimeDefault',
-    'Localhost',
-  ],
-  ...[
-    'Unconfined',
-    'Unmasked',
-    'Bidirectional',
-    'Enabled',
-    'RestartContainer',
-    'Block',
-    'HTTPS',
-    'UDP',
-    'SCTP',
-  ],
-  ...[
-    'map',
-    'block',
-    'none',
-    'kernel.shmmax',
-    'net.ipv4/x',
-    'iqn.x',
-    'eui.0123456789abcdef',
-    'CSI.Example.com',
-  ],
+  ...'UPPER / /etc/envoy ../x a/../b a:b -a . .. a/b/c Ünï 0 auto'.split(' '),
+  ...'10.0.0.1 ::ffff:10.0.0.1 fe80::1%eth0 1.2.3 a_b.example.com http://x $(PLAIN) $(NONE)'.split(' '),
+  ...'metadata.labels spec.nodeName status.hostIP limits.cpu requests.hugepages-2Mi'.split(' '),
+  ...'limits.example.com/device SIGKILL RuntimeDefault Localhost Unconfined Unmasked Bidirectional'.split(
+    ' ',
+  ),
+  ...'Enabled RestartContainer Block HTTPS UDP SCTP map block none kernel.shmmax net.ipv4/x'.split(' '),
+  ...'iqn.x eui.0123456789abcdef CSI.Example.com'.split(' '),
 ];
 const NUMBERS: readonly JsonValue[] = [
-  -1,
-  0,
-  1,
-  2,
-  31,
-  512,
-  3599,
-  65_536,
-  2 ** 31 - 1,
-  2 ** 32,
-  1.5,
-  'seven',
+  ...[-1, 0, 1, 2, 31, 512, 3599, 65_536, 2 ** 31 - 1, 2 ** 32, 1.5, 'seven'],
 ];
-const QUANTITIES: readonly JsonValue[] = [
-  '-1',
-  0,
-  '0.5',
-  '1m',
-  '1.5',
-  '1Ki',
-  '3Mi',
-  '1e3',
-  '100Gi',
-  'much',
-  '',
-];
+const QUANTITIES: readonly JsonValue[] = [0, '', ...'-1 0.5 1m 1.5 1Ki 3Mi 1e3 100Gi much'.split(' ')];
 
 /** Values that may be wrong for a scalar. */
 function scalarsOf({ type, values = [] }: FieldSchema): readonly JsonValue[] {
@@ -176,12 +99,8 @@ function changesOf(field: FieldSchema, value: JsonValue | undefined): readonly (
     const keys = [
       '',
       'a b',
-      'UPPER/x',
       'x'.repeat(64),
-      'kubernetes.io/x',
-      'hugepages-1Gi',
-      'example.com/other',
-      'cpu',
+      ...'UPPER/x kubernetes.io/x hugepages-1Gi example.com/other cpu'.split(' '),
     ];
     return [
       ...gone,
@@ -193,22 +112,6 @@ function changesOf(field: FieldSchema, value: JsonValue | undefined): readonly (
   return [...gone, ...items];
 }
 
-const OF_TEMPLATE: ObjectSchema = {
-  labels: { type: 'string', map: true },
-  annotations: { type: 'string', map: true },
-};
-const OF_SPEC: ObjectSchema = {
-  containers: { type: 'Container', list: true },
-  initContainers: { type: 'Container', list: true },
-  volumes: { type: 'Volume', list: true },
-  imagePullSecrets: { type: 'LocalObjectReference', list: true },
-  hostAliases: { type: 'HostAlias', list: true },
-  securityContext: { type: 'PodSecurityContext' },
-  dnsConfig: { type: 'PodDNSConfig' },
-  env: { type: 'EnvVar', list: true },
-  volumeMounts: { type: 'VolumeMount', list: true },
-};
-
 /** The template into which faults are put. */
 export const RICH_TEMPLATE = load(
   readFileSync(join(projectDirectory(), 'test/support/injection/rich-template.yaml'), 'utf8'),
@@ -217,8 +120,8 @@ export const RICH_TEMPLATE = load(
 /** A sample of all faults, the same for the same seed. */
 export function templateFaults(count: number, seed: number): readonly TemplateFault[] {
   const all = [
-    ...faultsIn(RICH_TEMPLATE.metadata, OF_TEMPLATE, ['metadata']),
-    ...faultsIn(RICH_TEMPLATE.spec, OF_SPEC, ['spec']),
+    ...faultsIn(RICH_TEMPLATE.metadata, METADATA, ['metadata']),
+    ...faultsIn(RICH_TEMPLATE.spec, SPEC, ['spec']),
   ];
   const most = Math.min(count, all.length);
   const sample = fc.shuffledSubarray(all, { minLength: most, maxLength: most });

@@ -3,8 +3,7 @@ import type { Action, RolloutPod } from '../../../src/addons/rollout/core/pod.ts
 import type { Decision, Revisions } from '../../../src/addons/rollout/core/revision.ts';
 import { type Step, step } from '../../../src/addons/rollout/core/step.ts';
 import { appliedTemplate, type Status } from '../../../src/injection/status.ts';
-import { isCanary } from '../../../src/injection/template/canary.ts';
-import { parseStrategy, type Strategy } from '../../../src/injection/template/strategy.ts';
+import { isCanary, parseStrategy, type Strategy } from '../../../src/injection/template/strategy.ts';
 import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { templateSet } from '../injection/demo.ts';
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { inject } from '../../../src/injection/inject.ts';
+import { type Injection, inject } from '../../../src/injection/inject.ts';
+import { formatDiagnostic } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
 import { injectChecked } from '../../support/injection/inject-checked.ts';
+
+type Skipped = Extract<Injection, { readonly skip: object }>;
 
 const app = (more: JsonObject): JsonObject => ({ name: 'app', image: 'busybox', ...more });
 const ports = (...list: JsonObject[]): JsonObject => ({ containers: [app({ ports: list })] });
@@ -125,10 +128,10 @@ describe('inject reports by its path', () => {
       "spec.initContainers[name=mesh].ports[name=dns]: the template's container envoy comes first and has this name too, so Services would send to it: rename one of the ports",
     ],
   ])('%s', (_, spec, message) => {
-    expect(inject(decideInput(podWith(spec), { state: state() }))).toEqual({
-      outcome: 'skipped',
-      skip: { inject: false, reason: 'conflict', messages: [message], explicit: true, warn: true },
-    });
+    const { outcome, skip } = inject(decideInput(podWith(spec), { state: state() })) as Skipped;
+    expect(outcome).toBe('skipped');
+    expect(skip).toMatchObject({ inject: false, reason: 'conflict', explicit: true, warn: true });
+    expect(skip.diagnostics.map(formatDiagnostic)).toEqual([message]);
   });
 
   describe('with position: first, a port name', () => {
@@ -165,7 +168,7 @@ describe('inject reports by its path', () => {
         'spec.initContainers[name=mesh]',
       ],
     ])('%s', (_, spec, path) => {
-      expect(first(spec)).toHaveProperty('skip.messages', [message(path)]);
+      expect((first(spec) as Skipped).skip.diagnostics.map(formatDiagnostic)).toEqual([message(path)]);
     });
 
     test.each<[string, JsonObject]>([
@@ -212,7 +215,9 @@ describe('inject reports by its path', () => {
 
   test('all conflicts together', () => {
     const pod = podWith({ ...ports({ containerPort: 80 }), volumes: [{ name: 'conf', emptyDir: {} }] });
-    expect(inject(decideInput(pod, { state: state() }))).toMatchObject({ skip: { messages: { length: 2 } } });
+    expect(inject(decideInput(pod, { state: state() }))).toMatchObject({
+      skip: { diagnostics: { length: 2 } },
+    });
   });
 
   test('a conflict, and rejects the pod if onConflict is deny', () => {

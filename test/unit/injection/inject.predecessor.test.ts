@@ -57,9 +57,7 @@ describe('unlike the old initializer', () => {
     live.update(undefined);
     expect(decide(decideInput(demoPod(), { state: live.state }))).toMatchObject({
       reason: 'no-template',
-      messages: [
-        'the operator has no valid template: ConfigMap default/template does not exist: create it with the key config',
-      ],
+      diagnostics: [{ message: expect.stringContaining('ConfigMap default/template does not exist') }],
     });
   });
 

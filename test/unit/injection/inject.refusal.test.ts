@@ -2,10 +2,17 @@ import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { uninject } from '../../../src/injection/uninject.ts';
+import { formatDiagnostic } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/injection/demo.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  podWith,
+  templateSet,
+  withMisfit,
+} from '../../support/injection/demo.ts';
 import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
-import { withMisfit } from '../../support/injection/misfit.ts';
 
 const enforce = (level: string) => ({ namespaceLabels: { 'pod-security.kubernetes.io/enforce': level } });
 const state = (config: string, options = '') => ({ state: { set: templateSet({ config, options }) } });
@@ -20,7 +27,9 @@ const restricted = `containers:\n  - name: envoy\n    image: i${RESTRICTED}`;
 
 const refused = (input: ReturnType<typeof decideInput>) => {
   const result = inject(input);
-  return result.outcome === 'injected' ? [] : [result.skip.reason, ...result.skip.messages];
+  return result.outcome === 'injected'
+    ? []
+    : [result.skip.reason, ...result.skip.diagnostics.map(formatDiagnostic)];
 };
 
 describe('a pod with a short grace period', () => {

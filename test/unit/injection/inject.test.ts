@@ -156,9 +156,7 @@ env: [{name: PROXY, value: "1"}]
   test('is not made if its names exceed the size limit of annotations', () => {
     const result = injected(5_000);
     expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
-    expect(result).toHaveProperty('skip.messages', [
-      `metadata.annotations[${STATUS}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`,
-    ]);
+    expect(result).toHaveProperty('skip.diagnostics.0.path', `metadata.annotations[${STATUS}]`);
   });
 });
 
@@ -193,9 +191,10 @@ describe('the templates', () => {
     [undefined, 'nope', 'namespace'],
     ['nope', 'gateway', 'pod'],
   ])('of a pod that selects %s in a namespace that selects %s do not exist', (own, namespace, by) => {
-    expect(inject(selecting(own, namespace))).toHaveProperty('skip.messages', [
+    expect(inject(selecting(own, namespace))).toHaveProperty(
+      'skip.diagnostics.0.message',
       `the ${by}'s annotation ${OPT_IN}-templates names template "nope", which does not exist: use another, or add it to the ConfigMap`,
-    ]);
+    );
   });
 });
 
@@ -219,8 +218,8 @@ describe('the annotations of a pod with its sidecar', () => {
       outcome: 'skipped',
       skip: {
         reason: 'conflict',
-        messages: [
-          'metadata.annotations: with those of the sidecar they have more than 262144 bytes, the limit of the API server: shorten them, or use a template that adds less',
+        diagnostics: [
+          { path: 'metadata.annotations', message: expect.stringContaining('more than 262144 bytes') },
         ],
       },
     });

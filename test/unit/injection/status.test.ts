@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isInjected, parseStatus, StatusBuilder } from '../../../src/injection/status.ts';
-import { MAX_LENGTH } from '../../../src/util/annotation-json.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
+import { MAX_LENGTH } from '../../../src/util/text-bounds.ts';
 import { templateSet } from '../../support/injection/demo.ts';
 
 describe('StatusBuilder', () => {

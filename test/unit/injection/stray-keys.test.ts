@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DEFAULT_KEY as KEY, keysFor } from '../../../src/injection/keys.ts';
-import { injectManifests } from '../../../src/injection/manifests/inject-manifests.ts';
+import { injectManifests } from '../../../src/injection/manifests/manifests.ts';
 import { strayKeys } from '../../../src/injection/stray-keys.ts';
 import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { MANIFEST_OPTIONS } from '../../support/injection/demo.ts';

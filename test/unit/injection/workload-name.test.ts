@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { injectManifests } from '../../../src/injection/manifests/inject-manifests.ts';
+import { injectManifests } from '../../../src/injection/manifests/manifests.ts';
 import { parseTemplate } from '../../../src/injection/template/parse-template.ts';
-import { formatFault } from '../../../src/util/diagnostic.ts';
+import { formatInText } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
 import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
@@ -138,7 +138,7 @@ describe('the name of the workload', () => {
     [`containers: [{name: a, image: 'i:${NAME}'}]`, `config:1:24: containers[0].image: ${NAME} ${misplaced}`],
     [
       `containers: [{name: a, image: i, args: ['${NAME.replace('name', 'nmae')}']}]`,
-      `config:1:42: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
+      `config:1:41: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
     ],
     [
       `metadata: {annotations: {a: '${NAME}'}}\nspec: {containers: [{name: a, image: i}]}`,
@@ -146,6 +146,6 @@ describe('the name of the workload', () => {
     ],
   ])('is refused elsewhere: %s', (text, message) => {
     const parsed = parseTemplate('config', 'config', text);
-    expect('faults' in parsed && parsed.faults.map(formatFault)).toEqual([message]);
+    expect('faults' in parsed && parsed.faults.map(formatInText)).toEqual([message]);
   });
 });

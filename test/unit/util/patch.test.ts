@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import { formatPath, pointer } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { PatchError, PodDraft } from '../../../src/util/patch.ts';
-import { formatPath, pointer } from '../../../src/util/path.ts';
+import { PatchError, PodPatchBuilder } from '../../../src/util/patch.ts';
 import { applyRfc6902 } from '../../support/injection/rfc6902.ts';
 
-describe('PodDraft', () => {
+describe('PodPatchBuilder', () => {
   const pod: JsonObject = {
     metadata: { labels: { a: '1' } },
     spec: { containers: [{ name: 'a', env: [] }], volumes: null },
@@ -12,7 +12,7 @@ describe('PodDraft', () => {
 
   test('does not change the given pod', () => {
     const before = structuredClone(pod);
-    const draft = new PodDraft(pod);
+    const draft = new PodPatchBuilder(pod);
     draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
     draft.set(['metadata', 'labels'], 'b', '2');
     draft.remove(['spec', 'volumes']);
@@ -24,7 +24,7 @@ describe('PodDraft', () => {
   });
 
   test('does not change inserted values by later operations', () => {
-    const draft = new PodDraft(pod);
+    const draft = new PodPatchBuilder(pod);
     draft.insert(['spec', 'volumes'], { name: 'first' });
     draft.insert(['spec', 'volumes'], { name: 'second' });
     draft.set(['metadata', 'annotations'], 'x', '1');
@@ -39,7 +39,7 @@ describe('PodDraft', () => {
   });
 
   test('inserts before an index and at the end', () => {
-    const draft = new PodDraft(pod);
+    const draft = new PodPatchBuilder(pod);
     draft.insert(['spec', 'containers'], { name: 'z' });
     draft.insert(['spec', 'containers'], { name: 'first' }, 0);
     draft.replace(['spec', 'containers', 1], { name: 'b' });
@@ -49,7 +49,7 @@ describe('PodDraft', () => {
     expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
   });
 
-  test.each<[string, (draft: PodDraft) => void, string]>([
+  test.each<[string, (draft: PodPatchBuilder) => void, string]>([
     [
       'an index beyond the end',
       (draft) => draft.insert(['spec', 'containers'], {}, 2),
@@ -92,7 +92,7 @@ describe('PodDraft', () => {
     ],
     ['__proto__', (draft) => draft.set(['metadata', '__proto__'], 'x', 1), 'TypeError'],
   ])('refuses %s with an error that does not contain the pod', (_, change, message) => {
-    const draft = new PodDraft({ ...pod, secret: 'hunter2' });
+    const draft = new PodPatchBuilder({ ...pod, secret: 'hunter2' });
     expect(() => change(draft)).toThrow(PatchError);
     expect(() => change(draft)).toThrow(message);
     expect(() => change(draft)).not.toThrow('hunter2');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { configurationFaults } from '../../../src/injection/envoy/configuration-faults.ts';
-import { weightFaults } from '../../../src/injection/envoy/weights.ts';
+import { configurationFaults, weightFaults } from '../../../src/injection/envoy/configuration-faults.ts';
 import { parseTemplateSet } from '../../../src/injection/template/template-set.ts';
+import { textError } from '../../../src/util/diagnostic.ts';
 import { textExcess } from '../../../src/util/text-bounds.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 
@@ -26,13 +26,9 @@ describe('the texts of a ConfigMap', () => {
   test('give one fault if they are too large, for each kind of ConfigMap', () => {
     const much = `${DEMO_TEMPLATE}${'#\n'.repeat(20_000)}`;
     expect(parseTemplateSet({ config: much })).toEqual({
-      faults: [{ source: 'config', path: '', message: EXCESS }],
+      faults: [textError('config', EXCESS)],
     });
-    expect(configurationFaults({ 'envoy.yaml': much })).toEqual([
-      { source: 'envoy.yaml', path: '', message: EXCESS },
-    ]);
-    expect(weightFaults({ 'canary.app': '\n'.repeat(20_000) })).toEqual([
-      { source: 'canary.app', path: '', message: EXCESS },
-    ]);
+    expect(configurationFaults({ 'envoy.yaml': much })).toEqual([textError('envoy.yaml', EXCESS)]);
+    expect(weightFaults({ 'canary.app': '\n'.repeat(20_000) })).toEqual([textError('canary.app', EXCESS)]);
   });
 });

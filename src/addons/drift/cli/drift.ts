@@ -15,7 +15,7 @@ import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../
 import { WORKLOAD_KINDS } from '../../../injection/podspec/workload-kinds.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
-import { PROGRAM } from '../../../util/own-names.ts';
+import { PROGRAM } from '../../../util/identity.ts';
 
 export interface DriftOptions extends ClusterOptions, ScopeOptions {
   readonly requireAnnotation: boolean;

@@ -3,7 +3,7 @@ import { asTransportError } from '../../../kube/api/api-error.ts';
 import { guardedDispatcher } from '../../../kube/client/guarded-dispatcher.ts';
 import { withTimeout } from '../../../kube/util/with-timeout.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
-import { PROGRAM } from '../../../util/own-names.ts';
+import { PROGRAM } from '../../../util/identity.ts';
 import { explained } from './cloud.ts';
 import { UnusableAnswerError } from './error.ts';
 

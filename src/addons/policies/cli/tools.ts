@@ -7,7 +7,7 @@ import { keysFor } from '../../../injection/keys.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import { isForbidden } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { PROGRAM } from '../../../util/own-names.ts';
+import { PROGRAM } from '../../../util/identity.ts';
 import { compilePolicies } from '../compile.ts';
 import { POLICIES, POLICY_BINDINGS } from '../resources.ts';
 

@@ -4,7 +4,7 @@ import { type NamespaceSettings, namespaceSettings } from '../../../injection/na
 import type { Status } from '../../../injection/status.ts';
 import { isForbidden } from '../../../kube/api/api-error.ts';
 import { NODES } from '../../../kube/api/core-resources.ts';
-import type { KubeObject } from '../../../kube/api/object.ts';
+import { controllerOf, type KubeObject } from '../../../kube/api/object.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { readServerVersion } from '../../../kube/client/server-version.ts';
 import { isObject, type JsonObject, ownObjects, ownString } from '../../../util/json.ts';
@@ -34,8 +34,8 @@ export async function readFleet(
     const pod = each as KubeObject & JsonObject;
     const observed = observe(pod, keys);
     if (observed?.status === undefined) continue;
-    const { name, namespace: of = '', ownerReferences = [] } = each.metadata;
-    const owner = ownerReferences.find(({ controller }) => controller === true);
+    const { name, namespace: of = '' } = each.metadata;
+    const owner = controllerOf(each);
     found.push({
       pod,
       observed: { ...observed, status: observed.status },

@@ -1,4 +1,4 @@
-import type { DecideOptions } from '../../../injection/decision-input.ts';
+import type { DecideOptions } from '../../../injection/rule.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import { isNotFound } from '../../../kube/api/api-error.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';

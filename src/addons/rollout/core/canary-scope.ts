@@ -1,5 +1,5 @@
-import { percentFor } from '../../../injection/template/canary.ts';
 import type { CanaryScope, Strategy } from '../../../injection/template/strategy.ts';
+import { percentFor } from '../../../injection/template/strategy.ts';
 import type { Candidate } from './order.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { isCanary } from '../../../injection/template/canary.ts';
 import type { Strategy } from '../../../injection/template/strategy.ts';
+import { isCanary } from '../../../injection/template/strategy.ts';
 import { canaryScope } from './canary-scope.ts';
 import type { Health } from './health.ts';
 import type { Candidate } from './order.ts';

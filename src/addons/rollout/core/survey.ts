@@ -1,6 +1,6 @@
 import type { Status } from '../../../injection/status.ts';
-import { isCanary } from '../../../injection/template/canary.ts';
 import type { Strategy } from '../../../injection/template/strategy.ts';
+import { isCanary } from '../../../injection/template/strategy.ts';
 import { type Change, changeOf, isMade, unsettledUntil } from './health.ts';
 import type { Candidate } from './order.ts';
 import type { PodState, RolloutPod } from './pod.ts';

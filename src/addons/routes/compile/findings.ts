@@ -1,4 +1,4 @@
-import { formatPath, type Path } from '../../../util/path.ts';
+import { formatPath, type Path } from '../../../util/diagnostic.ts';
 
 /** The reasons for which part of a route is invalid, by the condition that says so. */
 export const FAULT_REASONS = {

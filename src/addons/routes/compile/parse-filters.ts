@@ -1,4 +1,4 @@
-import type { Path } from '../../../util/path.ts';
+import type { Path } from '../../../util/diagnostic.ts';
 import type { Findings } from './findings.ts';
 import type {
   HTTPBackendRef,

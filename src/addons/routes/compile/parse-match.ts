@@ -1,5 +1,5 @@
 import { quoteText } from '../../../util/clip.ts';
-import type { Path } from '../../../util/path.ts';
+import type { Path } from '../../../util/diagnostic.ts';
 import type { Findings } from './findings.ts';
 import type { HTTPHeaderMatch, HTTPQueryParamMatch, HTTPRouteMatch } from './http-route.ts';
 import type { Match, PathMatch, ValueMatch } from './model.ts';

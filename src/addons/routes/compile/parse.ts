@@ -1,5 +1,5 @@
+import type { Path } from '../../../util/diagnostic.ts';
 import { parseDuration } from '../../../util/duration.ts';
-import type { Path } from '../../../util/path.ts';
 import { Findings, type RouteFault } from './findings.ts';
 import type { HTTPBackendRef, HTTPRoute, HTTPRouteRule } from './http-route.ts';
 import type { Action, Backend, Broken, Match } from './model.ts';

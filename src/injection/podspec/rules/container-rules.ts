@@ -1,6 +1,5 @@
-import type { Findings } from '../../../util/diagnostic.ts';
+import type { Findings, Path } from '../../../util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../../util/json.ts';
-import type { Path } from '../../../util/path.ts';
 import { isQualifiedName } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
 import { POD_SCHEMA } from '../schema/pod-schema.ts';

@@ -1,6 +1,5 @@
-import type { Findings } from '../../../util/diagnostic.ts';
+import type { Findings, Path } from '../../../util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../../util/json.ts';
-import type { Path } from '../../../util/path.ts';
 import { suggest } from '../../../util/suggest.ts';
 import { parseQuantity } from '../quantity.ts';
 import { formatFault } from '../rules/text-format.ts';

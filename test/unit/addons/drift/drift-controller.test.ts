@@ -6,8 +6,7 @@ import type { TemplateSet } from '../../../../src/injection/template/template-se
 import { classify } from '../../../../src/injection/webhook/classify.ts';
 import { POD_INDEXERS } from '../../../../src/injection/webhook/pod-summary.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
-import { templateSet } from '../../../support/injection/demo.ts';
-import { withMisfit } from '../../../support/injection/misfit.ts';
+import { templateSet, withMisfit } from '../../../support/injection/demo.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
 
 const keys = keysFor();

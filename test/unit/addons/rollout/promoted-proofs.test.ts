@@ -8,7 +8,8 @@ import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { untilTrue } from '../../../support/time/until-true.ts';
 
 const PROMOTED = templateSet({ config: 'containers: [{name: envoy, image: "i:v1"}]' });
-const misfitsOf = (set: TemplateSet) => [...set.templates.values()].flatMap(({ misfits }) => misfits);
+const incompatibleShapesOf = (set: TemplateSet) =>
+  [...set.templates.values()].flatMap(({ incompatibleShapes }) => incompatibleShapes);
 
 test('promoted templates are proved again if they could not be, and after an upgrade', async () => {
   const [shape] = POD_SHAPES;
@@ -19,17 +20,17 @@ test('promoted templates are proved again if they could not be, and after an upg
   let [proofs, isAway, changes, misfit] = [0, true, 0, 'no'];
   const promoted = new PromotedProofs({
     history: { current: () => revisions, objectOf: () => undefined },
-    prover: {
+    dryRun: {
       async prove(set) {
         proofs += 1;
-        if (isAway) return { set, doubts: ['no answer'] };
+        if (isAway) return { set, inconclusive: ['no answer'] };
         const templates = new Map(
           [...set.templates].map(([name, each]) => [
             name,
-            { ...each, misfits: [{ shape, message: misfit }] },
+            { ...each, incompatibleShapes: [{ shape, message: misfit }] },
           ]),
         );
-        return { set: { ...set, templates }, doubts: [] };
+        return { set: { ...set, templates }, inconclusive: [] };
       },
     },
     log,
@@ -42,16 +43,19 @@ test('promoted templates are proved again if they could not be, and after an upg
   const stop = new AbortController();
   const running = promoted.run(stop.signal);
   await untilTrue(async () => proofs > 3);
-  expect([changes, misfitsOf(promoted.setOf(revision))]).toEqual([1, []]);
+  expect([changes, incompatibleShapesOf(promoted.setOf(revision))]).toEqual([1, []]);
   isAway = false;
   await untilTrue(async () => changes === 2);
-  expect(misfitsOf(promoted.setOf(revision))).toHaveLength(1);
+  expect(incompatibleShapesOf(promoted.setOf(revision))).toHaveLength(1);
   promoted.changed();
   const before = proofs;
   misfit = 'not by a newer server';
   promoted.again();
   await untilTrue(async () => changes === 3);
-  expect([proofs, misfitsOf(promoted.setOf(revision))]).toEqual([before + 1, [{ shape, message: misfit }]]);
+  expect([proofs, incompatibleShapesOf(promoted.setOf(revision))]).toEqual([
+    before + 1,
+    [{ shape, message: misfit }],
+  ]);
   stop.abort();
   await running;
   expect(lines[0]).toMatchObject({ err: { message: 'no answer' } });

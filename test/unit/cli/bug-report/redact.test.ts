@@ -4,7 +4,7 @@ import { Redactor } from '../../../../src/cli/bug-report/redact.ts';
 import { redactText, redactValues } from '../../../../src/cli/bug-report/redact-text.ts';
 import { ReportParts } from '../../../../src/cli/bug-report/report-parts.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
-import { printBlock } from '../../../../src/util/yaml-edit/print.ts';
+import { printBlock } from '../../../../src/util/yaml-edit/entries.ts';
 
 const redactObject = (object: JsonObject) => new Redactor().object(object);
 const redactTemplates = (object: JsonObject) => new Redactor().templates(object);

@@ -15,7 +15,7 @@ async function reported(answer: () => unknown, set = templateSet(), promoted?: T
   const basis = {
     client,
     promoted,
-    prover: { prove: () => Promise.reject(new Error('expected no proof')) },
+    dryRun: { prove: () => Promise.reject(new Error('expected no proof')) },
     namespace: 'default',
     decide: input.options,
     state,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { bootstrapFaults } from '../../../../src/injection/envoy/bootstrap.ts';
 import { ENVOY_CONFIGURATIONS } from '../../../../src/injection/envoy/configurations.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
 
 function faultsOf(bootstrap: unknown, key = 'envoy.json'): readonly string[] {
   return bootstrapFaults(key, JSON.stringify(bootstrap, null, 1)).map(({ line: _, column: __, ...fault }) =>
-    formatFault({ ...fault, source: '' }).replace(/^: /, ''),
+    formatInText({ ...fault, source: '' }).replace(/^: /, ''),
   );
 }
 
@@ -133,5 +133,5 @@ test.each<[string, string, string]>([
     'envoy.json: is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml',
   ],
 ])('refuses %s', (_, text, fault) => {
-  expect(bootstrapFaults('envoy.json', text).map(formatFault)).toEqual([fault]);
+  expect(bootstrapFaults('envoy.json', text).map(formatInText)).toEqual([fault]);
 });

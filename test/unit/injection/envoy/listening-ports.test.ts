@@ -4,9 +4,9 @@ import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
 import { type EnvoyFiles, listeningPorts } from '../../../../src/injection/envoy/listening-ports.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import { podClassifier } from '../../../../src/injection/pod-class.ts';
 import { conflict } from '../../../../src/injection/rules/conflict.ts';
-import { DEFAULT_TEMPLATE } from '../../../../src/injection/webhook/default-template.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../../../src/injection/webhook/default-template.ts';
+import { formatDiagnostic } from '../../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { decideInput, podWith, templateSet } from '../../../support/injection/demo.ts';
 
@@ -88,31 +88,26 @@ describe('an application on a port that the sidecar does not declare', () => {
     podWith({ containers: [{ name: 'a', image: 'b', ports: [{ containerPort }] }] });
   const answer = (config: string, port: number, envoyFiles: EnvoyFiles | undefined) => {
     const injection = inject(decideInput(on(port), { state: { set: templateSet({ config }) }, envoyFiles }));
-    return injection.outcome === 'injected' ? 'injected' : injection.skip.messages.join();
+    return injection.outcome === 'injected'
+      ? 'injected'
+      : injection.skip.diagnostics.map(formatDiagnostic).join();
   };
   const inTheWay = (port: number) =>
     `spec.containers[name=a].ports[containerPort=${port}/TCP]: the template's container envoy uses it too: change one of the ports`;
 
   test.each<[string, string, number, EnvoyFiles | undefined, boolean]>([
-    ['its probe', DEFAULT_TEMPLATE, 15021, undefined, true],
-    ['its admin endpoint', DEFAULT_TEMPLATE, 9901, ENVOY_FILES, true],
-    ['nothing that is known', DEFAULT_TEMPLATE, 9901, undefined, false],
-    ['that of another configuration', DEFAULT_TEMPLATE, 15001, ENVOY_FILES, false],
+    ['its probe', DEFAULT_TEMPLATE_YAML, 15021, undefined, true],
+    ['its admin endpoint', DEFAULT_TEMPLATE_YAML, 9901, ENVOY_FILES, true],
+    ['nothing that is known', DEFAULT_TEMPLATE_YAML, 9901, undefined, false],
+    ['that of another configuration', DEFAULT_TEMPLATE_YAML, 15001, ENVOY_FILES, false],
     ['its refusals', TRANSPARENT, 15002, ENVOY_FILES, true],
     ['no port', TRANSPARENT, 8080, ENVOY_FILES, false],
   ])('%s', (_, config, port, files, isTaken) => {
     expect(answer(config, port, files)).toBe(isTaken ? inTheWay(port) : 'injected');
   });
 
-  test('has no class, and a policy leaves it to the webhook', () => {
-    const set = templateSet({ config: DEFAULT_TEMPLATE });
-    const classOf = podClassifier(set, decideInput({}).options);
-    const input = (port: number, envoyFiles?: EnvoyFiles) => decideInput(on(port), { envoyFiles });
-    expect(classOf(input(9901, ENVOY_FILES))).toBeUndefined();
-    expect(classOf(input(15021))).toBeUndefined();
-    expect(classOf(input(9901))).toBeDefined();
-    expect(classOf(input(9902, ENVOY_FILES))).toBe(classOf(input(9902)));
-    const [template] = set.templates.values();
+  test('is left to the webhook by a policy', () => {
+    const [template] = templateSet({ config: DEFAULT_TEMPLATE_YAML }).templates.values();
     if (!template) throw new Error('no template');
     const cel = (envoyFiles: readonly EnvoyFiles[]) =>
       conflict.cel({ audience: 'pod', keys: keysFor(), template, envoyFiles })?.unless;
@@ -124,7 +119,7 @@ describe('an application on a port that the sidecar does not declare', () => {
 
   test('is in the way of a second template, too', () => {
     const second = 'containers: [{name: other, image: i, ports: [{containerPort: 9901}]}]';
-    const set = templateSet({ config: DEFAULT_TEMPLATE, 'config.second': second });
+    const set = templateSet({ config: DEFAULT_TEMPLATE_YAML, 'config.second': second });
     const pod = podWith(
       {},
       {

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
 import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../../src/injection/envoy/routed.ts';
 import { parseTemplate } from '../../../../src/injection/template/parse-template.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { isObject } from '../../../../src/util/json.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 
@@ -14,7 +14,7 @@ const template = 'template' in parsed ? parsed.template : undefined;
 const [capture, envoy] = template?.initContainers ?? [];
 
 test('the template is valid, and its one warning is about the capability that it needs', () => {
-  expect('advice' in parsed ? parsed.advice.map(formatFault) : parsed).toEqual([
+  expect('advice' in parsed ? parsed.advice.map(formatInText) : parsed).toEqual([
     'config.transparent:3:1: not injected in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
   ]);
 });

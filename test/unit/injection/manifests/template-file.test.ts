@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { readConfigMapTexts, readTemplateFile } from '../../../../src/injection/manifests/template-file.ts';
-import type { Location } from '../../../../src/util/diagnostic.ts';
+import { type Location, textError } from '../../../../src/util/diagnostic.ts';
 
 const CONFIG_MAP = 'apiVersion: v1\nkind: ConfigMap\n';
 
 /** The place of a fault in the text under a key of the only ConfigMap of a file. */
 function place(file: string, source: string, line?: number, column?: number): Location | undefined {
   const [only] = readTemplateFile(file);
-  return only?.locate({ source, path: '', message: '', ...(line && { line }), ...(column && { column }) });
+  return only?.locate(textError(source, '', { ...(line && { line }), ...(column && { column }) }));
 }
 
 const dataOf = (file: string) => readTemplateFile(file).map(({ data }) => data);
@@ -119,7 +119,7 @@ describe('a fault in a ConfigMap', () => {
 
   test('is in its own ConfigMap', () => {
     const text = `${CONFIG_MAP}data: {config: a}\n---\n${CONFIG_MAP}data: {config: b}\n`;
-    const fault = { source: 'config', path: '', message: '' };
+    const fault = textError('config', '');
     expect(readTemplateFile(text).map(({ locate }) => locate(fault))).toEqual([
       { line: 3, column: 16 },
       { line: 7, column: 16 },

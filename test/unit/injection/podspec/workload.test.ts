@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { CUSTOM_KINDS } from '../../../../src/injection/podspec/custom-kinds.ts';
 import {
   asTemplate,
   createdPod,
@@ -11,6 +10,7 @@ import {
   podSites,
   replaceAt,
 } from '../../../../src/injection/podspec/workload.ts';
+import { CUSTOM_KINDS } from '../../../../src/injection/podspec/workload-kinds.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 
 const POD = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };

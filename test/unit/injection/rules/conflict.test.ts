@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { CEL_ALL_CONTAINERS } from '../../../../src/injection/podspec/cel.ts';
 import { conflict } from '../../../../src/injection/rules/conflict.ts';
-import { DEFAULT_TEMPLATE } from '../../../../src/injection/template/template-set.ts';
+import { DEFAULT_TEMPLATE_NAME } from '../../../../src/injection/template/template-set.ts';
 import { templateSet } from '../../../support/injection/demo.ts';
 
 function conditionOf(config: string) {
-  const template = templateSet({ config }).templates.get(DEFAULT_TEMPLATE);
+  const template = templateSet({ config }).templates.get(DEFAULT_TEMPLATE_NAME);
   if (!template) throw new Error('no template');
   return conflict.cel({ audience: 'pod', keys: keysFor(), template });
 }

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { explain } from '../../../../src/injection/rules/index.ts';
+import { diagnose, explain } from '../../../../src/injection/rules/index.ts';
 
-test('an obstacle is explained with one line per message, each with its reason', () => {
-  expect(explain({ reason: 'conflict', messages: ['one', 'two'] })).toEqual([
-    'conflict: one',
-    'conflict: two',
-  ]);
+test('a diagnostic is explained in one line, with its reason and its place', () => {
+  const [one, two] = diagnose('conflict', ['one', 'two']);
+  if (!one || !two) throw new Error('expected one for each message');
+  expect(explain([one, { ...two, path: 'spec' }])).toEqual(['conflict: one', 'conflict: spec: two']);
 });

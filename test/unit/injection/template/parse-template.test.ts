@@ -1,19 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseTemplate } from '../../../../src/injection/template/parse-template.ts';
 import type { Template } from '../../../../src/injection/template/template.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 function good(text: string): Template {
   const parsed = parseTemplate('config', 'config', text);
-  if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
+  if ('faults' in parsed) throw new Error(parsed.faults.map(formatInText).join('\n'));
   return parsed.template;
 }
 
 /** The faults of a text, each as users see it. */
 function faults(text: string): readonly string[] {
   const parsed = parseTemplate('config', 'config', text);
-  return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
+  return 'faults' in parsed ? parsed.faults.map(formatInText) : [];
 }
 
 const container = (rest: string) => `containers:\n- name: a\n  image: b\n${rest.replaceAll(/^/gm, '  ')}`;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseStrategy } from '../../../../src/injection/template/strategy.ts';
 import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 function faultsOf(text: string): readonly string[] {
   const parsed = parseStrategy('rollout', text);
-  return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
+  return 'faults' in parsed ? parsed.faults.map(formatInText) : [];
 }
 
 describe('the strategy', () => {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
-import { DEFAULT_TEMPLATE } from '../../../../src/injection/webhook/default-template.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../../../src/injection/webhook/default-template.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 /** The warnings about a template set, each as users see it. */
 function advice(data: Readonly<Record<string, string>>): readonly string[] {
   const parsed = parseTemplateSet(data);
-  if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
-  return parsed.advice.map(formatFault);
+  if ('faults' in parsed) throw new Error(parsed.faults.map(formatInText).join('\n'));
+  return parsed.advice.map(formatInText);
 }
 
 const SAFE =
@@ -17,7 +17,7 @@ const sidecar = (fields: string, list = 'containers') => ({ config: `${list}: [{
 
 describe('there is no warning about', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
-    ['the template that an installation starts with', { config: DEFAULT_TEMPLATE }],
+    ['the template that an installation starts with', { config: DEFAULT_TEMPLATE_YAML }],
     ['an image by tag', sidecar('name: a, image: "registry:5000/a:v1"')],
     ['an image by digest', sidecar(`name: a, image: "a@sha256:${'0'.repeat(64)}"`)],
     ['flags of Envoy in two entries', sidecar('name: a, image: "envoy:v1", args: [--concurrency, "2"]')],
@@ -62,7 +62,7 @@ describe('there is a warning about', () => {
     [
       'a flag that Envoy rejects',
       sidecar('name: a, image: "envoy:v1", args: ["-c x", "--concurrency=2"]'),
-      'config:1:59: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
+      'config:1:58: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
     ],
     [
       'a container that requests no memory',

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 function faults(data: Readonly<Record<string, string>>): readonly string[] {
   const parsed = parseTemplateSet(data);
-  return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
+  return 'faults' in parsed ? parsed.faults.map(formatInText) : [];
 }
 
 describe('the data of a ConfigMap', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { LiveTemplates } from '../../../../src/injection/webhook/live-templates.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
-import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
-import { withMisfit } from '../../../support/injection/misfit.ts';
+import { formatInText } from '../../../../src/util/diagnostic.ts';
+import { DEMO_TEMPLATE, templateSet, withMisfit } from '../../../support/injection/demo.ts';
 
 function setUp() {
   const events: string[] = [];
@@ -11,7 +10,7 @@ function setUp() {
       adopted: (set, generation) => events.push(`adopted ${generation}: ${[...set.templates.keys()]}`),
       rejected: (faults, staying) =>
         events.push(
-          `rejected, staying ${[...(staying?.templates.keys() ?? [])]}: ${faults.map(formatFault)}`,
+          `rejected, staying ${[...(staying?.templates.keys() ?? [])]}: ${faults.map(formatInText)}`,
         ),
     },
     'operator/template',
@@ -38,19 +37,6 @@ describe('LiveTemplates', () => {
     expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
   });
 
-  test('parse a template again only if its text has changed', () => {
-    const { live } = setUp();
-    const templates = (other: string) => {
-      const read = live.read({
-        data: { ...withImage('one').data, 'config.other': withImage(other).data.config },
-      });
-      return 'set' in read ? read.set.templates : new Map();
-    };
-    const [before, after] = [templates('one'), templates('two')];
-    expect(after.get('config')).toBe(before.get('config'));
-    expect(after.get('other')).not.toBe(before.get('other'));
-  });
-
   test('do not change on a new comment or a resync', () => {
     const { live, events } = setUp();
     live.update({ data: { config: DEMO_TEMPLATE } });
@@ -70,7 +56,7 @@ describe('LiveTemplates', () => {
     live.update(withImage('good'));
     live.update(withImage('""'));
     expect(imageOf(live)).toBe('good');
-    expect(live.faults.map(formatFault)).toEqual([
+    expect(live.faults.map(formatInText)).toEqual([
       'config:1:28: containers[0].image: required: write the image to run',
     ]);
     live.update(withImage('""'));
@@ -97,7 +83,8 @@ describe('LiveTemplates', () => {
     const { live, events } = setUp();
     const set = templateSet();
     const proved = withMisfit(set);
-    for (const each of [set, set, proved, proved]) live.decide({ set: each, faults: [], doubts: [] }, {});
+    for (const each of [set, set, proved, proved])
+      live.decide({ set: each, faults: [], inconclusive: [] }, {});
     expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
     expect(live.state).toEqual({ set: proved });
   });

@@ -2,15 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { LiveTemplates, type TemplateConfigMap } from '../../../../src/injection/webhook/live-templates.ts';
 import { TemplateAdoption } from '../../../../src/injection/webhook/template-adoption.ts';
-import type { Proof } from '../../../../src/injection/webhook/template-proof.ts';
-import { formatFault } from '../../../../src/util/diagnostic.ts';
+import type { DryRunResult } from '../../../../src/injection/webhook/template-dry-run.ts';
+import { formatInText, textError } from '../../../../src/util/diagnostic.ts';
 import { untilTrue } from '../../../support/time/until-true.ts';
 
 const withImage = (image: string): TemplateConfigMap => ({
   data: { config: `containers: [{name: envoy, image: "${image}"}]` },
 });
 const imageOf = (set: TemplateSet | undefined) => set?.templates.get('config')?.containers[0]?.image;
-const FAULT = { source: 'config', path: '', message: 'refused' };
+const FAULT = textError('config', 'refused');
 
 /** Verdicts by the image of the template: good, bad, or unknown until it is set. */
 function setUp() {
@@ -21,21 +21,21 @@ function setUp() {
     {
       adopted: (set) => events.push(`adopted ${imageOf(set)}`),
       rejected: (faults, staying) =>
-        events.push(`rejected, staying ${imageOf(staying)}: ${faults.map(formatFault)}`),
+        events.push(`rejected, staying ${imageOf(staying)}: ${faults.map(formatInText)}`),
     },
     'operator/template',
   );
   const adoption = new TemplateAdoption({
     templates,
-    prover: {
-      async prove(set): Promise<Proof> {
+    dryRun: {
+      async prove(set): Promise<DryRunResult> {
         const verdict = verdicts.get(imageOf(set));
         events.push(`proof of ${imageOf(set)}`);
         if (verdict === 'slow') await new Promise<void>((resolve) => proofs.push(resolve));
         return {
           set,
           faults: verdict === 'bad' ? [FAULT] : [],
-          doubts: verdict === 'doubtful' ? ['no answer'] : [],
+          inconclusive: verdict === 'doubtful' ? ['no answer'] : [],
         };
       },
     },

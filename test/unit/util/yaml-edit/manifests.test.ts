@@ -2,13 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { dump } from 'js-yaml';
 import { isObject, type JsonObject, type JsonValue, own } from '../../../../src/util/json.ts';
+import { printBlock } from '../../../../src/util/yaml-edit/entries.ts';
 import {
   duplicateKeys,
   ManifestError,
   readManifests,
   writeManifests,
 } from '../../../../src/util/yaml-edit/manifests.ts';
-import { printBlock } from '../../../../src/util/yaml-edit/print.ts';
 
 describe('readManifests reads scalars as kubectl does', () => {
   // Each was read by kubectl 1.36 (`kubectl label --local -o json`).

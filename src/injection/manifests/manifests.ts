@@ -1,0 +1,196 @@
+import { type JsonObject, type JsonValue, own, ownObjects, ownString, stringsIn } from '../../util/json.ts';
+import { readManifests, writeManifests } from '../../util/yaml-edit/manifests.ts';
+import { ENVOY_CONFIG_MAP } from '../envoy/configuration-age.ts';
+import { ENVOY_FILES } from '../envoy/configurations.ts';
+import { type Injection, inject } from '../inject.ts';
+import type { Keys } from '../keys.ts';
+import { effectMistakes, optInMistakes } from '../mistakes.ts';
+import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
+import { podCreation } from '../podspec/admission-target.ts';
+import { annotation } from '../podspec/pod.ts';
+import { limitRangeOf } from '../podspec/rules/limit-ranges.ts';
+import {
+  asTemplate,
+  createdPod,
+  objectsOf,
+  type PodSite,
+  type PodTemplateRule,
+  podSites,
+  type Replacement,
+  replaceAt,
+  templateless,
+  unknownWorkloads,
+} from '../podspec/workload.ts';
+import type { TemplatelessKind } from '../podspec/workload-kinds.ts';
+import type { DecideOptions } from '../rule.ts';
+import type { Status } from '../status.ts';
+import { strayKeys } from '../stray-keys.ts';
+import type { TemplateState } from '../template/template-set.ts';
+import { uninject } from '../uninject.ts';
+import { workloadOf } from '../workload-name.ts';
+
+export interface InjectManifestsOptions {
+  readonly decide: DecideOptions;
+  readonly state: TemplateState;
+  /** The namespace of objects that name none. */
+  readonly namespace: string;
+  readonly podTemplates: readonly PodTemplateRule[];
+  /** Annotations of pods that are not those of injection. */
+  readonly otherKeys?: readonly string[];
+}
+
+/** The result for one pod or pod template. */
+export interface SiteResult {
+  readonly site: PodSite;
+  readonly injection: Injection;
+  /** The pod or pod template with its sidecar; undefined if it gets none. */
+  readonly injected: JsonObject | undefined;
+  /** What differs from the pods that the webhook injects. */
+  readonly notes: readonly string[];
+  /** Failed attempts to opt in. */
+  readonly mistakes: readonly string[];
+}
+
+/**
+ * Injects the pods and pod templates of a text of manifests as the webhook would inject their pods. The settings of a
+ * namespace are known only if the text contains them.
+ * @throws ManifestError, or PatchError if a pod does not have the shape of a pod.
+ */
+export function injectManifests(
+  text: string,
+  options: InjectManifestsOptions,
+): {
+  readonly text: string;
+  readonly results: readonly SiteResult[];
+  /** The objects whose pods only the webhook can inject. */
+  readonly left: readonly (readonly [JsonObject, TemplatelessKind])[];
+  /** The objects of unknown kinds that seem to have a pod template, but no wish of ours. */
+  readonly unknown: readonly JsonObject[];
+  /** What is asked for without effect, and in which object. */
+  readonly strays: readonly (readonly [JsonObject, string])[];
+} {
+  const documents = readManifests(text);
+  const settingsOf = namespacesIn(documents, options.decide.keys, options.namespace);
+  const results: SiteResult[] = [];
+  const injected = documents.map((document) => {
+    const replacements: Replacement[] = [];
+    for (const site of podSites(document, options.podTemplates)) {
+      const result = injectSite(site, settingsOf, options);
+      results.push(result);
+      if (result.injected) replacements.push([site.path, result.injected]);
+    }
+    return replacements.length === 0 ? document : replaceAt(document, replacements);
+  });
+  const left = documents.flatMap((document) => [...templateless(document)]);
+  const rules = options.podTemplates;
+  const strays = [...strayKeys(documents, rules, options.decide.keys, options.otherKeys)];
+  const unknown = documents
+    .flatMap((document) => [...unknownWorkloads(document, rules)])
+    .filter((object) => !strays.some(([stray]) => stray === object));
+  return { text: writeManifests(text, injected), results, left, unknown, strays };
+}
+
+/** Decides about one pod or pod template as if it were created in its namespace. */
+function injectSite(
+  site: PodSite,
+  settingsOf: (namespace: string) => NamespaceSettings,
+  { decide, state, namespace: byDefault }: InjectManifestsOptions,
+): SiteResult {
+  const namespace = namespaceOf(site, byDefault);
+  const created = createdPod(site.object, site.pod);
+  const settings = settingsOf(namespace);
+  const injection = inject({
+    request: podCreation(namespace),
+    pod: created,
+    ...settings,
+    options: decide,
+    state,
+    workload: workloadOf(site),
+  });
+  const isInjected = injection.outcome === 'injected';
+  return {
+    site,
+    injection,
+    injected: isInjected ? asTemplate(site.pod, created, injection.pod) : undefined,
+    notes: isInjected ? pullSecretNotes(site.pod, injection.status) : [],
+    mistakes: [
+      ...optInMistakes(site, decide.keys, settings.namespaceLabels),
+      ...effectMistakes(site, injection, decide.keys),
+    ],
+  };
+}
+
+/** The webhook sees a pod after it got the secrets of its service account. */
+function pullSecretNotes(pod: JsonObject, { added }: Status): readonly string[] {
+  const had = ownObjects(own(pod, 'spec'), 'imagePullSecrets').length > 0;
+  if (had || !added.imagePullSecrets) return [];
+  return [
+    "its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add those that it needs to the pod's imagePullSecrets",
+  ];
+}
+
+export function namespaceOf({ object }: PodSite, byDefault: string): string {
+  return ownString(own(object, 'metadata'), 'namespace') || byDefault;
+}
+
+/**
+ * Returns a function that finds the settings of a namespace in the documents: its Namespace, its LimitRanges and its
+ * ConfigMap `envoy`. Without a Namespace it has no labels; without the ConfigMap, the operator writes its own.
+ */
+export function namespacesIn(
+  documents: readonly JsonValue[],
+  keys: Keys,
+  byDefault: string,
+): (namespace: string) => NamespaceSettings {
+  const found = new Map<string, Partial<NamespaceSettings>>();
+  const add = (namespace: string, settings: Partial<NamespaceSettings>) =>
+    void found.set(namespace, { ...found.get(namespace), ...settings });
+  for (const [object] of documents.flatMap((document) => [...objectsOf(document)])) {
+    if (ownString(object, 'apiVersion') !== 'v1') continue;
+    const metadata = own(object, 'metadata');
+    const [name, of] = [ownString(metadata, 'name') ?? '', ownString(metadata, 'namespace') || byDefault];
+    const kind = ownString(object, 'kind');
+    if (kind === 'Namespace') {
+      const [labels, annotations] = [
+        stringsIn(own(metadata, 'labels')),
+        stringsIn(own(metadata, 'annotations')),
+      ];
+      add(name, namespaceSettings({ labels, annotations }, keys));
+    } else if (kind === 'LimitRange') {
+      add(of, { limitRanges: [...(found.get(of)?.limitRanges ?? []), limitRangeOf(object)] });
+    } else if (kind === 'ConfigMap' && name === ENVOY_CONFIG_MAP) {
+      add(of, { envoyFiles: stringsIn(own(object, 'data')) });
+    }
+  }
+  const nothing = { ...namespaceSettings({}, keys), envoyFiles: ENVOY_FILES };
+  return (namespace) => ({ ...nothing, ...found.get(namespace) });
+}
+
+/** One pod or pod template. `restored`: its sidecar was removed. `unreadable`: its status annotation is not valid. */
+export interface UninjectResult {
+  readonly site: PodSite;
+  readonly outcome: 'restored' | 'untouched' | 'unreadable';
+}
+
+/**
+ * Removes the sidecars from the pods and pod templates of a text of manifests.
+ * @throws ManifestError, or PatchError if a status annotation does not fit its pod.
+ */
+export function uninjectManifests(
+  text: string,
+  keys: Keys,
+  podTemplates: readonly PodTemplateRule[],
+): { readonly text: string; readonly results: readonly UninjectResult[] } {
+  const results: UninjectResult[] = [];
+  const documents = readManifests(text).map((document) => {
+    const replacements: Replacement[] = [];
+    for (const site of podSites(document, podTemplates)) {
+      const pod = uninject(site.pod, keys);
+      const isMarked = annotation(site.pod, keys.status) !== undefined;
+      results.push({ site, outcome: pod ? 'restored' : isMarked ? 'unreadable' : 'untouched' });
+      if (pod) replacements.push([site.path, pod]);
+    }
+    return replacements.length === 0 ? document : replaceAt(document, replacements);
+  });
+  return { text: writeManifests(text, documents), results };
+}

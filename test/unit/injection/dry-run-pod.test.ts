@@ -1,0 +1,73 @@
+import { describe, expect, test } from '@jest/globals';
+import { plainPod, trialPod } from '../../../src/injection/dry-run-pod.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import { own } from '../../../src/util/json.ts';
+import { NEVER, OPT_IN, templateSet, withMisfit } from '../../support/injection/demo.ts';
+
+const keys = keysFor();
+const CONTAINER = 'containers: [{name: a, image: "b:v1"}]';
+
+describe('plainPod', () => {
+  test('opts out, and may have a shape', () => {
+    expect(plainPod(keys)).toEqual({
+      metadata: { generateName: 'envoy-initializer-proof-', labels: { [OPT_IN]: 'false' } },
+      spec: { containers: [{ name: 'envoy-initializer-proof', image: 'registry.invalid/proof' }] },
+    });
+    expect(plainPod(keys, NEVER)).toMatchObject({ spec: { restartPolicy: 'Never' } });
+  });
+});
+
+describe('trialPod', () => {
+  test('has the named template, and opts out', () => {
+    const labels = `metadata: {labels: {team: mesh}}\nspec: {${CONTAINER}}`;
+    const trial = trialPod(templateSet({ config: CONTAINER, 'config.other': labels }), 'other', keys);
+    expect(trial).toMatchObject({
+      pod: {
+        metadata: {
+          generateName: 'envoy-initializer-proof-',
+          annotations: { [keys.templates]: 'other' },
+          labels: { team: 'mesh', [OPT_IN]: 'false' },
+        },
+        spec: { containers: [{ image: 'registry.invalid/proof' }, { name: 'a' }] },
+      },
+    });
+  });
+
+  test.each([
+    ['containers: [{name: a, image: "b:v1", HOOK}]', 31, 31],
+    ['containers: [{name: a, image: "b:v1", HOOK}]', 30, undefined],
+    ['initContainers: [{name: a, image: "b:v1", restartPolicy: Always, HOOK}]', 60, 60],
+  ])('has the grace period that %s needs if it sleeps for %s s', (config, seconds, expected) => {
+    const hook = `lifecycle: {preStop: {sleep: {seconds: ${seconds}}}}`;
+    const trial = trialPod(templateSet({ config: config.replace('HOOK', hook) }), 'config', keys);
+    const spec = 'pod' in trial ? trial.pod.spec : undefined;
+    expect(own(spec, 'terminationGracePeriodSeconds')).toBe(expected);
+    expect(trial).toHaveProperty('pod.spec.containers');
+  });
+
+  test('of a template that does not exist has an obstacle', () => {
+    expect(trialPod(templateSet(), 'none', keys)).toHaveProperty('obstacle', expect.stringContaining('none'));
+  });
+
+  test('of templates with several conflicts has them all as its obstacle', () => {
+    const two = 'containers: [{name: a, image: "b:v1"}, {name: b, image: "b:v1"}]';
+    const set = templateSet({ config: CONTAINER, 'config.one': two, 'config.two': two });
+    expect(trialPod(set, 'one,two', keys)).toEqual({
+      obstacle: ['a', 'b']
+        .map(
+          (name) =>
+            `spec.containers[name=${name}]: the template has a container of this name: rename one of them`,
+        )
+        .join('; '),
+    });
+  });
+
+  test('says why a template fits no pod of a shape', () => {
+    const proved = withMisfit(templateSet());
+    expect(trialPod(proved, 'config', keys, NEVER)).toEqual({
+      obstacle:
+        'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
+    });
+    expect(trialPod(proved, 'config', keys)).toHaveProperty('pod');
+  });
+});

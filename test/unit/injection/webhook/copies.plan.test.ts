@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import {
+  COPY_LABEL,
+  COPY_MANAGER,
+  type ManagedConfigMap,
+  planCopy,
+} from '../../../../src/injection/webhook/copies.ts';
+
+const SOURCE = { metadata: { namespace: 'envoy-initializer', name: 'envoy' }, data: { 'envoy.json': '{}' } };
+const wroteData = (manager: string) => ({ manager, fieldsV1: { 'f:data': { 'f:envoy.json': {} } } });
+const wroteLabels = (manager: string) => ({ manager, fieldsV1: { 'f:metadata': {} } });
+
+function copy(data: Readonly<Record<string, string>>, more: object = {}): ManagedConfigMap {
+  const labels = { [COPY_LABEL]: 'envoy-initializer' };
+  const managedFields = [wroteData(COPY_MANAGER)];
+  return { metadata: { namespace: 'web', name: 'envoy', labels, managedFields, ...more }, data };
+}
+
+const OLD = { 'envoy.json': '{"old": 1}' };
+
+test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>([
+  ['creates a copy that pods need', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
+  [
+    'creates no copy without pods that need it',
+    { source: SOURCE, found: undefined, isNeeded: false },
+    'nothing',
+  ],
+  ['does nothing without a source', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
+  [
+    'keeps the copy when the source is deleted',
+    { source: undefined, found: copy(OLD), isNeeded: true },
+    'nothing',
+  ],
+  ['updates an outdated copy', { source: SOURCE, found: copy(OLD), isNeeded: true }, 'update'],
+  [
+    'updates an outdated copy without pods that need it',
+    { source: SOURCE, found: copy(OLD), isNeeded: false },
+    'update',
+  ],
+  [
+    'does nothing about an up-to-date copy',
+    { source: SOURCE, found: copy(SOURCE.data), isNeeded: true },
+    'nothing',
+  ],
+  [
+    'updates a copy whose labels another manager wrote',
+    {
+      source: SOURCE,
+      found: copy(OLD, { managedFields: [wroteData(COPY_MANAGER), wroteLabels('kubectl')] }),
+      isNeeded: true,
+    },
+    'update',
+  ],
+  [
+    'keeps a copy whose data another manager wrote',
+    {
+      source: SOURCE,
+      found: copy(OLD, { managedFields: [wroteLabels(COPY_MANAGER), wroteData('kubectl')] }),
+      isNeeded: true,
+    },
+    'nothing',
+  ],
+  [
+    "keeps a user's own ConfigMap",
+    { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true },
+    'nothing',
+  ],
+  [
+    'ignores a copy that is being deleted',
+    { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true },
+    'nothing',
+  ],
+])('planCopy %s', (_, situation, step) => {
+  expect(planCopy(situation)).toBe(step);
+});
