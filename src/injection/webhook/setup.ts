@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { own, ownObjects, ownString } from '../../util/json.ts';
-import type { Pod } from '../podspec/pod.ts';
+import { ownString } from '../../util/json.ts';
+import { controllerIn } from '../podspec/pod.ts';
 import type { DecideOptions } from '../rule.ts';
 import type { TemplateSet } from '../template/template-set.ts';
 import { createEnvoyHandler, createTemplateHandler } from './config-map-handlers.ts';
@@ -42,7 +42,8 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
   onNewPod(options.pods, (pod) => events.seen(pod));
   const decisions: Pick<InjectHandlerOptions, 'decide' | 'templates' | 'namespaceSettings'> = {
     decide,
-    templates: (pod, namespace) => newPods.forPod({ controllerUid: controllerUid(pod) }, namespace),
+    templates: (pod, namespace) =>
+      newPods.forPod({ controllerUid: ownString(controllerIn(pod), 'uid') }, namespace),
     namespaceSettings: namespaces.settings,
   };
   const inject = createInjectHandler({
@@ -65,13 +66,4 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
     template.hasSynced() ? undefined : 'template ConfigMap not synced and proved',
   );
   manager.addReadyz('namespaces', () => (namespaces.hasSynced() ? undefined : 'namespace labels not synced'));
-}
-
-/** The UID of the controller of a pod. */
-function controllerUid(pod: Pod): string | undefined {
-  const owners = ownObjects(own(pod, 'metadata'), 'ownerReferences');
-  return ownString(
-    owners.find((owner) => own(owner, 'controller') === true),
-    'uid',
-  );
 }
