@@ -100,6 +100,9 @@ function locator(text: string): (path: Path) => Location | undefined {
   const locationOf = locationsIn(text);
   return (path) => {
     root ??= syntaxTrees(text, parseEvents(text, {}))[0];
-    return root && locationOf(startOf(root, path));
+    if (!root) return undefined;
+    const start = startOf(root, path);
+    // The first character of a text in quotes.
+    return locationOf(/["']/.test(text[start] ?? '') ? start + 1 : start);
   };
 }

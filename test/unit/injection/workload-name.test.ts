@@ -138,7 +138,7 @@ describe('the name of the workload', () => {
     [`containers: [{name: a, image: 'i:${NAME}'}]`, `config:1:24: containers[0].image: ${NAME} ${misplaced}`],
     [
       `containers: [{name: a, image: i, args: ['${NAME.replace('name', 'nmae')}']}]`,
-      `config:1:41: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
+      `config:1:42: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
     ],
     [
       `metadata: {annotations: {a: '${NAME}'}}\nspec: {containers: [{name: a, image: i}]}`,

@@ -4,7 +4,7 @@ import { isQualifiedName } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
 import { POD_SCHEMA } from '../schema/pod-schema.ts';
 import { formatPort } from './ports.ts';
-import { duplicates, exactlyOne, isSet, items } from './rules.ts';
+import { duplicates, exactlyOne, isSet, items, profileFindings } from './rules.ts';
 
 /** In a pod's own container, this image means: use the template's container, with these fields as overrides. */
 export const AUTO_IMAGE = 'auto';
@@ -185,17 +185,5 @@ function* probeFindings(probe: JsonValue | undefined, path: Path, kind: string):
   if (readiness && own(probe, 'terminationGracePeriodSeconds') !== undefined) {
     const message = 'not allowed in a readinessProbe: remove it';
     yield { path: [...path, 'terminationGracePeriodSeconds'], message };
-  }
-}
-
-/** Findings for the profiles of a security context: only the type Localhost has a file. */
-export function* profileFindings(context: JsonValue | undefined, path: Path): Findings {
-  for (const field of ['seccompProfile', 'appArmorProfile']) {
-    const profile = own(context, field);
-    const local = own(profile, 'type') === 'Localhost';
-    if (isObject(profile) && local !== Boolean(own(profile, 'localhostProfile'))) {
-      const message = 'must be set if and only if the type is Localhost';
-      yield { path: [...path, field, 'localhostProfile'], message };
-    }
   }
 }

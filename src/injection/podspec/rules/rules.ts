@@ -2,7 +2,6 @@ import type { Findings, Path } from '../../../util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../../util/json.ts';
 import { isLabelValue, isQualifiedName } from '../names.ts';
 import { POD_SCHEMA } from '../schema/pod-schema.ts';
-import { profileFindings } from './container-rules.ts';
 
 /** The items of a list that a template or one of its objects has, with the path of each. */
 export function* items(
@@ -106,4 +105,16 @@ export function* metadataFindings(metadata: JsonObject, path: Path): Findings {
 
 function* keyFindings(key: string, path: Path): Findings {
   if (!isQualifiedName(key)) yield { path, message: 'must be a key such as app or example.com/team' };
+}
+
+/** Findings for the profiles of a security context: only the type Localhost has a file. */
+export function* profileFindings(context: JsonValue | undefined, path: Path): Findings {
+  for (const field of ['seccompProfile', 'appArmorProfile']) {
+    const profile = own(context, field);
+    const local = own(profile, 'type') === 'Localhost';
+    if (isObject(profile) && local !== Boolean(own(profile, 'localhostProfile'))) {
+      const message = 'must be set if and only if the type is Localhost';
+      yield { path: [...path, field, 'localhostProfile'], message };
+    }
+  }
 }

@@ -62,7 +62,7 @@ describe('there is a warning about', () => {
     [
       'a flag that Envoy rejects',
       sidecar('name: a, image: "envoy:v1", args: ["-c x", "--concurrency=2"]'),
-      'config:1:58: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
+      'config:1:59: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
     ],
     [
       'a container that requests no memory',

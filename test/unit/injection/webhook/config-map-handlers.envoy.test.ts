@@ -23,8 +23,8 @@ describe('createEnvoyHandler', () => {
     expect(await review({ 'envoy.json': bootstrap, 'notes.txt': '{' })).toEqual({
       allowed: true,
       warnings: [
-        'Envoy may reject this configuration: envoy.json:1:2: static_resource: unknown field "static_resource": did you mean static_resources?',
-        'Envoy may reject this configuration: envoy.json:1:25: admins: unknown field "admins": did you mean admin?',
+        'Envoy may reject this configuration: envoy.json:1:3: static_resource: unknown field "static_resource": did you mean static_resources?',
+        'Envoy may reject this configuration: envoy.json:1:26: admins: unknown field "admins": did you mean admin?',
       ],
     });
   });
