@@ -18,7 +18,7 @@ import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from './network-pods.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses, PortFiller } from './pod-addresses.ts';
-import { PodGates, type PodGatesOptions } from './pod-gates.ts';
+import { type AddressMetrics, PodGates, type PodGatesOptions } from './pod-gates.ts';
 
 export interface PodControllerOptions {
   readonly controller: SplitController;
@@ -160,12 +160,6 @@ function uses({
 /** The pods that wait for the Network, or for an address of it. */
 function waitingFor(pods: Pick<Lister<NetworkPod>, 'byIndex'>, network: ObjectKey): readonly NetworkPod[] {
   return [...pods.byIndex('gated', network), ...pods.byIndex('lacking', network)];
-}
-
-/** Counts what went wrong with the addresses and interfaces of pods. */
-export interface AddressMetrics {
-  /** Counts two pods with one address. */
-  addressTaken(): void;
 }
 
 /** `pods` has POD_INDEXERS. */

@@ -17,7 +17,6 @@ import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkUsers } from './network-users.ts';
 import { type AttachOptions, optionProblem } from './option-problem.ts';
 import { annotationPatch, type PodAddresses, type PortFiller, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
-import type { AddressMetrics } from './pod-controller.ts';
 import { parseRequest } from './request.ts';
 import { keyOfSelected, mergeNetworks, type Overlong, overlongProblem } from './selection.ts';
 
@@ -29,6 +28,12 @@ export type GateDecision =
       readonly reason: Refusal['reason'] | 'ProviderCannotAttach';
       readonly why: string;
     };
+
+/** Counts what went wrong with the addresses and interfaces of pods. */
+export interface AddressMetrics {
+  /** Counts two pods with one address. */
+  addressTaken(): void;
+}
 
 /** The current annotations of a gated pod, which may have changed since its admission. */
 export interface Annotated {
