@@ -41,7 +41,7 @@ test('a stack trace names functions, and files and lines of the source where Nod
     "process.stderr.write = (text) => { console.log(new Error('here').stack); process.exit(0) }",
   )}`;
   const plain = await run(['--import', trap, ...args]);
-  expect(plain.stdout).toMatch(/at runCli .*program\/program-\w+\.js:\d+/);
+  expect(plain.stdout).toMatch(/at runProgram .*program\/program-\w+\.js:\d+/);
   const mapped = await run(['--enable-source-maps', '--import', trap, ...args]);
-  expect(mapped.stdout).toMatch(/at runCli .*src\/cli\/program\.ts:\d+/);
+  expect(mapped.stdout).toMatch(/at runProgram .*src\/cli\/program\.ts:\d+/);
 });

@@ -239,7 +239,7 @@ export class NetworkModel {
   #store(network: Network): Network {
     const stored = {
       ...network,
-      metadata: { ...network.metadata, resourceVersion: String(++this.#version).padStart(6, '0') },
+      metadata: { ...network.metadata, resourceVersion: String(++this.#version) },
     };
     const { deletionTimestamp, finalizers } = stored.metadata;
     this.#network = deletionTimestamp && !finalizers?.length ? undefined : stored;
