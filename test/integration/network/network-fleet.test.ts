@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
@@ -12,7 +11,6 @@ import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { CLUSTER_NODES } from '../../../src/networks/ipam/cluster-ranges.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { memoryOf } from '../../support/operator/process-memory.ts';
 import { operatorCalls } from '../../support/operator/rights.ts';
@@ -44,12 +42,12 @@ const { signal } = stopping;
 const options = { fieldManager: 'test', force: true, signal };
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture({ args: [`--node-agent-namespace=${AGENTS}`, '--resync=10s'] });
+  fixture = await startOperatorFixture({
+    args: [`--node-agent-namespace=${AGENTS}`, '--resync=10s'],
+    manifests: ['namespace', 'rbac'].map((file) => `deploy/overlays/node-agent/${file}.yaml`),
+  });
   const config = loadKubeConfig({ kubeconfig: fixture.controlPlane.kubeconfigPath, master: undefined });
   client = new KubeClient({ transport: new Transport(config, systemClock, 'test'), clock: systemClock });
-  for (const file of ['node-agent/namespace.yaml', 'node-agent/rbac.yaml']) {
-    await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/overlays', file));
-  }
   await fixture.kubectl('wait', 'serviceaccount/default', '--for=create', '--timeout=30s');
   watched = new Informer({ client, clock: systemClock, resource: NETWORKS, onError: () => {} });
   watched.addEventHandler({ onUpdate: count });

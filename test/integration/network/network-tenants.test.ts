@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { listed, must } from '../../env/operator.ts';
 import { oldCniConfig } from '../../support/network/old-definitions.ts';
@@ -35,10 +33,10 @@ function definition(namespace: string, name: string, config: string, metadata: o
 }
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture({ args: [`--node-agent-namespace=${AGENTS}`] });
-  for (const file of ['node-agent/namespace.yaml', 'node-agent/rbac.yaml']) {
-    await run(`apply -f ${join(projectDirectory(), 'deploy/overlays', file)}`);
-  }
+  fixture = await startOperatorFixture({
+    args: [`--node-agent-namespace=${AGENTS}`],
+    manifests: ['namespace', 'rbac'].map((file) => `deploy/overlays/node-agent/${file}.yaml`),
+  });
   for (const namespace of [TENANT, VICTIM]) {
     await run(`create namespace ${namespace}`);
     await inNamespace(

@@ -33,9 +33,13 @@ export async function startOperatorFixture({
   args = [],
   nodeFlags = [],
   port,
+  manifests = [],
   ...options
 }: ControlPlaneOptions &
-  Pick<OperatorOptions, 'ownCertificates' | 'args' | 'nodeFlags' | 'port'> = {}): Promise<OperatorFixture> {
+  Pick<OperatorOptions, 'ownCertificates' | 'args' | 'nodeFlags' | 'port'> & {
+    /** Files that are applied before the operator starts. */
+    readonly manifests?: readonly string[];
+  } = {}): Promise<OperatorFixture> {
   const controlPlane = await startControlPlane({ auditLog: 'Metadata', ...options });
   try {
     const path = (file: string) => join(projectDirectory(), file);
@@ -46,7 +50,8 @@ export async function startOperatorFixture({
     ]);
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
     await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
-    await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
+    for (const file of ['deploy/examples/template.yaml', ...manifests])
+      await must(controlPlane, ['apply', '-f', path(file)]);
     const logFile = join(controlPlane.directory, 'operator.log');
     const operator = await startOperator(controlPlane, {
       log: logFile,
