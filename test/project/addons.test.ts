@@ -11,9 +11,7 @@ const run = promisify(execFile);
 const root = projectDirectory();
 const names = (await readdir(join(root, 'src/addons'), { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name)
-  // Still imported by the core.
-  .filter((name) => name !== 'neutron');
+  .map(({ name }) => name);
 
 const POD = `\
 apiVersion: v1
@@ -31,7 +29,7 @@ async function compileWithout(directory: string, without: readonly string[]): Pr
   const list = (await readFile(index, 'utf8')).split('\n').filter((line) => {
     return !without.some((name) => line.includes(`'./${name}/addon.ts'`));
   });
-  const kept = [...names, 'neutron'].filter((name) => !without.includes(name));
+  const kept = names.filter((name) => !without.includes(name));
   const text = list.join('\n').replace(/\[[a-z, ]+\];/, `[${kept.join(', ')}];`);
   await writeFile(index, text);
   for (const name of without) await rm(join(directory, 'src/addons', name), { recursive: true });
@@ -41,9 +39,9 @@ async function compileWithout(directory: string, without: readonly string[]): Pr
   });
 }
 
-test.each([...names.map((name) => [name]), names])(
-  'without the add-ons %s, the rest compiles, has its commands, and injects the pod of the demo',
-  async (...without) => {
+test.each([...names.map((name) => [name, [name]] as const), ['all', names] as const])(
+  'without the add-on %s, the rest compiles, has its commands, and injects the pod of the demo',
+  async (_, without) => {
     const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-addons-'));
     try {
       await compileWithout(directory, without);
