@@ -21,7 +21,8 @@ beforeAll(async () => {
   await startSecondReplica(fixture, '--policy=off');
 }, 600_000);
 
-afterAll(() => fixture?.stop());
+// The other installation takes its rights away.
+afterAll(() => fixture?.stop({ mayBeRefused: true }));
 
 const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
 
