@@ -38,7 +38,11 @@ export async function startE2eCluster(options: ClusterOptions): Promise<E2eClust
 /** Stops it. @throws where the operator or its node agents were refused anything. */
 export async function stopCluster(cluster: Cluster | undefined): Promise<void> {
   try {
-    if (cluster !== undefined) await nothingRefused(cluster.controlPlane.auditLogPath, OPERATOR, AGENT);
+    if (cluster !== undefined) {
+      const { auditLogPath } = cluster.controlPlane;
+      const kubectl = (args: readonly string[]) => cluster.kubectl(args);
+      await nothingRefused({ auditLogPath, kubectl }, OPERATOR, AGENT);
+    }
   } finally {
     await cluster?.stop();
   }

@@ -68,7 +68,7 @@ export async function startOperatorFixture({
       apply: (...objects) => must(controlPlane, ['apply', '-f', '-'], listed(objects)),
       async stop(options) {
         try {
-          if (!options?.mayBeRefused) await nothingRefused(controlPlane.auditLogPath);
+          if (!options?.mayBeRefused) await nothingRefused(controlPlane);
         } finally {
           await controlPlane.stop();
         }
