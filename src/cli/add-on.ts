@@ -16,7 +16,7 @@ import type { ClusterOptions } from './options/tool-options.ts';
 import type { StatusFacts } from './status/facts.ts';
 import type { StatusRow } from './status/rows.ts';
 
-/** What can be left out of the program. The core works without it, and gets it from `main.ts`. */
+/** What can be left out of the program. The core works without it, and gets it from `program.ts`. */
 export interface AddOn {
   readonly name: string;
   /** Its flags of `serve`. */

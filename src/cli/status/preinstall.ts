@@ -10,10 +10,14 @@ import { withCluster } from '../cluster.ts';
 import { installationOf } from '../installation.ts';
 import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { kindOf } from '../kind-of.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type Overlay, type PreinstallFacts, preinstallRows } from './preinstall-rows.ts';
 import { isServed, tried } from './read-facts.ts';
 import { printRows } from './status.ts';
+
+/** Of the Gateway API. */
+const HTTP_ROUTES = kindOf('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes');
 
 export interface PreinstallOptions extends ClusterOptions {
   readonly overlay?: readonly Overlay[];
@@ -33,7 +37,7 @@ async function readPreinstall(client: KubeClient, options: PreinstallOptions): P
     tried(() => missingRightsOf(client, overlays)),
     tried(async () => ({
       attachments: await isServed(client, NETWORK_ATTACHMENT_DEFINITIONS),
-      httpRoutes: await serves(client, 'gateway.networking.k8s.io/v1'),
+      httpRoutes: await isServed(client, HTTP_ROUTES),
       certificates: await serves(client, 'cert-manager.io/v1'),
       podMonitors: await serves(client, 'monitoring.coreos.com/v1'),
     })),
