@@ -43,8 +43,8 @@ const UNREAD_MS = 10_000;
 const MAX_HEAD_BYTES = 4 * 1024;
 /** Calls per second of all but the probes. */
 const PAGES_PER_SECOND = 20;
-/** Texts of the metrics: a second, and at once after a quiet time, enough for two Prometheus and some manual requests. */
-const METRICS_RATE = { ratePerSecond: 1, burst: 5 };
+/** The next text of the metrics waits this many times as long as the last one took: at most 5 % of the time is spent on it. */
+const PAUSES_PER_RENDERING = 19;
 /** Node's forms of the address of clients in this pod, including `kubectl port-forward`. */
 const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
@@ -150,17 +150,21 @@ function addLogLevel(app: Express, verbosity: LogVerbosity): void {
 }
 
 /**
- * Limits how often the text of the metrics is rendered, which is slow, and which every client of the port may request.
- * Requests in the meantime wait for the next text and share it. It is never older than the request.
+ * Bounds the time that goes into the text of the metrics, which every client of the port may request. Requests in the
+ * meantime wait for the next text and share it. It is never older than the request.
  */
 function sharedText(clock: Clock, render: () => Promise<string>, closed: AbortSignal): () => Promise<string> {
-  const bucket = new TokenBucket({ clock, ...METRICS_RATE });
   let next: Promise<string> | undefined;
+  let notBefore = clock.now();
   const make = async () => {
     // Waits at least one turn, so that concurrent callers share the text.
-    await sleep(clock, bucket.reserve(), closed);
+    await sleep(clock, notBefore - clock.now(), closed);
     next = undefined;
-    return render();
+    const start = clock.now();
+    const text = await render();
+    const end = clock.now();
+    notBefore = end + PAUSES_PER_RENDERING * (end - start);
+    return text;
   };
   return () => (next ??= make());
 }

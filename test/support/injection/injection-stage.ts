@@ -130,7 +130,7 @@ export class InjectionStage {
     };
   }
 
-  /** What was counted while something was done. The operator renders its metrics once a second. */
+  /** What was counted while something was done. */
   async counting<T>(act: () => Promise<T>): Promise<{ readonly result: T } & Counts> {
     const before = this.#counts ?? (await this.counts());
     const result = await act();

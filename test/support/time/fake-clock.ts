@@ -46,7 +46,7 @@ export class FakeClock implements Clock {
       this.#now = Math.max(this.#now, timer.deadline);
       yield timer;
     }
-    this.#now = end;
+    this.#now = Math.max(this.#now, end);
   }
 
   #first(): FakeTimer | undefined {
