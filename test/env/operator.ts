@@ -105,6 +105,9 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
     },
     async restart() {
       await running.exited;
+      // What was killed would hold it for 15 s more.
+      const lease = ['delete', 'lease', 'envoy-initializer', '--namespace', namespace, '--ignore-not-found'];
+      await must(controlPlane, lease);
       running = await start();
     },
   };
