@@ -12,8 +12,12 @@ COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
-# Suites of minutes that `make test` leaves to `make integration` and `make e2e`: outages, fleets, conformance.
+# Suites that `make test` leaves to other targets. Of minutes: outages, fleets, conformance (`make integration`, `make e2e`).
 LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(outages|high-availability|gateway-api)
+# With a real Neutron (`make test-neutron`).
+NEUTRON := integration/neutron|e2e/neutron-pods
+# What a release publishes, with Helm and Prometheus (`make test-artifacts`).
+ARTIFACTS := integration/(operator/(helm|monitoring)|cli/(executable|library|release-version))|e2e/(image|partners|release)
 # The modules without I/O.
 PURE := (util|injection|addons/routes/compile)
 SKIP ?= /node_modules/
@@ -31,8 +35,8 @@ run: dist/.built control-plane ## Play the demo on an embedded control plane, un
 	@node hack/run.ts $(if $(ONCE),--once)
 
 .PHONY: test
-test: lint unit dist/.built control-plane ## Run lint and all tests, but for the longest suites of integration and e2e
-	@$(MAKE) --no-print-directory --keep-going -j2 integration e2e SKIP='$(LONG)'
+test: lint unit dist/.built control-plane ## Run lint and the tests, but for those of minutes, with Neutron, and of what a release publishes
+	@$(MAKE) --no-print-directory --keep-going -j2 integration e2e SKIP='$(LONG)|$(NEUTRON)|$(ARTIFACTS)'
 
 ##@ Checks and tests
 
@@ -52,9 +56,7 @@ unit: build/.compiled ## Run all tests without a control plane; fails if the cov
 		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration
-# Without Python, the tests with a real Neutron are skipped and say so.
 integration: build/.compiled dist/.built control-plane ## Run the tests against a real etcd, API server and controller-manager
-	-@node test/env/neutron/cli.ts install
 	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='$(SKIP)' -- build/test/integration
 
 .PHONY: versions
@@ -183,9 +185,17 @@ test-release: build/.compiled control-plane ## Test make release against a regis
 	@node hack/release/cli.ts tools
 	@TEST_KREW=1 $(JEST) --runInBand build/test/e2e/release build/test/integration/cli/executable
 
-.PHONY: test-helm
-test-helm: build/.compiled dist/.built control-plane ## Test the Helm chart with Helm, which is built first (2 minutes)
-	@TEST_HELM=1 $(JEST) --runInBand build/test/integration/operator/helm
+.PHONY: test-neutron
+# Without Python, the tests with a real Neutron are skipped and say so.
+test-neutron: build/.compiled dist/.built control-plane ## Run the tests with a real Neutron and Keystone, from PyPI, and OVN on a real node
+	-@node test/env/neutron/cli.ts install
+	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \
+		--testPathIgnorePatterns='$(LONG)' -- 'build/test/($(NEUTRON))'
+
+.PHONY: test-artifacts
+test-artifacts: build/.compiled dist/.built control-plane ## Run the tests of what a release publishes: image, chart (builds Helm), library, executable, alerts
+	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" TEST_HELM=1 $(JEST) --runInBand \
+		-- 'build/test/($(ARTIFACTS))'
 
 .PHONY: test-partners
 test-partners: build/.compiled ## Test the Helm chart with cert-manager on a real node (Debian, root); builds both first, which takes minutes

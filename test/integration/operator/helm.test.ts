@@ -64,7 +64,7 @@ function kept(objects: Objects): Objects {
   return { ...objects, [key]: { ...crd, metadata: { ...crd.metadata, annotations } } };
 }
 
-describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the Helm chart', () => {
+describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', 'the Helm chart', () => {
   let home: string;
   let chart: string;
 

@@ -53,7 +53,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/install.md # Further templates':
     'test/integration/injection/injection.test.ts does the same in a namespace of its own',
   'docs/install.md # Uninstall': 'test/integration/operator/uninstall.test.ts runs uninstall',
-  'docs/install.md # With Helm': 'test/integration/operator/helm.test.ts installs the chart (make test-helm)',
+  'docs/install.md # With Helm': 'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
   'docs/neutron.md # A walk':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
