@@ -63,8 +63,8 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
   beforeAll(async () => {
     fixture = await startOperatorFixture({ args: ['--policy=auto'] });
     prometheus = await RunningPrometheus.start(program, fixture.controlPlane, {
-      target: fixture.operator.metricsUrl,
-      rules: alerts,
+      scrape: { static_configs: [{ targets: [new URL(fixture.operator.metricsUrl).host] }] },
+      rules: [alerts],
     });
     client = new HttpsClient(Number(new URL(fixture.operator.webhookUrl).port), fixture.operator.caPem);
     await fixture.apply(

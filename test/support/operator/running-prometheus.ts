@@ -4,7 +4,16 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { eventually } from '../../env/eventually.ts';
 
-/** A Prometheus that scrapes one program, each second; it ends with the control plane. */
+export interface PrometheusOptions {
+  /** What it scrapes: a scrape configuration without its name. */
+  readonly scrape: object;
+  /** Files of rules. */
+  readonly rules?: readonly string[];
+  /** The address that it is asked at. */
+  readonly address?: string;
+}
+
+/** A Prometheus that scrapes each second; it ends with the control plane, and runs where that runs. */
 export class RunningPrometheus {
   readonly #url: string;
 
@@ -12,19 +21,22 @@ export class RunningPrometheus {
     this.#url = url;
   }
 
+  /** Where what runs beside it asks it. */
+  get port(): string {
+    return new URL(this.#url).port;
+  }
+
   static async start(
     program: string,
     { directory, supervisor }: ControlPlane,
-    { target, rules }: { readonly target: string; readonly rules: string },
+    { scrape, rules = [], address = '127.0.0.1' }: PrometheusOptions,
   ): Promise<RunningPrometheus> {
     const home = join(directory, 'prometheus');
     await mkdir(home);
     const config = {
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files: [rules],
-      scrape_configs: [
-        { job_name: 'envoy-initializer', static_configs: [{ targets: [new URL(target).host] }] },
-      ],
+      rule_files: rules,
+      scrape_configs: [{ job_name: 'envoy-initializer', ...scrape }],
     };
     await writeFile(join(home, 'prometheus.yml'), JSON.stringify(config));
     const [port = 0] = await freePorts(1);
@@ -34,11 +46,11 @@ export class RunningPrometheus {
       args: [
         `--config.file=${join(home, 'prometheus.yml')}`,
         `--storage.tsdb.path=${join(home, 'data')}`,
-        `--web.listen-address=127.0.0.1:${port}`,
+        `--web.listen-address=${address}:${port}`,
       ],
       output: { file: join(home, 'log') },
     });
-    const running = new RunningPrometheus(`http://127.0.0.1:${port}`);
+    const running = new RunningPrometheus(`http://${address}:${port}`);
     await eventually('Prometheus has scraped', async () => (await running.query('up == 1')).length > 0);
     return running;
   }
