@@ -1,54 +1,43 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { ADD_ONS } from '../src/addons/index.ts';
-import { REASONS } from '../src/addons/rollout/core/pod.ts';
 import { commandsWith } from '../src/cli/commands.ts';
 import { RULES } from '../src/injection/rules/index.ts';
 
-const COMMANDS = commandsWith(ADD_ONS);
-
 /**
- * Writes the parts of docs/ that repeat code: the commands in cli.md, the reasons in reasons.md and rollout.md. They are the runs of
- * lines that match a pattern, in their order. `--check` only compares, and exits 1 if they differ.
+ * Writes the parts of docs/ that repeat code: what each command does into cli.md, the reasons to skip a pod into troubleshooting.md.
+ * `--check` only compares, and exits 1 if they differ.
  */
 const COMMAND = 'node hack/generate-docs.ts';
 
-const PARTS = [
-  {
+/** What stands in a document after `before`: lines that match `lines`. */
+interface Part {
+  readonly file: string;
+  readonly before: string;
+  readonly lines: RegExp;
+  readonly text: string;
+}
+
+const PARTS: readonly Part[] = [
+  ...commandsWith(ADD_ONS).map(({ name, description }) => ({
     file: 'docs/cli.md',
-    pattern: /(?:^\| \[`.*\n)+/gm,
-    parts: [COMMANDS.map(({ name, description }) => `| [\`${name}\`](#${name}) | ${description} |\n`)],
-  },
+    before: `\n## ${name}\n\n`,
+    lines: /^.*\n/,
+    text: `${description.charAt(0).toUpperCase()}${description.slice(1)}.\n`,
+  })),
   {
-    file: 'docs/reasons.md',
-    pattern: /(?:^\| \[`.*\n)+/gm,
-    parts: [
-      RULES.map(
-        ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warningOf(warn)} |\n`,
-      ),
-    ],
-  },
-  {
-    file: 'docs/rollout.md',
-    pattern: /(?<=\| Reason \| Meaning \|\n\|---\|---\|\n)(?:^\| `.*\n)*/gm,
-    parts: [Object.entries(REASONS).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |\n`)],
+    file: 'docs/troubleshooting.md',
+    before: '\n| reason | meaning |\n|---|---|\n',
+    lines: /^(?:\|.*\n)*/,
+    text: RULES.map(({ reason, help }) => `| \`${reason}\` | ${help} |\n`).join(''),
   },
 ];
 
-function warningOf(warn: boolean | 'asked'): string {
-  if (warn === 'asked') return 'if the pod asked';
-  return warn ? 'always' : 'no';
-}
-
 async function main(args: readonly string[]): Promise<number> {
   let code = 0;
-  for (const { file, pattern, parts } of PARTS) {
+  for (const file of new Set(PARTS.map((part) => part.file))) {
     const url = new URL(`../${file}`, import.meta.url);
     const text = await readFile(url, 'utf8');
-    const count = text.match(pattern)?.length ?? 0;
-    if (count !== parts.length)
-      throw new Error(`expected ${parts.length} generated parts in ${file}, got ${count}`);
-    const left = parts.map((lines) => lines.join(''));
-    const wanted = text.replaceAll(pattern, () => left.shift() ?? '');
+    const wanted = PARTS.filter((part) => part.file === file).reduce(withPart, text);
     if (!args.includes('--check')) await writeFile(url, wanted);
     else if (wanted !== text) {
       console.error(`${file} does not repeat the code: run \`${COMMAND}\` and commit the result.`);
@@ -56,6 +45,13 @@ async function main(args: readonly string[]): Promise<number> {
     }
   }
   return code;
+}
+
+function withPart(text: string, { file, before, lines, text: part }: Part): string {
+  const [head = '', tail, ...more] = text.split(before);
+  if (tail === undefined || more.length > 0)
+    throw new Error(`expected ${JSON.stringify(before)} once in ${file}`);
+  return `${head}${before}${tail.replace(lines, () => part)}`;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -45,7 +45,7 @@ type PolicyCondition = { readonly unless: string } | { readonly only: string };
 interface Rule {
   /** Users see it in logs, metrics, warnings, Events and `check`. */
   readonly reason: string;
-  /** Its meaning, as Markdown for the table in docs/reasons.md. */
+  /** Its meaning, as Markdown for the table in docs/troubleshooting.md. */
   readonly help: string;
   /** Whether the client that creates the pod gets a warning; `asked`: only if the pod itself opted in. */
   readonly warn: boolean | 'asked';

@@ -5,7 +5,7 @@ import type { Column } from '../io/output.ts';
 
 /** A problem that the user should solve. */
 export interface CheckFinding {
-  /** A reason of docs/reasons.md, or one of `check` itself (docs/cli.md). */
+  /** A reason of docs/troubleshooting.md, or one of `check` itself. */
   readonly reason: string;
   readonly message: string;
 }
@@ -17,7 +17,7 @@ export interface CheckReport {
   readonly namespace: string;
   /** What happens to its pods when they are created now. */
   readonly decision: 'inject' | 'skip' | 'deny';
-  /** Why its pods get no sidecar; a reason of docs/reasons.md. */
+  /** Why its pods get no sidecar; a reason of docs/troubleshooting.md. */
   readonly reason?: string;
   /** The label or annotation that decides. */
   readonly askedBy: string;

@@ -146,7 +146,7 @@ function skipped(facts: StatusFacts): Verdict {
     const text = Array.from(reasons, ([reason, n]) => `${reason}: ${n}`).join(', ');
     return problem(
       `pods asked for a sidecar and got none (${text})`,
-      `${CALLED_AS} check -A names them; see docs/reasons.md`,
+      `${CALLED_AS} check -A names them; see docs/troubleshooting.md`,
     );
   });
 }
