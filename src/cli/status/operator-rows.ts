@@ -140,7 +140,7 @@ function certificate(facts: StatusFacts): Verdict {
   const end = Math.min(...ends);
   const days = (end - facts.now / 1000) / DAY_SECONDS;
   const text = `ends at ${isoTime(end)}`;
-  return days < SOON_DAYS ? problem(text, 'see "What to do" in docs/certificates.md') : ok(text);
+  return days < SOON_DAYS ? problem(text, 'see "Replace the certificates" in docs/security.md') : ok(text);
 }
 
 function webhooks(facts: StatusFacts): Verdict {

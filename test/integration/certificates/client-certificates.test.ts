@@ -19,7 +19,7 @@ let authority: TestAuthority;
 let other: TestAuthority;
 let fixture: OperatorFixture;
 
-/** Starts an API server that shows the webhook a certificate, as docs/certificates.md has it. */
+/** Starts an API server that shows the webhook a certificate, as docs/security.md has it. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'client-certificates-'));
   caFile = join(directory, 'ca.crt');
