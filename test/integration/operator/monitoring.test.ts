@@ -11,6 +11,7 @@ import { OPT_IN, STATUS } from '../../support/injection/demo.ts';
 import { describeWithPrometheus } from '../../support/jest/describe-with-prometheus.ts';
 import { commandsOf, section } from '../../support/jest/markdown.ts';
 import { HttpsClient } from '../../support/kube/https-client.ts';
+import { documentedMetrics } from '../../support/operator/documented-metrics.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { RunningPrometheus } from '../../support/operator/running-prometheus.ts';
 
@@ -130,13 +131,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
 
   test('docs/operations.md has each metric, its type and its labels, and no other', async () => {
     const text = await readFile(file('docs/operations.md'), 'utf8');
-    const documented = [...text.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \| (.*?) ?\|/gm)].map(
-      ([, name = '', type, labels = '']) => ({
-        name,
-        type,
-        labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label).sort(),
-      }),
-    );
+    const documented = documentedMetrics(text);
     await eventually('Neutron has been looked for', async () =>
       (await scraped()).includes('envoy_initializer_neutron_available 0'),
     );

@@ -11,7 +11,7 @@ export const IDLE_SPEC = {
   containers: [{ name: 'app', image: 'busybox', command: ['sleep', '3600'] }],
 };
 
-/** An override, by which a pod is the webhook's: the API server's own policies (docs/admission-policy.md) leave it alone. */
+/** An override, by which a pod is the webhook's: the API server's own policies (docs/operations.md) leave it alone. */
 export const FOR_THE_WEBHOOK = { 'initializer.kubernetes.io/envoy-cpu-request': '50m' };
 
 export const OPTED_IN = { 'initializer.kubernetes.io/envoy': 'true' };
