@@ -222,7 +222,7 @@ api-report: node_modules/.installed ## Write what users of the library see into 
 	@node hack/generate-api-report.ts
 
 .PHONY: package
-package: dist/.built ## Pack the npm package of the library and the command (docs/library.md)
+package: dist/.built ## Pack the npm package of the library and the command (docs/development.md)
 	@node hack/pack.ts
 
 .PHONY: cli

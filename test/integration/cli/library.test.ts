@@ -22,7 +22,7 @@ const oldest = await installNode(OLDEST);
 const node20 = await installNode(TOO_OLD);
 let controlPlane: ControlPlane;
 let directory: string;
-/** A project that has nothing but what docs/library.md says. */
+/** A project that has nothing but what docs/development.md says. */
 let project: string;
 
 async function run(program: string, ...args: readonly string[]): Promise<void> {
@@ -45,8 +45,8 @@ beforeAll(async () => {
     join(projectDirectory(), 'hack/pack.ts'),
     join(directory, 'envoy-initializer/out'),
   );
-  const document = documents().find(({ path }) => path === 'docs/library.md');
-  const commands = commandsOf(section(document?.text ?? '', '## Use it'));
+  const document = documents().find(({ path }) => path === 'docs/development.md');
+  const commands = commandsOf(section(document?.text ?? '', '## The library'));
   expect(commands).toHaveLength(2);
   for (const { command } of commands) await run('bash', '-c', `cd '${project}' && ${command}`);
 }, PATIENCE_MS);
