@@ -113,8 +113,8 @@ describe('beside an operator, with something to look at', () => {
     await follow(reader, 'README.md', '## On the command line');
   });
 
-  since(36).test('docs/admission-policy.md: with the operator (since 1.36)', () =>
-    follow(reader, 'docs/admission-policy.md', '## With the operator'),
+  since(36).test('docs/operations.md: policies (since 1.36)', () =>
+    follow(reader, 'docs/operations.md', '## Policies'),
   );
 
   test('docs/cli.md: check', async () => {
@@ -192,7 +192,7 @@ describe('beside an operator, with something to look at', () => {
     await follow(reader, 'docs/operations.md', '## Missed and stale pods');
   });
 
-  test('docs/reasons.md: a conflict is an Event of the ReplicaSet', async () => {
+  test('docs/troubleshooting.md: a conflict is an Event of the ReplicaSet', async () => {
     await kubectl('delete', 'deployment', 'web');
     await fixture.apply(templateConfigMap(TEMPLATE_WITH_VOLUME));
     const metadata = { labels: { app: 'web', 'initializer.kubernetes.io/envoy': 'true' } };
@@ -209,7 +209,7 @@ describe('beside an operator, with something to look at', () => {
       metadata: { name: 'web' },
       spec: { selector: { matchLabels: { app: 'web' } }, template },
     });
-    await follow(reader, 'docs/reasons.md', '# Why a pod has no sidecar');
+    await follow(reader, 'docs/troubleshooting.md', '## A pod runs without its sidecar');
   });
 
   test('docs/troubleshooting.md: after an uninstall', () =>
@@ -265,7 +265,7 @@ describe('with no operator', () => {
   });
   afterAll(() => controlPlane?.stop());
 
-  since(36).test('docs/admission-policy.md: without the operator (since 1.36)', async () => {
+  since(36).test('docs/operations.md: policies without the operator (since 1.36)', async () => {
     const optIn = 'initializer.kubernetes.io/envoy';
     const pod = (...how: readonly string[]) =>
       controlPlane.kubectl(['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml', ...how]);
@@ -275,7 +275,7 @@ describe('with no operator', () => {
       const warned = await pod(`--annotations=${optIn}=true`, `--annotations=${optIn}-image=mine`);
       return injected.stdout.includes('name: envoy\n') && warned.stderr.includes('no sidecar');
     };
-    await follow(reader, 'docs/admission-policy.md', '## Without the operator', () =>
+    await follow(reader, 'docs/operations.md', '### Without the operator', () =>
       eventually('the policies are in effect', inEffect),
     );
   });

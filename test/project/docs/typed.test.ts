@@ -9,27 +9,27 @@ const DOCS = 'test/integration/cli/docs.test.ts';
 const TYPED: Readonly<Record<string, string>> = {
   'README.md # What happens': DOCS,
   'README.md # On the command line': DOCS,
-  'docs/admission-policy.md # With the operator': DOCS,
-  'docs/admission-policy.md # Without the operator': DOCS,
   'docs/cli.md # inject': DOCS,
   'docs/cli.md # uninject': DOCS,
   'docs/cli.md # check': DOCS,
   'docs/cli.md # lint': DOCS,
   'docs/cli.md # version': DOCS,
+  'docs/development.md # The library': 'test/integration/cli/library.test.ts',
   'docs/envoy.md # Configure Envoy': DOCS,
   'docs/envoy.md # Check a configuration': DOCS,
   'docs/install.md # The template': DOCS,
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
-  'docs/library.md # Use it': 'test/integration/cli/library.test.ts',
   'docs/networks.md # A walk': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
   'docs/networks.md # Tenants': DOCS,
   'docs/operations.md # Alerts and dashboard': DOCS,
   'docs/operations.md # Missed and stale pods': DOCS,
   'docs/operations.md # Node agents': DOCS,
+  'docs/operations.md # Policies': DOCS,
   'docs/operations.md # Repair': DOCS,
-  'docs/reasons.md # Why a pod has no sidecar': DOCS,
+  'docs/operations.md # Without the operator': DOCS,
+  'docs/troubleshooting.md # A pod runs without its sidecar': DOCS,
   'docs/troubleshooting.md # Pods are refused after an uninstall': DOCS,
 };
 
@@ -54,7 +54,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'test/integration/injection/injection.test.ts does the same in a namespace of its own',
   'docs/install.md # Uninstall': 'test/integration/operator/uninstall.test.ts runs uninstall',
   'docs/install.md # With Helm': 'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
-  'docs/neutron.md # A walk':
+  'docs/neutron.md # Walkthrough':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
     'kubectl port-forward needs a node; test/unit/kube/manager/health-server.test.ts changes the level',
