@@ -26,9 +26,9 @@ const PARTS: readonly Part[] = [
   })),
   {
     file: 'docs/troubleshooting.md',
-    before: '\n| reason | meaning |\n|---|---|\n',
-    lines: /^(?:\|.*\n)*/,
-    text: RULES.map(({ reason, help }) => `| \`${reason}\` | ${help} |\n`).join(''),
+    before: '\nThe first reason that applies counts:\n\n',
+    lines: /^(?:- .*\n)*/,
+    text: RULES.map(({ reason, help }) => `- \`${reason}\`: ${help}\n`).join(''),
   },
 ];
 
