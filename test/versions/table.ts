@@ -11,19 +11,23 @@ export interface Result {
 /** The table of docs/install.md: its lines, which a run replaces. */
 export const TABLE = /^\| Kubernetes \|.*\n(?:\|.*\n)+/m;
 
-/** A row for each title, and a column for each version, both in the order in which they ran. */
+/** A column for each version, and a row for each title, in the order in which they ran; one for all that hold everywhere. */
 export function versionTable(results: readonly Result[]): string {
   const versions = [...new Set(results.map(({ version }) => version))];
   const titles = [...new Set(results.map(({ title }) => title))];
-  const cell = (title: string, version: string) => {
-    const found = results.find((result) => result.title === title && result.version === version);
-    if (found === undefined) throw new Error(`no result for ${version}: ${title}`);
-    return found.holds ? 'yes' : 'no';
-  };
+  const rows = titles.map((title) => {
+    const cells = versions.map((version) => {
+      const found = results.find((result) => result.title === title && result.version === version);
+      if (found === undefined) throw new Error(`no result for ${version}: ${title}`);
+      return found.holds ? 'yes' : 'no';
+    });
+    return [title, ...cells];
+  });
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   return [
     line(['Kubernetes', ...versions.map((version) => version.slice(1))]),
     `|---|${'---|'.repeat(versions.length)}\n`,
-    ...titles.map((title) => line([title, ...versions.map((version) => cell(title, version))])),
+    ...rows.filter((cells) => cells.includes('no')).map(line),
+    line(['all else that was tried', ...versions.map(() => 'yes')]),
   ].join('');
 }
