@@ -60,8 +60,8 @@ describe('beside an operator', () => {
     await fixture.kubectl('delete', 'network/example-network', 'pod/myapp-pod', '--now');
   });
 
-  test('docs/networks.md: a walk', async () => {
-    await follow(reader, 'docs/networks.md', '## A walk');
+  test('docs/networks.md: walkthrough', async () => {
+    await follow(reader, 'docs/networks.md', '## Walkthrough');
   });
 
   test.each(['## inject', '## uninject', '## version'])('docs/cli.md: %s', (heading) =>

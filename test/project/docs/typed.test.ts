@@ -20,7 +20,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/install.md # The template': DOCS,
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
-  'docs/networks.md # A walk': DOCS,
+  'docs/networks.md # Walkthrough': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
   'docs/networks.md # Tenants': DOCS,
   'docs/operations.md # Alerts and dashboard': DOCS,
