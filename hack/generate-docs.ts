@@ -4,7 +4,7 @@ import { commandsWith } from '../src/cli/commands.ts';
 import { RULES } from '../src/injection/rules/index.ts';
 
 /**
- * Writes the parts of docs/ that repeat code: what each command does into cli.md, the reasons to skip a pod into troubleshooting.md.
+ * Writes the parts of docs/ that repeat code: what each command does into cli.md, the reasons that warn into troubleshooting.md.
  * `--check` only compares, and exits 1 if they differ.
  */
 const COMMAND = 'node hack/generate-docs.ts';
@@ -26,9 +26,12 @@ const PARTS: readonly Part[] = [
   })),
   {
     file: 'docs/troubleshooting.md',
-    before: '\nThe first reason that applies counts:\n\n',
+    before: '\nReasons with a warning, of which the first that applies counts:\n\n',
     lines: /^(?:- .*\n)*/,
-    text: RULES.map(({ reason, help }) => `- \`${reason}\`: ${help}\n`).join(''),
+    // Nobody looks for the others: nothing was asked for, or all is well.
+    text: RULES.filter(({ warn }) => warn !== false)
+      .map(({ reason, help }) => `- \`${reason}\`: ${help}\n`)
+      .join(''),
   },
 ];
 
