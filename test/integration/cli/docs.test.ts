@@ -70,15 +70,10 @@ describe('beside an operator', () => {
 
   test('docs/envoy.md: deploy/envoy', () => follow(reader, 'docs/envoy.md', '# Configure Envoy'));
 
-  test.each([
-    ['network.spec', '## The spec'],
-    ['network.status', '## The status'],
-  ])('kubectl explain %s has the fields of docs/networks.md', async (what, heading) => {
-    const explained = await fixture.kubectl('explain', what);
-    const rows = section(textOf('docs/networks.md'), heading).matchAll(/^\| (`.+?) \|/gm);
-    const fields = [...rows].flatMap(([, cell = '']) =>
-      [...cell.matchAll(/`([^`.]+)[^`]*`/g)].map(([, field = '']) => field),
-    );
+  test('kubectl explain network.spec has the fields of docs/networks.md', async () => {
+    const explained = await fixture.kubectl('explain', 'network.spec');
+    const rows = section(textOf('docs/networks.md'), '## The spec').matchAll(/^\| `(\w+)` \|/gm);
+    const fields = [...rows].map(([, field = '']) => field);
     expect(fields.length).toBeGreaterThan(3);
     expect(fields.filter((field) => !new RegExp(`^ +${field}\\t`, 'm').test(explained))).toEqual([]);
   });

@@ -22,12 +22,8 @@ function fields(heading: string): string[] {
   );
 }
 
-test.each([
-  ['## The spec', 'spec'],
-  ['## The status', 'status'],
-])('docs/networks.md has under %s the fields of the CRD', (heading, part) => {
-  const inDocument = new Set(fields(heading).map((field) => field.split('.')[0]));
-  expect([...inDocument].sort()).toEqual(Object.keys(root?.properties?.[part]?.properties ?? {}).sort());
+test('docs/networks.md has the fields of the spec', () => {
+  expect(fields('## The spec').sort()).toEqual(Object.keys(root?.properties?.spec?.properties ?? {}).sort());
 });
 
 test('every field has a description for kubectl explain', () => {
