@@ -137,6 +137,11 @@ describe('beside an operator, with something to look at', () => {
     await follow(reader, 'docs/install.md', '## The template');
   });
 
+  test('docs/install.md: further templates', async () => {
+    await kubectl('create', 'namespace', 'shop');
+    await follow(reader, 'docs/install.md', '### Further templates');
+  });
+
   test('docs/envoy.md: the template transparent comes beside an applied one, and stays with it', async () => {
     const commands = commandsOf(section(textOf('docs/envoy.md'), '## All connections of a pod'));
     const add = commands.find(({ command }) => command.includes('deploy/transparent'))?.command ?? '';

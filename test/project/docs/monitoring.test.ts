@@ -77,9 +77,7 @@ test('every alert in the documents exists', () => {
 
 test('the code contains each message that docs/troubleshooting.md quotes', () => {
   const source = globSync('src/**/*.ts').map(read).join('\n');
-  const quoted = [
-    ...prose(troubleshooting).matchAll(/(?:[Ll]og: |Event )`([^`]+)`/g),
-  ];
+  const quoted = [...prose(troubleshooting).matchAll(/(?:[Ll]og: |Event )`([^`]+)`/g)];
   expect(quoted.length).toBeGreaterThan(20);
   const missing = quoted
     .flatMap(([, message = '']) => message.split('…'))

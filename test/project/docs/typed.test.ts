@@ -17,6 +17,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/development.md # The library': 'test/integration/cli/library.test.ts',
   'docs/envoy.md # Configure Envoy': DOCS,
   'docs/envoy.md # Check a configuration': DOCS,
+  'docs/install.md # Further templates': DOCS,
   'docs/install.md # The template': DOCS,
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
@@ -50,8 +51,6 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
-  'docs/install.md # Further templates':
-    'test/integration/injection/injection.test.ts does the same in a namespace of its own',
   'docs/install.md # Uninstall': 'test/integration/operator/uninstall.test.ts runs uninstall',
   'docs/install.md # With Helm': 'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
   'docs/neutron.md # Walkthrough':
