@@ -45,7 +45,7 @@ const WEBHOOKS: Readonly<Record<string, string>> = {
 };
 /** By the end of their names. */
 const POLICIES = {
-  fence: 'only its roles limit what the account of the operator may write',
+  fence: 'only its roles limit what the operator may write',
   'network-addresses': 'users can change the addresses of pods on Networks',
   'network-status': 'users with rights for Networks can write their status, on which node agents act',
   'opt-in': 'misplaced opt-ins cause no warning',
@@ -78,7 +78,7 @@ export function setUpDependencies(manager: Manager, options: DependencyOptions):
       const looks = informer.lister.get(keyOf(object)) ? 0 : before + 1;
       looksWithout.set(dependency, looks);
       gauge.set(labels, looks < 2 ? 1 : 0);
-      if (looks === 0 && before >= 2) log.info(labels, 'missing object exists again');
+      if (looks === 0 && before >= 2) log.info(labels, 'missing object restored');
       if (looks !== 2) continue;
       log.error({ ...labels, effect }, 'object is missing: restore it');
       const note = `The ${labels.kind} is missing: ${effect}. Restore it, such as by the manifests of the operator`;

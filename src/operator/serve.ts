@@ -42,7 +42,7 @@ export async function serve(
     await manager.run(stop);
     return 0;
   } catch (err) {
-    log.fatal({ err }, 'cannot go on');
+    log.fatal({ err }, 'fatal error, exiting');
     return 1;
   }
 }

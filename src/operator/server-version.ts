@@ -28,7 +28,7 @@ export function setUpServerVersion(manager: Manager): ServerMinor {
     if (gitVersion !== before?.gitVersion) {
       log.info(
         { version: gitVersion },
-        before ? 'the API server has another version' : 'connected to the API server',
+        before ? 'API server version changed' : 'connected to the API server',
       );
       if (minor !== undefined && minor < OLDEST_MINOR) {
         log.error(

@@ -161,7 +161,8 @@ export class PolicyController {
   #report(wanted: Compiled): void {
     if (wanted.left.join() === this.#reported?.left.join()) return;
     this.#reported = wanted;
-    if (wanted.left.length > 0) this.#options.log.info({ left: wanted.left }, 'left to the webhook');
+    if (wanted.left.length > 0)
+      this.#options.log.info({ left: wanted.left }, 'policies leave pods to the webhook');
   }
 }
 

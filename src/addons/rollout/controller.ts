@@ -63,7 +63,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
       if (outcome === 'left') {
         metrics.changed(how, 'left');
         const { key, uid } = action.pod;
-        log.warn({ pod: key, action: action.do, why: memory.why(uid) }, 'a rollout leaves the pod as it is');
+        log.warn({ pod: key, action: action.do, why: memory.why(uid) }, 'pod left unchanged');
       } else if (outcome === 'done' && action.do !== 'drain' && action.do !== 'undrain')
         metrics.changed(how, 'done');
       return outcome;
@@ -89,7 +89,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
       published = `${hash}${text}`;
       return undefined;
     } catch (err) {
-      if (!signal.aborted) log.warn({ err }, 'cannot publish what keeps pods from their change');
+      if (!signal.aborted) log.warn({ err }, 'cannot publish the findings about pods, retrying');
       return PUBLISH_MS;
     }
   }

@@ -31,17 +31,17 @@ export class RolloutEvents {
     this.#revisionOf = revisionOf;
   }
 
-  /** Call it with each step. What an earlier leader has told is not told again. */
+  /** Call it with each step. What an earlier leader has written is not written again. */
   seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
     const before = this.#phase;
     this.#phase = phase;
     // An Event of another template is no repetition: its note names other pods.
     const related = this.#revisionOf(target.set.hash);
-    const tell = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+    const write = (type: 'Normal' | 'Warning', reason: string, note: string) =>
       this.#events.event(this.#regarding(), { type, reason, action: 'RollOut', note, related });
     if (decision?.do === 'begin') {
       const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
-      tell('Normal', 'RolloutStarted', `The new template reaches ${count(waiting)}, step by step`);
+      write('Normal', 'RolloutStarted', `Rolling out the new template to ${count(waiting)}`);
     }
     // A configuration of Envoy has no revision that could say that it was halted before.
     const isHalted = decision?.do === 'halt' || (phase === 'halted' && target.state !== 'halted');
@@ -52,13 +52,13 @@ export class RolloutEvents {
       const others = health.failing.length - named.length;
       const note = [`The breaker has stopped the rollout. Failing: ${named.join('; ')}`];
       if (others > 0) note.push(`and ${others} more`);
-      tell('Warning', 'RolloutHalted', note.join('; '));
+      write('Warning', 'RolloutHalted', note.join('; '));
     }
     const refused = pods.filter(({ is, message }) => is === 'refused' && message !== undefined);
     const [first] = refused;
     if (first && this.#refused !== target.set.hash) {
       this.#refused = target.set.hash;
-      tell(
+      write(
         'Warning',
         'RolloutRefused',
         `${count(refused.length)} cannot get the template. ${first.pod.key}: ${first.message}`,
@@ -71,7 +71,7 @@ export class RolloutEvents {
     if (firstWaiting && this.#blocked !== target.set.hash) {
       this.#blocked = target.set.hash;
       const { key, blocked } = firstWaiting.pod;
-      tell(
+      write(
         'Warning',
         'RolloutWaits',
         `${count(waiting.length)} cannot be changed yet. ${key}: ${blocked?.why}`,
@@ -81,7 +81,7 @@ export class RolloutEvents {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${count(left)} left as ${left === 1 ? 'it is' : 'they are'}`;
       const current = pods.filter(({ is }) => is === 'current').length;
-      tell('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
+      write('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
     }
   }
 

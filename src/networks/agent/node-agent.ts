@@ -93,7 +93,7 @@ export async function nodeAgent(
     await manager.run(stop);
     return 0;
   } catch (err) {
-    log.fatal({ err }, 'cannot go on');
+    log.fatal({ err }, 'fatal error, exiting');
     return 2;
   }
 }

@@ -122,7 +122,7 @@ describe.each(manifests.map((object) => [nameOf(object), object] as const))(
       expect([(await present())[name], warning()]).toEqual([1, undefined]);
       expect(lines.map(({ msg }) => msg)).toEqual([
         'object is missing: restore it',
-        'missing object exists again',
+        'missing object restored',
       ]);
     });
   },

@@ -56,7 +56,7 @@ test('the version of the API server is followed through an upgrade', async () =>
   expect(replica.serverMinor.current()).toBe(36);
   await replica.later(60_000);
   expect(replica.changes).toEqual([35, 36]);
-  expect(await replica.end()).toEqual(['connected to the API server', 'the API server has another version']);
+  expect(await replica.end()).toEqual(['connected to the API server', 'API server version changed']);
 });
 
 test('a version that cannot be read is unknown until the next try', async () => {

@@ -63,7 +63,7 @@ export async function rolloutCommand(
   options: RolloutOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if (action !== 'status' && options.watch) throw new UsageError('--watch goes with status only');
+  if (action !== 'status' && options.watch) throw new UsageError('--watch is for status only');
   return await withCluster(options, async (cluster) => {
     if (action === 'status') return await showStatus(cluster, options, terminal);
     await setPaused(cluster, options, action === 'pause');
@@ -207,7 +207,7 @@ function strategyOf({ data = {} }: ConfigMap, { operatorNamespace, configmap }: 
   const strategy = set.rollout;
   if (strategy === undefined || strategy.mode === 'new-pods')
     throw new UsageError(
-      `there is no rollout: ${where} has no strategy for running pods: add the key rollout with mode: in-place (docs/rollout.md)`,
+      `${where} has no strategy for running pods: add the key rollout with mode: in-place (docs/rollout.md)`,
     );
   return { set, strategy };
 }
@@ -243,7 +243,9 @@ function linesOf({
     ...named.slice(0, MOST_NAMED),
     ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} other reasons: -o json`] : []),
     ...now.health.failing.map(({ pod, why = '' }) => `failing   ${pod.key}: ${why}`),
-    ...(target.state === 'halted' ? ['apply a corrected template, or the one before (docs/rollout.md)'] : []),
+    ...(target.state === 'halted'
+      ? ['apply a corrected template, or the previous one (docs/rollout.md)']
+      : []),
   ];
 }
 
