@@ -29,7 +29,7 @@ function faultsOf(source: string): readonly string[] {
     RULES.flatMap(([pattern, advice]) => (pattern.test(text) ? [`${at}: ${advice}: ${text}`] : [])),
   );
   const logged = [...source.matchAll(LOG_MESSAGE)].flatMap(([, , text = '']) => [
-    ...(/^[A-Z][a-z]/.test(text) ? [`begin with a small letter: ${text}`] : []),
+    ...(/^[A-Z][a-z]+\b/.test(text) ? [`begin with a small letter: ${text}`] : []),
     ...(text.endsWith('.') ? [`end without a full stop: ${text}`] : []),
   ]);
   return [...texts, ...logged];
