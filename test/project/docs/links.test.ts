@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -27,4 +27,25 @@ test.each(documents())('every table of $path has as many cells in each row as in
     columns = cells === undefined ? undefined : (columns ?? cells);
   }
   expect(wrong).toEqual([]);
+});
+
+const sources = globSync('{src,deploy,hack}/**/*.{ts,yaml}', { cwd: projectDirectory() });
+
+test('every page, anchor and heading that the code, manifests and messages name exists', () => {
+  const dead = sources.flatMap((source) => {
+    const text = readFileSync(join(projectDirectory(), source), 'utf8');
+    const named = text.matchAll(/(?:"([^"\n]+)" in )?\b(docs\/[\w-]+\.md)(?:#([\w-]+))?/g);
+    return [...named].flatMap(([all, heading, file = '', anchor]) => {
+      const page = documents().find(({ path }) => path === file)?.text;
+      const hasHeading =
+        heading === undefined ||
+        page?.includes(`# ${heading}
+`);
+      const isThere =
+        page !== undefined && hasHeading && (anchor === undefined || anchors(page).includes(anchor));
+      return isThere ? [] : [`${source}: ${all}`];
+    });
+  });
+  expect(sources.length).toBeGreaterThan(100);
+  expect(dead).toEqual([]);
 });
