@@ -37,10 +37,7 @@ test('every page, anchor and heading that the code, manifests and messages name 
     const named = text.matchAll(/(?:"([^"\n]+)" in )?\b(docs\/[\w-]+\.md)(?:#([\w-]+))?/g);
     return [...named].flatMap(([all, heading, file = '', anchor]) => {
       const page = documents().find(({ path }) => path === file)?.text;
-      const hasHeading =
-        heading === undefined ||
-        page?.includes(`# ${heading}
-`);
+      const hasHeading = heading === undefined || page?.includes(`# ${heading}\n`);
       const isThere =
         page !== undefined && hasHeading && (anchor === undefined || anchors(page).includes(anchor));
       return isThere ? [] : [`${source}: ${all}`];
