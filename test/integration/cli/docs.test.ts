@@ -137,11 +137,6 @@ describe('beside an operator, with something to look at', () => {
     await follow(reader, 'docs/install.md', '## The template');
   });
 
-  test('docs/install.md: further templates', async () => {
-    await kubectl('create', 'namespace', 'shop');
-    await follow(reader, 'docs/install.md', '### Further templates');
-  });
-
   test('docs/envoy.md: the template transparent comes beside an applied one, and stays with it', async () => {
     const commands = commandsOf(section(textOf('docs/envoy.md'), '## All connections of a pod'));
     const add = commands.find(({ command }) => command.includes('deploy/transparent'))?.command ?? '';
@@ -152,6 +147,17 @@ describe('beside an operator, with something to look at', () => {
       await kubectl('get', 'configmap', 'envoy-initializer', '-n', 'envoy-initializer', '-o', 'json'),
     );
     expect(Object.keys(data).sort()).toEqual(['config', 'config.transparent']);
+  });
+
+  test('docs/install.md: further templates, such as the one that came just now', async () => {
+    await kubectl('create', 'namespace', 'shop');
+    const [annotate] = commandsOf(section(textOf('docs/install.md'), '### Further templates'));
+    await eventually(
+      'the template is adopted',
+      async () =>
+        !(await reader.type(`${annotate?.command} --dry-run=server`)).stdout.includes('unknown-template'),
+    );
+    await follow(reader, 'docs/install.md', '### Further templates');
   });
 
   test('docs/networks.md: pods on a Network', async () => {
