@@ -82,7 +82,7 @@ export class ReplicaPages {
   ): Promise<{ readonly text: string } | { readonly failed: unknown }> {
     const { transport, timeoutMs = PAGE_MS } = this.#cluster;
     // Imported here, because the commands with files need no WebSocket.
-    const { portForward, textOver } = await import('../kube/client/web-socket/port-forward.ts');
+    const { portForward, textOver } = await import('../kube/client/port-forward.ts');
     const ref = { namespace: this.#namespace, name: pod };
     const what = `port-forward to pod ${pod}`;
     let connection: Duplex;

@@ -1,14 +1,15 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
+import { promisify } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { isRecord } from '../../util/json.ts';
 import { TransportError } from '../api/api-error.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type Plugin, type PluginCredential, runPlugin } from './kubeconfig/exec-plugin.ts';
-import type { KubeUser } from './kubeconfig/kubeconfig-fields.ts';
+import type { KubeUser, Plugin } from './kubeconfig/kubeconfig-fields.ts';
 
 export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
 
@@ -18,6 +19,14 @@ export interface Credential {
   /** Identifies the TLS settings: equal settings have equal ids. */
   readonly tlsId: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
+}
+
+/** What a plugin has returned. */
+interface PluginCredential {
+  readonly token?: unknown;
+  readonly clientCertificateData?: unknown;
+  readonly clientKeyData?: unknown;
+  readonly expirationTimestamp?: unknown;
 }
 
 /** How long the files of a credential (CA, client certificate, token) are cached before they are read again. */
@@ -82,8 +91,8 @@ export class Credentials {
   async #load(): Promise<Credential> {
     const options: RequestOptions = {};
     await this.#config.applyToHTTPSOptions(options);
-    const { ca, cert, key, rejectUnauthorized, servername } = options;
     const user: KubeUser | null = this.#config.getCurrentUser();
+    const { ca, cert, key, rejectUnauthorized, servername } = options;
     let tls: TlsOptions = {
       ...(ca && { ca }),
       ...(cert && { cert }),
@@ -92,13 +101,12 @@ export class Credentials {
       ...(servername && { servername }),
     };
     let authorization = await authorizationOf(user, options);
-    // A plugin or a provider is asked only if the kubeconfig itself holds no credential.
+    // A plugin is asked only if the kubeconfig itself holds no credential.
     if (authorization === undefined && !cert && user?.plugin) {
-      const plugged = await this.#plugged(user.plugin);
-      authorization = plugged.token && `Bearer ${plugged.token}`;
-      if (plugged.cert && plugged.key) tls = { ...tls, cert: plugged.cert, key: plugged.key };
-    } else if (authorization === undefined && !cert && user?.oidc) {
-      authorization = `Bearer ${idTokenOf(user.oidc)}`;
+      const { token, clientCertificateData, clientKeyData } = await this.#plugged(user.plugin);
+      if (typeof token === 'string') authorization = `Bearer ${token}`;
+      if (typeof clientCertificateData === 'string' && typeof clientKeyData === 'string')
+        tls = { ...tls, cert: clientCertificateData, key: clientKeyData };
     }
     return {
       tls,
@@ -108,31 +116,64 @@ export class Credentials {
   }
 
   async #plugged(plugin: Plugin): Promise<PluginCredential> {
-    // A plugin's credential expires by wall-clock time.
-    if (!this.#ofPlugin || this.#ofPlugin.expiresAt <= Date.now()) {
-      this.#ofPlugin = await runPlugin(plugin, this.#closed.signal);
-    }
+    const { expirationTimestamp } = this.#ofPlugin ?? {};
+    // By wall-clock time.
+    const isExpired =
+      expirationTimestamp !== undefined && !(Date.parse(String(expirationTimestamp)) > Date.now());
+    if (!this.#ofPlugin || isExpired) this.#ofPlugin = await runPlugin(plugin, this.#closed.signal);
     return this.#ofPlugin;
   }
 }
 
-/** The header of a token or a password; a token file takes precedence, if it can be read. */
+/**
+ * Runs the plugin once (protocol client.authentication.k8s.io), without a terminal. Not client-node's ExecAuth: that
+ * tells the plugin nothing, and cannot end it.
+ */
+async function runPlugin(plugin: Plugin, signal: AbortSignal): Promise<PluginCredential> {
+  const { command, args, env, apiVersion, cluster } = plugin;
+  const spec = { interactive: false, ...(cluster && { cluster: await clusterInfo(cluster) }) };
+  const info = JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
+  try {
+    const running = promisify(execFile)(command, [...args], {
+      env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
+      signal,
+      killSignal: 'SIGKILL',
+    });
+    running.child.stdin?.end();
+    const answer: unknown = JSON.parse((await running).stdout);
+    if (isRecord(answer) && isRecord(answer.status)) return answer.status;
+  } catch (cause) {
+    // The output may hold a secret, so a parser's error does not count.
+    const problem = cause instanceof SyntaxError ? 'printed no JSON' : failureOf(cause);
+    throw new Error(`the credential plugin ${command} ${problem}`, { cause });
+  }
+  throw new Error(`the credential plugin ${command} printed no ExecCredential with a status`);
+}
+
+function failureOf(error: unknown): string {
+  const { code, stderr = '' }: Readonly<Record<string, unknown>> = isRecord(error) ? error : {};
+  if (typeof code !== 'number') return `cannot be run: ${toError(error).message}`;
+  return `failed with exit code ${code} ${String(stderr).trim().split('\n').at(-1)}`.trim();
+}
+
+/** The cluster as client-go describes it to a plugin (clientauthentication/v1, Cluster). */
+async function clusterInfo(cluster: Readonly<Record<string, unknown>>): Promise<object> {
+  const { 'certificate-authority': file, extensions, ...fields } = cluster;
+  const all = Array.isArray(extensions) ? extensions.filter(isRecord) : [];
+  return {
+    ...fields,
+    ...(typeof file === 'string' && { 'certificate-authority-data': await readFile(file, 'base64') }),
+    config: all.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension ?? null,
+  };
+}
+
+/** The header of a token or a password. */
 async function authorizationOf(
   user: KubeUser | null,
   { headers, auth }: RequestOptions,
 ): Promise<string | undefined> {
-  if (user?.tokenFile) {
-    // A token file may end with a newline, which a header cannot hold.
-    const token = await readFile(user.tokenFile, 'utf8').then(
-      (text) => text.trim(),
-      (error: unknown) => {
-        if (!user.token) throw error;
-        return '';
-      },
-    );
-    if (token !== '') return `Bearer ${token}`;
-    if (!user.token) throw new Error(`expected a token in ${user.tokenFile}, got an empty file`);
-  }
+  // A token file may end with a newline, which a header cannot hold.
+  if (user?.tokenFile) return `Bearer ${(await readFile(user.tokenFile, 'utf8')).trim()}`;
   if (isRecord(headers) && typeof headers.Authorization === 'string') return headers.Authorization.trim();
   return auth ? `Basic ${btoa(`${user?.username}:${user?.password ?? ''}`)}` : undefined;
 }
@@ -141,40 +182,19 @@ async function authorizationOf(
 function impersonationHeaders(user: KubeUser | null): Readonly<Record<string, string[]>> {
   if (!user?.impersonateUser) return {};
   const { impersonateUser, impersonateUid, impersonateGroups = [], impersonateExtra = {} } = user;
-  const extra = Object.entries(impersonateExtra).map(
-    ([key, values]) => [`Impersonate-Extra-${encodeURIComponent(key)}`, values.map(onWire)] as const,
-  );
-  return {
-    'Impersonate-User': [onWire(impersonateUser)],
-    ...(impersonateUid && { 'Impersonate-Uid': [onWire(impersonateUid)] }),
-    ...(impersonateGroups.length > 0 && { 'Impersonate-Group': impersonateGroups.map(onWire) }),
-    ...Object.fromEntries(extra),
+  const headers = {
+    User: [impersonateUser],
+    Uid: impersonateUid ? [impersonateUid] : [],
+    Group: impersonateGroups,
+    ...Object.fromEntries(
+      Object.entries(impersonateExtra).map(([key, values]) => [`Extra-${encodeURIComponent(key)}`, values]),
+    ),
   };
-}
-
-/** The UTF-8 bytes of the value: the API server reads UTF-8, and the HTTP library writes one byte per character. */
-function onWire(value: string): string {
-  return Buffer.from(value).toString('latin1');
-}
-
-/**
- * The token of OpenID Connect. Neither this process nor client-node renews it: many issuers accept a refresh token
- * once, so the next one must be stored in the kubeconfig, as kubectl does.
- */
-function idTokenOf({ 'id-token': token }: Readonly<Record<string, unknown>>): string {
-  if (typeof token === 'string' && token !== '' && expiryOf(token) > Date.now()) return token;
-  const is = token ? 'has an id-token that has expired' : 'has no id-token';
-  throw new Error(
-    `the auth-provider oidc ${is}: run any command of kubectl, which renews it, log in again, or use exec with a plugin`,
+  // The API server reads UTF-8, and the HTTP library writes one byte per character.
+  const onWire = (value: string) => Buffer.from(value).toString('latin1');
+  return Object.fromEntries(
+    Object.entries(headers)
+      .filter(([, values]) => values.length > 0)
+      .map(([name, values]) => [`Impersonate-${name}`, values.map(onWire)]),
   );
-}
-
-/** In milliseconds since 1970; infinite if the token does not say it. */
-function expiryOf(token: string): number {
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    return isRecord(claims) && typeof claims.exp === 'number' ? claims.exp * 1000 : Infinity;
-  } catch {
-    return Infinity;
-  }
 }

@@ -1,15 +1,15 @@
-import { ClientRequest, type IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
+import { getCACertificates } from 'node:tls';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { WebSocket } from 'ws';
 import { asTransportError, TransportError } from '../api/api-error.ts';
 import { abortable } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
 import { guardedDispatcher } from './guarded-dispatcher.ts';
-import { tunnelConnector } from './tunnel.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -61,12 +61,15 @@ const MAX_CONNECTIONS = 32;
  */
 const MAX_AGE_MS = 300_000;
 const AGE_JITTER = 0.2;
+/** Former connections that may still be in use: a watch ends within two of those ages. Idle ones end by themselves. */
+const MOST_FORMER = 4;
+/** TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection. */
+const TCP = { keepAlive: true, keepAliveInitialDelay: 30_000, timeout: CONNECT_TIMEOUT_MS };
 
 /**
  * Sends requests to the API server over a few kept-alive connections. client-node opens a TLS connection for every call
  * (its `applySecurityAuthentication` creates an undici Agent each time). So this uses only the kubeconfig of
- * client-node, and keeps one pool per credential. A new pool replaces it when files are rotated, or after a time; the
- * old pool closes when its requests have ended.
+ * client-node, and keeps one pool per credential. A new pool replaces it when files are rotated, or after a time.
  *
  * HTTP/1.1, not 2: with one shared socket, one half-open connection would block watches, writes and leases alike.
  */
@@ -75,11 +78,8 @@ export class Transport {
   readonly #clock: Clock;
   readonly #credentials: Credentials;
   readonly #ownHeaders: Readonly<Record<string, string>>;
-  #connections: Connections | undefined;
-  /** Includes those of previous credentials, until their last request has ended. */
-  readonly #open = new Set<Connections>();
-  /** Connections that are being made. Pool.destroy() waits for them, and a silent handshake would keep a process alive. */
-  readonly #connecting = new Set<Connecting>();
+  /** The newest last. */
+  readonly #connections: Connections[] = [];
   #closed = false;
 
   /** `userAgent` names the client in the API server's audit log, and by default as field manager. */
@@ -104,34 +104,26 @@ export class Transport {
     return await this.#sendAs(await this.#credential(request.signal), request);
   }
 
-  /**
-   * Opens a WebSocket to a path of the API server, or resolves to its answer if it refuses. The caller ends both.
-   * @throws TransportError when there was no answer; the signal's reason.
-   */
-  async webSocket(path: string, protocol: string, signal: AbortSignal): Promise<WebSocket | IncomingMessage> {
+  /** Starts a WebSocket to a path of the API server, which the caller ends. */
+  async webSocket(path: string, protocol: string, signal: AbortSignal): Promise<WebSocket> {
     const { tls, headers } = await this.#credential(signal);
-    const server = this.#server();
-    const url = new URL(`${server.href.replace(/\/$/, '')}${path}`);
     // Few commands need it.
-    const { openWebSocket } = await import('./web-socket/web-socket.ts');
-    const connect = this.#connector(tls);
-    try {
-      const all = { ...this.#ownHeaders, ...headers };
-      return await openWebSocket(url, { protocol, headers: all, connect, signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw asTransportError(error, `GET ${server.origin}${path}`);
-    }
+    const { WebSocket: Client } = await import('ws');
+    const server = this.#server();
+    const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
+    const options = { ...tls, ...(proxyUrl && { proxyEnv: { HTTPS_PROXY: proxyUrl } }) };
+    return new Client(`${server.href.replace(/\/$/, '')}${path}`, [protocol], {
+      agent: server.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(),
+      headers: { ...this.#ownHeaders, ...headers },
+      perMessageDeflate: false,
+    });
   }
 
   /** Ends all connections. send() fails afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#credentials.close();
-    for (const each of this.#connecting) each.destroy(new Error('the client is closed'));
-    await Promise.all(
-      [...this.#open].flatMap(({ requests, streams }) => [requests.destroy(), streams.destroy()]),
-    );
+    await Promise.all(this.#connections.map(destroyed));
   }
 
   async #credential(signal: AbortSignal): Promise<Credential> {
@@ -166,7 +158,9 @@ export class Transport {
       };
     } catch (error) {
       signal.throwIfAborted();
-      throw asTransportError(error, `${method} ${server.origin}${path.split('?')[0]}`);
+      const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
+      const by = proxyUrl ? ` by the proxy ${new URL(proxyUrl).origin}` : '';
+      throw asTransportError(error, `${method} ${server.origin}${path.split('?')[0]}${by}`);
     }
   }
 
@@ -179,56 +173,44 @@ export class Transport {
   #connectionsOf({ tlsId, tls }: Credential, { origin }: URL): Connections {
     if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED', undefined);
     const now = this.#clock.now();
-    const current = this.#connections;
+    const current = this.#connections.at(-1);
     if (current?.tlsId === tlsId && now < current.retiresAt) return current;
-    if (current) this.#retire(current);
-    this.#connections = {
+    const fresh = {
       tlsId,
       retiresAt: now + MAX_AGE_MS * (1 + AGE_JITTER * Math.random()),
       requests: this.#dispatcher(origin, tls, { connections: MAX_CONNECTIONS }),
       streams: this.#dispatcher(origin, tls, { bodyTimeout: 0, headersTimeout: STREAM_HEAD_MS }),
     };
-    this.#open.add(this.#connections);
-    return this.#connections;
-  }
-
-  #retire(old: Connections): void {
-    // close() waits for the requests in flight; timeoutSeconds bounds a watch.
-    void Promise.allSettled([old.requests.close(), old.streams.close()]).then(() => this.#open.delete(old));
+    this.#connections.push(fresh);
+    for (const old of this.#connections.splice(0, this.#connections.length - 1 - MOST_FORMER))
+      void destroyed(old);
+    return fresh;
   }
 
   #dispatcher(origin: string, tls: TlsOptions, limits: Pool.Options): Dispatcher {
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    // Not an Agent: an Agent that is closing cannot be destroyed.
-    return new Pool(origin, { ...common, connect: this.#connector(tls) });
-  }
-
-  #connector(tls: TlsOptions): buildConnector.connector {
-    const proxy = this.#config.getCurrentCluster()?.proxyUrl;
-    const timeout = CONNECT_TIMEOUT_MS;
-    const track = (connect: buildConnector.connector) => this.#tracked(connect);
-    if (proxy) return track(tunnelConnector(proxy, tls, timeout, track));
-    // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.
-    const keepAlive = { keepAlive: true, keepAliveInitialDelay: 30_000 };
-    return track(buildConnector({ ...tls, ...keepAlive, timeout, allowH2: false }));
-  }
-
-  #tracked(connect: (...given: Parameters<buildConnector.connector>) => unknown): buildConnector.connector {
-    return (options, callback) => {
-      const made = connect(options, (...result) => {
-        if (isConnecting(made)) this.#connecting.delete(made);
-        callback(...result);
-      });
-      if (isConnecting(made)) this.#connecting.add(made);
-    };
+    const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
+    if (!proxyUrl) return new Pool(origin, { ...common, connect: { ...tls, ...TCP, allowH2: false } });
+    return new ProxyAgent({
+      ...common,
+      uri: proxyUrl,
+      proxyTls: { ...TCP, ...tlsToProxy(tls) },
+      requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
+      clientFactory: (proxy, options) => new Pool(proxy, { ...options, headersTimeout: CONNECT_TIMEOUT_MS }),
+    });
   }
 }
 
-/** What undici's connectors return, though their type does not say so: a socket; and ours for a proxy: a request. */
-type Connecting = Pick<Readable, 'destroy'>;
+/** As in client-go, the cluster's authority may have signed the proxy's certificate; it gets no client certificate. */
+function tlsToProxy({ ca, rejectUnauthorized }: TlsOptions): TlsOptions {
+  return {
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca].flat() }),
+  };
+}
 
-function isConnecting(value: unknown): value is Connecting {
-  return value instanceof Socket || value instanceof ClientRequest;
+function destroyed({ requests, streams }: Connections): Promise<unknown> {
+  return Promise.allSettled([requests.destroy(), streams.destroy()]);
 }
 
 /** Reads an unneeded body to its end, so that its connection can be reused. */

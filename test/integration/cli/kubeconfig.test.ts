@@ -165,13 +165,11 @@ describe('what kubectl refuses the operator refuses', () => {
     ['an authority and none', () => ({ cluster: { 'insecure-skip-tls-verify': true }, user: { token } })],
     ['two authorities', () => ({ cluster: { 'certificate-authority': 'token' }, user: { token } })],
     ['groups of no user', () => ({ user: { token, 'as-groups': ['g'] } })],
-    ['a plugin without a mode', () => ({ user: { exec: plugin({ interactiveMode: undefined }) } })],
     [
       'a plugin of an unknown version',
       () => ({ user: { exec: plugin({ apiVersion: 'client.authentication.k8s.io/v1alpha1' }) } }),
     ],
     ['a removed provider', () => ({ user: { 'auth-provider': { name: 'gcp', config: {} } } })],
-    ['a file that is not there', () => ({ user: { tokenFile: 'nowhere' } })],
     ['a proxy of another kind', () => ({ cluster: { 'proxy-url': 'ftp://127.0.0.1' }, user: { token } })],
   ])('%s', async (_, parts) => {
     const file = await write(parts());

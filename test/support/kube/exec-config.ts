@@ -1,4 +1,4 @@
-import type { Plugin } from '../../../src/kube/client/kubeconfig/exec-plugin.ts';
+import type { Plugin } from '../../../src/kube/client/kubeconfig/kubeconfig-fields.ts';
 
 /** A credential plugin that is a script of Node. */
 export function execConfig(script: string, more: Partial<Plugin> = {}): Plugin {
@@ -7,7 +7,6 @@ export function execConfig(script: string, more: Partial<Plugin> = {}): Plugin {
     command: process.execPath,
     args: ['-e', script],
     env: {},
-    interactiveMode: 'Never',
     ...more,
   };
 }

@@ -1,10 +1,7 @@
-import { accessSync, constants } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { User } from '@kubernetes/client-node';
 import { isRecord } from '../../../util/json.ts';
 import { suggest } from '../../../util/suggest.ts';
-import { fileProblem } from '../../util/file-problem.ts';
-import type { Plugin } from './exec-plugin.ts';
 import { parseProxy } from './proxy.ts';
 
 /** What replaces parts of the kubeconfig, as kubectl's flags of these names do. */
@@ -27,228 +24,156 @@ export interface Entry {
   readonly value: unknown;
 }
 
+/** How a credential plugin is run (client-go's clientcmd/api/v1 ExecConfig). */
+export interface Plugin {
+  readonly apiVersion: string;
+  /** A name to look up in PATH, or an absolute path. */
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The cluster, for a plugin that asks for it. */
+  readonly cluster?: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** A user of client-node, and what client-node does not read from a kubeconfig. */
 export interface KubeUser extends User {
   /** Takes precedence over `token`. */
   readonly tokenFile?: string;
   readonly plugin?: Plugin;
-  /** The configuration of OpenID Connect. */
-  readonly oidc?: Readonly<Record<string, unknown>>;
   readonly impersonateUid?: string;
   readonly impersonateGroups?: readonly string[];
   readonly impersonateExtra?: Readonly<Record<string, readonly string[]>>;
 }
 
-const isTexts = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((each) => typeof each === 'string');
-const KINDS = {
-  'a string': (value: unknown) => typeof value === 'string',
-  'true or false': (value: unknown) => typeof value === 'boolean',
-  'a list of strings': isTexts,
-  'lists of strings': (value: unknown) => isRecord(value) && Object.values(value).every(isTexts),
-  'a list of objects': (value: unknown) => Array.isArray(value) && value.every(isRecord),
-  'an object': isRecord,
+type Fields = Readonly<Record<string, unknown>>;
+type ClusterFields = Fields & {
+  readonly server?: string;
+  readonly 'insecure-skip-tls-verify'?: boolean;
+  readonly 'proxy-url'?: string;
 };
 
-type Kind = keyof typeof KINDS;
-interface Values {
-  'a string': string;
-  'true or false': boolean;
-  'a list of strings': readonly string[];
-  'lists of strings': Readonly<Record<string, readonly string[]>>;
-  'a list of objects': readonly Readonly<Record<string, unknown>>[];
-  'an object': Readonly<Record<string, unknown>>;
-}
-type Fields<T extends Readonly<Record<string, Kind>>> = { readonly [K in keyof T]?: Values[T[K]] };
-
-/** Every field that client-go has (tools/clientcmd/api/v1/types.go). */
-const CLUSTER = {
-  server: 'a string',
-  'tls-server-name': 'a string',
-  'insecure-skip-tls-verify': 'true or false',
-  'certificate-authority': 'a string',
-  'certificate-authority-data': 'a string',
-  'proxy-url': 'a string',
-  // Requests are never compressed.
-  'disable-compression': 'true or false',
-  extensions: 'a list of objects',
-} as const;
-const USER = {
-  'client-certificate': 'a string',
-  'client-certificate-data': 'a string',
-  'client-key': 'a string',
-  'client-key-data': 'a string',
-  token: 'a string',
-  tokenFile: 'a string',
-  as: 'a string',
-  'as-uid': 'a string',
-  'as-groups': 'a list of strings',
-  'as-user-extra': 'lists of strings',
-  username: 'a string',
-  password: 'a string',
-  'auth-provider': 'an object',
-  exec: 'an object',
-  extensions: 'a list of objects',
-} as const;
-const EXEC = {
-  apiVersion: 'a string',
-  command: 'a string',
-  args: 'a list of strings',
-  env: 'a list of objects',
-  installHint: 'a string',
-  provideClusterInfo: 'true or false',
-  interactiveMode: 'a string',
-} as const;
-
-/** The fields that name a file. */
-const FILES = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'] as const;
-/** client-go's rules (clientcmd/validation.go): what excludes each other, and what needs another field. */
+/** Every field that client-go has (tools/clientcmd/api/v1/types.go). Those that are in no other list are texts. */
+const KNOWN = {
+  cluster:
+    'server tls-server-name insecure-skip-tls-verify certificate-authority certificate-authority-data proxy-url disable-compression extensions',
+  user: 'client-certificate client-certificate-data client-key client-key-data token tokenFile as as-uid as-groups as-user-extra username password auth-provider exec extensions',
+  exec: 'apiVersion command args env installHint provideClusterInfo interactiveMode',
+};
+const FLAGS = ['insecure-skip-tls-verify', 'disable-compression', 'provideClusterInfo'];
+const OBJECTS = ['extensions', 'as-groups', 'as-user-extra', 'auth-provider', 'exec', 'args', 'env'];
+const FILES = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'];
+/** What client-go refuses beside each other (clientcmd/validation.go), where it matters for security. */
 const EXCLUSIVE: readonly (readonly [string, string])[] = [
   ['certificate-authority', 'certificate-authority-data'],
   ['insecure-skip-tls-verify', 'certificate-authority'],
   ['insecure-skip-tls-verify', 'certificate-authority-data'],
-  ['client-certificate', 'client-certificate-data'],
-  ['client-key', 'client-key-data'],
   ['token', 'username'],
   ['tokenFile', 'username'],
-  ['exec', 'auth-provider'],
 ];
-const NEEDS: readonly (readonly [field: string, ...oneOf: string[]])[] = [
-  ['client-certificate', 'client-key', 'client-key-data'],
-  ['client-certificate-data', 'client-key', 'client-key-data'],
-  ['client-key', 'client-certificate', 'client-certificate-data'],
-  ['client-key-data', 'client-certificate', 'client-certificate-data'],
-  ['as-uid', 'as'],
-  ['as-groups', 'as'],
-  ['as-user-extra', 'as'],
-];
-/** Providers that Kubernetes has removed from its clients, and the plugin that replaces each. */
-const REMOVED_PROVIDERS: ReadonlyMap<unknown, string> = new Map([
-  ['gcp', 'gke-gcloud-auth-plugin'],
-  ['azure', 'kubelogin'],
-]);
 const EXEC_VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
-const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'];
-
-export type ClusterFields = Fields<typeof CLUSTER>;
 
 /** The checked fields of a cluster, with absolute paths. @throws Error that names a wrong field. */
-export function readCluster({ name, where, file, value }: Entry): ClusterFields & { readonly name: string } {
-  const cluster = fieldsOf(where, value, CLUSTER, file);
+export function readCluster(entry: Entry): ClusterFields {
+  const cluster: ClusterFields = fieldsOf('cluster', entry);
   const proxy = cluster['proxy-url'];
-  if (proxy !== undefined) parseProxy(proxy, `${where}.proxy-url`);
-  return { name, ...cluster };
+  if (proxy !== undefined) parseProxy(proxy, `${entry.where}.proxy-url`);
+  return cluster;
 }
 
 /** The checked fields of a user: those that client-node reads, and the others. @throws Error that names a wrong field. */
-export function readUser(
-  { name, where, file, value }: Entry,
-  cluster: ClusterFields,
-  { as, asGroup }: KubeconfigOverrides,
-) {
-  const {
-    'as-uid': impersonateUid,
-    'as-groups': ownGroups,
-    'as-user-extra': impersonateExtra,
-    'auth-provider': provider,
-    tokenFile,
-    exec,
-    ...user
-  } = fieldsOf(where, value, USER, file);
+export function readUser(entry: Entry, cluster: Fields, { as, asGroup }: KubeconfigOverrides) {
+  const { where } = entry;
+  const user = fieldsOf('user', entry);
   // A header cannot carry anything else, and each request would fail.
-  if (!/^[\x21-\x7e]*$/.test(user.token ?? ''))
+  if (!/^[\x21-\x7e]*$/.test(String(user.token ?? '')))
     throw new Error(`${where}: token: expected one line without spaces`);
+  const {
+    'as-uid': uid,
+    'as-groups': ownGroups,
+    'as-user-extra': more,
+    exec,
+    'auth-provider': provider,
+  } = user;
   const impersonateUser = as ?? user.as;
-  if (asGroup !== undefined && impersonateUser === undefined)
-    throw new Error('--as-group needs a user to impersonate: add --as');
-  const impersonateGroups = asGroup ?? ownGroups;
+  const groups = asGroup ?? ownGroups;
+  if (impersonateUser === undefined && (uid ?? groups ?? more) !== undefined)
+    throw new Error(`${where}: groups, a uid and extra fields need a user to impersonate: add as, or --as`);
   const extra: Partial<KubeUser> = {
-    ...(tokenFile !== undefined && { tokenFile }),
-    ...(exec && { plugin: readPlugin(`${where}.exec`, exec, file, cluster) }),
-    ...(provider && { oidc: readProvider(`${where}.auth-provider`, provider) }),
-    ...(impersonateUid !== undefined && { impersonateUid }),
-    ...(impersonateGroups && { impersonateGroups }),
-    ...(impersonateExtra && { impersonateExtra }),
+    ...(user.tokenFile !== undefined && { tokenFile: String(user.tokenFile) }),
+    ...(exec !== undefined && {
+      plugin: readPlugin({ ...entry, where: `${where}.exec`, value: exec }, cluster),
+    }),
+    ...(uid !== undefined && { impersonateUid: String(uid) }),
+    ...(groups !== undefined && { impersonateGroups: texts(`${where}.as-groups`, groups) }),
+    ...(isRecord(more) && {
+      impersonateExtra: Object.fromEntries(
+        Object.entries(more).map(([key, values]) => [key, texts(`${where}.as-user-extra`, values)]),
+      ),
+    }),
   };
-  return { name, extra, ...user, as: impersonateUser };
+  const token = user.token ?? (provider && idTokenIn(`${where}.auth-provider`, provider));
+  // client-node runs no plugin, and asks no provider.
+  return {
+    user: { ...user, token, as: impersonateUser, exec: undefined, 'auth-provider': undefined },
+    extra,
+  };
 }
 
-function readProvider(where: string, { name, config }: Readonly<Record<string, unknown>>) {
-  const plugin = REMOVED_PROVIDERS.get(name);
-  if (plugin) throw new Error(`${where}: Kubernetes has removed ${name}: use exec with ${plugin}`);
-  if (name !== 'oidc')
-    throw new Error(`${where}: expected oidc, got ${JSON.stringify(name)}: use exec with a plugin`);
-  return isRecord(config) ? config : {};
+function texts(where: string, value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
+  throw new Error(`${where}: expected a list of strings`);
 }
 
-function readPlugin(where: string, value: unknown, file: string, cluster: ClusterFields): Plugin {
-  const { apiVersion = '', command, interactiveMode, env = [], ...exec } = fieldsOf(where, value, EXEC, file);
-  if (!EXEC_VERSIONS.includes(apiVersion)) {
+/**
+ * The token of OpenID Connect. Neither this process nor client-node renews it: many issuers accept a refresh token
+ * once, so the next one must be stored in the kubeconfig, as kubectl does.
+ */
+function idTokenIn(where: string, provider: unknown): unknown {
+  const { name, config }: Fields = isRecord(provider) ? provider : {};
+  if (name === 'oidc' && isRecord(config)) return config['id-token'];
+  throw new Error(`${where}: expected oidc, got ${JSON.stringify(name)}: use exec with a plugin`);
+}
+
+function readPlugin(entry: Entry, cluster: Fields): Plugin {
+  const { where, file } = entry;
+  const { apiVersion, command, env, args = [], ...exec } = fieldsOf('exec', entry);
+  if (!EXEC_VERSIONS.includes(String(apiVersion))) {
     const expected = EXEC_VERSIONS.join(' or ');
     throw new Error(`${where}.apiVersion: expected ${expected}, got ${JSON.stringify(apiVersion)}`);
   }
-  if (command === undefined) throw new Error(`${where}.command: expected a command, got none`);
-  // v1beta1 of the protocol does not have this field.
-  const mode = interactiveMode ?? (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : 'none');
-  if (!INTERACTIVE_MODES.includes(mode))
-    throw new Error(`${where}.interactiveMode: expected ${INTERACTIVE_MODES.join(', ')}, got ${mode}`);
-  for (const { name } of env)
-    if (!name) throw new Error(`${where}.env: expected a name for each variable, got none`);
+  if (typeof command !== 'string') throw new Error(`${where}.command: expected a command, got none`);
+  if (exec.interactiveMode === 'Always')
+    throw new Error(`${where}.interactiveMode: plugins have no terminal here: expected another than Always`);
+  const variables = Array.isArray(env) ? env.filter(isRecord) : [];
   return {
-    apiVersion,
+    apiVersion: String(apiVersion),
     // A bare name is looked up in PATH.
     command: command.includes('/') ? resolve(dirname(file), command) : command,
-    args: exec.args ?? [],
-    env: Object.fromEntries(env.map(({ name, value: text }) => [name, String(text ?? '')])),
-    installHint: exec.installHint,
-    interactiveMode: mode,
-    cluster: exec.provideClusterInfo ? cluster : undefined,
+    args: texts(`${where}.args`, args),
+    env: Object.fromEntries(variables.map(({ name, value }) => [String(name), String(value ?? '')])),
+    cluster: exec.provideClusterInfo === true ? cluster : undefined,
   };
 }
 
 /** The fields of an object, each of its kind. As in client-go, an empty text or list counts as absent. */
-function fieldsOf<T extends Readonly<Record<string, Kind>>>(
-  where: string,
-  value: unknown,
-  kinds: T,
-  file: string,
-): Fields<T> {
+function fieldsOf(kind: keyof typeof KNOWN, { where, value, file }: Entry): Fields {
   if (!isRecord(value)) throw new Error(`${where}: expected an object`);
+  const known = KNOWN[kind].split(' ');
   const fields: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    const kind = kinds[name];
-    if (!kind) throw new Error(`${where}: unknown field ${JSON.stringify(name)}: ${advice(name, kinds)}`);
+    if (!known.includes(name)) {
+      const meant = suggest(name, known);
+      const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`;
+      throw new Error(`${where}: unknown field ${JSON.stringify(name)}: ${advice}`);
+    }
     if (field === null || field === '' || (Array.isArray(field) && field.length === 0)) continue;
+    const type = FLAGS.includes(name) ? 'boolean' : OBJECTS.includes(name) ? 'object' : 'string';
     // Not the value, which may be a secret.
-    if (!KINDS[kind](field)) throw new Error(`${where}.${name}: expected ${kind}`);
-    fields[name] = field;
+    if (typeof field !== type) throw new Error(`${where}.${name}: expected a value of type ${type}`);
+    fields[name] = FILES.includes(name) ? resolve(dirname(file), String(field)) : field;
   }
   for (const [one, other] of EXCLUSIVE)
     if (fields[one] && fields[other])
       throw new Error(`${where}: ${one} and ${other} cannot be used together: remove one`);
-  for (const [field, ...oneOf] of NEEDS)
-    if (fields[field] && !oneOf.some((each) => fields[each]))
-      throw new Error(`${where}: ${field} needs ${oneOf.join(' or ')}: add it`);
-  for (const name of FILES) {
-    const path = fields[name];
-    if (typeof path === 'string')
-      fields[name] = readablePath(`${where}.${name}`, resolve(dirname(file), path));
-  }
-  // Each was checked by its kind.
-  return fields as Fields<T>;
-}
-
-function advice(name: string, kinds: object): string {
-  const known = Object.keys(kinds);
-  const meant = suggest(name, known);
-  return meant === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${meant}?`;
-}
-
-function readablePath(where: string, path: string): string {
-  try {
-    accessSync(path, constants.R_OK);
-    return path;
-  } catch (cause) {
-    throw new Error(`${where}: cannot read ${path}: ${fileProblem(cause)}`, { cause });
-  }
+  return fields;
 }

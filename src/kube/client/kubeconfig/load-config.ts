@@ -48,29 +48,20 @@ export function usableKubeConfig(options: LoadOptions, instead = ''): KubeConfig
 export function loadKubeConfig(options: LoadOptions): KubeConfig {
   const { kubeconfig, master, environment = process.env, serviceAccount = SERVICE_ACCOUNT } = options;
   const files = kubeconfig === undefined ? defaultFiles(environment) : [kubeconfig];
-  const flag = (['context', 'cluster', 'user'] as const).find((name) => options[name] !== undefined);
-  if (files.length === 0 && flag !== undefined)
-    throw new Error(`--${flag} needs a kubeconfig: use --kubeconfig, or set $KUBECONFIG`);
   const access =
-    files.length > 0
-      ? currentAccess(new Kubeconfig(files), options)
-      : accessOfPod(environment, serviceAccount, master);
-  const { name, ...cluster } = readCluster(access.cluster);
-  const { name: userName, extra, ...user } = readUser(access.user, cluster, options);
-  const { server, proxyUrl } = reachable(
-    master ?? cluster.server ?? '',
-    cluster['insecure-skip-tls-verify'] === true,
-    cluster['proxy-url'],
-    environment,
-  );
-  const context = { cluster: name, user: userName, namespace: access.namespace };
+    files.length > 0 ? accessIn(files, options) : accessOfPod(environment, serviceAccount, master);
+  const cluster = readCluster(access.cluster);
+  const { user, extra } = readUser(access.user, cluster, options);
+  const server = master ?? cluster.server ?? '';
+  const proxy = proxyFor(server, cluster, environment);
+  const [c, u] = [access.cluster.name, access.user.name];
   const config = new KubeConfig();
   // JSON is YAML.
   config.loadFromString(
     JSON.stringify({
-      clusters: [{ name, cluster: { ...cluster, server, 'proxy-url': proxyUrl } }],
-      users: [{ name: userName, user }],
-      contexts: [{ name: 'current', context }],
+      clusters: [{ name: c, cluster: { ...cluster, server, 'proxy-url': proxy } }],
+      users: [{ name: u, user }],
+      contexts: [{ name: 'current', context: { cluster: c, user: u, namespace: access.namespace } }],
       'current-context': 'current',
     }),
   );
@@ -78,9 +69,12 @@ export function loadKubeConfig(options: LoadOptions): KubeConfig {
   return config;
 }
 
+type EntryKind = 'cluster' | 'user' | 'context';
+
 /** The names of a kubeconfig's entries, for completion. */
 export function kubeconfigNames(kind: EntryKind, kubeconfig: string | undefined): readonly string[] {
-  return new Kubeconfig(kubeconfig === undefined ? defaultFiles(process.env) : [kubeconfig]).names(kind);
+  const files = kubeconfig === undefined ? defaultFiles(process.env) : [kubeconfig];
+  return [...new Set(entriesIn(files.map(parsed), kind).map(({ name }) => name))];
 }
 
 /** The files that kubectl reads when no flag names one: those of $KUBECONFIG that exist, else ~/.kube/config. */
@@ -90,59 +84,15 @@ function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string[] {
   return files.filter((file) => existsSync(file));
 }
 
-type EntryKind = 'cluster' | 'user' | 'context';
-
-/** The merged content of kubeconfig files. If two have the same entry, the first file wins, as in client-go. */
-class Kubeconfig {
-  readonly files: string;
-  readonly #documents: readonly {
-    readonly file: string;
-    readonly fields: Readonly<Record<string, unknown>>;
-  }[];
-
-  /** @throws Error, which names the file, for a file that cannot be read or is not a kubeconfig. */
-  constructor(files: readonly string[]) {
-    this.files = files.join(', ');
-    this.#documents = files.map((file) => ({ file, fields: parsed(file) }));
-  }
-
-  get currentContext(): string | undefined {
-    return this.#documents.map(({ fields }) => fields['current-context']).find(isName);
-  }
-
-  names(kind: EntryKind): readonly string[] {
-    return [
-      ...new Set(
-        this.#items(kind)
-          .map(({ item }) => item.name)
-          .filter(isName),
-      ),
-    ];
-  }
-
-  find(kind: EntryKind, name: string | undefined): Entry | undefined {
-    const found = this.#items(kind).find(({ item }) => name !== undefined && item.name === name);
-    if (!found || name === undefined) return undefined;
-    const { file, item } = found;
-    return { name, file, where: `${file}: ${kind} ${JSON.stringify(name)}`, value: item[kind] ?? {} };
-  }
-
-  #items(kind: EntryKind) {
-    return this.#documents.flatMap(({ file, fields }) => {
-      const items = fields[`${kind}s`];
-      return Array.isArray(items) ? items.filter(isRecord).map((item) => ({ file, item })) : [];
-    });
-  }
+interface Document {
+  readonly file: string;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function parsed(file: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
+function parsed(file: string): Document {
+  let fields: unknown;
   try {
-    value = load(readFileSync(file, 'utf8'));
+    fields = load(readFileSync(file, 'utf8'));
   } catch (cause) {
     if (!(cause instanceof YAMLException))
       throw new Error(`cannot read ${file}: ${fileProblem(cause)}`, { cause });
@@ -150,23 +100,40 @@ function parsed(file: string): Readonly<Record<string, unknown>> {
     const place = cause.mark ? `:${cause.mark.line + 1}:${cause.mark.column + 1}` : '';
     throw new Error(`${file}${place}: ${yamlProblem(cause.reason)}`, { cause });
   }
-  if (!isRecord(value)) throw new Error(`${file}: expected a kubeconfig, got no object`);
-  return value;
+  if (!isRecord(fields)) throw new Error(`${file}: expected a kubeconfig, got no object`);
+  return { file, fields };
 }
 
-function currentAccess(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): Access {
-  const { files } = kubeconfig;
-  const contextName = overrides.context ?? kubeconfig.currentContext;
+/** The entries of all files. Of two with a name, the first counts, as in client-go. */
+function entriesIn(documents: readonly Document[], kind: EntryKind): readonly Entry[] {
+  return documents.flatMap(({ file, fields }) => {
+    const items = fields[`${kind}s`];
+    return (Array.isArray(items) ? items : []).filter(isRecord).flatMap(({ name, [kind]: value }) => {
+      const where = `${file}: ${kind} ${JSON.stringify(name)}`;
+      return isName(name) ? [{ name, file, where, value: value ?? {} }] : [];
+    });
+  });
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** The current context of these files, with the parts that flags replace. */
+function accessIn(files: readonly string[], overrides: KubeconfigOverrides): Access {
+  const documents = files.map(parsed);
+  const chosen = (kind: EntryKind, name: unknown, where: string): Entry => {
+    const entries = entriesIn(documents, kind);
+    const found = entries.find((entry) => entry.name === name);
+    if (found) return found;
+    const known = entries.length > 0 ? entries.map((each) => each.name).join(', ') : 'none';
+    throw new Error(`${files}: ${where} ${JSON.stringify(name) ?? 'none'}, but the ${kind}s are ${known}`);
+  };
+  const current = documents.map(({ fields }) => fields['current-context']).find(isName);
+  const contextName = overrides.context ?? current;
   if (contextName === undefined && (overrides.cluster === undefined || overrides.user === undefined))
     throw new Error(`${files} has no current context: set current-context, or use --context`);
   const setting = overrides.context === undefined ? 'current-context' : '--context';
-  const chosen = (kind: EntryKind, name: unknown, where: string): Entry => {
-    const found = kubeconfig.find(kind, isName(name) ? name : undefined);
-    if (found) return found;
-    const names = kubeconfig.names(kind);
-    const known = names.length > 0 ? `the ${kind}s are ${names.join(', ')}` : `there are no ${kind}s`;
-    throw new Error(`${files}: ${where} ${isName(name) ? JSON.stringify(name) : 'none'}, but ${known}`);
-  };
   // --cluster and --user together need no context.
   const context = contextName === undefined ? {} : chosen('context', contextName, `${setting} is`).value;
   const fields = isRecord(context) ? context : {};
@@ -196,21 +163,20 @@ function accessOfPod(environment: Environment, directory: string, master: string
   );
 }
 
-/** The server's URL, and the proxy for it. @throws Error for an invalid server or proxy. */
-function reachable(
+/** The proxy for the server, if any. @throws Error for an invalid server or proxy. */
+function proxyFor(
   text: string,
-  skipsVerify: boolean,
-  ownProxy: string | undefined,
+  cluster: { readonly 'insecure-skip-tls-verify'?: boolean; readonly 'proxy-url'?: string },
   environment: Environment,
-): { readonly server: string; readonly proxyUrl: string | undefined } {
+): string | undefined {
   const server = URL.parse(text);
-  const isPlain = server?.protocol === 'http:';
-  if (!server || (server.protocol !== 'https:' && !(isPlain && skipsVerify))) {
-    const advice = isPlain ? ': set insecure-skip-tls-verify to use http' : '';
-    throw new Error(`expected an https URL for the API server, got ${JSON.stringify(text)}${advice}`);
-  }
-  const proxyUrl = ownProxy ?? proxyFromEnvironment(server, environment);
-  if (isPlain && proxyUrl)
-    throw new Error(`the API server ${text} is behind a proxy (${new URL(proxyUrl).origin}): use https`);
-  return { server: text, proxyUrl };
+  const isPlain = server?.protocol === 'http:' && cluster['insecure-skip-tls-verify'] === true;
+  if (!server || (server.protocol !== 'https:' && !isPlain))
+    throw new Error(
+      `expected an https URL for the API server, got ${JSON.stringify(text)}: http needs insecure-skip-tls-verify`,
+    );
+  const proxy = cluster['proxy-url'] ?? proxyFromEnvironment(server, environment);
+  if (isPlain && proxy)
+    throw new Error(`the API server ${text} is behind a proxy (${new URL(proxy).origin}): use https`);
+  return proxy;
 }

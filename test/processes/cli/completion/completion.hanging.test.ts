@@ -11,12 +11,12 @@ test('completion ends, though a credential plugin neither answers nor ends', asy
   const directory = await mkdtemp(join(tmpdir(), 'hanging-plugin-'));
   const [file, pid] = [join(directory, 'config'), join(directory, 'pid')];
   const script = `process.on('SIGTERM', () => {}); require('node:fs').writeFileSync('${pid}', String(process.pid)); setInterval(() => {}, 1e6)`;
-  const { command, args, apiVersion, interactiveMode } = execConfig(script);
+  const { command, args, apiVersion } = execConfig(script);
   const content = {
     'current-context': 'a',
     clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
     contexts: [{ name: 'a', context: { cluster: 'c', user: 'u' } }],
-    users: [{ name: 'u', user: { exec: { command, args, apiVersion, interactiveMode } } }],
+    users: [{ name: 'u', user: { exec: { command, args, apiVersion } } }],
   };
   await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...content }));
   const main = join(projectDirectory(), 'build/src/main.js');

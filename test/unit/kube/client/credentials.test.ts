@@ -67,6 +67,18 @@ describe('a token', () => {
     await close();
   });
 
+  test.each([
+    ['fails', 'console.error("one\\nlog in first"); process.exit(3)', 'failed with exit code 3 log in first'],
+    ['prints no JSON', 'console.log("secret")', 'printed no JSON'],
+    ['prints something else', 'console.log("{}")', 'printed no ExecCredential with a status'],
+  ])('of a plugin that %s is an error that names it', async (_, script, problem) => {
+    const transport = new Transport(plainKubeConfig(1, { plugin: execConfig(script) }), new FakeClock());
+    await expect(transport.send(get)).rejects.toMatchObject({
+      code: 'ECREDENTIALS',
+      message: `cannot read the credentials for the API server: the credential plugin ${process.execPath} ${problem}`,
+    });
+  });
+
   test('is not sent a third time when the server refuses it again', async () => {
     await writeFile(tokenFile, 'bad');
     const { server, transport, close } = await startScripted({}, tokenUser);
@@ -202,7 +214,7 @@ describe('a client certificate', () => {
     request.answer({});
   }
 
-  test('that was rotated is used within ten seconds, on a new connection; the old one ends with its watch', async () => {
+  test('that was rotated is used within ten seconds, on a new connection; a watch keeps the old one', async () => {
     await writeClient('old');
     const clock = new FakeClock();
     const transport = new Transport(tlsConfig(authority.caPem), clock);
@@ -221,7 +233,6 @@ describe('a client certificate', () => {
 
     watched.write('still here').end();
     expect(await body.text()).toBe('still here');
-    await until(() => server.openConnections === 1);
     await transport.close();
     await until(() => server.openConnections === 0);
   });

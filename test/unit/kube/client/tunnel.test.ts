@@ -85,8 +85,7 @@ describe('a tunnel through a proxy', () => {
     proxy.status = '407 Proxy Authentication Required';
     await expect(transport.send(get)).rejects.toMatchObject({
       name: 'TransportError',
-      code: 'EPROXY',
-      message: `GET https://localhost:${server.port}/version: the proxy http://127.0.0.1:${proxy.port} did not connect to localhost:${server.port}: it answered 407 Proxy Authentication Required`,
+      message: `GET https://localhost:${server.port}/version by the proxy http://127.0.0.1:${proxy.port}: Proxy response (407) !== 200 when HTTP Tunneling`,
     });
     proxy.status = '200 OK';
     expect(await exchange()).toBe(200);
@@ -96,8 +95,8 @@ describe('a tunnel through a proxy', () => {
     const { port } = proxy;
     await proxy.close();
     await expect(transport.send(get)).rejects.toMatchObject({
-      code: 'EPROXY',
-      message: expect.stringContaining(`the proxy http://127.0.0.1:${port} did not connect to localhost`),
+      code: 'ECONNREFUSED',
+      message: expect.stringContaining(`by the proxy http://127.0.0.1:${port}: connect ECONNREFUSED`),
     });
     proxy = await ConnectProxy.start();
   });

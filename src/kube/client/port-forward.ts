@@ -1,14 +1,14 @@
-import { IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { WebSocket } from 'ws';
-import { ApiError, asTransportError, TransportError } from '../../api/api-error.ts';
-import { PODS } from '../../api/core-resources.ts';
-import { resourcePath } from '../../api/resource.ts';
-import { errorOf, textBodyOf } from '../../api/response.ts';
-import { abortable } from '../../util/linked-abort.ts';
-import type { ObjectRef } from '../client.ts';
-import type { Transport, TransportResponse } from '../transport.ts';
+import { ApiError, asTransportError, TransportError } from '../api/api-error.ts';
+import { PODS } from '../api/core-resources.ts';
+import { resourcePath } from '../api/resource.ts';
+import { errorOf, textBodyOf } from '../api/response.ts';
+import { abortable } from '../util/linked-abort.ts';
+import type { ObjectRef } from './client.ts';
+import type { Transport, TransportResponse } from './transport.ts';
 
 /** What kubelets speak: the first byte of each message is its channel. */
 const PROTOCOL = 'v4.channel.k8s.io';
@@ -20,7 +20,7 @@ const PORT_BYTES = 2;
 /**
  * Opens a connection to a port of a pod, as `kubectl port-forward` does: through the API server and the kubelet, from
  * inside the pod's network, so that no NetworkPolicy forbids it. Needs `create` and `get` on `pods/portforward`. Not
- * client-node's PortForward, which has its own connections and credentials, and hides what the server answers.
+ * client-node's PortForward, which hides what the server answers.
  * @throws ApiError, TransportError, the signal's reason.
  */
 export async function portForward(
@@ -29,13 +29,22 @@ export async function portForward(
   port: number,
   signal: AbortSignal,
 ): Promise<Duplex> {
-  const path = `${resourcePath(PODS, pod, 'portforward')}?ports=${port}`;
-  const socket = await transport.webSocket(path, PROTOCOL, signal);
-  if (socket instanceof IncomingMessage) {
-    // Its text may never end.
-    throw await abortable(errorOf(asResponse(socket)), signal).finally(() => socket.destroy());
+  const path = resourcePath(PODS, pod, 'portforward');
+  const socket = await transport.webSocket(`${path}?ports=${port}`, PROTOCOL, signal);
+  const connection = new ForwardedPort(socket);
+  const opened = new Promise<Duplex>((resolve, reject) => {
+    socket.once('open', () => resolve(connection));
+    socket.once('unexpected-response', (_request, response) =>
+      errorOf(asResponse(response)).then(reject, reject),
+    );
+    connection.once('error', reject);
+  });
+  try {
+    return await abortable(opened, signal);
+  } catch (error) {
+    connection.destroy();
+    throw asTransportError(error, `GET ${path}`);
   }
-  return new ForwardedPort(socket);
 }
 
 /** An answer of Node's own client, in the form of the transport's. */
@@ -70,7 +79,7 @@ class ForwardedPort extends Duplex {
   }
 
   override _read(): void {
-    this.#socket.resume();
+    if (this.#socket.isPaused) this.#socket.resume();
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {

@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { Transport } from '../../../../../src/kube/client/transport.ts';
-import { portForward, textOver } from '../../../../../src/kube/client/web-socket/port-forward.ts';
-import { KubeletPorts } from '../../../../support/cluster/kubelet-ports.ts';
-import { ConnectProxy } from '../../../../support/kube/connect-proxy.ts';
-import { type TestAuthority, testAuthority } from '../../../../support/kube/test-authority.ts';
-import { FakeClock } from '../../../../support/time/fake-clock.ts';
-import { until } from '../../../../support/time/until.ts';
+import { portForward, textOver } from '../../../../src/kube/client/port-forward.ts';
+import { Transport } from '../../../../src/kube/client/transport.ts';
+import { KubeletPorts } from '../../../support/cluster/kubelet-ports.ts';
+import { ConnectProxy } from '../../../support/kube/connect-proxy.ts';
+import { type TestAuthority, testAuthority } from '../../../support/kube/test-authority.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
 
 const POD = { namespace: 'shop', name: 'web-0' };
 const LARGE = 'x'.repeat(3_000_000);
@@ -132,21 +132,5 @@ describe('a connection to a port of a pod', () => {
     await until(() => kubelet.asked.length === 1);
     stop.abort(new Error('enough'));
     await expect(connecting).rejects.toThrow('enough');
-  });
-
-  test('ends at the signal, while a refusal does not end', async () => {
-    kubelet.refusal = { status: '403 Forbidden', body: 'no' };
-    kubelet.isSilent = true;
-    const stop = new AbortController();
-    const stopping: Pick<Transport, 'webSocket'> = {
-      async webSocket(...request) {
-        const answer = await transport.webSocket(...request);
-        setImmediate(() => stop.abort(new Error('enough')));
-        return answer;
-      },
-    };
-    const connecting = portForward(stopping, POD, portOf(pod), stop.signal);
-    await expect(connecting).rejects.toThrow('enough');
-    await until(() => kubelet.connections.size === 0);
   });
 });
