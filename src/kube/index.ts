@@ -21,8 +21,8 @@ export {
 } from './api/core-resources.ts';
 export { type KubeObject, keyOf, type ObjectKey, type ObjectMeta, splitKey } from './api/object.ts';
 export { decodeObject, type Resource } from './api/resource.ts';
-export { Informer, type InformerOptions } from './cache/informer.ts';
-export type { EventHandler, Registration } from './cache/listener.ts';
+export { type EventHandler, Informer, type InformerOptions, type Registration } from './cache/informer.ts';
+
 export type { Selection } from './cache/shared-informers.ts';
 export type { IndexFunction, Lister } from './cache/store.ts';
 export { KubeClient } from './client/client.ts';

@@ -3,7 +3,6 @@ import { classify, type DriftBasis, isMissed } from '../../injection/webhook/cla
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { ObjectMap } from '../../kube/cache/object-map.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
@@ -31,7 +30,7 @@ const KINDS = ['missed', 'stale'] as const;
 export class Drift {
   readonly #options: DriftOptions;
   /** After a change of the template, all pods of a cluster are here. */
-  readonly #found = { missed: new ObjectMap<KubeObject>(), stale: new ObjectMap<KubeObject>() };
+  readonly #found = { missed: new Map<ObjectKey, KubeObject>(), stale: new Map<ObjectKey, KubeObject>() };
   /** UIDs of pods that a full read showed to need no sidecar. */
   readonly #cleared = new Map<ObjectKey, string>();
 
@@ -40,7 +39,7 @@ export class Drift {
   }
 
   get findings(): readonly Finding[] {
-    return KINDS.flatMap((kind) => this.#found[kind].values().map((pod) => ({ kind, pod })));
+    return KINDS.flatMap((kind) => Array.from(this.#found[kind].values(), (pod) => ({ kind, pod })));
   }
 
   /** The pod of the key if it is missed. */
@@ -67,7 +66,7 @@ export class Drift {
     const before = kind && this.#found[kind].get(key);
     for (const each of KINDS) if (each !== kind) this.#found[each].delete(key);
     if (pod && kind) {
-      this.#found[kind].set(pod.metadata, pod);
+      this.#found[kind].set(keyOf(pod), pod);
       if (before?.metadata.uid !== pod.metadata.uid) this.#options.onFinding({ kind, pod });
     }
     return {};

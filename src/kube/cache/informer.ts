@@ -1,38 +1,70 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import type { ObjectCache } from '@kubernetes/client-node';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
-import { abortable, linkedAbort } from '../util/linked-abort.ts';
-import {
-  Callbacks,
-  type ErrorCallback,
-  type ObjectCallback,
-  type ObjectVerb,
-  type Subscription,
-} from './callbacks.ts';
-import { type EventHandler, Listener, type Registration } from './listener.ts';
+import type { Resource } from '../api/resource.ts';
+import { abortable } from '../util/linked-abort.ts';
+import { toError } from '../util/to-error.ts';
+import type { Timer } from '../workqueue/clock.ts';
 import { NotificationQueue } from './notification-queue.ts';
-import {
-  type ObjectSource,
-  type ObjectStates,
-  type OnReflectorError,
-  Reflector,
-  type ReflectorOptions,
-  type ReflectorSink,
-} from './reflector.ts';
+import { type ObjectStates, Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';
 
-export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'onError'> {
+/**
+ * Gets the changes of objects. The objects are shared: read them, never change them. The methods are called one at a
+ * time, in order. An error that a method throws, or its promise rejects with, is reported.
+ */
+export interface EventHandler<T> {
+  onAdd?(object: T, isInInitialList: boolean): void;
+  /** In a resync, `previous` and `current` are the same object. */
+  onUpdate?(previous: T, current: T): void;
+  /** With `finalStateUnknown` the deletion was missed, and the object is its last seen state. */
+  onDelete?(object: T, finalStateUnknown: boolean): void;
+  /** A watch is about to open, the first one or a later one. */
+  onConnect?(): void;
+  /** A list, a watch or the decoding of one object failed; the informer retries. */
+  onError?(error: unknown): void;
+}
+
+/** The registration of a handler at an informer. */
+export interface Registration {
+  /** Removes the handler: it is not called again. */
+  remove(): void;
+}
+
+export interface InformerOptions<T extends KubeObject>
+  extends Omit<ReflectorOptions, 'resource' | 'onError'> {
+  readonly resource: Resource<T>;
+  /** Applied before an object is cached. It can drop unused fields, which saves memory. */
+  readonly transform?: (object: T) => T;
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /** Which objects the cache keeps, if no selector of the API can express it; default all. */
   readonly keep?: (object: T) => boolean;
-  /** The source of the objects; default a new reflector. */
-  readonly source?: ObjectSource<T>;
-  /** Like a reflector's; `handle` means that a handler threw. */
-  readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
+  /**
+   * Called with a failure that is handled, for logs and metrics: a list or a watch failed, which is retried; an object
+   * could not be read (`decode`, `transform` or an index function threw), and its last state stays; a handler threw.
+   */
+  readonly onError: (error: unknown, doing: 'list' | 'watch' | 'read' | 'handle') => void;
+}
+
+/** client-node's callbacks. */
+type ObjectVerb = 'add' | 'update' | 'delete' | 'change';
+type ObjectCallback<T> = (object: T) => void;
+type ErrorCallback = (error?: unknown) => void;
+type Subscription<T> =
+  | readonly [verb: ObjectVerb, callback: ObjectCallback<T>]
+  | readonly [verb: 'connect' | 'error', callback: ErrorCallback];
+
+interface Listener<T> {
+  readonly handler: EventHandler<T>;
+  readonly resyncMs: number;
+  isRemoved: boolean;
+  resync?: Timer;
 }
 
 /** Objects that are put into the cache in one turn of the event loop, and before the handlers have seen them. */
 const SLICE = 1_000;
+/** The shortest period of a resync, as in client-go. */
+const MIN_RESYNC_MS = 1_000;
 
 /**
  * A shared informer: one list and watch, one cache, any number of handlers (client-go's SharedIndexInformer).
@@ -41,25 +73,38 @@ const SLICE = 1_000;
  * It also implements client-node's `Informer<T>` and `ObjectCache<T>`, for any T that is also an object of client-node.
  */
 export class Informer<T extends KubeObject> implements ObjectCache<T> {
+  /** Fills the cache. */
+  readonly sink: ReflectorSink;
   readonly #options: InformerOptions<T>;
-  readonly #source: ObjectSource<T>;
+  readonly #source: (signal: AbortSignal) => Promise<unknown>;
   readonly #store: Store<T>;
   readonly #queue = new NotificationQueue();
   readonly #listeners = new Set<Listener<T>>();
-  readonly #callbacks = new Callbacks<T>((handler) => this.#listen(handler));
-  /** Woken when the informer has synced or stops. */
-  readonly #waiters = new Set<() => void>();
-  #state: 'new' | 'running' | 'stopped' = 'new';
-  #stopper = new AbortController();
-  /** Of the last run. */
-  #ended = Promise.resolve();
+  readonly #callbacks: { readonly subscription: Subscription<T>; readonly registration: Registration }[] = [];
+  readonly #stopper = new AbortController();
+  #running: Promise<unknown> | undefined;
   #listed = false;
   #synced = false;
+  #settle = () => {};
+  /** The informer has synced or stopped. */
+  readonly #settled = new Promise<void>((resolve) => {
+    this.#settle = resolve;
+  });
 
-  constructor(options: InformerOptions<T>) {
+  /** `source` fills the sink until its signal aborts; default a reflector. */
+  constructor(options: InformerOptions<T>, source?: (signal: AbortSignal) => Promise<unknown>) {
     this.#options = options;
-    this.#source = options.source ?? new Reflector(options);
     this.#store = new Store(options.indexers);
+    // The views of an object come from `read`.
+    this.sink = {
+      read: (value, key) => this.#read(value, key),
+      replace: (states, index) => this.#replace(states, index),
+      upsert: (view) => view !== undefined && this.#upsert(view as T, false),
+      remove: (key, view) => this.#remove(key, view as T | undefined, false),
+      connect: () => this.#notify((each) => each.onConnect?.()),
+      error: (error) => this.#notify((each) => each.onError?.(error)),
+    };
+    this.#source = source ?? ((signal) => new Reflector(options, [this.sink]).run(signal));
   }
 
   get lister(): Lister<T> {
@@ -84,11 +129,6 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     return this.#store.list(namespace || undefined);
   }
 
-  /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
-  get lastSyncResourceVersion(): string {
-    return this.#source.lastSyncResourceVersion;
-  }
-
   /** Whether the first list is in the cache, and was handed to every handler added before. Once true, it stays true. */
   hasSynced(): boolean {
     return this.#synced;
@@ -96,15 +136,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   /** Resolves once `hasSynced()`; rejects with the signal's reason if it aborts first, or if the informer stops. */
   async waitForSync(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (!this.#synced && this.#state !== 'stopped') {
-      let wake = () => {};
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      this.#waiters.add(wake);
-      await abortable(woken, signal).finally(() => this.#waiters.delete(wake));
-    }
+    await abortable(this.#settled, signal);
     if (!this.#synced) throw new Error('the informer stopped before it synced');
   }
 
@@ -113,121 +145,146 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
    * with this period, as an update to itself. This repairs lost or failed work.
    * @throws Error if the informer has stopped.
    */
-  addEventHandler(handler: EventHandler<T>, options: { readonly resyncMs?: number } = {}): Registration {
-    if (this.#state === 'stopped')
-      throw new Error('the informer has stopped: run it again before adding a handler');
-    return this.#listen(handler, options);
+  addEventHandler(
+    handler: EventHandler<T>,
+    { resyncMs = 0 }: { readonly resyncMs?: number } = {},
+  ): Registration {
+    if (this.#stopper.signal.aborted) throw new Error('the informer has stopped: create another one');
+    const listener: Listener<T> = { handler, resyncMs, isRemoved: false };
+    this.#listeners.add(listener);
+    for (const object of this.#store.list()) this.#tell(listener, (each) => each.onAdd?.(object, true));
+    if (this.#running) this.#armResync(listener);
+    return {
+      remove: () => {
+        listener.isRemoved = true;
+        listener.resync?.cancel();
+        this.#listeners.delete(listener);
+      },
+    };
   }
 
   /** Adds a callback, which first gets every cached object as an `add`. Calls follow the order of the changes. */
   on(verb: ObjectVerb, callback: ObjectCallback<T>): void;
   on(verb: 'connect' | 'error', callback: ErrorCallback): void;
   on(...subscription: Subscription<T>): void {
-    this.#callbacks.on(...subscription);
+    for (const each of singles(subscription)) {
+      const registration = this.addEventHandler(handlerOf(...each));
+      this.#callbacks.push({ subscription: each, registration });
+    }
   }
 
   /** Removes a callback. */
   off(verb: ObjectVerb, callback: ObjectCallback<T>): void;
   off(verb: 'connect' | 'error', callback: ErrorCallback): void;
   off(...subscription: Subscription<T>): void {
-    this.#callbacks.off(...subscription);
+    for (const [verb, callback] of singles(subscription)) {
+      const at = this.#callbacks.findIndex(
+        (each) => each.subscription[0] === verb && each.subscription[1] === callback,
+      );
+      if (at >= 0) this.#callbacks.splice(at, 1)[0]?.registration.remove();
+    }
   }
 
-  /**
-   * Lists and watches until the signal aborts; after that no handler is called. It may run again: handlers then get the
-   * changes that they missed.
-   * @throws Error if it is running.
-   */
+  /** Lists and watches until the signal aborts; after that no handler is called. @throws Error if called again. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#state === 'running')
-      throw new Error('the informer is running: stop it before running it again');
-    const { controller, unlink } = linkedAbort(signal);
-    this.#stopper = controller;
-    this.#state = 'running';
+    if (this.#running) throw new Error('an informer runs once: create another one');
+    const ended = AbortSignal.any([signal, this.#stopper.signal]);
+    ended.addEventListener('abort', () => this.#end(), { once: true });
+    if (ended.aborted) this.#end();
+    else this.#listeners.forEach((listener) => this.#armResync(listener));
     this.#queue.start();
-    for (const listener of this.#listeners) listener.start();
-    if (controller.signal.aborted) this.#pause();
-    else controller.signal.addEventListener('abort', () => this.#pause(), { once: true });
-    const former = this.#ended;
-    this.#ended = former
-      .then(() => this.#source.run(this.#sink(controller.signal), controller.signal))
-      .finally(unlink);
-    await this.#ended;
+    this.#running = this.#source(ended);
+    await this.#running;
   }
 
-  /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped first. */
+  /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped. Does nothing if it runs already. */
   async start(): Promise<void> {
-    if (this.#state !== 'running') void this.run(new AbortController().signal);
-    await this.waitForSync(this.#stopper.signal).catch(() => undefined);
+    if (!this.#running) void this.run(this.#stopper.signal);
+    await this.#settled;
   }
 
-  /** Calls no handler until it runs again. Resolves when the run has ended. */
+  /** Calls no handler any more. Resolves when the run has ended. */
   async stop(): Promise<void> {
+    this.#end();
+    await this.#running;
+  }
+
+  #end(): void {
     this.#stopper.abort();
-    await this.#ended;
+    this.#queue.stop();
+    for (const { resync } of this.#listeners) resync?.cancel();
+    this.#settle();
   }
 
-  #pause(): void {
-    this.#state = 'stopped';
-    this.#queue.pause();
-    for (const listener of this.#listeners) listener.pause();
-    for (const wake of this.#waiters) wake();
-  }
-
-  #listen(handler: EventHandler<T>, { resyncMs }: { readonly resyncMs?: number } = {}): Registration {
-    const listener = new Listener(handler, {
-      queue: this.#queue,
-      clock: this.#options.clock,
-      resyncMs,
-      snapshot: () => this.#store.list(),
-      onError: (error) => this.#options.onError(error, 'handle'),
-      onSynced: () => this.#checkSynced(),
+  #armResync(listener: Listener<T>): void {
+    if (listener.resyncMs <= 0) return;
+    listener.resync = this.#options.clock.setTimer(Math.max(listener.resyncMs, MIN_RESYNC_MS), () => {
+      for (const object of this.#store.list())
+        this.#tell(listener, (each) => each.onUpdate?.(object, object));
+      this.#armResync(listener);
     });
-    this.#listeners.add(listener);
-    for (const object of this.#store.list()) listener.notify((each) => each.onAdd?.(object, true));
-    if (this.#listed) listener.markInitialListEnd();
-    if (this.#state === 'running') listener.start();
-    return {
-      hasSynced: () => listener.hasSynced(),
-      remove: () => {
-        listener.stop();
-        this.#listeners.delete(listener);
-        this.#checkSynced();
-      },
-    };
   }
 
   #notify(call: (handler: EventHandler<T>) => unknown): void {
-    for (const listener of this.#listeners) listener.notify(call);
+    for (const listener of this.#listeners) this.#tell(listener, call);
   }
 
-  #sink(signal: AbortSignal): ReflectorSink<T> {
-    return {
-      replace: (states) => this.#replace(states, signal),
-      upsert: (object) => this.#upsert(object, false),
-      remove: (key, last) => this.#remove(key, last, false),
-      connect: () => this.#notify((each) => each.onConnect?.()),
-      error: (error) => this.#notify((each) => each.onError?.(error)),
-    };
+  /** Calls a method of the handler, later. */
+  #tell(listener: Listener<T>, call: (handler: EventHandler<T>) => unknown): void {
+    const failed = (error: unknown) => this.#options.onError(error, 'handle');
+    this.#queue.push(() => {
+      if (listener.isRemoved) return;
+      try {
+        const returned = call(listener.handler);
+        // An async handler: TypeScript allows one where the return type is void.
+        if (returned instanceof Promise) returned.catch(failed);
+      } catch (error) {
+        failed(error);
+      }
+    });
   }
 
-  /** Ends early when the signal aborts: the informer may run again by then. */
-  async #replace(states: ObjectStates<T>, signal: AbortSignal): Promise<void> {
-    await this.#each(states, signal, ([, object]) => object && this.#upsert(object, !this.#listed));
+  /** Decodes and transforms an object; undefined if that failed. */
+  #read(value: unknown, key: ObjectKey): T | undefined {
+    const { resource, transform } = this.#options;
+    try {
+      const object = resource.decode(value);
+      return transform ? transform(object) : object;
+    } catch (cause) {
+      this.#unreadable(
+        new Error(`cannot read ${resource.kind} ${key}: ${toError(cause).message}`, { cause }),
+      );
+      return undefined;
+    }
+  }
+
+  #unreadable(error: Error): void {
+    this.#options.onError(error, 'read');
+    this.sink.error(error);
+  }
+
+  /** Ends early when the informer stops. */
+  async #replace(states: ObjectStates, index: number): Promise<void> {
+    await this.#each(states, ([, views]) => {
+      const object = views[index];
+      if (object !== undefined) this.#upsert(object as T, !this.#listed);
+    });
     // Their last state was not seen: the cached one may be older.
     const gone = this.#store.keys().filter((key) => !states.has(key));
-    await this.#each(gone, signal, (key) => this.#remove(key, undefined, true));
-    if (this.#listed || signal.aborted) return;
+    await this.#each(gone, (key) => this.#remove(key, undefined, true));
+    if (this.#listed || this.#stopper.signal.aborted) return;
     this.#listed = true;
-    for (const listener of this.#listeners) listener.markInitialListEnd();
-    this.#checkSynced();
+    this.#queue.push(() => {
+      this.#synced = true;
+      this.#settle();
+    });
   }
 
-  /** Visits all items, and yields to the event loop in between, until the signal aborts. */
-  async #each<I>(items: Iterable<I>, signal: AbortSignal, visit: (item: I) => void): Promise<void> {
+  /** Visits all items, and yields to the event loop in between, until the informer stops. */
+  async #each<I>(items: Iterable<I>, visit: (item: I) => void): Promise<void> {
     let visited = 0;
     for (const item of items) {
-      if (signal.aborted) return;
+      if (this.#stopper.signal.aborted) return;
       visit(item);
       if (++visited % SLICE !== 0) continue;
       await eventLoopTurn();
@@ -253,9 +310,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     try {
       this.#store.set(object);
     } catch (cause) {
-      const error = new Error(`an index function failed on ${key}`, { cause });
-      this.#options.onError(error, 'read');
-      this.#notify((each) => each.onError?.(error));
+      this.#unreadable(new Error(`an index function failed on ${key}`, { cause }));
       return;
     }
     this.#notify((each) => (previous ? each.onUpdate?.(previous, object) : each.onAdd?.(object, initial)));
@@ -266,11 +321,31 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     if (!previous) return;
     this.#notify((each) => each.onDelete?.(last ?? previous, finalStateUnknown));
   }
+}
 
-  #checkSynced(): void {
-    if (this.#synced || !this.#listed) return;
-    if (![...this.#listeners].every((listener) => listener.hasSynced())) return;
-    this.#synced = true;
-    for (const wake of this.#waiters) wake();
+function singles<T>(subscription: Subscription<T>): readonly Subscription<T>[] {
+  const [verb, callback] = subscription;
+  if (verb !== 'change') return [subscription];
+  return [
+    ['add', callback],
+    ['update', callback],
+    ['delete', callback],
+  ];
+}
+
+function handlerOf<T>(...[verb, callback]: Subscription<T>): EventHandler<T> {
+  switch (verb) {
+    case 'add':
+      return { onAdd: (object) => callback(object) };
+    case 'update':
+      return { onUpdate: (_, object) => callback(object) };
+    case 'delete':
+      return { onDelete: (object) => callback(object) };
+    case 'connect':
+      return { onConnect: () => callback() };
+    case 'error':
+      return { onError: (error) => callback(error) };
+    default:
+      throw new Error(`unknown verb ${verb}: expected add, update, delete, change, connect or error`);
   }
 }

@@ -3,30 +3,27 @@ import { Fifo } from '../util/fifo.ts';
 /** Notifications that are handed over in one turn of the event loop. */
 const SLICE = 500;
 
-/**
- * The notifications for all handlers of an informer. It hands them over in order, later than the change itself, and
- * keeps them while it is paused.
- */
+/** The notifications for all handlers of an informer: handed over in order, later than the change itself. */
 export class NotificationQueue {
   readonly #queue = new Fifo<() => void>();
-  #running = false;
-  #draining = false;
+  #state: 'new' | 'running' | 'stopped' = 'new';
+  #isDraining = false;
   #onShort: (() => void) | undefined;
 
   start(): void {
-    this.#running = true;
+    if (this.#state === 'new') this.#state = 'running';
     this.#drainSoon();
   }
 
-  /** Hands over nothing, not even the rest of a slice, until start(). */
-  pause(): void {
-    this.#running = false;
-    this.#short();
+  /** Hands over nothing from now on, not even the rest of a slice. */
+  stop(): void {
+    this.#state = 'stopped';
+    this.#onShort?.();
   }
 
-  /** Resolves when few notifications wait, or it is paused: a long list of changes does not wait here as a whole. */
+  /** Resolves when few notifications wait, or it is stopped: a long list of changes does not wait here as a whole. */
   async untilShort(): Promise<void> {
-    if (!this.#running || this.#queue.length <= SLICE) return;
+    if (this.#state !== 'running' || this.#queue.length <= SLICE) return;
     await new Promise<void>((resolve) => {
       this.#onShort = resolve;
     });
@@ -39,21 +36,14 @@ export class NotificationQueue {
   }
 
   #drainSoon(): void {
-    if (this.#draining || !this.#running || this.#queue.length === 0) return;
-    this.#draining = true;
-    setImmediate(() => this.#drain());
-  }
-
-  #drain(): void {
-    this.#draining = false;
-    // A notification may pause this queue.
-    for (let left = SLICE; left > 0 && this.#running; left--) this.#queue.shift()?.();
-    if (this.#queue.length <= SLICE) this.#short();
-    this.#drainSoon();
-  }
-
-  #short(): void {
-    this.#onShort?.();
-    this.#onShort = undefined;
+    if (this.#isDraining || this.#state !== 'running' || this.#queue.length === 0) return;
+    this.#isDraining = true;
+    setImmediate(() => {
+      this.#isDraining = false;
+      // A notification may stop this queue.
+      for (let left = SLICE; left > 0 && this.#state === 'running'; left--) this.#queue.shift()?.();
+      if (this.#queue.length <= SLICE) this.#onShort?.();
+      this.#drainSoon();
+    });
   }
 }

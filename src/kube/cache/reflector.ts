@@ -4,7 +4,6 @@ import { decodeObject, type Resource } from '../api/resource.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Backoff, type BackoffDelays } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
-import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { CacheContact } from './cache-metrics.ts';
 import {
@@ -16,24 +15,17 @@ import {
   watchEvents,
 } from './watch-stream.ts';
 
-/**
- * Called with a failure that is handled, for logs and metrics. Either a list or a watch failed, which is retried. Or an
- * object could not be read (`decode`, `transform` or an index function threw); its last state stays in the cache.
- */
-export type OnReflectorError = (error: unknown, doing: 'list' | 'watch' | 'read') => void;
-
-export interface ReflectorOptions<T extends KubeObject> {
+export interface ReflectorOptions {
   readonly client: Pick<KubeClient, 'list' | 'watch'> & Partial<Pick<KubeClient, 'cacheMetrics'>>;
-  readonly resource: Resource<T>;
+  readonly resource: Resource<KubeObject>;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Applied before an object is cached. It can drop unused fields, which saves memory. */
-  readonly transform?: (object: T) => T;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
-  readonly onError: OnReflectorError;
+  /** Called with a failure that is retried. */
+  readonly onError: (error: unknown, doing: 'list' | 'watch') => void;
   readonly backoff?: Partial<BackoffDelays>;
   /** A watch without any event for this time is considered dead; default 150 s. A bookmark comes each minute. */
   readonly stallMs?: number;
@@ -48,29 +40,23 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly watchList?: boolean;
 }
 
-/** All objects by key; undefined for an object that exists but could not be read. */
-export interface ObjectStates<T> extends Iterable<readonly [ObjectKey, T | undefined]> {
-  has(key: ObjectKey): boolean;
-}
+/** All objects by key: what each sink keeps of it, by the index of the sink. */
+export type ObjectStates = ReadonlyMap<ObjectKey, readonly unknown[]>;
 
 /** Gets the changes that a reflector sees, in the server's order. */
-export interface ReflectorSink<T> {
+export interface ReflectorSink {
+  /** What it keeps of an object; undefined if it cannot be read. Called as the object arrives, before all others. */
+  read(value: unknown, key: ObjectKey): unknown;
   /** Replaces all objects: an object that is not in `states` does not exist. */
-  replace(states: ObjectStates<T>): Promise<void>;
-  upsert(object: T): void;
+  replace(states: ObjectStates, index: number): Promise<void>;
+  /** An object was added or has changed. */
+  upsert(view: unknown): void;
   /** `last` is the state of the object at its deletion, if it could be read. */
-  remove(key: ObjectKey, last: T | undefined): void;
+  remove(key: ObjectKey, last: unknown): void;
   /** A watch is about to open, the first one or a later one. */
   connect(): void;
   /** A request failed, and is retried. */
   error(error: unknown): void;
-}
-
-/** Delivers all objects, and then each change, until the signal aborts. A Reflector is one. */
-export interface ObjectSource<T> {
-  /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
-  readonly lastSyncResourceVersion: string;
-  run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
 }
 
 const DEFAULT_LIST_TIMEOUT_MS = 90_000;
@@ -85,72 +71,78 @@ const ASK_FOR_STREAM_AGAIN_MS = 600_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 
 /**
- * Gets all objects, then watches from there, and retries forever. It is client-go's Reflector
+ * Gets all objects, then watches from there, and retries forever, for any number of caches. It is client-go's Reflector
  * (tools/cache/reflector.go), with its resourceVersion rules and its delays.
  * - A list is always of the newest state, in pages: the server's cache sends a long one only as a whole (ADR 12).
  * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again at its last position, without a list.
  * - After `410 Gone`, or data that is not an event, a new list follows.
  */
-export class Reflector<T extends KubeObject> implements ObjectSource<T> {
-  readonly #options: ReflectorOptions<T>;
+export class Reflector {
+  readonly #options: ReflectorOptions;
+  readonly #sinks: readonly ReflectorSink[];
   readonly #random: () => number;
   readonly #backoff: Backoff;
-  readonly #read: ReadObject<T>;
   /** Undefined before the first list; empty if only the newest state is acceptable. */
   #resourceVersion: string | undefined;
   /** From this time on, in the clock's milliseconds, the state is requested as a stream. */
   #streamFrom: number;
   #wasUnreachable = false;
   #contact: CacheContact | undefined;
-  #sink: ReflectorSink<T> | undefined;
 
-  constructor(options: ReflectorOptions<T>) {
-    const onError: OnReflectorError = (error, doing) => {
-      options.onError(error, doing);
-      this.#sink?.error(error);
-    };
-    this.#options = { ...options, onError };
+  constructor(options: ReflectorOptions, sinks: readonly ReflectorSink[]) {
+    this.#options = options;
+    this.#sinks = sinks;
     this.#random = options.random ?? Math.random;
     this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
-    this.#read = objectReader(this.#options);
     this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
   }
 
+  /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
   get lastSyncResourceVersion(): string {
     return this.#resourceVersion ?? '';
   }
 
   /** Runs until the signal aborts. Never rejects: failures are reported, and retried after a delay. */
-  async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { client, resource } = this.#options;
-    this.#sink = sink;
     this.#contact = client.cacheMetrics?.started(resource.plural);
-    await this.#listAndWatch(sink, signal);
+    await this.#listAndWatch(signal);
     this.#contact?.ended();
   }
 
-  async #listAndWatch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+  /** The object is split into what the sinks keep of it: a long list is never held as a whole. */
+  readonly #read = (value: unknown): [key: ObjectKey, views: readonly unknown[]] => {
+    const key = keyOf(decodeObject(value));
+    return [key, this.#sinks.map((sink) => sink.read(value, key))];
+  };
+
+  #failed(error: unknown, doing: 'list' | 'watch'): void {
+    this.#options.onError(error, doing);
+    for (const sink of this.#sinks) sink.error(error);
+  }
+
+  async #listAndWatch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const events = await this.#stateByWatch(sink, signal);
-        if (!events) await this.#stateByList(sink, signal);
-        await this.#watch(events, sink, signal);
+        const events = await this.#stateByWatch(signal);
+        if (!events) await this.#stateByList(signal);
+        await this.#watch(events, signal);
         await this.#pause(undefined, signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#options.onError(error, 'list');
+        this.#failed(error, 'list');
         await this.#pause(error, signal);
       }
     }
   }
 
   /** Gets all objects as the first events of a watch, and resolves with that watch; undefined if a list is needed. */
-  async #stateByWatch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<WatchEvents | undefined> {
+  async #stateByWatch(signal: AbortSignal): Promise<WatchEvents | undefined> {
     const { clock } = this.#options;
     if (clock.now() < this.#streamFrom) return undefined;
     const events = this.#open(true, signal);
     try {
-      await this.#stateOf(events, sink, signal);
+      await this.#stateOf(events, signal);
       return events;
     } catch (error) {
       await events.return();
@@ -160,65 +152,60 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
         this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
         return undefined;
       }
-      this.#options.onError(error, 'list');
+      this.#failed(error, 'list');
       if (isUnavailable(error)) this.#resourceVersion = '';
       return undefined;
     }
   }
 
-  async #stateByList(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+  async #stateByList(signal: AbortSignal): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, pageSize } = this.#options;
     const timeoutMs = this.#options.listTimeoutMs ?? DEFAULT_LIST_TIMEOUT_MS;
     const query = { namespace, labelSelector, fieldSelector, pageSize, timeoutMs, signal };
     const { items, resourceVersion } = await client.list(resource, query, this.#read);
-    await this.#take(new Map(items), resourceVersion, sink, signal);
+    await this.#take(new Map(items), resourceVersion, signal);
   }
 
   /** Gets the objects that a watch sends first (KEP-3157), and leaves it open. */
-  async #stateOf(events: WatchEvents, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
-    const states = new Map<ObjectKey, T | undefined>();
+  async #stateOf(events: WatchEvents, signal: AbortSignal): Promise<void> {
+    const states = new Map<ObjectKey, readonly unknown[]>();
     for (;;) {
       const { value: event } = await events.next();
       if (!event) throw new TransportError('the watch ended during its initial events', 'ECUT', undefined);
       const { type, object: value, resourceVersion, endsInitialEvents } = event;
       if (type === 'BOOKMARK') {
         if (!endsInitialEvents) throw new TypeError('expected the initial events to end before any bookmark');
-        await this.#take(states, resourceVersion, sink, signal);
+        await this.#take(states, resourceVersion, signal);
         return;
       }
-      const [key, object] = this.#read(value);
+      const [key, views] = this.#read(value);
       if (type === 'DELETED') states.delete(key);
-      else states.set(key, object);
+      else states.set(key, views);
     }
   }
 
-  async #take(
-    states: ObjectStates<T>,
-    resourceVersion: string,
-    sink: ReflectorSink<T>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #take(states: ObjectStates, resourceVersion: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await sink.replace(states);
+    await Promise.all(this.#sinks.map((sink, index) => sink.replace(states, index)));
     this.#resourceVersion = resourceVersion;
     this.#contact?.heard();
   }
 
   /** Opens one watch after the other, until a new list is needed. */
-  async #watch(first: WatchEvents | undefined, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+  async #watch(first: WatchEvents | undefined, signal: AbortSignal): Promise<void> {
     let events = first;
     for (let failed = 0; ; events = undefined) {
       const progress = { events: 0 };
       const start = this.#options.clock.now();
       try {
-        await this.#follow(events ?? this.#open(false, signal), sink, progress);
+        await this.#follow(events ?? this.#open(false, signal), progress);
         if (progress.events === 0 && this.#options.clock.now() - start < SHORTEST_WATCH_MS) {
           throw new ShortWatchError();
         }
         failed = 0;
       } catch (error) {
         signal.throwIfAborted();
-        this.#options.onError(error, 'watch');
+        this.#failed(error, 'watch');
         failed = progress.events > 0 ? 1 : failed + 1;
         if (!mayResumeWatch(error, failed)) return;
         await this.#pause(error, signal);
@@ -226,12 +213,13 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     }
   }
 
-  async #follow(events: WatchEvents, sink: ReflectorSink<T>, progress: { events: number }): Promise<void> {
+  async #follow(events: WatchEvents, progress: { events: number }): Promise<void> {
     for await (const { type, object: value, resourceVersion } of events) {
       if (type !== 'BOOKMARK') {
-        const [key, object] = this.#read(value);
-        if (type === 'DELETED') sink.remove(key, object);
-        else if (object) sink.upsert(object);
+        const [key, views] = this.#read(value);
+        for (const [index, sink] of this.#sinks.entries())
+          if (type === 'DELETED') sink.remove(key, views[index]);
+          else sink.upsert(views[index]);
       }
       this.#resourceVersion = resourceVersion;
       progress.events++;
@@ -241,7 +229,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
 
   #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
     const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
-    this.#sink?.connect();
+    for (const sink of this.#sinks) sink.connect();
     const query = {
       namespace,
       labelSelector,
@@ -267,29 +255,4 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     // Rejects only when the signal aborts, which every caller checks next.
     await sleep(this.#options.clock, delay, signal).catch(() => undefined);
   }
-}
-
-/**
- * Decodes a value into its key and the object to keep. The object is undefined if it cannot be decoded, which is
- * reported and does not affect other objects. Throws a TypeError for a value that is not an object of the API.
- */
-type ReadObject<T> = (value: unknown) => [key: ObjectKey, object: T | undefined];
-
-/** Decodes and transforms objects as in the options. */
-export function objectReader<T extends KubeObject>({
-  resource,
-  transform = (object) => object,
-  onError,
-}: Pick<ReflectorOptions<T>, 'resource' | 'transform' | 'onError'>): ReadObject<T> {
-  return (value) => {
-    const key = keyOf(decodeObject(value));
-    try {
-      const object = transform(resource.decode(value));
-      return [keyOf(object), object];
-    } catch (cause) {
-      const message = `cannot read ${resource.kind} ${key}: ${toError(cause).message}`;
-      onError(new Error(message, { cause }), 'read');
-      return [key, undefined];
-    }
-  };
 }

@@ -1,8 +1,9 @@
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
+import { aborted } from '../util/linked-abort.ts';
 import { runTaskGroup } from '../util/task-group.ts';
-import type { Informer, InformerOptions } from './informer.ts';
-import { SharedWatch, type SharedWatchOptions } from './shared-watch.ts';
+import { Informer, type InformerOptions } from './informer.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
 
 /** Which objects of a resource are watched, and which parts of them are cached. */
 export interface Selection<T extends KubeObject>
@@ -27,15 +28,22 @@ export interface Informers {
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T>;
 }
 
-export interface SharedInformersOptions extends Pick<SharedWatchOptions, 'client' | 'clock'> {
+export interface SharedInformersOptions extends Pick<ReflectorOptions, 'client' | 'clock'> {
   /** Creates the error handler of a resource. */
   readonly onError: (plural: string) => InformerOptions<KubeObject>['onError'];
 }
 
+/** One list and watch, and its caches. */
 interface Shared {
-  readonly watch: SharedWatch;
+  readonly options: Omit<InformerOptions<KubeObject>, 'transform' | 'keep' | 'indexers'>;
   startWhen: Selection<KubeObject>['startWhen'];
-  readonly caches: { readonly keeps: readonly unknown[]; readonly informer: unknown }[];
+  readonly caches: {
+    /** What the cache keeps: these functions. */
+    readonly keeps: readonly unknown[];
+    readonly informer: Pick<Informer<never>, 'sink' | 'run'>;
+    readonly isMetadataEnough: boolean;
+  }[];
+  isRunning: boolean;
 }
 
 /**
@@ -51,29 +59,28 @@ export class SharedInformers implements Informers {
     this.#options = options;
   }
 
-  /** @throws Error if the informers are running. */
+  /** @throws Error if the objects are watched already. */
   informer<T extends KubeObject>(resource: Resource<T>, selection: Selection<T> = {}): Informer<T> {
     const { transform, keep, indexers } = selection;
-    const { caches, watch } = this.#sharedBy(resource, selection);
+    const { caches, options, isRunning } = this.#sharedBy(resource, selection);
     const keeps = [resource.decode, transform, keep];
     const known = caches.find((cache) => cache.keeps.every((each, i) => each === keeps[i]));
+    if (!known && isRunning)
+      throw new Error(`${resource.plural} are watched already: create informers before the start`);
+    const kept = { resource, ...(transform && { transform }), ...(keep && { keep }) };
     // The same functions return the same type.
-    const informer = known
-      ? (known.informer as Informer<T>)
-      : watch.informer({ resource, ...(transform && { transform }), ...(keep && { keep }) });
-    if (!known) caches.push({ keeps, informer });
+    const informer = (known?.informer as Informer<T>) ?? new Informer<T>({ ...options, ...kept }, aborted);
+    if (!known) caches.push({ keeps, informer, isMetadataEnough: resource.metadataOnly === true });
     if (indexers) informer.addIndexers(indexers);
     return informer;
   }
 
   /** Updates all caches until the signal aborts. Runs once. */
   run(signal: AbortSignal): Promise<void> {
-    return runTaskGroup(
-      signal,
-      Array.from(this.#shared.values(), ({ watch, startWhen }) => async (running: AbortSignal) => {
-        if (!startWhen || (await startWhen(running))) await watch.run(running);
-      }),
-    );
+    const watches = Array.from(this.#shared.values(), (shared) => async (running: AbortSignal) => {
+      if (!shared.startWhen || (await shared.startWhen(running))) await runShared(shared, running);
+    });
+    return runTaskGroup(signal, watches);
   }
 
   #sharedBy(
@@ -88,12 +95,21 @@ export class SharedInformers implements Informers {
       if (!startWhen) known.startWhen = undefined;
       return known;
     }
-    const { client, clock } = this.#options;
     const onError = selection.onError ?? this.#options.onError(plural);
-    const selected = { namespace, labelSelector, fieldSelector };
-    const watch = new SharedWatch({ client, clock, resource, ...selected, onError });
-    const shared = { watch, startWhen, caches: [] };
+    const options = { ...this.#options, resource, namespace, labelSelector, fieldSelector, onError };
+    const shared = { options, startWhen, caches: [], isRunning: false };
     this.#shared.set(key, shared);
     return shared;
   }
+}
+
+async function runShared(shared: Shared, signal: AbortSignal): Promise<void> {
+  shared.isRunning = true;
+  const { options, caches } = shared;
+  const { metadataOnly: _, ...resource } = options.resource;
+  const isMetadataEnough = caches.every((cache) => cache.isMetadataEnough);
+  const watched = isMetadataEnough ? { ...resource, metadataOnly: true as const } : resource;
+  const sinks = caches.map(({ informer }) => informer.sink);
+  const reflector = new Reflector({ ...options, resource: watched }, sinks);
+  await Promise.all([reflector.run(signal), ...caches.map(({ informer }) => informer.run(signal))]);
 }

@@ -1,6 +1,5 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { MultiMap } from '../util/multi-map.ts';
-import { ObjectMap } from './object-map.ts';
 
 /** Reads from an informer's cache. What it returns is shared: read it, never change it. */
 export interface Lister<T extends KubeObject> {
@@ -17,7 +16,7 @@ export type IndexFunction<T> = (object: T) => readonly string[];
 
 /** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
 export class Store<T extends KubeObject> implements Lister<T> {
-  readonly #objects = new ObjectMap<T>();
+  readonly #objects = new Map<ObjectKey, T>();
   readonly #indices = new Map<string, Index<T>>();
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
@@ -48,11 +47,13 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   keys(): readonly ObjectKey[] {
-    return this.#objects.keys();
+    return [...this.#objects.keys()];
   }
 
   list(namespace?: string): readonly T[] {
-    return this.#objects.values(namespace);
+    const all = [...this.#objects.values()];
+    if (namespace === undefined) return all;
+    return all.filter(({ metadata }) => (metadata.namespace ?? '') === namespace);
   }
 
   byIndex(index: string, value: string): readonly T[] {
@@ -63,10 +64,11 @@ export class Store<T extends KubeObject> implements Lister<T> {
 
   /** Adds or replaces the object, and returns the previous one. Changes nothing if an index function throws. */
   set(object: T): T | undefined {
-    const previous = this.#objects.get(keyOf(object));
+    const key = keyOf(object);
+    const previous = this.#objects.get(key);
     const entries = [...this.#indices.values()].map((index) => [index, index.valuesOf(object)] as const);
     if (previous) this.#unindex(previous);
-    this.#objects.set(object.metadata, object);
+    this.#objects.set(key, object);
     for (const [index, values] of entries) addTo(index, object, values);
     return previous;
   }

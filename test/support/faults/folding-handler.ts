@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../../../src/kube/api/object.ts';
-import type { EventHandler } from '../../../src/kube/cache/listener.ts';
+import type { EventHandler } from '../../../src/kube/cache/informer.ts';
 
 /**
  * A handler that keeps its own view of all objects, made of nothing but what it is told, and writes down whatever it

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../../../src/kube/api/object.ts';
-import type { EventHandler } from '../../../src/kube/cache/listener.ts';
+import type { EventHandler } from '../../../src/kube/cache/informer.ts';
 import { type IndexFunction, Store } from '../../../src/kube/cache/store.ts';
 
 /** An informer whose cache a test fills; it tells its handlers at once. */

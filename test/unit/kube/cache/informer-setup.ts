@@ -1,5 +1,5 @@
+import type { EventHandler } from '../../../../src/kube/cache/informer.ts';
 import { Informer, type InformerOptions } from '../../../../src/kube/cache/informer.ts';
-import type { EventHandler } from '../../../../src/kube/cache/listener.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';
 

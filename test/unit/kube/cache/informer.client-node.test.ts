@@ -126,25 +126,6 @@ describe('a stopped informer', () => {
     expect([setup.clock.waits, setup.server.requests]).toEqual([[], 2]);
   });
 
-  test('that starts again reports waiting and missed changes in order, and once', async () => {
-    const heard = recordCalls();
-    const watch = await startWith(a);
-    watch.stream(added(b));
-    await until(() => setup.informer.list().length === 2);
-    void setup.informer.stop();
-    const late: string[] = [];
-    setup.informer.on('add', ({ metadata }) => late.push(metadata.name));
-    const again = setup.informer.start();
-    await setup.informer.start();
-    const list = await setup.server.next();
-    expect(list.isWatch).toBe(false);
-    list.answer(listOf(20, [configMap('b', 12), configMap('c', 13)]));
-    await again;
-    await until(() => heard.length === 5 && late.length === 3);
-    expect(heard).toEqual(['add a', 'add b', 'update b', 'add c', 'delete a']);
-    expect(late).toEqual(['a', 'b', 'c']);
-  });
-
   test('ends the wait of start', async () => {
     const starting = setup.informer.start();
     const list = await setup.server.next();
@@ -152,11 +133,5 @@ describe('a stopped informer', () => {
     await starting;
     await list.closed;
     expect(setup.informer.hasSynced()).toBe(false);
-  });
-
-  test('that never ran can start later', async () => {
-    await setup.informer.stop();
-    await startWith(a);
-    expect(setup.informer.list().length).toBe(1);
   });
 });

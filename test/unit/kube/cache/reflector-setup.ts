@@ -11,7 +11,10 @@ import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
 
 /** A running reflector of a scripted server; by default without jitter and without streamed lists. */
 export async function startReflector(
-  options: Partial<ReflectorOptions<ConfigMap>> = {},
+  {
+    read = (value) => value,
+    ...options
+  }: Partial<ReflectorOptions> & { readonly read?: ReflectorSink['read'] } = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const api = await startScripted(clientOptions);
@@ -19,7 +22,8 @@ export async function startReflector(
   /** The calls of the sink, for example `replace a=1 b=2`, `upsert a=3`, `remove a=4`. */
   const seen: string[] = [];
   const errors: string[] = [];
-  const reflector = new Reflector<ConfigMap>({
+  const sink = recorder(seen, read);
+  const given: ReflectorOptions = {
     client: api.client,
     resource: configMaps,
     namespace: 'shop',
@@ -28,9 +32,9 @@ export async function startReflector(
     watchList: false,
     onError: (error, doing) => errors.push(`${doing}: ${codeOf(error)}`),
     ...options,
-  });
-  const sink = recorder(seen);
-  const running = reflector.run(sink, stop.signal);
+  };
+  const reflector = new Reflector(given, [sink]);
+  const running = reflector.run(stop.signal);
   return {
     ...api,
     reflector,
@@ -58,14 +62,15 @@ export function asked({ query, isWatch }: ScriptedRequest): string {
   ].join(' ');
 }
 
-function recorder(seen: string[]): ReflectorSink<ConfigMap> {
-  const short = (key: string, object: ConfigMap | undefined) =>
-    `${key.replace('shop/', '')}=${object?.metadata.resourceVersion ?? 'unreadable'}`;
+function recorder(seen: string[], read: ReflectorSink['read']): ReflectorSink {
+  const short = (key: string, view: unknown) =>
+    `${key.replace('shop/', '')}=${(view as ConfigMap).metadata.resourceVersion}`;
   return {
-    replace: async (states) => {
-      seen.push(['replace', ...[...states].map(([key, object]) => short(key, object))].join(' '));
+    read,
+    replace: async (states, index) => {
+      seen.push(['replace', ...[...states].map(([key, views]) => short(key, views[index]))].join(' '));
     },
-    upsert: (object) => void seen.push(`upsert ${short(object.metadata.name, object)}`),
+    upsert: (view) => void seen.push(`upsert ${short((view as ConfigMap).metadata.name, view)}`),
     remove: (key, last) => void seen.push(`remove ${short(key, last)}`),
     connect: () => undefined,
     error: () => undefined,

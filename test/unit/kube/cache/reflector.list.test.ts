@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { decodeObject } from '../../../../src/kube/api/resource.ts';
-import { added, configMap, configMaps, listOf } from '../../../support/kube/scripted-objects.ts';
-import { until } from '../../../support/time/until.ts';
+import { configMap, listOf } from '../../../support/kube/scripted-objects.ts';
 import { asked, type Started, startReflector } from './reflector-setup.ts';
 
 let started: Started;
@@ -81,65 +79,6 @@ describe('the first list', () => {
       expect(errors).toEqual(['list: ETIMEDOUT']);
     },
   );
-});
-
-describe('one object that cannot be read', () => {
-  const picky = {
-    ...configMaps,
-    decode: (value: unknown) => {
-      const object = decodeObject(value);
-      if (object.metadata.labels?.broken) throw new TypeError('broken');
-      return object;
-    },
-  };
-  const broken = configMap('b', 7, { labels: { broken: 'yes' } });
-
-  test('is reported, and does not affect other objects', async () => {
-    const reports: unknown[] = [];
-    started = await startReflector({
-      resource: picky,
-      onError: (error, doing) => reports.push([doing, error]),
-    });
-    const { server, seen } = started;
-    (await server.next()).answer(listOf(10, [a, broken]));
-    const watch = await server.next();
-    watch.stream(
-      added({ ...broken, metadata: { ...broken.metadata, resourceVersion: '11' } }),
-      added(configMap('c', 12)),
-    );
-    watch.stream({ type: 'DELETED', object: configMap('b', 13, { labels: { broken: 'yes' } }) });
-    await until(() => seen.length === 3);
-    expect(seen).toEqual(['replace a=1 b=unreadable', 'upsert c=12', 'remove b=unreadable']);
-    const report = [
-      'read',
-      new Error('cannot read ConfigMap shop/b: broken', { cause: new TypeError('broken') }),
-    ];
-    expect(reports).toEqual([report, report, report]);
-  });
-
-  test('can be one whose transformation threw', async () => {
-    started = await startReflector({
-      transform: () => {
-        throw new Error('no');
-      },
-    });
-    const { server, seen, errors } = started;
-    (await server.next()).answer(listOf(10, [a]));
-    await server.next();
-    expect([seen, errors]).toEqual([['replace a=unreadable'], ['read: Error']]);
-  });
-});
-
-test('objects are transformed before they are cached, and have the key of the result', async () => {
-  const transform = (object: typeof a) => ({
-    metadata: { ...object.metadata, name: object.metadata.name.toUpperCase() },
-  });
-  started = await startReflector({ transform });
-  const { server, seen } = started;
-  (await server.next()).answer(listOf(10, [a]));
-  (await server.next()).stream(added(b), { type: 'DELETED', object: configMap('a', 11) });
-  await until(() => seen.length === 3);
-  expect(seen).toEqual(['replace A=1', 'upsert B=2', 'remove A=11']);
 });
 
 test('a further list returns the newest state, too', async () => {

@@ -1,13 +1,9 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { ReflectorOptions } from '../../../../src/kube/cache/reflector.ts';
-import { Reflector } from '../../../../src/kube/cache/reflector.ts';
 import {
   added,
   bookmark,
-  type ConfigMap,
   configMap,
-  configMaps,
   deleted,
   failed,
   listOf,
@@ -23,7 +19,7 @@ afterEach(() => started.close());
 const [a, b] = [configMap('a', 1), configMap('b', 2)];
 
 /** A reflector that has listed `a` at resourceVersion 10, and the request of its first watch. */
-async function startWatching(options: Partial<ReflectorOptions<ConfigMap>> = {}): Promise<ScriptedRequest> {
+async function startWatching(options: Parameters<typeof startReflector>[0] = {}): Promise<ScriptedRequest> {
   started = await startReflector(options);
   (await started.server.next()).answer(listOf(10, [a]));
   return started.server.next();
@@ -298,11 +294,11 @@ describe('a reflector that is stopped', () => {
   });
 
   test('just as its list was answered', async () => {
-    const decode = (value: unknown) => {
+    const read = (value: unknown) => {
       started.stop.abort();
-      return configMaps.decode(value);
+      return value;
     };
-    started = await startReflector({ resource: { ...configMaps, decode } });
+    started = await startReflector({ read });
     (await started.server.next()).answer(listOf(10, [a]));
     await started.running;
     expect([started.seen, started.server.requests]).toEqual([[], 1]);
@@ -322,24 +318,14 @@ describe('a reflector that is stopped', () => {
 
   test('by the handler of an event delivers no more events of the same chunk', async () => {
     const watch = await startWatching({
-      transform: (object) => {
-        if (object.metadata.name === 'stop') started.stop.abort();
-        return object;
+      read: (value, key) => {
+        if (key === 'shop/stop') started.stop.abort();
+        return value;
       },
     });
     watch.stream(added(b), added(configMap('stop', 11)), added(configMap('c', 12)));
     await started.running;
     expect(started.seen).toEqual(['replace a=1', 'upsert b=2', 'upsert stop=11']);
     await expectStopped(watch);
-  });
-
-  test('before it began', async () => {
-    started = await startReflector();
-    const aborted = AbortSignal.abort();
-    const { client, clock, server, errors } = started;
-    await server.next();
-    const onError = (error: unknown) => errors.push(`${error}`);
-    await new Reflector({ client, resource: configMaps, clock, onError }).run(started.sink, aborted);
-    expect([started.seen, errors, server.requests]).toEqual([[], [], 1]);
   });
 });

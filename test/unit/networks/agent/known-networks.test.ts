@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { EventHandler } from '../../../../src/kube/cache/listener.ts';
+import type { EventHandler } from '../../../../src/kube/cache/informer.ts';
 import { Store } from '../../../../src/kube/cache/store.ts';
 import { KnownNetworks } from '../../../../src/networks/agent/desired.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
