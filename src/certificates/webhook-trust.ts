@@ -7,8 +7,8 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { Controller, type Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
+import { WorkQueue } from '../kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../kube/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../kube/workqueue/rate-limiting-queue.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { CaBundle, trusts } from './ca-bundle.ts';
 import {
@@ -118,7 +118,7 @@ export class WebhookTrust {
   /** Runs the loop until the signal aborts: one reconcile at a time, and any number of wakes lead to one more. */
   async run(loop: Loop, signal: AbortSignal): Promise<void> {
     const { clock, wallClock, log } = this.#options;
-    const limiter = exponentialLimiter<string>({ baseMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
+    const limiter = exponentialLimiter<string>(FIRST_RETRY_MS, MAX_RETRY_MS);
     const queue = new WorkQueue<string>({ clock, limiter });
     const reconcile = (_: string, stop: AbortSignal) => loop.reconcile(stop);
     const controller = new Controller({

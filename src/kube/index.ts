@@ -30,7 +30,7 @@ export type { Served } from './client/discovery.ts';
 export { loadKubeConfig } from './client/kubeconfig/load-config.ts';
 export { Transport } from './client/transport.ts';
 export type { Reconcile, Result } from './controller/controller.ts';
-export { TerminalError } from './controller/follow-up.ts';
+export { TerminalError } from './controller/controller.ts';
 export type { EventDetails, EventRecorder } from './events/events.ts';
 export type { ManagedController, ReconcileRequest } from './manager/managed-controller.ts';
 export { Manager } from './manager/manager.ts';

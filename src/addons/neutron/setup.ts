@@ -3,7 +3,7 @@ import { NAMESPACES, SECRETS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { SECONDS_BUCKETS } from '../../kube/prometheus/buckets.ts';
+import { SECONDS_BUCKETS } from '../../kube/prometheus/index.ts';
 import { aborted } from '../../kube/util/linked-abort.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,

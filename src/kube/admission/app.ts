@@ -1,24 +1,13 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import type { WebhookMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
 import { BodyBudget } from './body-budget.ts';
 import { inTime } from './deadline.ts';
-import { HttpError, type RefusalReason } from './http-error.ts';
+import { HttpError } from './http-error.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody, requireJson } from './read-body.ts';
 import { formatReview, type ReviewHandler } from './response.ts';
 import { parseReview } from './review.ts';
-
-/** Called for the metrics of webhooks; each webhook is named by its path. */
-export interface WebhookMetrics {
-  /** A call has begun, or has ended. */
-  inFlight(webhook: string, change: 1 | -1): void;
-  /** A call was answered with this HTTP status after this time; the path is empty for an unknown webhook. */
-  answered(webhook: string, code: number, seconds: number): void;
-  /** A call or a connection was refused to protect others. */
-  refused(reason: RefusalReason): void;
-  /** Sets the function that returns the number of open connections. */
-  watchConnections(count: () => number): void;
-}
 
 /** What is known of a call, in `response.locals`. */
 interface Call extends Record<string, unknown> {

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { WebhookMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
-import { createApp, type WebhookMetrics } from './app.ts';
+import { createApp } from './app.ts';
 import { Connections } from './connections.ts';
 import type { ReviewHandler } from './response.ts';
 

@@ -153,7 +153,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     const listener: Listener<T> = { handler, resyncMs, isRemoved: false };
     this.#listeners.add(listener);
     for (const object of this.#store.list()) this.#tell(listener, (each) => each.onAdd?.(object, true));
-    if (this.#running) this.#armResync(listener);
+    if (this.#running !== undefined) this.#armResync(listener);
     return {
       remove: () => {
         listener.isRemoved = true;
@@ -187,7 +187,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   /** Lists and watches until the signal aborts; after that no handler is called. @throws Error if called again. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#running) throw new Error('an informer runs once: create another one');
+    if (this.#running !== undefined) throw new Error('an informer runs once: create another one');
     const ended = AbortSignal.any([signal, this.#stopper.signal]);
     ended.addEventListener('abort', () => this.#end(), { once: true });
     if (ended.aborted) this.#end();
@@ -199,7 +199,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped. Does nothing if it runs already. */
   async start(): Promise<void> {
-    if (!this.#running) void this.run(this.#stopper.signal);
+    if (this.#running === undefined) void this.run(this.#stopper.signal);
     await this.#settled;
   }
 

@@ -2,10 +2,10 @@ import { isInvalid, isNotFound, retryAfterMs, TransportError } from '../api/api-
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { decodeObject, type Resource } from '../api/resource.ts';
 import type { KubeClient } from '../client/client.ts';
+import type { CacheMetrics } from '../prometheus/index.ts';
 import { Backoff, type BackoffDelays } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { CacheContact } from './cache-metrics.ts';
 import {
   isPutOff,
   isUnavailable,
@@ -87,7 +87,7 @@ export class Reflector {
   /** From this time on, in the clock's milliseconds, the state is requested as a stream. */
   #streamFrom: number;
   #wasUnreachable = false;
-  #contact: CacheContact | undefined;
+  #contact: ReturnType<CacheMetrics['started']> | undefined;
 
   constructor(options: ReflectorOptions, sinks: readonly ReflectorSink[]) {
     this.#options = options;

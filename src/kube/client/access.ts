@@ -1,11 +1,10 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { CacheMetrics } from '../cache/cache-metrics.ts';
 import type { LeaseClient } from '../leaderelection/lease.ts';
+import type { CacheMetrics, ClientMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
 import { USER_AGENT } from '../util/version.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { KubeClient } from './client.ts';
-import type { ClientMetrics } from './rest-client.ts';
 import { Transport, type TransportRequest } from './transport.ts';
 
 /** The clients of the API server that a process uses. */
@@ -35,7 +34,7 @@ export interface ApiAccessOptions {
 export function apiAccess(options: ApiAccessOptions): ApiAccess {
   const { config, clock, log, metrics: counted, cacheMetrics } = options;
   const metrics: ClientMetrics = {
-    writeRefused: (...refusal) => counted?.writeRefused?.(...refusal),
+    writeRefused: (...refusal) => counted?.writeRefused(...refusal),
     requestFinished(method, code, seconds, path) {
       counted?.requestFinished(method, code, seconds, path);
       log.debug({ method, path, code, ms: Math.round(seconds * 1000) }, 'request to the API server');

@@ -3,7 +3,7 @@ import { TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { type Resource, resourcePath } from '../api/resource.ts';
 import { type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
-import type { CacheMetrics } from '../cache/cache-metrics.ts';
+import type { CacheMetrics } from '../prometheus/index.ts';
 import {
   type CallOptions,
   type ClientOptions,

@@ -1,6 +1,6 @@
 import { asTransportError, isRefused } from '../api/api-error.ts';
 import { bodyOf, errorOf } from '../api/response.ts';
-import type { CacheMetrics } from '../cache/cache-metrics.ts';
+import type { CacheMetrics, ClientMetrics } from '../prometheus/index.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -23,16 +23,6 @@ export interface RequestOptions extends CallOptions {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
-}
-
-export interface ClientMetrics {
-  /**
-   * An attempt ended. `code` is its HTTP status, or `<error>` without one (client-go's rest_client_requests_total). The
-   * path, with its query, is for logs: as a label it would have too many values.
-   */
-  requestFinished(method: Method, code: string, seconds: number, path: string): void;
-  /** A write was refused, and not because another writer was faster. Dry runs do not count. */
-  writeRefused?(resource: string, code: string): void;
 }
 
 export interface ClientOptions {
@@ -108,7 +98,7 @@ export class RestClient {
         const delay = retryDelay(method, error, attempts);
         if (delay === undefined) {
           if (method !== 'GET' && query?.dryRun === undefined && isRefused(error)) {
-            this.#metrics?.writeRefused?.(resourceIn(path), String(error.status));
+            this.#metrics?.writeRefused(resourceIn(path), String(error.status));
           }
           throw error;
         }

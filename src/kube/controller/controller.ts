@@ -1,11 +1,13 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { isConflict, retryAfterMs } from '../api/api-error.ts';
 import type { ObjectKey } from '../api/object.ts';
+import type { ControllerMetrics, ReconcileResult } from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
+import { LruMap } from '../util/lru-map.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
-import { FollowUp, type ReconcileRecord, type ReconcileResult } from './follow-up.ts';
+import type { WorkQueue } from '../workqueue/queue.ts';
 
 /** The result of a reconcile. Without fields: done until something changes. */
 export interface Result {
@@ -20,20 +22,31 @@ export interface Result {
  */
 export type Reconcile = (key: ObjectKey, signal: AbortSignal) => Promise<Result>;
 
-/** Called by a controller for the `controller_runtime_*` metrics. */
-export interface ControllerMetrics {
-  /** The number of workers, reported when they start: `max_concurrent_reconciles`. */
-  maxConcurrentReconciles(workers: number): void;
-  /** The number of workers that are reconciling: `active_workers`. */
-  activeWorkers(workers: number): void;
-  /** A reconcile ended: `reconcile_total` by result, `reconcile_time_seconds`, and `reconcile_errors_total`. */
-  reconciled(result: ReconcileResult, seconds: number): void;
+/**
+ * Thrown by a reconcile when a retry cannot help until something changes: it is logged once and not retried
+ * (controller-runtime's `reconcile.TerminalError`).
+ */
+export class TerminalError extends Error {
+  override readonly name = 'TerminalError';
+}
+
+/** Why an object is not settled, and when it is retried. Times are RFC 3339. */
+export interface ReconcileRecord {
+  readonly key: ObjectKey;
+  /** How the last reconcile ended. */
+  readonly result: Exclude<ReconcileResult, 'success'>;
+  readonly at: string;
+  /** Reconciles since the last success (`requeue_after` is a success). */
+  readonly attempts: number;
+  readonly error?: string;
+  /** Absent if only a change of the object starts a reconcile. An event may start it sooner. */
+  readonly nextTryAt?: string;
 }
 
 export interface ControllerOptions {
   readonly name: string;
   /** Used by this controller alone: run() shuts it down at its end. */
-  readonly queue: RateLimitingQueue<ObjectKey>;
+  readonly queue: WorkQueue<ObjectKey>;
   readonly reconcile: Reconcile;
   /** How many keys are reconciled at once; never the same key twice. */
   readonly workers: number;
@@ -46,14 +59,24 @@ export interface ControllerOptions {
 
 /** How long run() waits for running reconciles after the signal has aborted. */
 const DRAIN_TIMEOUT_MS = 30_000;
+/** Conflicts in a row that are no reason to look. */
+const EXPECTED_CONFLICTS = 3;
+/** Objects to remember, the latest ones. */
+const MAX_RECORDS = 10_000;
+const MAX_ERROR = 1024;
+/** Beyond the range of Date, `toISOString()` throws. */
+const MAX_DATE_MS = 8.64e15;
 
-/** Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). */
+/**
+ * Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). It remembers
+ * each object that is not settled, until its reconcile succeeds with an empty result, as that of a deleted object does.
+ */
 export class Controller {
   readonly name: string;
   readonly #options: ControllerOptions;
   readonly #log: Logger;
-  readonly #followUp: FollowUp;
   readonly #running = new Set<ObjectKey>();
+  readonly #records = new LruMap<ObjectKey, ReconcileRecord>(MAX_RECORDS);
   /** The drain timeout has passed: the results of running reconciles are ignored. */
   #isOver = false;
 
@@ -61,7 +84,6 @@ export class Controller {
     this.name = options.name;
     this.#options = options;
     this.#log = options.log.child({ controller: options.name });
-    this.#followUp = new FollowUp({ wallClock: Date.now, ...options, log: this.#log });
   }
 
   /** Keys that are being reconciled. */
@@ -69,9 +91,9 @@ export class Controller {
     return [...this.#running];
   }
 
-  /** Objects that are not settled, and why. */
+  /** Objects that are not settled, and why; the latest last. */
   unsettled(): readonly ReconcileRecord[] {
-    return this.#followUp.unsettled();
+    return Array.from(this.#records.entries(), ([, record]) => record);
   }
 
   /**
@@ -109,31 +131,78 @@ export class Controller {
   }
 
   async #process(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics, reconcile } = this.#options;
     const started = clock.now();
     this.#running.add(key);
     metrics?.activeWorkers(this.#running.size);
-    const result = await this.#reconcile(key, signal);
+    let outcome: Result | undefined;
+    let error: Error | undefined;
+    try {
+      outcome = await reconcile(key, signal);
+    } catch (thrown) {
+      error = toError(thrown);
+    }
     this.#running.delete(key);
-    if (result === undefined) return;
+    // Another controller of the same name may run by now.
+    if (this.#isOver) return;
     metrics?.activeWorkers(this.#running.size);
     const milliseconds = clock.now() - started;
+    const result = error ? this.#failed(key, error, signal) : this.#succeeded(key, outcome?.requeueAfterMs);
     metrics?.reconciled(result, milliseconds / 1000);
     this.#log.debug({ key, result, ms: Math.round(milliseconds) }, 'reconciled');
   }
 
-  /** Undefined if it ended after the drain timeout: another controller of the same name may run by then. */
-  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    let requeueAfterMs: number | undefined;
-    try {
-      ({ requeueAfterMs } = await this.#options.reconcile(key, signal));
-      if (this.#isOver) return undefined;
-    } catch (thrown) {
-      if (this.#isOver) return undefined;
-      const error = toError(thrown);
-      return signal.aborted ? this.#followUp.interrupted(key, error) : this.#followUp.failed(key, error);
+  #succeeded(key: ObjectKey, requeueAfterMs: number | undefined): ReconcileResult {
+    const { queue } = this.#options;
+    if (requeueAfterMs !== undefined && !(requeueAfterMs > 0))
+      return this.#record(key, 'requeue', { retryInMs: queue.addRateLimited(key) }).result;
+    queue.forget(key);
+    if (requeueAfterMs === undefined) {
+      this.#records.delete(key);
+      return 'success';
     }
-    return this.#followUp.succeeded(key, requeueAfterMs);
+    queue.addAfter(key, requeueAfterMs);
+    return this.#record(key, 'requeue_after', { retryInMs: requeueAfterMs }).result;
+  }
+
+  #failed(key: ObjectKey, error: Error, signal: AbortSignal): ReconcileResult {
+    const { queue } = this.#options;
+    if (signal.aborted) {
+      // The stop usually caused it, so it is neither a warning nor retried.
+      this.#log.info({ key, err: error }, 'reconcile interrupted by the shutdown');
+      return 'error';
+    }
+    if (error instanceof TerminalError) {
+      queue.forget(key);
+      this.#log.error({ key, err: error }, 'reconcile failed: not retried until something changes');
+      return this.#record(key, 'terminal', { error }).result;
+    }
+    const retryInMs = queue.addRateLimited(key, retryAfterMs(error));
+    const { attempts, result } = this.#record(key, 'error', { error, retryInMs });
+    // Another writer was faster, which the next attempt sees.
+    const level = isConflict(error) && attempts <= EXPECTED_CONFLICTS ? 'debug' : 'warn';
+    this.#log[level]({ key, err: error, attempts, retryInMs }, 'reconcile failed');
+    return result;
+  }
+
+  #record(
+    key: ObjectKey,
+    result: ReconcileRecord['result'],
+    { error, retryInMs }: { readonly error?: Error; readonly retryInMs?: number },
+  ): ReconcileRecord {
+    const { wallClock = Date.now } = this.#options;
+    const timestamp = (laterMs: number) =>
+      new Date(Math.min(wallClock() + laterMs, MAX_DATE_MS)).toISOString();
+    const record: ReconcileRecord = {
+      key,
+      result,
+      at: timestamp(0),
+      attempts: result === 'requeue_after' ? 0 : (this.#records.get(key)?.attempts ?? 0) + 1,
+      ...(error && { error: error.message.slice(0, MAX_ERROR) }),
+      ...(retryInMs !== undefined && { nextTryAt: timestamp(retryInMs) }),
+    };
+    this.#records.set(key, record);
+    return record;
   }
 
   async #drain(workers: Promise<unknown>): Promise<void> {

@@ -1,5 +1,6 @@
 import { isNamespaceTerminating, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
+import type { DropReason, EventMetrics } from '../prometheus/index.ts';
 import { interval } from '../util/interval.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
@@ -17,13 +18,6 @@ import {
   writeEvent,
 } from './event-series.ts';
 import type { EventDetails, EventRecorder } from './events.ts';
-
-/** Why an Event was dropped: full queue; budget of the object; refused by the server, or the server was unreachable. */
-export type DropReason = 'queue_full' | 'rate_limited' | 'refused' | 'unreachable';
-
-export interface EventMetrics {
-  dropped(reason: DropReason): void;
-}
 
 export interface QueuedEventRecorderOptions {
   readonly client: EventClient;

@@ -1,5 +1,6 @@
 import { isAlreadyExists, isConflict } from '../api/api-error.ts';
 import type { EventRecorder } from '../events/events.ts';
+import type { LeaderMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
@@ -29,11 +30,6 @@ export const defaultElectionTiming: ElectionTiming = {
 
 /** Jitter between attempts to acquire, as client-go's wait.JitterUntil: up to this factor of a period longer. */
 const JITTER_FACTOR = 1.2;
-
-export interface LeaderMetrics {
-  /** Whether this process leads: client-go's `leader_election_master_status`. */
-  masterStatus(leading: boolean): void;
-}
 
 export interface LeaderElectorOptions {
   /** A client with separate connections: no other request can delay a renewal. */

@@ -4,11 +4,16 @@ import type { Informer } from '../cache/informer.ts';
 import type { Informers, Selection } from '../cache/shared-informers.ts';
 import { waitForSync } from '../cache/wait-for-sync.ts';
 import type { KubeClient } from '../client/client.ts';
-import type { Reconcile, Result } from '../controller/controller.ts';
-import { LeaderController, type LeaderControllerOptions } from '../controller/leader-controller.ts';
+import { Controller, type Reconcile, type Result } from '../controller/controller.ts';
 import { tellingRefusals } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
+import type { ControllerMetrics, QueueMetrics, WatchedController } from '../prometheus/index.ts';
+import { interval } from '../util/interval.ts';
+import type { Logger } from '../util/log.ts';
 import type { Task } from '../util/task-group.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { WorkQueue } from '../workqueue/queue.ts';
+import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
 
 /** The start and the end of a controller's term. */
 export interface TermOptions {
@@ -42,22 +47,53 @@ export interface ObjectController<T extends KubeObject> {
   reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void;
 }
 
-export interface ManagedControllerOptions extends LeaderControllerOptions {
+export interface ManagedControllerOptions {
+  readonly name: string;
+  readonly workers: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly queueMetrics: QueueMetrics;
+  readonly metrics: ControllerMetrics;
   readonly informers: Informers;
   /** The leader's client. */
   readonly client: KubeClient;
   readonly events: EventRecorder;
 }
 
-/** A controller of a manager. It reconciles while this process leads, with a new queue for each term. */
-export class ManagedController extends LeaderController {
+/** The state of one term: the next term does not use it. */
+interface Term {
+  readonly queue: WorkQueue<ObjectKey>;
+  readonly controller: Controller;
+  heardAt: number;
+}
+
+/** A key that passes through each queue. It is not an object's key: names do not have such characters. */
+const HEARTBEAT: ObjectKey = '<heartbeat>';
+const HEARTBEAT_MS = 30_000;
+/** Longer than any reconcile takes: a request to the API server times out after 30 s, and fails its reconcile. */
+const OVERDUE_MS = 300_000;
+
+/**
+ * A controller of a manager. It reconciles while this process leads, with a new queue for each term. In a term, a
+ * heartbeat passes through its queue in the same way as events: a controller without heartbeats and without reconciles
+ * is stuck.
+ */
+export class ManagedController {
   readonly #options: ManagedControllerOptions;
-  #term: Task = async () => undefined;
+  #reconcile: { readonly reconcile: Reconcile; readonly options: TermOptions } | undefined;
+  #term: Term | undefined;
+  #hasLed = false;
+  #reconciledAt: number | undefined;
 
   constructor(options: ManagedControllerOptions) {
-    super(options);
     this.#options = options;
   }
+
+  /** For event handlers. A standby drops the keys: a new leader starts with all objects. */
+  readonly queue = {
+    add: (key: ObjectKey): void => this.#term?.queue.add(key),
+    addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
+  };
 
   /**
    * Watches the resource: each change of an object queues its key. With `resyncMs` all keys are queued periodically,
@@ -110,22 +146,91 @@ export class ManagedController extends LeaderController {
   }
 
   /** Sets the reconcile. A controller without one does nothing. */
-  reconcile(reconcile: Reconcile, { keys, after, ended, waiting = () => undefined }: TermOptions): void {
-    const { events } = this.#options;
-    const told = tellingRefusals(reconcile, events, waiting);
-    this.#term = async (signal) => {
-      await after?.(signal);
-      if (signal.aborted) return;
-      try {
-        await this.lead(told, keys, signal);
-      } finally {
-        ended?.();
+  reconcile(reconcile: Reconcile, options: TermOptions): void {
+    const { waiting = () => undefined } = options;
+    this.#reconcile = { reconcile: tellingRefusals(reconcile, this.#options.events, waiting), options };
+  }
+
+  /**
+   * Runs one term: reconciles the first keys, then events, until the signal aborts and the running reconciles have
+   * ended. Called by the manager.
+   * @throws Error if the previous term has not ended.
+   */
+  readonly run: Task = async (signal) => {
+    if (!this.#reconcile) return;
+    const { reconcile, options } = this.#reconcile;
+    if (options.after) await options.after(signal);
+    if (signal.aborted) return;
+    if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
+    const { queue, controller } = this.#begin(reconcile);
+    const heart = interval(this.#options.clock, HEARTBEAT_MS, () => this.queue.add(HEARTBEAT));
+    try {
+      addAll(queue, options.keys);
+      await controller.run(signal);
+    } finally {
+      heart.cancel();
+      this.#term = undefined;
+      options.ended?.();
+    }
+  };
+
+  #begin(reconcile: Reconcile): Term {
+    const { clock, queueMetrics } = this.#options;
+    const limiter = defaultControllerLimiter<ObjectKey>(clock);
+    const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics });
+    const watched: Reconcile = async (key, signal) => {
+      if (key === HEARTBEAT) {
+        term.heardAt = clock.now();
+        return {};
       }
+      try {
+        return await reconcile(key, signal);
+      } finally {
+        this.#reconciledAt = clock.now();
+      }
+    };
+    const controller = new Controller({ ...this.#options, queue, reconcile: watched });
+    const term: Term = { queue, controller, heardAt: clock.now() };
+    this.#term = term;
+    this.#hasLed = true;
+    return term;
+  }
+
+  /** For metrics. Undefined before the first term, so that a controller that is not used here looks idle to nobody. */
+  watched(): WatchedController | undefined {
+    if (!this.#hasLed) return undefined;
+    const { name, clock } = this.#options;
+    const age = (at: number | undefined) => (at === undefined ? undefined : clock.now() - at);
+    return {
+      name,
+      running: this.#term !== undefined,
+      heartbeatAgeMs: age(this.#term?.heardAt),
+      reconcileAgeMs: age(this.#reconciledAt),
     };
   }
 
-  /** Runs one term. Called by the manager. */
-  readonly run: Task = (signal) => this.#term(signal);
+  /** The problem that a restart would fix; undefined if the controller is not stuck, and outside of terms. */
+  problem(): string | undefined {
+    const { heartbeatAgeMs = 0, reconcileAgeMs = Number.POSITIVE_INFINITY } = this.watched() ?? {};
+    const silentMs = Math.min(heartbeatAgeMs, reconcileAgeMs);
+    return silentMs > OVERDUE_MS
+      ? `controller ${this.#options.name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`
+      : undefined;
+  }
+
+  /** For /debug/controllers. */
+  debug(): unknown {
+    return {
+      name: this.#options.name,
+      running: this.#term?.controller.running() ?? [],
+      unsettled: this.#term?.controller.unsettled() ?? [],
+    };
+  }
+}
+
+/** A function of its own: an async function holds what it has touched until it ends, which is the end of the term. */
+function addAll(queue: WorkQueue<ObjectKey>, keys: () => Iterable<ObjectKey>): void {
+  for (const key of keys()) queue.add(key);
 }
 
 /** An object of a cache, which may lack its apiVersion and kind, as the object of an Event. */

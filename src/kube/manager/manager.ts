@@ -15,14 +15,16 @@ import { usableKubeConfig } from '../client/kubeconfig/load-config.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { type Leadership, leadership } from '../leaderelection/leadership.ts';
-import { cacheMetrics } from '../prometheus/cache.ts';
-import { clientMetrics } from '../prometheus/client.ts';
-import { controllerMetrics } from '../prometheus/controller.ts';
-import { eventMetrics } from '../prometheus/events.ts';
-import { leaderMetrics } from '../prometheus/leader.ts';
-import { queueMetrics } from '../prometheus/queue.ts';
-import { watchdogMetrics } from '../prometheus/watchdog.ts';
-import { webhookMetrics } from '../prometheus/webhook.ts';
+import {
+  cacheMetrics,
+  clientMetrics,
+  controllerMetrics,
+  eventMetrics,
+  leaderMetrics,
+  queueMetrics,
+  watchdogMetrics,
+  webhookMetrics,
+} from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { retryLoop } from '../util/retry-loop.ts';
@@ -117,7 +119,7 @@ export class Manager implements Informers {
     this.#queueMetrics = queueMetrics(registry);
     this.#controllerMetrics = controllerMetrics(registry);
     const controllers = () => this.#controllers.flatMap((controller) => controller.watched() ?? []);
-    watchdogMetrics(registry, { controllers }, Date.now);
+    watchdogMetrics(registry, controllers, Date.now);
     this.#informers = new SharedInformers({
       client: api.client,
       clock,

@@ -1,9 +1,336 @@
 /** The library's metrics in a registry of prom-client. The Manager registers them; this is for programs without one. */
-export { cacheMetrics } from './cache.ts';
-export { clientMetrics } from './client.ts';
-export { controllerMetrics } from './controller.ts';
-export { eventMetrics } from './events.ts';
-export { leaderMetrics } from './leader.ts';
-export { queueMetrics } from './queue.ts';
-export { watchdogMetrics } from './watchdog.ts';
-export { webhookMetrics } from './webhook.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** From 1 ms to 30 s. */
+export const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** client-go's buckets for queues: powers of ten from 10 µs to 1000 s. */
+const QUEUE_BUCKETS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Makers of the metrics of a registry. */
+function metricsIn(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: (name: string, help: string, ...labelNames: string[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    gauge: (name: string, help: string, ...labelNames: string[]) =>
+      new Gauge({ name, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
+      new Histogram({ name, help, labelNames, registers, buckets }),
+    /** A gauge whose series are read at each scrape; one without a value is left out. */
+    read(
+      name: string,
+      help: string,
+      labelNames: string[],
+      series: () => Iterable<[Labels, number | undefined]>,
+    ) {
+      new Gauge({
+        name,
+        help,
+        labelNames,
+        registers,
+        collect() {
+          this.reset();
+          for (const [labels, value] of series()) if (value !== undefined) this.set(labels, value);
+        },
+      });
+    },
+  };
+}
+
+/** How fresh the caches are. Caches of one resource share a series, which shows the stalest one. */
+export function cacheMetrics(registry: Registry, wallClock: () => number) {
+  /** When each cache last heard, by the resource; undefined before the first list. */
+  const caches = new Map<string, Set<{ heardAt: number | undefined }>>();
+  const { read } = metricsIn(registry);
+  const series = (toValue: (heard: readonly (number | undefined)[]) => number | undefined) => () =>
+    Array.from(caches, ([resource, all]): [Labels, number | undefined] => [
+      { resource },
+      toValue(Array.from(all, ({ heardAt }) => heardAt)),
+    ]);
+  read(
+    'envoy_initializer_cache_last_contact_timestamp_seconds',
+    'Time of the last list or watch event, bookmarks included',
+    ['resource'],
+    series((heard) => {
+      const known = heard.filter((at) => at !== undefined);
+      return known.length > 0 ? Math.min(...known) / 1000 : undefined;
+    }),
+  );
+  read(
+    'envoy_initializer_cache_synced',
+    '1 once the cache has the first list',
+    ['resource'],
+    series((heard) => (heard.includes(undefined) ? 0 : 1)),
+  );
+  return {
+    /** A cache of the resource (its plural name) starts to list and watch. */
+    started(resource: string) {
+      const cache: { heardAt: number | undefined } = { heardAt: undefined };
+      const all = caches.get(resource) ?? new Set();
+      caches.set(resource, all.add(cache));
+      return {
+        /** A list of all objects or an event of a watch has arrived; bookmarks count. */
+        heard(): void {
+          cache.heardAt = wallClock();
+        },
+        /** The cache is no longer updated. */
+        ended(): void {
+          all.delete(cache);
+          if (all.size === 0) caches.delete(resource);
+        },
+      };
+    },
+  };
+}
+export type CacheMetrics = ReturnType<typeof cacheMetrics>;
+
+/** Requests to the API server under client-go's names. */
+export function clientMetrics(registry: Registry) {
+  const { counter, histogram } = metricsIn(registry);
+  const total = counter(
+    'rest_client_requests_total',
+    'Requests to the API server by method and status code',
+    'method',
+    'code',
+  );
+  const time = histogram(
+    'rest_client_request_duration_seconds',
+    'How long the API server took to answer',
+    SECONDS_BUCKETS,
+    'verb',
+  );
+  const refused = counter(
+    'envoy_initializer_writes_refused_total',
+    'Writes that the API server, a policy or a webhook refused, by resource and status code',
+    'resource',
+    'code',
+  );
+  return {
+    /** A write was refused, and not because another writer was faster. Dry runs do not count. */
+    writeRefused: (resource: string, code: string): void => refused.inc({ resource, code }),
+    /**
+     * An attempt ended. `code` is its HTTP status, or `<error>` without one. The path, with its query, is for logs: as a
+     * label it would have too many values.
+     */
+    requestFinished(method: string, code: string, seconds: number, _path: string): void {
+      total.inc({ method, code });
+      time.observe({ verb: method }, seconds);
+    },
+  };
+}
+export type ClientMetrics = ReturnType<typeof clientMetrics>;
+
+/** How a reconcile ended: the values of controller-runtime's label `result`, and `terminal`. */
+export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after' | 'terminal';
+
+/** The metrics of controllers, each by its name, under controller-runtime's names (internal/controller/metrics). */
+export function controllerMetrics(registry: Registry) {
+  const { counter, gauge, histogram } = metricsIn(registry);
+  const of = 'controller';
+  const total = counter('controller_runtime_reconcile_total', 'Reconciles by result', of, 'result');
+  const errors = counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', of);
+  const terminal = counter(
+    'controller_runtime_terminal_reconcile_errors_total',
+    'Reconciles that failed with an error that a retry cannot fix',
+    of,
+  );
+  const time = histogram(
+    'controller_runtime_reconcile_time_seconds',
+    'How long reconciles took',
+    SECONDS_BUCKETS,
+    of,
+  );
+  const active = gauge('controller_runtime_active_workers', 'Workers that are reconciling', of);
+  const max = gauge('controller_runtime_max_concurrent_reconciles', 'Number of workers', of);
+  return (controller: string) => ({
+    maxConcurrentReconciles: (workers: number): void => max.set({ controller }, workers),
+    activeWorkers: (workers: number): void => active.set({ controller }, workers),
+    reconciled(result: ReconcileResult, seconds: number): void {
+      total.inc({ controller, result });
+      time.observe({ controller }, seconds);
+      if (result === 'error' || result === 'terminal') errors.inc({ controller });
+      if (result === 'terminal') terminal.inc({ controller });
+    },
+  });
+}
+export type ControllerMetrics = ReturnType<ReturnType<typeof controllerMetrics>>;
+
+/** Why an Event was dropped: full queue; budget of the object; refused by the server, or the server was unreachable. */
+export type DropReason = 'queue_full' | 'rate_limited' | 'refused' | 'unreachable';
+
+/** Counts Events that were not recorded, by reason. */
+export function eventMetrics(registry: Registry) {
+  const help = 'Events that were not recorded, by reason';
+  const dropped = metricsIn(registry).counter('envoy_initializer_events_dropped_total', help, 'reason');
+  return { dropped: (reason: DropReason): void => dropped.inc({ reason }) };
+}
+export type EventMetrics = ReturnType<typeof eventMetrics>;
+
+/** Whether this process leads, under client-go's name. */
+export function leaderMetrics(registry: Registry, name: string) {
+  const help = 'Whether this process holds the lease: 1, else 0';
+  const status = metricsIn(registry).gauge('leader_election_master_status', help, 'name');
+  return { masterStatus: (leading: boolean): void => status.set({ name }, leading ? 1 : 0) };
+}
+export type LeaderMetrics = ReturnType<typeof leaderMetrics>;
+
+/** The state of a queue, read at each scrape. */
+export interface QueueGauges {
+  /** Keys in the queue, including those in work that will be queued again. */
+  readonly depth: number;
+  /** Sum of the times that the keys in work have taken so far. */
+  readonly unfinishedWorkSeconds: number;
+  /** Time that the oldest key in work has taken so far. */
+  readonly longestRunningProcessorSeconds: number;
+}
+
+/**
+ * The metrics of queues, each by its name, under client-go's names (util/workqueue/metrics.go), labelled as
+ * controller-runtime does.
+ */
+export function queueMetrics(registry: Registry) {
+  const { counter, histogram, read } = metricsIn(registry);
+  const labelNames = ['name', 'controller'];
+  const adds = counter('workqueue_adds_total', 'Keys added to the queue', ...labelNames);
+  const retries = counter(
+    'workqueue_retries_total',
+    'Keys that were added again with a delay',
+    ...labelNames,
+  );
+  const waited = histogram(
+    'workqueue_queue_duration_seconds',
+    'How long keys waited in the queue',
+    QUEUE_BUCKETS,
+    ...labelNames,
+  );
+  const worked = histogram(
+    'workqueue_work_duration_seconds',
+    'How long reconciles of keys took',
+    QUEUE_BUCKETS,
+    ...labelNames,
+  );
+  const queues = new Map<string, QueueGauges>();
+  const labelsOf = (name: string) => ({ name, controller: name });
+  const gauge = (metric: string, help: string, key: keyof QueueGauges) =>
+    read(metric, help, labelNames, () => Array.from(queues, ([name, queue]) => [labelsOf(name), queue[key]]));
+  gauge('workqueue_depth', 'Keys in the queue', 'depth');
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'Sum of the time spent on keys that are being reconciled',
+    'unfinishedWorkSeconds',
+  );
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'Time spent on the key that has been reconciled the longest',
+    'longestRunningProcessorSeconds',
+  );
+  return (name: string) => {
+    const labels = labelsOf(name);
+    queues.set(name, { depth: 0, unfinishedWorkSeconds: 0, longestRunningProcessorSeconds: 0 });
+    return {
+      /** A key was added that was not in the queue. */
+      added: (): void => adds.inc(labels),
+      /** A key was added with a delay, after a failure or by request. */
+      retried: (): void => retries.inc(labels),
+      /** A key was handed out, this long after it was added. */
+      queueDuration: (seconds: number): void => waited.observe(labels, seconds),
+      /** A key was done, this long after it was handed out. */
+      workDuration: (seconds: number): void => worked.observe(labels, seconds),
+      /** Sets the gauges that each scrape reads; the last call wins. */
+      watch: (gauges: QueueGauges): void => void queues.set(name, gauges),
+    };
+  };
+}
+export type QueueMetrics = ReturnType<ReturnType<typeof queueMetrics>>;
+
+/** What a controller of the leader does. */
+export interface WatchedController {
+  readonly name: string;
+  /** A term of this leader works on its queue. */
+  readonly running: boolean;
+  /** Milliseconds since its heartbeat last passed the queue, or since its term began; undefined outside of terms. */
+  readonly heartbeatAgeMs: number | undefined;
+  /** Milliseconds since a reconcile last ended; undefined before the first one. */
+  readonly reconcileAgeMs: number | undefined;
+}
+
+/** The state of the watchdog, read at each scrape. */
+export function watchdogMetrics(
+  registry: Registry,
+  controllers: () => readonly WatchedController[],
+  wallClock: () => number,
+): void {
+  const { read } = metricsIn(registry);
+  const gauge = (
+    name: string,
+    help: string,
+    toValue: (controller: WatchedController) => number | undefined,
+  ) =>
+    read(name, help, ['controller'], () =>
+      controllers().map((each) => [{ controller: each.name }, toValue(each)]),
+    );
+  const secondsSince = (ageMs: number | undefined) =>
+    ageMs === undefined ? undefined : (wallClock() - ageMs) / 1000;
+  gauge(
+    'envoy_initializer_controller_term_running',
+    '1 while a term of this leader works on the queue',
+    ({ running }) => (running ? 1 : 0),
+  );
+  gauge(
+    'envoy_initializer_controller_heartbeat_timestamp_seconds',
+    'Time when the heartbeat last passed through the queue; absent outside of terms',
+    ({ heartbeatAgeMs }) => secondsSince(heartbeatAgeMs),
+  );
+  gauge(
+    'envoy_initializer_controller_last_reconcile_timestamp_seconds',
+    'Time when the last reconcile ended',
+    ({ reconcileAgeMs }) => secondsSince(reconcileAgeMs),
+  );
+}
+
+/** The webhooks, each by its path, under controller-runtime's names (pkg/webhook/internal/metrics). */
+export function webhookMetrics(registry: Registry) {
+  const { counter, gauge, histogram, read } = metricsIn(registry);
+  const requests = counter(
+    'controller_runtime_webhook_requests_total',
+    'Admission requests by HTTP status code',
+    'webhook',
+    'code',
+  );
+  const latency = histogram(
+    'controller_runtime_webhook_latency_seconds',
+    'How long admission requests took',
+    SECONDS_BUCKETS,
+    'webhook',
+  );
+  const underWay = gauge(
+    'controller_runtime_webhook_requests_in_flight',
+    'Admission requests that are in flight',
+    'webhook',
+  );
+  const refused = counter(
+    'envoy_initializer_webhook_refused_total',
+    'Calls and connections that were refused to protect others',
+    'reason',
+  );
+  return {
+    /** A call has begun, or has ended. */
+    inFlight: (webhook: string, change: 1 | -1): void => underWay.inc({ webhook }, change),
+    /** A call was answered with this HTTP status after this time; the path is empty for an unknown webhook. */
+    answered(webhook: string, code: number, seconds: number): void {
+      requests.inc({ webhook, code: String(code) });
+      latency.observe({ webhook }, seconds);
+    },
+    /** A call or a connection was refused to protect others. */
+    refused: (reason: string): void => refused.inc({ reason }),
+    /** Sets the function that returns the number of open connections. */
+    watchConnections(count: () => number): void {
+      read('envoy_initializer_webhook_connections', 'Open connections to the webhook', [], () => [
+        [{}, count()],
+      ]);
+    },
+  };
+}
+export type WebhookMetrics = ReturnType<typeof webhookMetrics>;

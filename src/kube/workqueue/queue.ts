@@ -1,59 +1,45 @@
+import type { QueueGauges, QueueMetrics } from '../prometheus/index.ts';
 import { Fifo } from '../util/fifo.ts';
-import type { Clock } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
+import type { RateLimiter } from './rate-limiters.ts';
 
-/** Called for each event of a queue. Durations are in seconds, as in Prometheus. */
-export interface QueueMetrics {
-  /** A key was added that was not in the queue: `workqueue_adds_total`. */
-  added(): void;
-  /** A key was handed out, this long after it was added: `workqueue_queue_duration_seconds`. */
-  queueDuration(seconds: number): void;
-  /** A key was done, this long after it was handed out: `workqueue_work_duration_seconds`. */
-  workDuration(seconds: number): void;
-  /** A key was added with a delay, after a failure or by request: `workqueue_retries_total`. */
-  retried(): void;
-}
-
-/** The state of a queue, computed at each scrape, without a timer. */
-export interface QueueGauges {
-  /** Keys in the queue, including those in work that will be queued again: `workqueue_depth`. */
-  readonly depth: number;
-  /** Sum of the times that the keys in work have taken so far: `workqueue_unfinished_work_seconds`. */
-  readonly unfinishedWorkSeconds: number;
-  /** Time that the oldest key in work has taken so far: `workqueue_longest_running_processor_seconds`. */
-  readonly longestRunningProcessorSeconds: number;
-}
-
-export interface QueueOptions {
+export interface QueueOptions<K> {
   readonly clock: Clock;
+  /** The delay of a key that has failed. */
+  readonly limiter: RateLimiter<K>;
   readonly metrics?: QueueMetrics;
 }
 
 /**
- * A queue of keys with the semantics of client-go's workqueue (`util/workqueue/queue.go`):
+ * A queue of keys with the semantics of client-go's workqueue (`util/workqueue`, with delays and a rate limiter):
  * - fair: keys are handed out in the order they were added;
  * - stingy: a key added several times before it is handed out is handed out once;
  * - one at a time: a key in work is not handed out again before it is done; if added meanwhile, it is queued then;
- * - it can be shut down, with or without a drain.
+ * - keys can be added with a delay; shutdown drops those that wait for it.
  *
  * Keys are compared as in a Map; undefined is not a key.
  */
-export class Queue<K> implements QueueGauges {
-  protected readonly clock: Clock;
-  protected readonly metrics: QueueMetrics | undefined;
+export class WorkQueue<K> implements QueueGauges {
+  readonly #clock: Clock;
+  readonly #limiter: RateLimiter<K>;
+  readonly #metrics: QueueMetrics | undefined;
   /** Keys to hand out. Each is dirty and not processing. */
   readonly #queue = new Fifo<K>();
   /** Keys that need work, and since when. */
   readonly #dirty = new Map<K, number>();
   /** Keys in work, and since when, oldest first. If a key is dirty too, done() queues it again. */
   readonly #processing = new Map<K, number>();
+  /** Keys that are added at a deadline. */
+  readonly #waiting = new Map<K, { readonly deadline: number; timer: Timer }>();
   /** Waiting consumers in the order of their calls; empty unless the queue is empty. */
   readonly #consumers: ((key: K | undefined) => void)[] = [];
-  readonly #drainers: (() => void)[] = [];
-  #shuttingDown = false;
+  #isShutDown = false;
 
-  constructor({ clock, metrics }: QueueOptions) {
-    this.clock = clock;
-    this.metrics = metrics;
+  constructor({ clock, limiter, metrics }: QueueOptions<K>) {
+    this.#clock = clock;
+    this.#limiter = limiter;
+    this.#metrics = metrics;
+    metrics?.watch(this);
   }
 
   /** Keys that get() would hand out at once. */
@@ -61,16 +47,12 @@ export class Queue<K> implements QueueGauges {
     return this.#queue.length;
   }
 
-  get shuttingDown(): boolean {
-    return this.#shuttingDown;
-  }
-
   get depth(): number {
     return this.#dirty.size;
   }
 
   get unfinishedWorkSeconds(): number {
-    const now = this.clock.now();
+    const now = this.#clock.now();
     let milliseconds = 0;
     for (const since of this.#processing.values()) milliseconds += now - since;
     return milliseconds / 1000;
@@ -78,15 +60,56 @@ export class Queue<K> implements QueueGauges {
 
   get longestRunningProcessorSeconds(): number {
     const { value: oldest } = this.#processing.values().next();
-    return oldest === undefined ? 0 : (this.clock.now() - oldest) / 1000;
+    return oldest === undefined ? 0 : (this.#clock.now() - oldest) / 1000;
   }
 
-  /** Marks the key as needing work. Ignored once the queue is shutting down. */
+  /** Marks the key as needing work. Ignored once the queue is shut down. */
   add(key: K): void {
-    if (this.#shuttingDown || this.#dirty.has(key)) return;
-    this.#dirty.set(key, this.clock.now());
-    this.metrics?.added();
+    if (this.#isShutDown || this.#dirty.has(key)) return;
+    this.#dirty.set(key, this.#clock.now());
+    this.#metrics?.added();
     if (!this.#processing.has(key)) this.#enqueue(key);
+  }
+
+  /** Adds the key after `delayMs`, or at once if that is not above 0. Of two deadlines of a key, the earlier one counts. */
+  addAfter(key: K, delayMs: number): void {
+    if (this.#isShutDown) return;
+    this.#metrics?.retried();
+    // Not `delayMs <= 0`, which is false for NaN.
+    if (!(delayMs > 0)) {
+      this.add(key);
+      return;
+    }
+    const deadline = this.#clock.now() + delayMs;
+    const known = this.#waiting.get(key);
+    if (known && known.deadline <= deadline) return;
+    known?.timer.cancel();
+    const due = () => {
+      const left = deadline - this.#clock.now();
+      if (left > 0) {
+        waiting.timer = this.#clock.setTimer(left, due);
+        return;
+      }
+      this.#waiting.delete(key);
+      this.add(key);
+    };
+    const waiting = { deadline, timer: this.#clock.setTimer(delayMs, due) };
+    this.#waiting.set(key, waiting);
+  }
+
+  /**
+   * Adds the key after the delay of its limiter, but not before `atLeastMs`. For failures.
+   * @returns that delay in milliseconds.
+   */
+  addRateLimited(key: K, atLeastMs = 0): number {
+    const delayMs = Math.max(atLeastMs, this.#limiter.when(key));
+    this.addAfter(key, delayMs);
+    return delayMs;
+  }
+
+  /** Resets the count of the key's failures. The caller must still call done(). */
+  forget(key: K): void {
+    this.#limiter.forget(key);
   }
 
   /**
@@ -95,7 +118,7 @@ export class Queue<K> implements QueueGauges {
    */
   get(): Promise<K | undefined> {
     const key = this.#take();
-    if (key !== undefined || this.#shuttingDown) return Promise.resolve(key);
+    if (key !== undefined || this.#isShutDown) return Promise.resolve(key);
     return new Promise((resolve) => this.#consumers.push(resolve));
   }
 
@@ -104,22 +127,16 @@ export class Queue<K> implements QueueGauges {
     const since = this.#processing.get(key);
     if (since === undefined) return;
     this.#processing.delete(key);
-    this.metrics?.workDuration((this.clock.now() - since) / 1000);
+    this.#metrics?.workDuration((this.#clock.now() - since) / 1000);
     if (this.#dirty.has(key)) this.#enqueue(key);
-    if (this.#isIdle()) this.#releaseDrainers();
   }
 
-  /** Accepts no more keys; queued keys are still handed out. Ends the wait of every shutDownWithDrain(). */
+  /** Accepts no more keys; queued keys are still handed out. */
   shutDown(): void {
-    this.#refuseKeys();
-    this.#releaseDrainers();
-  }
-
-  /** Like shutDown(), and resolves once every key is done. Consumers must keep taking keys until then. */
-  shutDownWithDrain(): Promise<void> {
-    this.#refuseKeys();
-    if (this.#isIdle()) return Promise.resolve();
-    return new Promise((resolve) => this.#drainers.push(resolve));
+    this.#isShutDown = true;
+    for (const { timer } of this.#waiting.values()) timer.cancel();
+    this.#waiting.clear();
+    for (const release of this.#consumers.splice(0)) release(undefined);
   }
 
   #enqueue(key: K): void {
@@ -130,23 +147,10 @@ export class Queue<K> implements QueueGauges {
   #take(): K | undefined {
     const key = this.#queue.shift();
     if (key === undefined) return undefined;
-    const now = this.clock.now();
-    this.metrics?.queueDuration((now - (this.#dirty.get(key) ?? now)) / 1000);
+    const now = this.#clock.now();
+    this.#metrics?.queueDuration((now - (this.#dirty.get(key) ?? now)) / 1000);
     this.#dirty.delete(key);
     this.#processing.set(key, now);
     return key;
-  }
-
-  #isIdle(): boolean {
-    return this.#processing.size === 0 && this.#queue.length === 0;
-  }
-
-  #refuseKeys(): void {
-    this.#shuttingDown = true;
-    for (const release of this.#consumers.splice(0)) release(undefined);
-  }
-
-  #releaseDrainers(): void {
-    for (const release of this.#drainers.splice(0)) release();
   }
 }

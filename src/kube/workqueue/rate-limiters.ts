@@ -7,35 +7,25 @@ export interface RateLimiter<K> {
   when(key: K): number;
   /** Forgets the key's failures: it succeeded, or there are no more retries. */
   forget(key: K): void;
-  /** Failures of the key since it was last forgotten. */
-  numRequeues(key: K): number;
 }
 
 /** `baseMs`, doubled with each failure of the key, up to `maxMs`. */
-export function exponentialLimiter<K>({
-  baseMs,
-  maxMs,
-}: {
-  readonly baseMs: number;
-  readonly maxMs: number;
-}): RateLimiter<K> {
+export function exponentialLimiter<K>(baseMs: number, maxMs: number): RateLimiter<K> {
   const failures = new Map<K, number>();
-  const numRequeues = (key: K) => failures.get(key) ?? 0;
   return {
     when(key) {
-      const before = numRequeues(key);
+      const before = failures.get(key) ?? 0;
       failures.set(key, before + 1);
       // 2 ** n grows to Infinity, which is above any maximum: it cannot overflow.
       return Math.min(maxMs, baseMs * 2 ** before);
     },
     forget: (key) => void failures.delete(key),
-    numRequeues,
   };
 }
 
 /** client-go's limiter for controllers: 5 ms, doubled up to 1000 s per key; 10 retries/s, burst 100, for all keys. */
 export function defaultControllerLimiter<K>(clock: Clock): RateLimiter<K> {
-  const ofKey = exponentialLimiter<K>({ baseMs: 5, maxMs: 1_000_000 });
+  const ofKey = exponentialLimiter<K>(5, 1_000_000);
   const ofAll = new TokenBucket({ clock, ratePerSecond: 10, burst: 100 });
   return { ...ofKey, when: (key) => Math.max(ofKey.when(key), ofAll.reserve()) };
 }

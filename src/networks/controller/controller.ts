@@ -5,7 +5,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
+import type { WorkQueue } from '../../kube/workqueue/queue.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import { hasFinalizer } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
@@ -18,7 +18,7 @@ export interface NetworkControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
   /** Must be synced before the first reconcile. */
   readonly networks: Informer<Network>;
-  readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
+  readonly queue: Pick<WorkQueue<ObjectKey>, 'add'>;
   readonly events: EventRecorder;
   readonly clock: Pick<Clock, 'now'>;
   /** The time of day. */

@@ -1,4 +1,4 @@
-import type { WebhookMetrics } from '../../../src/kube/admission/app.ts';
+import type { WebhookMetrics } from '../../../src/kube/prometheus/index.ts';
 
 /** For webhooks whose calls nobody counts. */
 export const NO_WEBHOOK_METRICS: WebhookMetrics = {

@@ -11,8 +11,8 @@ import { Controller } from '../../../src/kube/controller/controller.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
 import { USER_AGENT } from '../../../src/kube/util/version.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
+import { WorkQueue } from '../../../src/kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../../../src/kube/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { cachedNetwork, NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { setUpNetworkController } from '../../../src/networks/controller/controller.ts';
@@ -47,7 +47,7 @@ export async function startNetworkOperator(
   const client = new KubeClient({ transport, clock });
   const informers = new SharedInformers({ client, clock, onError: () => () => {} });
   const networks = informers.informer(NETWORKS, { transform: cachedNetwork, indexers: VNI_INDEXERS });
-  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
+  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter(5, 1_000) });
   const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
   const log = pino({ level: 'silent' });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** The queue under test, and a model of its documented behaviour. */
@@ -9,7 +9,7 @@ class Model {
   readonly clock = new FakeClock();
   readonly queue = new WorkQueue<string>({
     clock: this.clock,
-    limiter: exponentialLimiter({ baseMs: 1, maxMs: 1000 }),
+    limiter: exponentialLimiter(1, 1000),
   });
   readonly inWork = new Set<string>();
   /** Keys added, at once or with a delay, since they were last handed out. */

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { WebhookMetrics } from '../../../../src/kube/admission/app.ts';
 import { MAX_BODY_BYTES } from '../../../../src/kube/admission/read-body.ts';
 import type { AdmissionAnswer } from '../../../../src/kube/admission/response.ts';
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import { WebhookServer } from '../../../../src/kube/admission/server.ts';
+import type { WebhookMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { podReview } from '../../../support/injection/admission-review.ts';
 import { makeKeyPair, type TestKeyPair } from '../../../support/kube/certificates.ts';
 import { answerTo, HttpsClient } from '../../../support/kube/https-client.ts';
@@ -41,9 +41,11 @@ beforeEach(async () => {
   handler = async () => ({ allowed: true });
   const metrics: WebhookMetrics = {
     ...NO_WEBHOOK_METRICS,
-    inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),
-    answered: (path, status) => answers.push([path, status]),
-    refused: (reason) => refusals.push(reason),
+    inFlight(path, change) {
+      underWay[path] = (underWay[path] ?? 0) + change;
+    },
+    answered: (path, status) => void answers.push([path, status]),
+    refused: (reason) => void refusals.push(reason),
   };
   server = new WebhookServer({ log: logged.log, metrics });
   server.add('/inject', (request, signal) => handler(request, signal()));

@@ -2,13 +2,12 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import {
   Controller,
-  type ControllerMetrics,
   type ControllerOptions,
   type Reconcile,
 } from '../../../../src/kube/controller/controller.ts';
-import type { ReconcileResult } from '../../../../src/kube/controller/follow-up.ts';
+import type { ControllerMetrics, ReconcileResult } from '../../../../src/kube/prometheus/index.ts';
+import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 interface LogLine {
@@ -25,7 +24,7 @@ export function newController(reconcile: Reconcile, options: Partial<ControllerO
   const clock = new FakeClock();
   const queue = new WorkQueue<string>({
     clock,
-    limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000_000 }),
+    limiter: exponentialLimiter(5, 1_000_000),
   });
   const log: LogLine[] = [];
   const metrics = new RecordedMetrics();

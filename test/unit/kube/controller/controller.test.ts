@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
-import { TerminalError } from '../../../../src/kube/controller/follow-up.ts';
+import { TerminalError } from '../../../../src/kube/controller/controller.ts';
 import { held, scripted, startController, until } from './controller-setup.ts';
 
 const key = 'default/example';
@@ -68,7 +69,6 @@ describe('a reconcile that succeeds', () => {
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    expect(queue.numRequeues(key)).toBe(0);
     expect(recordOf(key)).toEqual({
       key,
       result: 'requeue_after',
@@ -121,7 +121,6 @@ describe('a reconcile that fails', () => {
     await clock.advanceAsync(10);
     await until(() => metrics.results.length === 3);
     expect(keys).toEqual([key, key, key]);
-    expect(queue.numRequeues(key)).toBe(0);
     expect(controller.unsettled()).toEqual([]);
     expect(log).toMatchObject([
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
@@ -160,7 +159,6 @@ describe('a reconcile that fails', () => {
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    expect(queue.numRequeues(key)).toBe(0);
     expect(recordOf(key)).toEqual({
       key,
       result: 'terminal',
@@ -204,4 +202,24 @@ test('the duration of a reconcile is measured in seconds', async () => {
   release(key);
   await until(() => metrics.results.length === 1);
   expect(metrics.results).toEqual([['success', 1.5]]);
+});
+
+test('only the latest 10,000 unsettled objects are remembered, with short messages', async () => {
+  const { queue, controller, metrics } = startController(
+    async () => {
+      throw new TerminalError('x'.repeat(100_000));
+    },
+    { log: pino({ enabled: false }) },
+  );
+  for (let i = 0; i <= 10_000; i++) queue.add(String(i));
+  await until(() => metrics.results.length === 10_001);
+  expect(controller.unsettled()).toHaveLength(10_000);
+  expect(controller.unsettled()[0]).toMatchObject({ key: '1', error: 'x'.repeat(1024) });
+});
+
+test('a time beyond all dates can be written', async () => {
+  const { queue, recordOf, metrics } = startController(scripted(Number.POSITIVE_INFINITY).reconcile);
+  queue.add(key);
+  await until(() => metrics.results.length === 1);
+  expect(recordOf(key)?.nextTryAt).toBe('+275760-09-13T00:00:00.000Z');
 });

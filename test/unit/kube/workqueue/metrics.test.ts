@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { QueueMetrics } from '../../../../src/kube/workqueue/queue.ts';
+import type { QueueMetrics } from '../../../../src/kube/prometheus/index.ts';
+import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** Records the calls in order. */
@@ -23,12 +23,13 @@ class RecordedMetrics implements QueueMetrics {
   workDuration(seconds: number) {
     this.workDurations.push(seconds);
   }
+  watch() {}
 }
 
 function setup() {
   const clock = new FakeClock();
   const metrics = new RecordedMetrics();
-  const limiter = exponentialLimiter<string>({ baseMs: 1, maxMs: 1000 });
+  const limiter = exponentialLimiter<string>(1, 1000);
   return { clock, metrics, queue: new WorkQueue<string>({ clock, limiter, metrics }) };
 }
 

@@ -1,12 +1,13 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Queue } from '../../../../src/kube/workqueue/queue.ts';
+import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
+import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
-const newQueue = <K>() => new Queue<K>({ clock: new FakeClock() });
+const newQueue = <K>() => new WorkQueue<K>({ clock: new FakeClock(), limiter: exponentialLimiter(1, 1000) });
 
 /** Consumes keys until the queue is shut down; `work` runs between get() and done(). */
-async function consume<K>(queue: Queue<K>, work: (key: K) => Promise<void> | void): Promise<void> {
+async function consume<K>(queue: WorkQueue<K>, work: (key: K) => Promise<void> | void): Promise<void> {
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     await work(key);
     queue.done(key);
@@ -93,12 +94,7 @@ describe('a key in work', () => {
   });
 });
 
-const shutDowns: [string, (queue: Queue<number>) => void | Promise<void>][] = [
-  ['shutDown', (queue) => queue.shutDown()],
-  ['shutDownWithDrain', (queue) => queue.shutDownWithDrain()],
-];
-
-describe.each(shutDowns)('after %s', (_, shutDown) => {
+describe('after shutDown', () => {
   test('with many producers and consumers each key is in work, none twice at once, and none added later', async () => {
     const queue = newQueue<number>();
     const inWork = new Set<number>();
@@ -119,9 +115,9 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
       }
     });
     await Promise.all(producers);
-    const stopped = shutDown(queue);
+    queue.shutDown();
     queue.add(-1);
-    await Promise.all([stopped, ...consumers]);
+    await Promise.all(consumers);
     expect(seen).toEqual(new Set(producers.keys()));
     expect(queue.length).toBe(0);
   });
@@ -138,7 +134,8 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
       }),
     );
     await eventLoopTurn();
-    await Promise.all([shutDown(queue), ...consumers]);
+    queue.shutDown();
+    await Promise.all(consumers);
     expect([...tries.values()]).toEqual(Array(50).fill(2));
     expect(queue.length).toBe(0);
   });
@@ -150,7 +147,6 @@ describe('shutDown', () => {
     queue.add('foo');
     queue.shutDown();
     queue.add('too late');
-    expect(queue.shuttingDown).toBe(true);
     expect([await queue.get(), await queue.get()]).toEqual(['foo', undefined]);
   });
 
@@ -167,45 +163,5 @@ describe('shutDown', () => {
     await Promise.all([queue.get(), queue.get()]);
     queue.shutDown();
     expect(await queue.get()).toBeUndefined();
-  });
-
-  test('ends the wait of a shutDownWithDrain, for a second SIGTERM', async () => {
-    const queue = newQueue<string>();
-    for (const key of ['foo', 'bar']) queue.add(key);
-    await Promise.all([queue.get(), queue.get()]);
-    const drained = queue.shutDownWithDrain();
-    expect(await queue.get()).toBeUndefined();
-    expect(await isSettled(drained)).toBe(false);
-    queue.shutDown();
-    await expect(drained).resolves.toBeUndefined();
-  });
-});
-
-describe('shutDownWithDrain', () => {
-  test('waits until all keys in work are done', async () => {
-    const queue = newQueue<string>();
-    for (const key of ['foo', 'bar']) queue.add(key);
-    await Promise.all([queue.get(), queue.get()]);
-    const drained = queue.shutDownWithDrain();
-    expect(await queue.get()).toBeUndefined();
-    queue.done('foo');
-    expect(await isSettled(drained)).toBe(false);
-    queue.done('bar');
-    await expect(drained).resolves.toBeUndefined();
-  });
-
-  test('waits for a key that was added while it was in work, and hands it out again', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    await queue.get();
-    queue.add('foo');
-    const drained = queue.shutDownWithDrain();
-    expect(await queue.get()).toBeUndefined();
-    queue.done('foo');
-    expect(await isSettled(drained)).toBe(false);
-    expect(await queue.get()).toBe('foo');
-    queue.done('foo');
-    expect(await queue.get()).toBeUndefined();
-    await expect(drained).resolves.toBeUndefined();
   });
 });

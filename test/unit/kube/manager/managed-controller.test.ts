@@ -4,39 +4,48 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
-import { LeaderController } from '../../../../src/kube/controller/leader-controller.ts';
-import { controllerMetrics } from '../../../../src/kube/prometheus/controller.ts';
-import { queueMetrics } from '../../../../src/kube/prometheus/queue.ts';
+import { ManagedController } from '../../../../src/kube/manager/managed-controller.ts';
+import { controllerMetrics, queueMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { deferred } from '../../../support/time/deferred.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
-import { until } from './controller-setup.ts';
+import { until } from '../controller/controller-setup.ts';
 
 const MINUTE_MS = 60_000;
+const unused = () => {
+  throw new Error('unexpected call');
+};
 let clock: FakeClock;
-let led: LeaderController;
+let led: ManagedController;
 let keys: string[];
 beforeEach(() => {
   clock = new FakeClock();
   keys = [];
   const registry = new Registry();
-  led = new LeaderController({
+  led = new ManagedController({
     name: 'network',
     workers: 1,
     clock,
     log: pino({ enabled: false }),
     queueMetrics: queueMetrics(registry)('network'),
     metrics: controllerMetrics(registry)('network'),
+    informers: { informer: unused },
+    client: undefined as never,
+    events: { event: unused },
   });
 });
 
 /** Begins a term; returns what ends it. */
-function lead(reconcile: Reconcile = async () => ({}), first: readonly string[] = []): () => Promise<void> {
+function lead(
+  reconcile: Reconcile = async () => ({}),
+  first: readonly string[] = [],
+): () => Promise<unknown> {
   const term = new AbortController();
   const recorded: Reconcile = (key, signal) => {
     keys.push(key);
     return reconcile(key, signal);
   };
-  const ended = led.lead(recorded, () => first, term.signal);
+  led.reconcile(recorded, { keys: () => first });
+  const ended = led.run(term.signal);
   return () => {
     term.abort();
     return ended;
@@ -89,7 +98,8 @@ describe('a controller of the leader', () => {
       keys.push(key);
       return {};
     };
-    void led.lead(reconcile, given, term.signal);
+    led.reconcile(reconcile, { keys: given });
+    void led.run(term.signal);
     await until(() => keys.length === 2);
     collectGarbage();
     expect(first?.deref()).toBeUndefined();

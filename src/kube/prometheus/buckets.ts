@@ -1,2 +1,0 @@
-/** From 1 ms to 30 s: an admission and a reconcile both fall in the middle. */
-export const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
