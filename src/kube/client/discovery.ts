@@ -1,3 +1,4 @@
+import { isRecord } from '../../util/json.ts';
 import { isNotFound, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
@@ -28,8 +29,8 @@ export interface Served {
 }
 
 /**
- * Finds resources whose CustomResourceDefinitions users may install. A look is one request for all of them, after
- * 30 s at most, and another one for each version that is served without the resource. It ends when all are served.
+ * Finds resources whose CustomResourceDefinitions users may install. A look is one request for each version of a group,
+ * after 30 s at most. It ends when all are served.
  */
 export class Discovery {
   readonly #options: DiscoveryOptions;
@@ -69,38 +70,33 @@ export class Discovery {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const missing = this.#missing();
-    if (missing.length === 0) return;
-    const versions = new Set(servedVersions(await this.#options.client.request('GET', '/apis', { signal })));
     const names = new Map<string, readonly unknown[]>();
-    for (const each of missing) {
+    for (const each of this.#missing()) {
       const version = apiVersionOf(each.resource);
-      if (!versions.has(version)) names.set(version, []);
-      else if (!names.has(version)) names.set(version, await this.#namesIn(version, signal));
-      this.#answer(each, names.get(version)?.includes(each.resource.plural) ?? false);
+      const known = names.get(version) ?? (await this.#namesIn(version, signal));
+      names.set(version, known);
+      this.#answer(each, known.includes(each.resource.plural));
     }
   }
 
   async #namesIn(version: string, signal: AbortSignal): Promise<readonly unknown[]> {
     try {
       const answer = await this.#options.client.request('GET', `/apis/${version}`, { signal });
-      return objectsIn(answer, 'resources').map(({ name }) => name);
+      const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
+      return resources.filter(isRecord).map(({ name }) => name);
     } catch (error) {
-      // The definition was deleted since.
       if (isNotFound(error)) return [];
       throw error;
     }
   }
 
   #answer(followed: Followed, isServed: boolean): void {
-    const before = followed.isServed;
+    const { isServed: before, resource } = followed;
     followed.answer(isServed);
-    const { plural, group } = followed.resource;
-    const resource = `${plural}.${group}`;
-    if (isServed && before === false) this.#options.log.info({ resource }, 'resource is served now');
-    if (!isServed && before === undefined) {
-      this.#options.log.info({ resource }, 'resource is not served: watching it when its CRD is installed');
-    }
+    const name = { resource: `${resource.plural}.${resource.group}` };
+    if (isServed && before === false) this.#options.log.info(name, 'resource is served now');
+    if (!isServed && before === undefined)
+      this.#options.log.info(name, 'resource is not served: watching it when its CRD is installed');
   }
 }
 
@@ -136,21 +132,4 @@ class Followed implements Served {
       () => true,
       () => false,
     );
-}
-
-/** `group/version` of all versions in an APIGroupList. */
-function servedVersions(list: unknown): readonly unknown[] {
-  return objectsIn(list, 'groups').flatMap((group) =>
-    objectsIn(group, 'versions').map(({ groupVersion }) => groupVersion),
-  );
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
-
-/** The objects in a list of an answer. */
-function objectsIn(value: unknown, field: 'groups' | 'versions' | 'resources'): readonly Fields[] {
-  const list = isObject(value) ? value[field] : undefined;
-  return Array.isArray(list) ? list.filter(isObject) : [];
 }
