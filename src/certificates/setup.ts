@@ -2,6 +2,7 @@ import type { Manager } from '../kube/manager/manager.ts';
 import { toError } from '../kube/util/to-error.ts';
 import { PROGRAM } from '../util/identity.ts';
 import {
+  type FollowedFiles,
   followFiles,
   type KeyPairFiles,
   loadAuthorities,
@@ -63,9 +64,7 @@ function provided(
       manager.webhooks.setKeyPair(pair);
       certificates.served({ cert: pair.cert, authorities });
     },
-    changed: () => manager.log.info({ files }, 'certificate reloaded'),
-    failed: (err) =>
-      manager.log.error({ files, err }, 'cannot use the new certificate, still serving the last valid one'),
+    what: 'certificate',
   });
   manager.addReadyz('certificates', () => problem() ?? certificates.failure());
   return certificates;
@@ -76,9 +75,7 @@ function verifyClients(manager: Manager, file: string): () => string | undefined
     files: [file],
     load: () => loadClientAuthorities(file),
     use: (authorities) => manager.webhooks.setClientAuthorities(authorities),
-    changed: () => manager.log.info({ file }, 'client authorities reloaded'),
-    failed: (err) =>
-      manager.log.error({ file, err }, 'cannot use the new client authorities, keeping the last valid ones'),
+    what: 'client authorities',
   });
 }
 
@@ -88,35 +85,32 @@ function partsOf(manager: Manager) {
   return { informers: manager, client, leaderClient, clock, wallClock: Date.now, log, metrics };
 }
 
-interface Followed<T> {
-  readonly files: readonly string[];
-  readonly load: () => Promise<T>;
+/** Files, and what they are, for the log. */
+type Followed<T> = Pick<FollowedFiles<T>, 'files' | 'load'> & {
   readonly use: (content: T) => void;
-  readonly changed: () => void;
-  readonly failed: (error: unknown) => void;
-}
+  readonly what: string;
+};
 
 /**
  * Uses the files as soon as they are valid, and after each change. Returns why they are not used yet; undefined from
  * then on, because the last valid ones stay in use.
  */
-function follow<T>(
-  manager: Manager,
-  { files, load, use, changed, failed }: Followed<T>,
-): () => string | undefined {
+function follow<T>(manager: Manager, { files, load, use, what }: Followed<T>): () => string | undefined {
+  const { log } = manager;
   let problem: string | undefined = `${files.join(', ')}: not read yet`;
-  const followed = {
+  const followed: FollowedFiles<T> = {
     files,
     load,
-    changed(content: T) {
+    changed(content) {
       use(content);
-      if (problem === undefined) changed();
+      if (problem === undefined) log.info({ files }, `${what} reloaded`);
       problem = undefined;
     },
-    failed(err: unknown) {
-      if (problem === undefined) return failed(err);
+    failed(err) {
+      if (problem === undefined)
+        return log.error({ files, err }, `cannot use the new ${what}, still using the last valid one`);
       problem = toError(err).message;
-      manager.log.error({ files, err }, 'cannot use these files, trying again: not ready before');
+      log.error({ files, err }, 'cannot use these files, trying again: not ready before');
     },
   };
   manager.everyReplica(`files ${files.join()}`, (signal) => followFiles(followed, signal));

@@ -191,7 +191,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     const ended = AbortSignal.any([signal, this.#stopper.signal]);
     ended.addEventListener('abort', () => this.#end(), { once: true });
     if (ended.aborted) this.#end();
-    else this.#listeners.forEach((listener) => this.#armResync(listener));
+    else for (const listener of this.#listeners) this.#armResync(listener);
     this.#queue.start();
     this.#running = this.#source(ended);
     await this.#running;

@@ -1,7 +1,5 @@
 import { ApiError, isAlreadyExists, isNotFound, isRefused, TransportError } from '../api/api-error.ts';
 import type { KubeClient } from '../client/client.ts';
-import { LruMap } from '../util/lru-map.ts';
-import type { Clock } from '../workqueue/clock.ts';
 import { EVENTS, type EventObject } from './event-object.ts';
 
 /** An Event and its repetitions: the count here, and the part of it that the server has. */
@@ -20,58 +18,6 @@ export interface CountedEvent {
 }
 
 export type EventClient = Pick<KubeClient, 'create' | 'mergePatch'>;
-
-/** A series ends after this time without a repetition. */
-export const FINISH_MS = 6 * 60_000;
-const MAX_SERIES = 4096;
-
-/**
- * Counts repetitions of Events, so that only some of them are written (client-go tools/events, eventBroadcasterImpl).
- */
-export class EventSeries {
-  readonly #clock: Clock;
-  readonly #series = new LruMap<string, CountedEvent>(MAX_SERIES);
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** If the Event is a repetition of the series with this key, counts it and returns the series; otherwise undefined. */
-  repeat(key: string, event: EventObject): CountedEvent | undefined {
-    const counted = this.#series.get(key);
-    if (!counted) return undefined;
-    counted.count++;
-    counted.lastObservedTime = event.eventTime;
-    counted.lastObservedAt = this.#clock.now();
-    return counted;
-  }
-
-  /** Starts a series. Returns the Events to write now: this one, and those of a series that was evicted for it. */
-  begin(key: string, event: EventObject): readonly CountedEvent[] {
-    const first: CountedEvent = {
-      event,
-      count: 1,
-      lastObservedTime: event.eventTime,
-      lastObservedAt: this.#clock.now(),
-      writtenCount: 0,
-      exists: false,
-    };
-    const evicted = this.#series.set(key, first);
-    return evicted ? [first, evicted] : [first];
-  }
-
-  all(): readonly CountedEvent[] {
-    return Array.from(this.#series.entries(), ([, counted]) => counted);
-  }
-
-  /** Removes and returns the series that have ended. */
-  finish(): readonly CountedEvent[] {
-    const oldest = this.#clock.now() - FINISH_MS;
-    const over = [...this.#series.entries()].filter(([, { lastObservedAt }]) => lastObservedAt <= oldest);
-    for (const [key] of over) this.#series.delete(key);
-    return over.map(([, counted]) => counted);
-  }
-}
 
 /** Whether a part of the count was neither written nor dropped. */
 export function isUnwritten({ count, writtenCount }: CountedEvent): boolean {

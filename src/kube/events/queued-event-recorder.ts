@@ -3,16 +3,15 @@ import type { KubeObject } from '../api/object.ts';
 import type { DropReason, EventMetrics } from '../prometheus/index.ts';
 import { interval } from '../util/interval.ts';
 import type { Logger } from '../util/log.ts';
+import { LruMap } from '../util/lru-map.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { EventBudget } from './event-budget.ts';
+import { TokenBucket } from '../workqueue/token-bucket.ts';
 import { type EventSource, eventObject, seriesKey } from './event-object.ts';
 import {
   type CountedEvent,
   type EventClient,
-  EventSeries,
-  FINISH_MS,
   isUnwritten,
   mayWriteLater,
   writeEvent,
@@ -36,8 +35,14 @@ const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
 const REFRESH_MS = 30 * 60_000;
+/** A series ends after this time without a repetition. */
+const FINISH_MS = 6 * 60_000;
+const MAX_SERIES = 4096;
 const FLUSH_MS = 2_000;
 const LOG_MS = 60_000;
+/** Of one object: 25, and one more every 5 minutes (client-go's EventSourceObjectSpamFilter). */
+const BUDGET = { burst: 25, ratePerSecond: 1 / 300 };
+const MAX_OBJECTS = 4096;
 
 /**
  * Records Events one after the other from a queue, so that reporters never wait. The first Event is created, and the
@@ -46,8 +51,9 @@ const LOG_MS = 60_000;
  */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: QueuedEventRecorderOptions;
-  readonly #series: EventSeries;
-  readonly #budget: EventBudget;
+  readonly #series = new LruMap<string, CountedEvent>(MAX_SERIES);
+  /** The Events that each object may still have. */
+  readonly #budgets = new LruMap<string, TokenBucket>(MAX_OBJECTS);
   /** Each Event is written with its count at that time, so it is in the queue only once. */
   readonly #queue = new Set<CountedEvent>();
   #wake: () => void = () => {};
@@ -56,22 +62,28 @@ export class QueuedEventRecorder implements EventRecorder {
 
   constructor(options: QueuedEventRecorderOptions) {
     this.#options = options;
-    this.#series = new EventSeries(options.clock);
-    this.#budget = new EventBudget(options.clock);
   }
 
   event(regarding: KubeObject, details: EventDetails): void {
-    const { source, wallClock, log } = this.#options;
+    const { source, clock, wallClock, log } = this.#options;
     try {
       const event = eventObject(regarding, details, source, wallClock());
       const key = seriesKey(event, details);
-      const repeated = this.#series.repeat(key, event);
-      if (repeated?.count === 2) this.#enqueue([repeated]);
-      // A repetition costs almost nothing: the budget limits only new Events.
-      if (repeated) return;
-      if (this.#queue.size >= MAX_QUEUED) this.#drop('queue_full');
-      else if (!this.#budget.tryTake(JSON.stringify(event.regarding))) this.#drop('rate_limited');
-      else this.#enqueue(this.#series.begin(key, event));
+      const last = { lastObservedTime: event.eventTime, lastObservedAt: clock.now() };
+      const counted = this.#series.get(key);
+      if (counted) {
+        // A repetition costs almost nothing: the budget limits only new Events.
+        Object.assign(counted, last);
+        counted.count++;
+        if (counted.count === 2) this.#enqueue([counted]);
+      } else if (this.#queue.size >= MAX_QUEUED) this.#drop('queue_full');
+      else if (!this.#budgetOf(JSON.stringify(event.regarding)).tryTake()) this.#drop('rate_limited');
+      else {
+        const first = { event, count: 1, ...last, writtenCount: 0, exists: false };
+        // What is evicted for it has a last count to write.
+        const evicted = this.#series.set(key, first);
+        this.#enqueue(evicted ? [first, evicted] : [first]);
+      }
     } catch (err) {
       log.error({ err, reason: details.reason }, 'cannot create an Event');
     }
@@ -81,8 +93,8 @@ export class QueuedEventRecorder implements EventRecorder {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const timers = [
-      interval(clock, FINISH_MS, () => this.#enqueue(this.#series.finish())),
-      interval(clock, REFRESH_MS, () => this.#enqueue(this.#series.all())),
+      interval(clock, FINISH_MS, () => this.#finish()),
+      interval(clock, REFRESH_MS, () => this.#enqueue(this.#all())),
     ];
     const onAbort = () => this.#wake();
     signal.addEventListener('abort', onAbort);
@@ -94,6 +106,27 @@ export class QueuedEventRecorder implements EventRecorder {
     signal.removeEventListener('abort', onAbort);
     for (const timer of timers) timer.cancel();
     await this.#flush();
+  }
+
+  #all(): readonly CountedEvent[] {
+    return Array.from(this.#series.entries(), ([, counted]) => counted);
+  }
+
+  /** Removes the series that have ended, and writes their last counts. */
+  #finish(): void {
+    const oldest = this.#options.clock.now() - FINISH_MS;
+    for (const [key, counted] of [...this.#series.entries()]) {
+      if (counted.lastObservedAt > oldest) continue;
+      this.#series.delete(key);
+      this.#enqueue([counted]);
+    }
+  }
+
+  #budgetOf(object: string): TokenBucket {
+    const { clock } = this.#options;
+    const budget = this.#budgets.get(object) ?? new TokenBucket({ clock, ...BUDGET });
+    this.#budgets.set(object, budget);
+    return budget;
   }
 
   #enqueue(events: readonly CountedEvent[]): void {
@@ -137,7 +170,7 @@ export class QueuedEventRecorder implements EventRecorder {
 
   async #flush(): Promise<void> {
     const { client, clock, log } = this.#options;
-    this.#enqueue(this.#series.all());
+    this.#enqueue(this.#all());
     let left = [...this.#queue].filter(isUnwritten).length;
     const written = () => left--;
     const write = async (bounded: AbortSignal) => {
@@ -158,6 +191,7 @@ export class QueuedEventRecorder implements EventRecorder {
     if (isNamespaceTerminating(error)) return;
     this.#drop(mayWriteLater(error) ? 'unreachable' : 'refused', error);
   }
+
   /** Counts a dropped Event, and logs at most once a minute: the same cause drops many. */
   #drop(reason: DropReason, err?: unknown): void {
     const { clock, log, metrics } = this.#options;

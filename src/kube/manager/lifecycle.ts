@@ -5,8 +5,8 @@ import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { runTaskGroup, type Task } from '../util/task-group.ts';
+import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { ShutdownBudget } from './shutdown.ts';
 
 /** The times of a shutdown. */
 export interface ShutdownOptions {
@@ -44,7 +44,20 @@ export const CLOSING_MS = CLOSE_GRACE_MS + 3_000;
  */
 export async function runProcess(options: ProcessOptions): Promise<void> {
   const { stop, shutdown, clock, log, preparations, probes, webhooks } = options;
-  const budget = new ShutdownBudget(clock, log, shutdown.timeoutMs);
+  // All steps of the shutdown together take less than the kubelet's grace period.
+  let endsAt: number | undefined;
+  const leftMs = () => Math.max(0, (endsAt ?? Number.POSITIVE_INFINITY) - clock.now());
+  const begin = () => {
+    endsAt ??= clock.now() + shutdown.timeoutMs;
+  };
+  /** Waits until the work has settled, or until only `reserveMs` are left for later steps. */
+  const settled = async (step: string, work: Promise<unknown>, reserveMs: number) => {
+    begin();
+    const end = () => work.then(() => false).catch(() => false);
+    const boundMs = Math.max(0, leftMs() - reserveMs);
+    const isLate = await withTimeout(clock, boundMs, undefined, end).catch(() => true);
+    if (isLate) log.warn({ step, leftMs: Math.round(leftMs()) }, 'shutdown step did not end in time');
+  };
   const errors: unknown[] = [];
   const failed = new AbortController();
   const watched = (running: Promise<void>) =>
@@ -64,21 +77,21 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     running = watched(runTaskGroup(background.signal, options.background));
     led = watched(options.lead(ending));
     await aborted(ending);
-    budget.start();
+    begin();
     const delayMs = failed.signal.aborted ? 0 : shutdown.delayMs;
     log.info({ delayMs }, 'shutting down: not ready, draining');
     // kube-proxy and the API server still send to a removed endpoint for a moment: to its address, and over open
     // connections. Each answer asks the client to close its connection: closing it during a call would fail the call.
     webhooks?.server.drain();
     const drained = Promise.all([led, sleep(clock, delayMs)]);
-    await budget.wait('drain', Promise.race([drained, running]), CLOSING_MS);
+    await settled('drain', Promise.race([drained, running]), CLOSING_MS);
   } finally {
-    await webhooks?.server.close(Math.min(CLOSE_GRACE_MS, budget.leftMs));
+    await webhooks?.server.close(Math.min(CLOSE_GRACE_MS, leftMs()));
     background.abort(new Error('the process is shutting down'));
-    await budget.wait('background', running, 0);
+    await settled('background', running, 0);
     probes?.server.close();
     probes?.server.closeAllConnections();
-    await budget.wait('connections', options.close(), 0);
+    await settled('connections', options.close(), 0);
   }
   if (errors.length > 0) throw errors[0];
   log.info('ended');

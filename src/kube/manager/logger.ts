@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 
 /** Lines are written in batches of this size, or after this time. */
 const BATCH_BYTES = 4096;
-const BATCH_MS = 100;
+const BATCH_MS = 1_000;
 /** If the reader is too slow, drop lines instead of blocking. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
@@ -58,35 +58,10 @@ export async function linesOf(format: 'json' | 'pretty'): Promise<DestinationStr
 
 /** JSON is written asynchronously, since a line for each pod must not delay the webhook. */
 function jsonLines(): DestinationStream {
-  return inBatches(pino.destination({ sync: false, minLength: BATCH_BYTES, maxLength: MAX_WAITING_BYTES }));
-}
-
-/**
- * Flushes the destination soon after each line. Its own `periodicFlush` would write ten times a second while nothing
- * is logged.
- */
-function inBatches(
-  destination: ReturnType<typeof pino.destination>,
-): DestinationStream & { flushSync(): void } {
-  let timer: NodeJS.Timeout | undefined;
-  let isAgain = false;
-  // A flush during a write does nothing, so another one follows the end of the write.
-  destination.on('drain', () => {
-    if (isAgain) destination.flush();
-    isAgain = false;
+  return pino.destination({
+    sync: false,
+    minLength: BATCH_BYTES,
+    maxLength: MAX_WAITING_BYTES,
+    periodicFlush: BATCH_MS,
   });
-  destination.on('close', () => clearTimeout(timer));
-  function flush(): void {
-    timer = undefined;
-    isAgain = true;
-    destination.flush();
-  }
-  return {
-    write(line) {
-      destination.write(line);
-      timer ??= setTimeout(flush, BATCH_MS).unref();
-    },
-    // pino calls it after a fatal line.
-    flushSync: () => destination.flushSync(),
-  };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ReviewHandler } from '../admission/response.ts';
 import { WebhookServer } from '../admission/server.ts';
@@ -8,13 +9,13 @@ import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import { informerLog } from '../cache/informer-log.ts';
 import { type Informers, type Selection, SharedInformers } from '../cache/shared-informers.ts';
-import { apiAccess } from '../client/access.ts';
+import { type ApiAccess, apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
 import { usableKubeConfig } from '../client/kubeconfig/load-config.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
-import { type Leadership, leadership } from '../leaderelection/leadership.ts';
+import { type Leadership, leadership } from '../leaderelection/leader-elector.ts';
 import {
   cacheMetrics,
   clientMetrics,
@@ -33,9 +34,38 @@ import { VERSION } from '../util/version.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
-import { createLogger } from './logger.ts';
+import { createLogger, type LogVerbosity } from './logger.ts';
 import { ManagedController } from './managed-controller.ts';
-import type { CreateManagerOptions, ManagerOptions } from './manager-options.ts';
+
+export interface ManagerOptions {
+  /** The name of the program, used in its lease, its Events and its metrics. */
+  readonly name: string;
+  /** The name of this replica; default the host name. */
+  readonly identity?: string;
+  readonly api: ApiAccess;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly wallClock?: () => Date;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** The namespace of the lease. Without it, or with `enabled` false, this process always leads. */
+  readonly leaderElection?: { readonly namespace: string; readonly enabled?: boolean };
+  /** The port for the kubelet and Prometheus; default none. */
+  readonly probes?: { readonly port: number; readonly verbosity: LogVerbosity };
+  /** The port for admission reviews; default none. */
+  readonly webhook?: { readonly port: number; readonly verifyClients?: boolean };
+  /** Default: no delay, and 30 s for the whole shutdown. */
+  readonly shutdown?: ShutdownOptions;
+}
+
+/** The options of Manager.create(). */
+export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'log' | 'registry'> {
+  /** Default: the kubeconfig that kubectl finds, or the pod's service account. */
+  readonly config?: KubeConfig;
+  /** Default: JSON lines on standard output. */
+  readonly log?: Logger;
+}
 
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 /** How often the event loop's lag is sampled, which wakes the process. Every 10 ms, the default, take half a percent of a core. */

@@ -34,7 +34,7 @@ beforeAll(async () => {
   // It starts without Multus, and looks for it.
   await eventually(
     'it looks again',
-    async () => proxy.requests.filter(({ url }) => url === '/apis').length > 1,
+    async () => proxy.requests.filter(({ url }) => url === '/apis/k8s.cni.cncf.io/v1').length > 1,
   );
   await must(controlPlane, ['apply', '-f', multus]);
 });

@@ -159,7 +159,6 @@ export class FleetServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://host');
     if (url.pathname === '/version') return send(response, { gitVersion: 'v1.36.3' });
-    if (url.pathname === '/apis') return send(response, groupsOf(this.#resources));
     const version = /^\/apis\/([^/]+\/[^/]+)$/.exec(url.pathname)?.[1];
     if (version !== undefined) {
       return send(response, { resources: (this.#resources[version] ?? []).map((name) => ({ name })) });
@@ -256,17 +255,6 @@ export class FleetServer {
     const item = method === 'PATCH' || isSubresource ? merged(before ?? {}, given) : given;
     return { status: before ? 200 : 201, body: this.put(plural, item as Item) };
   }
-}
-
-function groupsOf(resources: Resources): Item {
-  const groups = Object.keys(resources).filter(Boolean);
-  return {
-    kind: 'APIGroupList',
-    groups: groups.map((groupVersion) => ({
-      name: groupVersion.split('/')[0],
-      versions: [{ groupVersion }],
-    })),
-  };
 }
 
 function metadataOf({ metadata }: Item): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ApiError, apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
-import { retryDelay } from '../../../../src/kube/client/retry.ts';
+import { retryDelay } from '../../../../src/kube/client/rest-client.ts';
 
 const api = (status: number, retryAfter?: string, body: object = {}) =>
   apiErrorFrom(status, body, retryAfter);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { KubeConfig, V1ConfigMap } from '@kubernetes/client-node';
-import { makeInformer } from '../../../../src/kube/compat/make-informer.ts';
+import { makeInformer } from '../../../../src/kube/compat/index.ts';
 import { plainKubeConfig } from '../../../support/kube/scripted-client.ts';
 import { added, configMap, deleted, listOf } from '../../../support/kube/scripted-objects.ts';
 import { ScriptedServer } from '../../../support/kube/scripted-server.ts';

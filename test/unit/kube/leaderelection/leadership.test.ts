@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { leadership } from '../../../../src/kube/leaderelection/leadership.ts';
+import { leadership } from '../../../../src/kube/leaderelection/leader-elector.ts';
 import { FakeLeases, hang, unreachable } from '../../../support/kube/fake-leases.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 

@@ -26,21 +26,6 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('writes nothing while nothing is logged', () => {
-  const { log } = createLogger('info');
-  log.info('a line');
-  for (let second = 0; second < 10; second += 1) {
-    jest.advanceTimersByTime(1_000);
-    endWrite();
-    endWrite = () => {};
-  }
-  const calls = jest.mocked(fs.write).mock.calls.length;
-  expect(calls).toBeLessThanOrEqual(2);
-  jest.advanceTimersByTime(60_000);
-  expect(fs.write).toHaveBeenCalledTimes(calls);
-  expect(written.join('')).toContain('a line');
-});
-
 test('writes the lines that are logged during a write', () => {
   const { log } = createLogger('info');
   log.info('first');
