@@ -64,7 +64,6 @@ function provided(
       manager.webhooks.setKeyPair(pair);
       certificates.served({ cert: pair.cert, authorities });
     },
-    what: 'certificate',
   });
   manager.addReadyz('certificates', () => problem() ?? certificates.failure());
   return certificates;
@@ -75,7 +74,6 @@ function verifyClients(manager: Manager, file: string): () => string | undefined
     files: [file],
     load: () => loadClientAuthorities(file),
     use: (authorities) => manager.webhooks.setClientAuthorities(authorities),
-    what: 'client authorities',
   });
 }
 
@@ -85,17 +83,15 @@ function partsOf(manager: Manager) {
   return { informers: manager, client, leaderClient, clock, wallClock: Date.now, log, metrics };
 }
 
-/** Files, and what they are, for the log. */
 type Followed<T> = Pick<FollowedFiles<T>, 'files' | 'load'> & {
   readonly use: (content: T) => void;
-  readonly what: string;
 };
 
 /**
  * Uses the files as soon as they are valid, and after each change. Returns why they are not used yet; undefined from
  * then on, because the last valid ones stay in use.
  */
-function follow<T>(manager: Manager, { files, load, use, what }: Followed<T>): () => string | undefined {
+function follow<T>(manager: Manager, { files, load, use }: Followed<T>): () => string | undefined {
   const { log } = manager;
   let problem: string | undefined = `${files.join(', ')}: not read yet`;
   const followed: FollowedFiles<T> = {
@@ -103,12 +99,12 @@ function follow<T>(manager: Manager, { files, load, use, what }: Followed<T>): (
     load,
     changed(content) {
       use(content);
-      if (problem === undefined) log.info({ files }, `${what} reloaded`);
+      if (problem === undefined) log.info({ files }, 'files reloaded');
       problem = undefined;
     },
     failed(err) {
       if (problem === undefined)
-        return log.error({ files, err }, `cannot use the new ${what}, still using the last valid one`);
+        return log.error({ files, err }, 'cannot use the new files, still using the last valid ones');
       problem = toError(err).message;
       log.error({ files, err }, 'cannot use these files, trying again: not ready before');
     },

@@ -1,5 +1,5 @@
 import { SharedValues } from '../util/shared-values.ts';
-import type { KubeObject } from './object.ts';
+import { identityOf, type KubeObject } from './object.ts';
 import { decodeObject, type Resource } from './resource.ts';
 
 /** What the resources of core/v1 have in common. The API server has validated their fields. */
@@ -49,9 +49,8 @@ export const LIMIT_RANGES: Resource<LimitRangeObject> = {
   kind: 'LimitRange',
   plural: 'limitranges',
   decode(value) {
-    const { metadata, spec }: LimitRangeObject = decodeObject(value);
-    const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
-    return { metadata: { name, namespace, uid, resourceVersion }, spec };
+    const object: LimitRangeObject = decodeObject(value);
+    return { metadata: identityOf(object), spec: object.spec };
   },
 };
 

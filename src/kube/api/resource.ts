@@ -1,3 +1,4 @@
+import { isRecord } from '../../util/json.ts';
 import type { KubeObject } from './object.ts';
 
 /** One resource of the API: the parts of its REST path, and how its objects are decoded. */
@@ -55,14 +56,7 @@ function segment(name: string): string {
 
 /** Whether the value has the fields that every object of the API has. The API server has validated the rest. */
 export function isKubeObject(value: unknown): value is KubeObject {
-  if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
-  const { metadata } = value;
-  return (
-    typeof metadata === 'object' &&
-    metadata !== null &&
-    'name' in metadata &&
-    typeof metadata.name === 'string'
-  );
+  return isRecord(value) && isRecord(value.metadata) && typeof value.metadata.name === 'string';
 }
 
 /** For resources whose metadata alone is read; throws a TypeError for a value that is not an object of the API. */

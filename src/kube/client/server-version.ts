@@ -1,3 +1,4 @@
+import { isRecord } from '../../util/json.ts';
 import { isForbidden } from '../api/api-error.ts';
 import type { KubeClient } from './client.ts';
 
@@ -22,10 +23,8 @@ export async function readServerVersion(
     .catch((err: unknown) => {
       if (!isForbidden(err)) throw err;
     });
-  const fields: { readonly gitVersion?: unknown; readonly emulationMinor?: unknown } =
-    typeof answer === 'object' && answer !== null ? answer : {};
-  const gitVersion =
-    typeof fields.gitVersion === 'string' && fields.gitVersion ? fields.gitVersion : 'unknown';
+  const fields: Readonly<Record<string, unknown>> = isRecord(answer) ? answer : {};
+  const gitVersion = String(fields.gitVersion || 'unknown');
   const [, own] = /^v1\.(\d+)\./.exec(gitVersion) ?? [];
   const [emulated] = /^\d+/.exec(String(fields.emulationMinor ?? '')) ?? [];
   const minor = emulated ?? own;

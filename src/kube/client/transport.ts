@@ -111,6 +111,7 @@ export class Transport {
     const { WebSocket: Client } = await import('ws');
     const server = this.#server();
     const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
+    // Node.js 22.21 and newer know it.
     const options = { ...tls, ...(proxyUrl && { proxyEnv: { HTTPS_PROXY: proxyUrl } }) };
     return new Client(`${server.href.replace(/\/$/, '')}${path}`, [protocol], {
       agent: server.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(),

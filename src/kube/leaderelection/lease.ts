@@ -1,5 +1,5 @@
 import type { KubeObject } from '../api/object.ts';
-import { isKubeObject, type Resource } from '../api/resource.ts';
+import { decodeObject, type Resource } from '../api/resource.ts';
 import type { KubeClient } from '../client/client.ts';
 
 /** coordination.k8s.io/v1 Lease. Times are MicroTime strings. */
@@ -21,10 +21,7 @@ export const LEASES: Resource<Lease> = {
   kind: 'Lease',
   plural: 'leases',
   namespaced: true,
-  decode(value) {
-    if (!isKubeObject(value)) throw new TypeError('expected a Lease with a metadata.name');
-    return value;
-  },
+  decode: decodeObject,
 };
 
 export type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
