@@ -33,6 +33,7 @@ test('writes the lines that are logged during a write', () => {
   log.info('second');
   jest.advanceTimersByTime(1_000);
   endWrite();
+  jest.advanceTimersByTime(1_000);
   endWrite();
   expect(written.join('').match(/first|second/g)).toEqual(['first', 'second']);
 });
