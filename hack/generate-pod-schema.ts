@@ -39,7 +39,7 @@ const MODE = { range: [0, 0o777] } as const;
 const FILE_MODE = { ...MODE, default: 0o644 } as const;
 const ID = { range: [0, INT32_MAX] } as const;
 const COUNT = { range: [0, INT32_MAX] } as const;
-const NAME = { required: true, format: 'dns-subdomain' } as const;
+const NAME = { required: true } as const;
 
 /**
  * What the API server's validation requires and its defaults set beyond the OpenAPI document
@@ -48,20 +48,16 @@ const NAME = { required: true, format: 'dns-subdomain' } as const;
 const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'AWSElasticBlockStoreVolumeSource.partition': { default: 0 },
   'AppArmorProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
-  'CSIVolumeSource.driver': { format: 'csi-driver' },
   'ConfigMapEnvSource.name': NAME,
   'ConfigMapKeySelector.name': NAME,
   'ConfigMapProjection.name': NAME,
   'ConfigMapVolumeSource.defaultMode': FILE_MODE,
   'ConfigMapVolumeSource.name': NAME,
   'Container.imagePullPolicy': { values: ['Always', 'IfNotPresent', 'Never'] },
-  'Container.name': { format: 'dns-label' },
   'Container.restartPolicy': { values: ['Always', 'Never', 'OnFailure'] },
   'Container.terminationMessagePolicy': { values: ['FallbackToLogsOnError', 'File'] },
   'ContainerPort.containerPort': PORT,
-  'ContainerPort.hostIP': { format: 'ip' },
   'ContainerPort.hostPort': { range: [0, 65535] },
-  'ContainerPort.name': { format: 'port-name' },
   'ContainerPort.protocol': { values: ['TCP', 'UDP', 'SCTP'] },
   'ContainerResizePolicy.resourceName': { values: ['cpu', 'memory'] },
   'ContainerResizePolicy.restartPolicy': { values: ['NotRequired', 'RestartContainer'] },
@@ -69,18 +65,13 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'ContainerRestartRule.exitCodes': { required: true },
   'ContainerRestartRuleOnExitCodes.operator': { values: ['In', 'NotIn'] },
   'DownwardAPIVolumeFile.mode': MODE,
-  'DownwardAPIVolumeFile.path': { format: 'inner-path' },
   'DownwardAPIVolumeSource.defaultMode': FILE_MODE,
-  'EnvFromSource.prefix': { format: 'env-name' },
-  'EnvVar.name': { format: 'env-name' },
   'EphemeralVolumeSource.volumeClaimTemplate': { required: true },
   'ExecAction.command': { required: true },
   'GCEPersistentDiskVolumeSource.partition': { default: 0 },
   'GRPCAction.port': PORT,
-  'HTTPGetAction.port': { ...PORT, format: 'port-name' },
+  'HTTPGetAction.port': PORT,
   'HTTPGetAction.scheme': { values: ['HTTP', 'HTTPS'] },
-  'HostAlias.hostnames': { format: 'dns-subdomain' },
-  'HostAlias.ip': { format: 'ip' },
   'HostPathVolumeSource.type': {
     values: [
       '',
@@ -96,18 +87,12 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'ImageVolumeSource.pullPolicy': { values: ['Always', 'IfNotPresent', 'Never'] },
   'ImageVolumeSource.reference': { required: true },
   'KeyToPath.mode': MODE,
-  'KeyToPath.path': { format: 'inner-path' },
   'LocalObjectReference.name': NAME,
-  'NFSVolumeSource.path': { format: 'absolute-path' },
   'ObjectFieldSelector.apiVersion': { default: 'v1' },
-  'ObjectFieldSelector.fieldPath': { format: 'field-path' },
   'PersistentVolumeClaimSpec.accessModes': {
     values: ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'],
   },
   'PersistentVolumeClaimSpec.volumeMode': { default: 'Filesystem' },
-  'PersistentVolumeClaimVolumeSource.claimName': { format: 'dns-subdomain' },
-  'PodDNSConfig.nameservers': { format: 'ip' },
-  'PodDNSConfig.searches': { format: 'dns-search' },
   'PodDNSConfigOption.name': { required: true },
   'PodSecurityContext.fsGroup': ID,
   'PodSecurityContext.fsGroupChangePolicy': { values: ['Always', 'OnRootMismatch'] },
@@ -124,8 +109,6 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'Probe.timeoutSeconds': COUNT,
   'ProjectedVolumeSource.defaultMode': FILE_MODE,
   'ResourceFieldSelector.divisor': { default: '0' },
-  'ResourceFieldSelector.resource': { format: 'resource-field' },
-  'SeccompProfile.localhostProfile': { format: 'inner-path' },
   'SeccompProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
   'SecretEnvSource.name': NAME,
   'SecretKeySelector.name': NAME,
@@ -136,15 +119,10 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'SecurityContext.runAsGroup': ID,
   'SecurityContext.runAsUser': ID,
   'ServiceAccountTokenProjection.expirationSeconds': { range: [600, 2 ** 32], default: 3600 },
-  'ServiceAccountTokenProjection.path': { format: 'inner-path' },
   'SleepAction.seconds': COUNT,
-  'Sysctl.name': { format: 'sysctl' },
-  'TCPSocketAction.port': { ...PORT, format: 'port-name' },
-  'Volume.name': { format: 'dns-label' },
+  'TCPSocketAction.port': PORT,
   'VolumeMount.mountPropagation': { values: ['Bidirectional', 'HostToContainer', 'None'] },
   'VolumeMount.recursiveReadOnly': { values: ['Disabled', 'Enabled', 'IfPossible'] },
-  'VolumeMount.subPath': { format: 'inner-path' },
-  'VolumeMount.subPathExpr': { format: 'inner-path' },
 };
 
 const REF = '#/components/schemas/';

@@ -3,8 +3,7 @@ import { isArray, isObject, type JsonValue, own, ownString } from '../util/json.
 import { resembles } from '../util/suggest.ts';
 import type { Injection } from './inject.ts';
 import { excludedPorts, type Keys, knownAnnotations } from './keys.ts';
-import { nameOf, specField } from './podspec/pod.ts';
-import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, nameOf, specField } from './podspec/pod.ts';
 import type { PodSite } from './podspec/workload.ts';
 
 const PLACES = ['labels', 'annotations'] as const;

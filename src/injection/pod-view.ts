@@ -2,8 +2,7 @@ import { isArray, isObject, type JsonObject, type JsonValue, own } from '../util
 import { MAX_LENGTH } from '../util/text-bounds.ts';
 import { DEFAULT_CONTAINER_KEY } from './inject.ts';
 import type { Keys } from './keys.ts';
-import { MIRROR_ANNOTATION, nameOf, type Pod, SECCOMP_ANNOTATION } from './podspec/pod.ts';
-import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, MIRROR_ANNOTATION, nameOf, type Pod, SECCOMP_ANNOTATION } from './podspec/pod.ts';
 import type { TemplateSet } from './template/template-set.ts';
 
 /** What injection reads of a container that no template names. */

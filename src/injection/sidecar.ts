@@ -1,8 +1,7 @@
-import { formatPath } from '../util/diagnostic.ts';
 import { type JsonObject, own } from '../util/json.ts';
 import type { Keys } from './keys.ts';
-import { containers, isNativeSidecar, nameOf, type Pod, specField } from './podspec/pod.ts';
-import { AUTO_IMAGE, containerFindings } from './podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, containers, isNativeSidecar, nameOf, type Pod, specField } from './podspec/pod.ts';
+import { amountsOf } from './podspec/rules/pod-resources.ts';
 import { strategicMerge } from './podspec/strategic-merge.ts';
 import {
   type ContainerList,
@@ -74,12 +73,17 @@ function overridden(...given: Parameters<typeof applyOverrides>): ReturnType<typ
   return faults.length === 0 ? changed : { container, ignored: [...changed.ignored, ...faults] };
 }
 
-/** Checks containers with overrides: the template was checked without them. */
+/** The API server refuses requests above the limit, which the template's may be with an override. */
 function faultsOf(container: JsonObject): readonly string[] {
-  return Array.from(
-    containerFindings(container, []),
-    ({ path, message }) => `container ${nameOf(container)}: ${formatPath(path)}: ${message}`,
-  );
+  const resources = own(container, 'resources');
+  const [requests, limits] = ['requests', 'limits'].map((list) => own(resources, list));
+  const most = amountsOf(limits);
+  return [...amountsOf(requests)]
+    .filter(([name, request]) => request > (most.get(name) ?? request))
+    .map(
+      ([name]) =>
+        `container ${nameOf(container)}: resources.requests.${name}: ${own(requests, name)} exceeds the limit ${own(limits, name)}: lower it, or raise the limit`,
+    );
 }
 
 function withOverride(

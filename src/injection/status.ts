@@ -9,8 +9,7 @@ import {
   stringsIn,
 } from '../util/json.ts';
 import { MAX_LENGTH, parseAnnotation } from '../util/text-bounds.ts';
-import { containerFinder, containers, initContainers, nameOf, type Pod } from './podspec/pod.ts';
-import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, containerFinder, containers, initContainers, nameOf, type Pod } from './podspec/pod.ts';
 import type { ContainerList } from './template/container-override.ts';
 import type { Template } from './template/template.ts';
 

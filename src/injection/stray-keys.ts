@@ -2,7 +2,7 @@ import { formatPath, type Path } from '../util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../util/json.ts';
 import { excludedPorts, type Keys, ROLLOUT_KEY } from './keys.ts';
 import { annotatedNamespace, autoContainers } from './mistakes.ts';
-import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import { AUTO_IMAGE } from './podspec/pod.ts';
 import {
   formatTemplatePath,
   isWorkload,

@@ -10,8 +10,7 @@ import {
 } from '../util/json.ts';
 import { PodPatchBuilder } from '../util/patch.ts';
 import type { Keys } from './keys.ts';
-import { annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
-import { AUTO_IMAGE } from './podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
 import { type AddedKind, type Origin, parseStatus, type Status } from './status.ts';
 
 type SpecList = 'containers' | 'initContainers' | 'volumes' | 'imagePullSecrets' | 'hostAliases';

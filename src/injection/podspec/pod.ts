@@ -4,6 +4,9 @@ import { isArray, type JsonObject, type JsonValue, own, ownObjects, ownString } 
 /** A pod as received. */
 export type Pod = JsonObject;
 
+/** In a pod's own container, this image means: use the template's container, with these fields as overrides. */
+export const AUTO_IMAGE = 'auto';
+
 /** Marks a mirror pod: the API server's copy of a pod that a kubelet runs from a file. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 

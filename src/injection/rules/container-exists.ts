@@ -1,7 +1,6 @@
 import { own } from '../../util/json.ts';
 import { CEL_ALL_CONTAINERS, celString, celStrings } from '../podspec/cel.ts';
-import { annotation, containerFinder, nameOf } from '../podspec/pod.ts';
-import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, annotation, containerFinder, nameOf } from '../podspec/pod.ts';
 import type { PodRule } from '../rule.ts';
 import { parseStatus } from '../status.ts';
 

@@ -1,7 +1,6 @@
 import { finder } from '../../util/finder.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
-import { containers, initContainers, nameOf, type Pod } from '../podspec/pod.ts';
-import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
+import { AUTO_IMAGE, containers, initContainers, nameOf, type Pod } from '../podspec/pod.ts';
 import type { Template } from './template.ts';
 
 export type ContainerList = 'containers' | 'initContainers';

@@ -3,69 +3,36 @@ import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util
 import { proxyUserFaults } from '../envoy/capture.ts';
 import { isNativeSidecar } from '../podspec/pod.ts';
 import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
-import { containerAdvice } from '../podspec/rules/container-rules.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
-import { duplicates, isSet, items } from '../podspec/rules/rules.ts';
+import { items } from '../podspec/rules/rules.ts';
 
 /** Warnings about a valid template: things that its author may not have meant. */
 export function* templateAdvice(spec: JsonObject, path: Path): Findings {
-  const running = [...items(spec, 'containers', path), ...nativeSidecars(spec, path)];
-  for (const [container, at] of [
-    ...items(spec, 'containers', path),
-    ...items(spec, 'initContainers', path),
-  ]) {
+  const containers = [...items(spec, 'containers', path)];
+  const initContainers = [...items(spec, 'initContainers', path)];
+  for (const [container, at] of [...containers, ...initContainers]) {
     yield* imageAdvice(container, at);
     yield* flagAdvice(container, at);
-    yield* containerAdvice(container, at);
   }
-  for (const [container, at] of items(spec, 'initContainers', path)) yield* restartAdvice(container, at);
-  for (const [volume, at] of items(spec, 'volumes', path)) {
-    if (Object.keys(volume).some((field) => field !== 'name' && isSet(volume, field))) continue;
-    yield { path: at, message: 'has no source: it is an emptyDir' };
-  }
-  yield* duplicates(items(spec, 'imagePullSecrets', path), (secret) => ownString(secret, 'name'), 'name');
-  for (const [container, at] of running) yield* requestAdvice(container, at);
-  for (const [container, at] of nativeSidecars(spec, path)) {
-    if (isSet(container, 'startupProbe') || isSet(own(container, 'lifecycle') as JsonObject, 'postStart'))
-      continue;
-    yield { path: at, message: 'has no startupProbe: the containers after it start before it is ready' };
-  }
-  yield* userAdvice(spec, path);
-  yield* graceAdvice(spec, path);
-  yield* securityAdvice(spec, path);
-}
-
-function* restartAdvice(container: JsonObject, path: Path): Findings {
-  const policy = ownString(container, 'restartPolicy') ?? 'Always';
-  if (policy === 'Always') return;
-  const message = `is ${policy}, which API servers before 1.35 refuse: only Always makes a native sidecar`;
-  yield { path: [...path, 'restartPolicy'], message };
-}
-
-function* userAdvice(spec: JsonObject, path: Path): Findings {
+  const natives = initContainers.filter(([container]) => isNativeSidecar(container));
+  for (const [container, at] of [...containers, ...natives]) yield* requestAdvice(container, at);
   const sidecars = {
     containers: ownObjects(spec, 'containers'),
     initContainers: ownObjects(spec, 'initContainers'),
   };
   for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
-}
-
-function* graceAdvice(spec: JsonObject, path: Path): Findings {
-  const seconds = longestSleep([...ownObjects(spec, 'containers'), ...ownObjects(spec, 'initContainers')]);
-  if (seconds <= DEFAULT_GRACE_PERIOD) return;
-  const message = `a hook sleeps for ${seconds} seconds: pods need such a terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}), or they get no sidecar`;
-  yield { path, message };
-}
-
-function nativeSidecars(spec: JsonObject, path: Path): readonly (readonly [JsonObject, Path])[] {
-  return [...items(spec, 'initContainers', path)].filter(([container]) => isNativeSidecar(container));
+  const seconds = longestSleep([...sidecars.containers, ...sidecars.initContainers]);
+  if (seconds > DEFAULT_GRACE_PERIOD) {
+    const message = `a hook sleeps for ${seconds} seconds: pods need such a terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}), or they get no sidecar`;
+    yield { path, message };
+  }
+  yield* securityAdvice(spec, path);
 }
 
 function* imageAdvice(container: JsonObject, path: Path): Findings {
   const image = ownString(container, 'image') ?? '';
-  if (image.includes('@')) return;
-  const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
-  if (tag !== 'latest') return;
+  const [, tag = 'latest'] = /:([^/:]+)$/.exec(image) ?? [];
+  if (image.includes('@') || tag !== 'latest') return;
   const message = `${image} changes with each push: write a version or a digest`;
   yield { path: [...path, 'image'], message };
 }

@@ -67,16 +67,16 @@ function plausible(key: string, field: FieldSchema, depth: number): JsonValue {
   return field.map ? { a: item } : item;
 }
 
-function plausibleItem(key: string, { type, values, format, range }: FieldSchema, depth: number): JsonValue {
+function plausibleItem(key: string, { type, values, range }: FieldSchema, depth: number): JsonValue {
   if (Object.hasOwn(POD_SCHEMA, type)) return depth > 3 ? {} : (objectsOf(type, depth + 1)[1] ?? {});
   if (values) return values[0] ?? '';
   if (type === 'boolean') return true;
   if (type === 'quantity') return '1';
   if (type !== 'string') return range?.[0] ?? 1;
-  if (format === 'absolute-path' || key.endsWith('Path')) return '/a';
-  if (format === 'field-path') return 'metadata.name';
-  if (format === 'resource-field') return 'limits.cpu';
-  return format === 'ip' ? '10.0.0.1' : 'a';
+  if (key === 'fieldPath') return 'metadata.name';
+  if (key.endsWith('Path')) return '/a';
+  if (key === 'resource') return 'limits.cpu';
+  return ['ip', 'hostIP', 'nameservers'].includes(key) ? '10.0.0.1' : 'a';
 }
 
 /** All values to put in place of a field's; undefined removes it. */

@@ -2,7 +2,6 @@ import type { Findings, Path } from '../../../util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../../util/json.ts';
 import { suggest } from '../../../util/suggest.ts';
 import { parseQuantity } from '../quantity.ts';
-import { formatFault } from '../rules/text-format.ts';
 import type { FieldSchema, ObjectSchema, Schema } from './schema.ts';
 
 /**
@@ -40,7 +39,7 @@ function unknownField(key: string, known: readonly string[]): string {
 function* checkField(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
   if (field.list) {
     if (!isArray(value)) yield { path, message: `must be a list, not ${describe(value)}` };
-    else for (const [i, item] of value.entries()) yield* checkItem(item, field, types, [...path, i]);
+    else for (const [i, item] of value.entries()) yield* checkValue(item, field, types, [...path, i]);
   } else if (field.map) {
     if (!isObject(value)) yield { path, message: `must be a mapping, not ${describe(value)}` };
     else
@@ -48,12 +47,6 @@ function* checkField(value: JsonValue, field: FieldSchema, types: Schema, path: 
   } else {
     yield* checkValue(value, field, types, path);
   }
-}
-
-/** Empty text counts as absent, but an item of a list cannot be absent. */
-function* checkItem(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
-  if (value === '' && field.format) yield { path, message: 'must not be empty' };
-  else yield* checkValue(value, field, types, path);
 }
 
 function* checkValue(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
@@ -66,7 +59,7 @@ function* checkValue(value: JsonValue, field: FieldSchema, types: Schema, path: 
   if (fault) yield { path, message: fault };
 }
 
-function constraintFault(value: JsonValue, { values, range, format }: FieldSchema): string | undefined {
+function constraintFault(value: JsonValue, { values, range }: FieldSchema): string | undefined {
   if (values && !values.includes(String(value))) {
     const meant = suggest(String(value), values);
     return `must be one of ${values.join(', ')}${meant ? `: did you mean ${meant}?` : ''}`;
@@ -74,7 +67,7 @@ function constraintFault(value: JsonValue, { values, range, format }: FieldSchem
   if (range && typeof value === 'number' && (value < range[0] || value > range[1])) {
     return `must be from ${range[0]} to ${range[1]}, not ${value}`;
   }
-  return format && typeof value === 'string' && value !== '' ? formatFault(value, format) : undefined;
+  return undefined;
 }
 
 function scalarFault(value: JsonValue, type: string): string | undefined {

@@ -1,21 +1,6 @@
 /** The type of a field. Any other name is a type of the same table. */
 type Scalar = 'string' | 'int32' | 'int64' | 'number' | 'boolean' | 'quantity' | 'int-or-string' | 'any';
 
-/** Formats of text that the API server's validation requires. */
-export type TextFormat =
-  | 'absolute-path'
-  | 'csi-driver'
-  | 'dns-label'
-  | 'dns-search'
-  | 'dns-subdomain'
-  | 'env-name'
-  | 'field-path'
-  | 'inner-path'
-  | 'ip'
-  | 'port-name'
-  | 'resource-field'
-  | 'sysctl';
-
 /** One field, as the Kubernetes OpenAPI and the API server's validation describe it. */
 export interface FieldSchema {
   readonly type: Scalar | (string & {});
@@ -33,7 +18,6 @@ export interface FieldSchema {
   readonly default?: string | number;
   /** The minimum and maximum of a number. */
   readonly range?: readonly [number, number];
-  readonly format?: TextFormat;
 }
 
 export type ObjectSchema = Readonly<Record<string, FieldSchema>>;

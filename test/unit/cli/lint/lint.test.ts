@@ -17,7 +17,7 @@ data:
           image: x
           ports:
             - containerPort: "80"
-  config.second: "containers: [{name: Bad, image: x}]"
+  config.second: "containers: [{name: 1, image: x}]"
 `;
 
 const COVERED = `\
@@ -35,7 +35,7 @@ test('prints each fault of a ConfigMap with its place in the file', async () => 
   const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD });
   expect(stdout.trim().split('\n').sort()).toEqual([
     'bad.yaml:13:15: template "config": containers[0].ports[0].containerPort: must be a whole number, not "80"',
-    'bad.yaml:14:18: template "second": containers[0].name: must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
+    'bad.yaml:14:18: template "second": containers[0].name: must be a string: write "1" with quotes',
     'bad.yaml:6:12: options: onConflict: must be one of skip, deny: did you mean deny?',
   ]);
   expect(stderr).toBe('3 problems\n');
