@@ -2,63 +2,13 @@ import { finder } from '../util/finder.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../util/json.ts';
 import { type EnvoyFiles, listeningPorts } from './envoy/listening-ports.ts';
 import { placeOf } from './podspec/mount-path.ts';
-import {
-  containerFinder,
-  containers,
-  initContainers,
-  isNativeSidecar,
-  nameOf,
-  type Pod,
-  volumes,
-} from './podspec/pod.ts';
+import { containerFinder, containers, isNativeSidecar, nameOf, type Pod, volumes } from './podspec/pod.ts';
 import { formatPort, PortIndex, protocolOf } from './podspec/rules/ports.ts';
 import { sameVolume } from './podspec/rules/same-volume.ts';
 import type { PodDiagnostic } from './rules/index.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
-
-/** Collects what in the pod conflicts with the template, each at its place, such as `spec.volumes[name=data]`. */
-class Conflicts {
-  readonly found: PodDiagnostic[] = [];
-
-  add(path: string, message: string): void {
-    this.found.push({ severity: 'warning', reason: 'conflict', path, message });
-  }
-}
-
-/**
- * All conflicts of a template with a pod; empty if it fits. This runs for nearly every pod, so it uses plain loops,
- * which cost less than generators (test/bench/README.md).
- */
-export function findConflicts(
-  pod: Pod,
-  template: Template,
-  sidecars: readonly Sidecar[],
-  { isApp, position, envoyFiles }: ConflictContext,
-): readonly PodDiagnostic[] {
-  const conflicts = new Conflicts();
-  const findContainer = containerFinder(pod);
-  const all = [...volumes(pod), ...template.volumes];
-  const listening = (container: JsonObject) => listeningPorts(container, all, envoyFiles);
-  const taken = takenPorts(pod, sidecars, isApp, listening);
-  for (const sidecar of sidecars) {
-    nameConflicts(pod, sidecar, findContainer, conflicts);
-    portConflicts(sidecar, listening(sidecar.container), taken, conflicts);
-    portNameConflicts(pod, sidecar, { isApp, position }, conflicts);
-  }
-  const findVolume = finder(volumes(pod), nameOf);
-  for (const volume of template.volumes) volumeConflicts(pod, template, volume, findVolume, conflicts);
-  const findAlias = finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
-  for (const alias of template.hostAliases) hostAliasConflicts(alias, findAlias, conflicts);
-  if (template.volumeMounts.length === 0) return conflicts.found;
-  for (const container of containers(pod).filter(isApp)) {
-    const [findMount, findDevice] = [mountFinder(container), deviceFinder(container)];
-    for (const mount of template.volumeMounts)
-      mountConflicts(container, mount, findMount, findDevice, conflicts);
-  }
-  return conflicts.found;
-}
 
 interface ConflictContext {
   /** Whether a container is the application's, and of no template. */
@@ -68,203 +18,181 @@ interface ConflictContext {
   readonly envoyFiles?: EnvoyFiles | undefined;
 }
 
-type Find = (key: string) => JsonObject | undefined;
+type Add = (path: string, message: string) => void;
+
+/** A container with its list. */
+type Placed = readonly [list: 'containers' | 'initContainers', container: JsonObject];
+
+/** All conflicts of a template with a pod, each at its place, such as `spec.volumes[name=data]`; empty if it fits. */
+export function findConflicts(
+  pod: Pod,
+  template: Template,
+  sidecars: readonly Sidecar[],
+  context: ConflictContext,
+): readonly PodDiagnostic[] {
+  const found: PodDiagnostic[] = [];
+  const add: Add = (path, message) => {
+    found.push({ severity: 'warning', reason: 'conflict', path, message });
+  };
+  const all = [...placed(pod, 'containers'), ...placed(pod, 'initContainers')];
+  nameConflicts(pod, all, sidecars, add);
+  portConflicts(pod, all, template, sidecars, context, add);
+  volumeConflicts(pod, all, template, add);
+  hostAliasConflicts(pod, template, add);
+  mountConflicts(pod, template, context, add);
+  return found;
+}
+
+function placed(pod: Pod, list: Placed[0]): readonly Placed[] {
+  return ownObjects(own(pod, 'spec'), list).map((container): Placed => [list, container]);
+}
+
+function pathOf([list, container]: Placed): string {
+  return `spec.${list}[name=${nameOf(container)}]`;
+}
 
 /** Containers of every kind share one space of names. */
-function nameConflicts(
-  pod: Pod,
-  { name, override }: Sidecar,
-  findContainer: Find,
-  conflicts: Conflicts,
-): void {
-  if (override || !findContainer(name)) return;
-  const list = containers(pod).some((container) => nameOf(container) === name)
-    ? 'containers'
-    : 'initContainers';
-  conflicts.add(
-    `spec.${list}[name=${name}]`,
-    'the template has a container of this name: rename one of them',
-  );
+function nameConflicts(pod: Pod, all: readonly Placed[], sidecars: readonly Sidecar[], add: Add): void {
+  const find = containerFinder(pod);
+  for (const { name, override } of sidecars) {
+    if (override || !find(name)) continue;
+    const other = all.find(([, container]) => nameOf(container) === name);
+    if (other) add(pathOf(other), 'the template has a container of this name: rename one of them');
+  }
 }
 
-/** Containers that run at the same time share the pod's ports. Init containers that end do not. */
+/** Whether it runs beside the others, which share the pod's ports. Init containers that end do not. */
+function keepsRunning([list, container]: Placed): boolean {
+  return list === 'containers' || isNativeSidecar(container);
+}
+
 function portConflicts(
-  sidecar: Sidecar,
-  ports: readonly JsonObject[],
-  taken: PortIndex<Neighbour>,
-  conflicts: Conflicts,
+  pod: Pod,
+  all: readonly Placed[],
+  template: Template,
+  sidecars: readonly Sidecar[],
+  { isApp, position, envoyFiles }: ConflictContext,
+  add: Add,
 ): void {
-  if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
-  for (const port of ports) {
-    for (const { owner, port: other, field } of taken.collisionsOf(port)) {
-      const [list, neighbour] = owner;
-      const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
-      conflicts.add(path, `the template's container ${sidecar.name} uses it too: change one of the ports`);
+  const mounted = [...volumes(pod), ...template.volumes];
+  const listening = (container: JsonObject) => listeningPorts(container, mounted, envoyFiles);
+  const names = new Set(sidecars.map(({ name }) => name));
+  const taken = new PortIndex<Placed>();
+  for (const each of all) {
+    const [, container] = each;
+    if (!keepsRunning(each) || names.has(nameOf(container))) continue;
+    // The application's probes may be meant for Envoy.
+    const ports = isApp(container) ? ownObjects(container, 'ports') : listening(container);
+    for (const port of ports) taken.add(each, port);
+  }
+  for (const sidecar of sidecars) {
+    if (!keepsRunning([sidecar.list, sidecar.container])) continue;
+    for (const port of listening(sidecar.container)) {
+      for (const { owner, port: other, field } of taken.collisionsOf(port)) {
+        const path = `${pathOf(owner)}.ports[${field}=${formatPort(other, field)}]`;
+        add(path, `the template's container ${sidecar.name} uses it too: change one of the ports`);
+      }
+    }
+    const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
+    if (named.length === 0) continue;
+    for (const each of placedBehind(pod, sidecar, position)) {
+      if (!isApp(each[1])) continue;
+      for (const port of ownObjects(each[1], 'ports')) {
+        const isSame = (other: JsonObject) =>
+          nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port);
+        if (!named.some(isSame)) continue;
+        const message = `the template's container ${sidecar.name} comes first and has this name too, so Services would send to it: rename one of the ports`;
+        add(`${pathOf(each)}.ports[name=${nameOf(port)}]`, message);
+      }
     }
   }
-}
-
-/** A container that keeps running, with its list. */
-type Neighbour = readonly [list: string, container: JsonObject];
-
-/** The ports of the other containers that run beside these sidecars. The application's probes may be meant for Envoy. */
-function takenPorts(
-  pod: Pod,
-  sidecars: readonly Sidecar[],
-  isApp: ConflictContext['isApp'],
-  listening: (container: JsonObject) => readonly JsonObject[],
-): PortIndex<Neighbour> {
-  const taken = new PortIndex<Neighbour>();
-  const names = new Set(sidecars.map(({ name }) => name));
-  const take = (list: string, container: JsonObject): void => {
-    if (names.has(nameOf(container))) return;
-    const ports = isApp(container) ? ownObjects(container, 'ports') : listening(container);
-    for (const port of ports) taken.add([list, container], port);
-  };
-  for (const container of containers(pod)) take('containers', container);
-  for (const container of initContainers(pod)) {
-    if (isNativeSidecar(container)) take('initContainers', container);
-  }
-  return taken;
 }
 
 /**
- * A Service that names its port sends to the first container that has the name (k8s.io/endpointslice, FindPort): first
- * among the containers, then among the native sidecars.
+ * The containers that keep running behind the place of a sidecar. A Service that names its port sends to the first container
+ * that has the name (k8s.io/endpointslice, FindPort): first among the containers, then among the native sidecars.
  */
-function portNameConflicts(
-  pod: Pod,
-  sidecar: Sidecar,
-  { isApp, position }: ConflictContext,
-  conflicts: Conflicts,
-): void {
-  if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
-  const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
-  if (named.length === 0) return;
-  for (const [list, container] of appsBehind(pod, sidecar, position)) {
-    if (!isApp(container)) continue;
-    for (const port of ownObjects(container, 'ports')) {
-      if (!named.some((other) => nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port)))
-        continue;
-      const path = `spec.${list}[name=${nameOf(container)}].ports[name=${nameOf(port)}]`;
-      const message = `the template's container ${sidecar.name} comes first and has this name too, so Services would send to it: rename one of the ports`;
-      conflicts.add(path, message);
-    }
-  }
-}
-
-/** The containers that keep running and come after the place of a sidecar. */
-function appsBehind(
+function placedBehind(
   pod: Pod,
   { name, list, override }: Sidecar,
   position: InjectionOptions['position'],
-): readonly Neighbour[] {
-  const all = list === 'containers' ? containers(pod) : initContainers(pod);
+): readonly Placed[] {
+  const all = placed(pod, list);
   const end = position === 'first' ? 0 : all.length;
-  const at = override?.list === list ? all.findIndex((container) => nameOf(container) === name) : end;
-  const [apps, inits] = list === 'containers' ? [all.slice(at), initContainers(pod)] : [[], all.slice(at)];
-  return [
-    ...apps.map((container): Neighbour => ['containers', container]),
-    ...inits.filter(isNativeSidecar).map((container): Neighbour => ['initContainers', container]),
-  ];
+  const at = override?.list === list ? all.findIndex(([, container]) => nameOf(container) === name) : end;
+  const others = list === 'containers' ? placed(pod, 'initContainers') : [];
+  return [...all.slice(at), ...others].filter(keepsRunning);
 }
 
-function volumeConflicts(
-  pod: Pod,
-  template: Template,
-  volume: JsonObject,
-  findVolume: Find,
-  conflicts: Conflicts,
-): void {
-  const name = nameOf(volume);
-  const existing = findVolume(name);
-  if (!existing) return;
-  if (!sameVolume(existing, volume)) {
-    conflicts.add(
-      `spec.volumes[name=${name}]`,
-      'the template has another volume of this name: rename one of them',
-    );
-    return;
-  }
+/** A volume is a file system or a device, for all containers of a pod. */
+const USES = [
+  ['volumeDevices', 'volumeMounts', 'mounts this volume, which cannot be a device at the same time'],
+  ['volumeMounts', 'volumeDevices', 'uses this volume as a device, which cannot be mounted'],
+] as const;
+
+function volumeConflicts(pod: Pod, all: readonly Placed[], template: Template, add: Add): void {
+  const find = finder(volumes(pod), nameOf);
   const holders = [
     { volumeMounts: template.volumeMounts },
     ...template.containers,
     ...template.initContainers,
   ];
-  for (const [list, container] of listed(pod)) {
-    for (const [mine, others, message] of USES) {
-      if (!uses(container, mine, name) || !holders.some((holder) => uses(holder, others, name))) continue;
-      conflicts.add(`spec.${list}[name=${nameOf(container)}].${mine}[name=${name}]`, message);
+  for (const volume of template.volumes) {
+    const name = nameOf(volume);
+    const existing = find(name);
+    if (!existing) continue;
+    if (!sameVolume(existing, volume)) {
+      add(`spec.volumes[name=${name}]`, 'the template has another volume of this name: rename one of them');
+      continue;
+    }
+    const uses = (holder: JsonObject, list: string) =>
+      ownObjects(holder, list).some((item) => nameOf(item) === name);
+    for (const each of all) {
+      for (const [mine, others, message] of USES) {
+        if (uses(each[1], mine) && holders.some((holder) => uses(holder, others)))
+          add(`${pathOf(each)}.${mine}[name=${name}]`, `the template ${message}: use another volume`);
+      }
     }
   }
 }
 
-/** A volume is a file system or a device, for all containers of a pod. */
-const USES = [
-  [
-    'volumeDevices',
-    'volumeMounts',
-    'the template mounts this volume, which cannot be a device at the same time: use another volume',
-  ],
-  [
-    'volumeMounts',
-    'volumeDevices',
-    'the template uses this volume as a device, which cannot be mounted: use another volume',
-  ],
-] as const;
-
-function uses(holder: JsonObject, list: 'volumeDevices' | 'volumeMounts', volume: string): boolean {
-  return ownObjects(holder, list).some((item) => nameOf(item) === volume);
-}
-
-function listed(pod: Pod): readonly Neighbour[] {
-  return (['containers', 'initContainers'] as const).flatMap((list) =>
-    ownObjects(own(pod, 'spec'), list).map((container): Neighbour => [list, container]),
-  );
-}
-
 /** Each address has one alias, so a conflict is a pod's alias without all names of the template's. */
-function hostAliasConflicts(alias: JsonObject, findAlias: Find, conflicts: Conflicts): void {
-  const ip = ownString(alias, 'ip') ?? '';
-  const existing = findAlias(ip);
-  const wanted = own(alias, 'hostnames');
-  if (!existing || !isArray(wanted)) return;
-  const hostnames = own(existing, 'hostnames');
-  const known = new Set(isArray(hostnames) ? hostnames : []);
-  if (wanted.every((hostname) => known.has(hostname))) return;
-  conflicts.add(
-    `spec.hostAliases[ip=${ip}]`,
-    'the template has other names for this address: add them to the entry of the pod',
-  );
-}
-
-function mountConflicts(
-  container: JsonObject,
-  mount: JsonObject,
-  findMount: Find,
-  findDevice: Find,
-  conflicts: Conflicts,
-): void {
-  const place = placeOf(ownString(mount, 'mountPath') ?? '');
-  const message = `the template mounts ${nameOf(mount)} there: change one of the paths`;
-  const at = `spec.containers[name=${nameOf(container)}]`;
-  const [existing, device] = [findMount(place), findDevice(place)];
-  if (existing && nameOf(existing) !== nameOf(mount)) {
-    conflicts.add(`${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message);
+function hostAliasConflicts(pod: Pod, template: Template, add: Add): void {
+  const find = finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
+  for (const alias of template.hostAliases) {
+    const ip = ownString(alias, 'ip') ?? '';
+    const existing = find(ip);
+    const [wanted, known] = [own(alias, 'hostnames'), own(existing, 'hostnames')];
+    if (!existing || !isArray(wanted)) continue;
+    const names = new Set(isArray(known) ? known : []);
+    if (wanted.every((name) => names.has(name))) continue;
+    const message = 'the template has other names for this address: add them to the entry of the pod';
+    add(`spec.hostAliases[ip=${ip}]`, message);
   }
-  if (device) conflicts.add(`${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message);
 }
 
-/** Finds what the container mounts at a place (`placeOf`). */
-export function mountFinder(container: JsonObject): Find {
-  return finder(ownObjects(container, 'volumeMounts'), (mount) =>
-    placeOf(ownString(mount, 'mountPath') ?? ''),
-  );
+function mountConflicts(pod: Pod, template: Template, { isApp }: ConflictContext, add: Add): void {
+  if (template.volumeMounts.length === 0) return;
+  for (const container of containers(pod).filter(isApp)) {
+    const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
+    const findDevice = placeFinder(container, 'volumeDevices', 'devicePath');
+    const at = pathOf(['containers', container]);
+    for (const mount of template.volumeMounts) {
+      const place = placeOf(ownString(mount, 'mountPath') ?? '');
+      const message = `the template mounts ${nameOf(mount)} there: change one of the paths`;
+      const [existing, device] = [findMount(place), findDevice(place)];
+      if (existing && nameOf(existing) !== nameOf(mount))
+        add(`${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message);
+      if (device) add(`${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message);
+    }
+  }
 }
 
-/** Finds the device that the container has at a place. */
-function deviceFinder(container: JsonObject): Find {
-  return finder(ownObjects(container, 'volumeDevices'), (device) =>
-    placeOf(ownString(device, 'devicePath') ?? ''),
-  );
+/** Finds what the container has in this list at a place (`placeOf`). */
+export function placeFinder(
+  container: JsonObject,
+  list: 'volumeMounts' | 'volumeDevices',
+  field: 'mountPath' | 'devicePath',
+): (place: string) => JsonObject | undefined {
+  return finder(ownObjects(container, list), (item) => placeOf(ownString(item, field) ?? ''));
 }

@@ -1,6 +1,7 @@
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import type { DecideInput, DecisionInput } from './rule.ts';
-import { diagnose, POD_RULES, type Skip } from './rules/index.ts';
+import { diagnose, type Skip } from './rules/index.ts';
+import { POD_RULES } from './rules/pod-rules.ts';
 import type { Template } from './template/template.ts';
 import { type Selection, selectTemplates } from './template/template-set.ts';
 

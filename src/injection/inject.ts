@@ -8,7 +8,8 @@ import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { annotation, containers, nameOf, type Pod, specField } from './podspec/pod.ts';
 import { grownRequests } from './podspec/rules/pod-resources.ts';
 import type { DecideInput } from './rule.ts';
-import { ADVICE_RULES, diagnose, type PodDiagnostic, RESULT_RULES, type Skip } from './rules/index.ts';
+import { diagnose, type PodDiagnostic, type Skip } from './rules/index.ts';
+import { proxyUser, RESULT_RULES } from './rules/sidecar-rules.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
@@ -26,7 +27,7 @@ export type Injection =
       readonly pod: Pod;
       readonly status: Status;
       readonly selectedBy: Selection['selectedBy'];
-      /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and what ADVICE_RULES find. */
+      /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and that traffic bypasses Envoy. */
       readonly warnings: readonly PodDiagnostic[];
     }
   /** The pod stays unchanged. */
@@ -88,9 +89,7 @@ export function inject(input: DecideInput): Injection {
     selectedBy: decision.selectedBy,
     warnings: [
       ...diagnose('invalid-override', ignored),
-      ...ADVICE_RULES.flatMap(({ reason, advice }) =>
-        diagnose(reason, advice(patch.pod, decision.templates)),
-      ),
+      ...diagnose(proxyUser.reason, proxyUser.advice(patch.pod, decision.templates)),
     ],
   };
 }

@@ -1,7 +1,7 @@
 import { finder } from '../util/finder.ts';
 import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../util/json.ts';
 import type { PodPatchBuilder } from '../util/patch.ts';
-import { findConflicts, mountFinder } from './conflict.ts';
+import { findConflicts, placeFinder } from './conflict.ts';
 import type { EnvoyFiles } from './envoy/listening-ports.ts';
 import type { Keys } from './keys.ts';
 import { placeOf } from './podspec/mount-path.ts';
@@ -113,7 +113,7 @@ function addToContainer(
     patch.insert([...path, 'env'], variable);
     status.added('env', `${name}/${nameOf(variable)}`);
   }
-  const findMount = mountFinder(container);
+  const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
   for (const mount of template.volumeMounts) {
     const mountPath = ownString(mount, 'mountPath') ?? '';
     if (findMount(placeOf(mountPath))) continue;

@@ -4,7 +4,7 @@ import type { Keys } from '../../injection/keys.ts';
 import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../../injection/podspec/pod-security.ts';
 import type { LimitRange } from '../../injection/podspec/rules/limit-ranges.ts';
 import type { Audience } from '../../injection/rule.ts';
-import { SYSTEM_NAMESPACES } from '../../injection/rules/system-namespace.ts';
+import { SYSTEM_NAMESPACES } from '../../injection/rules/pod-rules.ts';
 import type { CanaryScope } from '../../injection/template/strategy.ts';
 import type { Template } from '../../injection/template/template.ts';
 import { DEFAULT_TEMPLATE_NAME, type TemplateSet } from '../../injection/template/template-set.ts';

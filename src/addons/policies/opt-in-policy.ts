@@ -1,7 +1,7 @@
-import { AUTO_IMAGE } from '../../injection/podspec/pod.ts';
 import { excludedPorts } from '../../injection/keys.ts';
 import { annotatedNamespace, ISTIO_CONTAINER, notPorts, PORT_LIST } from '../../injection/mistakes.ts';
 import { celString, celStrings } from '../../injection/podspec/cel.ts';
+import { AUTO_IMAGE } from '../../injection/podspec/pod.ts';
 import { CUSTOM_KINDS, WORKLOAD_KINDS } from '../../injection/podspec/workload-kinds.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
 import type { JsonObject } from '../../util/json.ts';

@@ -8,7 +8,7 @@ import { isPodCreation, podCreation } from '../podspec/admission-target.ts';
 import { ENFORCE_LABEL } from '../podspec/pod-security.ts';
 import type { DecideInput, DecideOptions } from '../rule.ts';
 import { explain, type Skip, type SkipReason } from '../rules/index.ts';
-import { SYSTEM_NAMESPACES } from '../rules/system-namespace.ts';
+import { SYSTEM_NAMESPACES } from '../rules/pod-rules.ts';
 import type { Selection, TemplateSet } from '../template/template-set.ts';
 
 /** The decision about a pod: for the API server, the client, metrics and Events. */

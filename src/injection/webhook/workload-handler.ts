@@ -5,7 +5,7 @@ import type { NamespaceSettings } from '../namespace-settings.ts';
 import { podCreation } from '../podspec/admission-target.ts';
 import { annotation, type Pod } from '../podspec/pod.ts';
 import { createdPod, podSites } from '../podspec/workload.ts';
-import { unknownTemplate } from '../rules/unknown-template.ts';
+import { unknownTemplate } from '../rules/pod-rules.ts';
 import { selectTemplates } from '../template/template-set.ts';
 import { type InjectHandlerOptions, podExcess } from './inject-handler.ts';
 import { answerTo, oneLine } from './injection-answer.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import { proxyUser } from '../../../../src/injection/rules/proxy-user.ts';
+import { proxyUser } from '../../../../src/injection/rules/sidecar-rules.ts';
 import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { decideInput, podWith, templateSet } from '../../../support/injection/demo.ts';
