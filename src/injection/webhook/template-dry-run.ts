@@ -35,16 +35,12 @@ export interface TemplateDryRunOptions {
   readonly namespace: string;
 }
 
-/** More templates are not proved at once. */
-const MAX_TEMPLATES = 50;
 /** The API server waits 5 s for the answer to a review. */
 const REVIEW_MS = 3_000;
-/** Dry runs for reviews, which anyone may send. The burst proves a set of the most templates. */
-const REVIEW_DRY_RUNS = { ratePerSecond: 10, burst: MAX_TEMPLATES * (1 + POD_SHAPES.length) };
+/** Dry runs for reviews, which anyone may send. */
+const REVIEW_DRY_RUNS = { ratePerSecond: 10, burst: 300 };
 /** Sets whose proof is remembered: a webhook proves a set before it is stored, and again before it is adopted. */
 const REMEMBERED = 8;
-/** Templates whose proof is remembered: of a set that changes, only those that have changed are proved again. */
-const REMEMBERED_TEMPLATES = 1_000;
 /** Admission plugins and policies that run after the API server has validated the pod. */
 const AFTER_VALIDATION = /violates PodSecurity|(exceeded|failed) quota|ValidatingAdmissionPolicy '/;
 /** The API server could not even read the pod. */
@@ -60,7 +56,6 @@ export class TemplateDryRun {
   readonly #options: TemplateDryRunOptions;
   readonly #reviewClient: TemplateDryRunOptions['client'];
   #proved = new LruMap<string, DryRunResult>(REMEMBERED);
-  #incompatibleShapes = new LruMap<string, readonly IncompatibleShape[]>(REMEMBERED_TEMPLATES);
 
   constructor(options: TemplateDryRunOptions) {
     this.#options = options;
@@ -78,7 +73,6 @@ export class TemplateDryRun {
   /** Forgets all proofs, also those that are under way: another version of the API server may see it otherwise. */
   forget(): void {
     this.#proved = new LruMap(REMEMBERED);
-    this.#incompatibleShapes = new LruMap(REMEMBERED_TEMPLATES);
   }
 
   /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
@@ -101,14 +95,13 @@ export class TemplateDryRun {
     const proved = this.#proved;
     const known = proved.get(set.hash);
     // The strategy needs no proof, and is not part of the hash.
-    if (known && known.set.rollout === set.rollout) return known;
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
-    const trial = new Trial(options, set, this.#incompatibleShapes);
+    const trial = new Trial(options, set);
     try {
       await withTimeout(options.clock, ms, signal, (bounded) => trial.run(texts, bounded), 'proof');
     } catch (error) {
       signal.throwIfAborted();
-      trial.doubt(error);
+      trial.inconclusive.add(error instanceof Error ? error.message : String(error));
     }
     const proof = trial.result();
     if (proof.faults.length === 0 && proof.inconclusive.length === 0) proved.set(set.hash, proof);
@@ -121,113 +114,74 @@ type Refused = ReturnType<typeof refusedFields> | 'unknown';
 
 /** One dry run of a set. */
 class Trial {
+  readonly inconclusive = new Set<string>();
   readonly #faults: TextDiagnostic[] = [];
-  readonly #inconclusive = new Set<string>();
-  readonly #incompatibleShapes = new Map<string, readonly IncompatibleShape[]>();
+  readonly #shapes = new Map<string, readonly IncompatibleShape[]>();
   readonly #options: TemplateDryRunOptions;
   readonly #set: TemplateSet;
-  /** The shapes of templates that were proved before, by `#keyOf`. */
-  readonly #known: LruMap<string, readonly IncompatibleShape[]>;
 
-  constructor(
-    options: TemplateDryRunOptions,
-    set: TemplateSet,
-    known: LruMap<string, readonly IncompatibleShape[]>,
-  ) {
+  constructor(options: TemplateDryRunOptions, set: TemplateSet) {
     this.#options = options;
     this.#set = set;
-    this.#known = known;
   }
 
   async run(texts: TemplateTexts, signal: AbortSignal): Promise<void> {
-    const open: Template[] = [];
-    for (const template of this.#set.templates.values()) {
-      const shapes = this.#known.get(this.#keyOf(template));
-      if (shapes) this.#incompatibleShapes.set(template.name, shapes);
-      else open.push(template);
-    }
-    if (open.length > MAX_TEMPLATES) this.doubt(`only ${MAX_TEMPLATES} templates are proved at once`);
     const fitting: Template[] = [];
-    for (const template of open.slice(0, MAX_TEMPLATES)) {
+    for (const template of this.#set.templates.values()) {
       const refused = await this.#refused(template, undefined, signal);
       if (refused === 'unknown') continue;
-      const text = texts[templateKey(template.name)] ?? '';
-      this.#faults.push(...refusals(template, text, refused));
+      this.#faults.push(...refusals(template, texts[templateKey(template.name)] ?? '', refused));
       if (refused.length === 0) fitting.push(template);
     }
     // A set with a fault is not used.
     if (this.#faults.length > 0) return;
-    for (const template of fitting) await this.#proveShapes(template, signal);
-  }
-
-  doubt(error: unknown): void {
-    this.#inconclusive.add(error instanceof Error ? error.message : String(error));
+    for (const template of fitting) {
+      const shapes: IncompatibleShape[] = [];
+      this.#shapes.set(template.name, shapes);
+      for (const shape of POD_SHAPES) {
+        const refused = await this.#refused(template, shape, signal);
+        if (refused === 'unknown' || refused.length === 0) continue;
+        const texts = refused.map(({ path, message }) =>
+          formatDiagnostic({ ...(path && { path: formatPath(path) }), message }),
+        );
+        shapes.push({ shape, message: texts.join('; ') });
+      }
+    }
   }
 
   result(): DryRunResult {
-    const templates = new Map(
-      [...this.#set.templates].map(([name, template]) => [
-        name,
-        { ...template, incompatibleShapes: this.#incompatibleShapes.get(name) ?? [] },
-      ]),
-    );
-    return { set: { ...this.#set, templates }, faults: this.#faults, inconclusive: [...this.#inconclusive] };
-  }
-
-  /** All that the pods of a trial depend on. */
-  #keyOf({ name, hash }: Template): string {
-    return JSON.stringify([name, hash, this.#set.options]);
-  }
-
-  async #proveShapes(template: Template, signal: AbortSignal): Promise<void> {
-    const shapes: IncompatibleShape[] = [];
-    this.#incompatibleShapes.set(template.name, shapes);
-    let isSure = true;
-    for (const shape of POD_SHAPES) {
-      const refused = await this.#refused(template, shape, signal);
-      if (refused === 'unknown') isSure = false;
-      else if (refused.length > 0) shapes.push({ shape, message: refused.map(formatRefused).join('; ') });
-    }
-    if (isSure) this.#known.set(this.#keyOf(template), shapes);
+    const templates = Array.from(this.#set.templates, ([name, template]) => {
+      return [name, { ...template, incompatibleShapes: this.#shapes.get(name) ?? [] }] as const;
+    });
+    const set = { ...this.#set, templates: new Map(templates) };
+    return { set, faults: this.#faults, inconclusive: [...this.inconclusive] };
   }
 
   /** What the API server refuses in a pod of this shape because of the template. */
   async #refused(template: Template, shape: PodShape | undefined, signal: AbortSignal): Promise<Refused> {
-    const trial = trialPod(this.#set, template.name, this.#options.keys, shape);
+    const { client, keys, namespace } = this.#options;
+    const ask = (pod: JsonObject) => dryRunPod(client, namespace, pod, signal);
     const key = templateKey(template.name);
-    if ('obstacle' in trial) return this.#unknown(`a plain pod does not get ${key}: ${trial.obstacle}`);
-    const error = errorOf(await this.#ask(trial.pod, signal));
+    const unknown = (why: string): Refused => {
+      this.inconclusive.add(why);
+      return 'unknown';
+    };
+    const trial = trialPod(this.#set, template.name, keys, shape);
+    if ('obstacle' in trial) return unknown(`a plain pod does not get ${key}: ${trial.obstacle}`);
+    const error = errorOf(await ask(trial.pod));
     if (!error) return [];
-    if (!isRefusal(error)) return this.#unknown(error.message);
-    const excuse = await this.#excuse(shape, signal);
-    if (excuse !== undefined) return this.#unknown(`${excuse}; ${key}: ${error.message}`);
+    if (!isRefusal(error)) return unknown(error.message);
+    // The template may not be to blame: the API server may refuse or change pods without it, too.
+    const plain = await ask(plainPod(keys, shape));
+    const refused = errorOf(plain);
+    if (refused)
+      return unknown(
+        `a pod without a template is refused, too: ${refused.message}; ${key}: ${error.message}`,
+      );
+    if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
+      return unknown(`a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`);
     return refusedFields(template, trial.pod, error);
   }
-
-  /** Why the template may not be to blame: the API server refuses or changes pods without a template, too. */
-  async #excuse(shape: PodShape | undefined, signal: AbortSignal): Promise<string | undefined> {
-    const { keys, namespace } = this.#options;
-    const answer = await this.#ask(plainPod(keys, shape), signal);
-    const error = errorOf(answer);
-    if (error) return `a pod without a template is refused, too: ${error.message}`;
-    const isChanged =
-      answer.accepted && annotation(isObject(answer.pod) ? answer.pod : {}, LIMIT_RANGER) !== undefined;
-    return isChanged ? `a LimitRange changes the pods of namespace ${namespace}` : undefined;
-  }
-
-  #unknown(why: string): 'unknown' {
-    this.#inconclusive.add(why);
-    return 'unknown';
-  }
-
-  #ask(pod: JsonObject, signal: AbortSignal): Promise<DryRun> {
-    const { client, namespace } = this.#options;
-    return dryRunPod(client, namespace, pod, signal);
-  }
-}
-
-function formatRefused({ path, message }: Exclude<Refused, 'unknown'>[number]): string {
-  return formatDiagnostic({ ...(path && { path: formatPath(path) }), message });
 }
 
 /** What the author of the templates should know, although they can be used: one line each. */

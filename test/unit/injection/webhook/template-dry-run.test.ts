@@ -86,24 +86,9 @@ describe('a template that the API server accepts', () => {
     const { dryRun, asked, signal } = setUp((pod) => pod);
     const set = templateSet({ config: GOOD });
     const first = await dryRun.review(set, {}, signal);
-    expect(await dryRun.prove(set, {}, 1_000, signal)).toBe(first);
-    expect(await dryRun.review(set, {}, signal)).toBe(first);
+    expect(await dryRun.prove(set, {}, 1_000, signal)).toEqual(first);
+    expect(await dryRun.review(set, {}, signal)).toEqual(first);
     expect(asked).toHaveLength(6);
-  });
-
-  test('is not asked about again when another one of its set changes, but when the options do', async () => {
-    const { prove, asked } = setUp((pod) => {
-      if (has(pod, 'bad') && own(own(pod, 'spec'), 'hostIPC') === true) throw invalid('spec.hostIPC');
-      return pod;
-    });
-    const first = await prove({ config: GOOD, 'config.other': BAD });
-    expect(first.incompatibleShapes).toHaveLength(1);
-    const before = asked.length;
-    const changed = GOOD.replace('i:v1', 'i:v2');
-    expect(await prove({ config: changed, 'config.other': BAD })).toEqual(first);
-    expect(asked).toHaveLength(before + 6);
-    expect(await prove({ config: changed, 'config.other': BAD, options: 'position: first' })).toEqual(first);
-    expect(asked).toHaveLength(before + 6 + before);
   });
 
   test.each([
@@ -227,16 +212,6 @@ describe('a template is adopted with a doubt', () => {
     const proof = prove({ config: GOOD });
     await clock.advanceAsync(1_000);
     expect((await proof).inconclusive).toEqual(['proof: not done within 1000 ms']);
-  });
-
-  test('if there are too many templates, of which the others are proved the next time', async () => {
-    const { prove, asked } = setUp((pod) => pod);
-    const many = Array.from({ length: 50 }, (_, i) => [`config.t${i}`, GOOD] as const);
-    const texts = { config: GOOD, ...Object.fromEntries(many) };
-    expect((await prove(texts)).inconclusive).toEqual(['only 50 templates are proved at once']);
-    expect(asked).toHaveLength(50 * 6);
-    expect((await prove(texts)).inconclusive).toEqual([]);
-    expect(asked).toHaveLength(51 * 6);
   });
 
   test('if reviews have used up their dry runs, until time has passed; adoption has its own', async () => {
