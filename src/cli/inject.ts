@@ -7,7 +7,6 @@ import {
 } from '../injection/manifests/manifests.ts';
 import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../injection/podspec/workload.ts';
 import { explain } from '../injection/rules/index.ts';
-import { NETWORK_ANNOTATION } from '../networks/api/names.ts';
 import type { JsonObject } from '../util/json.ts';
 import type { SetUpCommand } from './add-on.ts';
 import { addInputOptions, requireInput } from './io/input-files.ts';
@@ -22,8 +21,6 @@ import {
   podTemplateOption,
 } from './options/tool-options.ts';
 import { templatesOf } from './template-source.ts';
-
-type Left = ReturnType<typeof injectManifests>['left'][number];
 
 export interface InjectOptions extends ClusterOptions, RewriteOptions {
   readonly template?: string;
@@ -62,20 +59,13 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
       state: { set: await templatesOf(terminal, options) },
       namespace: options.namespace ?? 'default',
       podTemplates: options.podTemplatePath ?? [],
-      otherKeys: [NETWORK_ANNOTATION],
     };
     return (input) => injectManifests(input, settings);
   });
   const results = files.flatMap((file) => file.results);
-  const strays = files.flatMap((file) => file.strays);
-  const lines = [
-    ...results.flatMap(report),
-    ...files.flatMap(({ left }) => left.map(reportLeft)),
-    ...files.flatMap(({ unknown }) => unknown.map(reportUnknown)),
-    ...strays.map(([object, message]) => `${describeObject(object)}: note: ${message}`),
-  ];
+  const lines = [...results.flatMap(report), ...files.flatMap(({ unknown }) => unknown.map(reportUnknown))];
   for (const line of lines) terminal.err(`${line}\n`);
-  return strays.length > 0 || results.some(isFinding) ? 1 : 0;
+  return results.some(isFinding) ? 1 : 0;
 }
 
 function report({ site, injection, notes, mistakes }: SiteResult): string[] {
@@ -89,10 +79,6 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
   if (missing !== undefined) return [`${name}: not injected: ${missing} is missing`];
   const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
   return [...explain(injection.skip.diagnostics).map((line) => `${name}: ${verb}: ${line}`), ...hints];
-}
-
-function reportLeft([object, { kind, podMetadata }]: Left): string {
-  return `${describeObject(object)}: note: ${kind} has no pod template, so only the webhook can inject its pods: their opt-in belongs into ${podMetadata}`;
 }
 
 function reportUnknown(object: JsonObject): string {

@@ -1,6 +1,4 @@
-import { describeObject } from '../../injection/podspec/workload.ts';
 import type { SidecarState } from '../../injection/sidecar-state.ts';
-import { type JsonObject, own, ownString } from '../../util/json.ts';
 import type { Column } from '../io/output.ts';
 
 /** A problem that the user should solve. */
@@ -37,18 +35,6 @@ export interface CheckReport {
   /** The pods that exist. */
   readonly pods?: readonly { readonly name: string; readonly sidecar: SidecarState }[];
   readonly findings: readonly CheckFinding[];
-}
-
-/** The report of an object without a pod template of a known place. */
-export function reportOf(object: JsonObject, byDefault: string, finding: CheckFinding): CheckReport {
-  const namespace = ownString(own(object, 'metadata'), 'namespace') ?? byDefault;
-  const common = {
-    object: describeObject(object),
-    namespace,
-    decision: 'skip',
-    reason: finding.reason,
-  } as const;
-  return { ...common, askedBy: 'no label or annotation', because: [], templates: [], findings: [finding] };
 }
 
 /** A report as a line of a table. */

@@ -2,12 +2,10 @@ import { type Command, Option } from 'commander';
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf, namespacesIn } from '../../injection/manifests/manifests.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../injection/podspec/workload.ts';
-import { strayKeys } from '../../injection/stray-keys.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
@@ -27,7 +25,7 @@ import { preinstallCommand } from '../status/preinstall.ts';
 import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
-import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS, reportOf } from './check-report.ts';
+import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS } from './check-report.ts';
 import { checkOffline } from './check-site.ts';
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
 import { formatObjectReport, OBJECT_REPORT_COLUMNS } from './object-report.ts';
@@ -199,13 +197,7 @@ async function checkTarget(
         throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
       throw cause;
     });
-    const sites = [...podSites(object)];
-    return withStrays(
-      await reportLive(cluster, options, sites, namespace, true, tools),
-      sites,
-      [object],
-      options,
-    );
+    return await reportLive(cluster, options, [...podSites(object)], namespace, true, tools);
   });
 }
 
@@ -221,24 +213,16 @@ async function checkFiles(
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
-  if (sites.length === 0 && withStrays([], [], documents, options).length === 0)
+  if (sites.length === 0)
     throw new UsageError('the files contain no pod and no workload: use a file that has one');
   if (options.template === undefined) {
     return await withCluster(options, async (cluster) => {
-      const reports = await reportLive(
-        cluster,
-        options,
-        sites,
-        options.namespace ?? cluster.namespace,
-        false,
-        tools,
-      );
-      return withStrays(reports, sites, documents, options);
+      return await reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false, tools);
     });
   }
   const state = { set: await templatesOfFile(terminal, options.template) };
   const settingsOf = namespacesIn(documents, keysFor(options.annotation), options.namespace ?? 'default');
-  const reports = sites.map((site) => {
+  return sites.map((site) => {
     const namespace = namespaceOf(site, options.namespace ?? 'default');
     return checkOffline(site, {
       decide: decideOptions(options),
@@ -247,27 +231,6 @@ async function checkFiles(
       settings: settingsOf(namespace),
     });
   });
-  return withStrays(reports, sites, documents, options);
-}
-
-/** The reports of the sites, with what their documents ask for without effect. */
-function withStrays(
-  reports: readonly CheckReport[],
-  sites: readonly PodSite[],
-  documents: readonly JsonObject[],
-  { annotation, podTemplatePath = [], namespace = 'default' }: CheckOptions,
-): readonly CheckReport[] {
-  const all = [...reports];
-  for (const [object, message] of strayKeys(documents, podTemplatePath, keysFor(annotation), [
-    NETWORK_ANNOTATION,
-  ])) {
-    const finding = { reason: 'opt-in-mistake', message };
-    const index = sites.findIndex((site) => site.object === object);
-    const found = all[index];
-    if (found) all[index] = { ...found, findings: [...found.findings, finding] };
-    else all.push(reportOf(object, namespace, finding));
-  }
-  return all;
 }
 
 export const setUpCommand: SetUpCommand = async (command, { terminal, ended, addOns }) => {

@@ -18,13 +18,10 @@ import {
   podSites,
   type Replacement,
   replaceAt,
-  templateless,
   unknownWorkloads,
 } from '../podspec/workload.ts';
-import type { TemplatelessKind } from '../podspec/workload-kinds.ts';
 import type { DecideOptions } from '../rule.ts';
 import type { Status } from '../status.ts';
-import { strayKeys } from '../stray-keys.ts';
 import type { TemplateState } from '../template/template-set.ts';
 import { uninject } from '../uninject.ts';
 import { workloadOf } from '../workload-name.ts';
@@ -35,8 +32,6 @@ export interface InjectManifestsOptions {
   /** The namespace of objects that name none. */
   readonly namespace: string;
   readonly podTemplates: readonly PodTemplateRule[];
-  /** Annotations of pods that are not those of injection. */
-  readonly otherKeys?: readonly string[];
 }
 
 /** The result for one pod or pod template. */
@@ -62,12 +57,8 @@ export function injectManifests(
 ): {
   readonly text: string;
   readonly results: readonly SiteResult[];
-  /** The objects whose pods only the webhook can inject. */
-  readonly left: readonly (readonly [JsonObject, TemplatelessKind])[];
-  /** The objects of unknown kinds that seem to have a pod template, but no wish of ours. */
+  /** The objects of unknown kinds that seem to have a pod template. */
   readonly unknown: readonly JsonObject[];
-  /** What is asked for without effect, and in which object. */
-  readonly strays: readonly (readonly [JsonObject, string])[];
 } {
   const documents = readManifests(text);
   const settingsOf = namespacesIn(documents, options.decide.keys, options.namespace);
@@ -81,13 +72,8 @@ export function injectManifests(
     }
     return replacements.length === 0 ? document : replaceAt(document, replacements);
   });
-  const left = documents.flatMap((document) => [...templateless(document)]);
-  const rules = options.podTemplates;
-  const strays = [...strayKeys(documents, rules, options.decide.keys, options.otherKeys)];
-  const unknown = documents
-    .flatMap((document) => [...unknownWorkloads(document, rules)])
-    .filter((object) => !strays.some(([stray]) => stray === object));
-  return { text: writeManifests(text, injected), results, left, unknown, strays };
+  const unknown = documents.flatMap((document) => [...unknownWorkloads(document, options.podTemplates)]);
+  return { text: writeManifests(text, injected), results, unknown };
 }
 
 /** Decides about one pod or pod template as if it were created in its namespace. */

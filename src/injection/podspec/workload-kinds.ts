@@ -169,20 +169,3 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
   },
   { kind: 'RayService', group: 'ray.io', plural: 'rayservices', paths: ray('spec.rayClusterConfig') },
 ];
-
-/** A kind whose controller makes pods from other fields than a pod template. */
-export interface TemplatelessKind {
-  readonly kind: string;
-  readonly group: string;
-  /** Where its pods' labels and annotations are. */
-  readonly podMetadata: string;
-}
-
-/** Only the webhook can inject the pods of these kinds. */
-export const TEMPLATELESS_KINDS: readonly TemplatelessKind[] = [
-  { kind: 'Workflow', group: 'argoproj.io', podMetadata: 'spec.podMetadata' },
-  { kind: 'WorkflowTemplate', group: 'argoproj.io', podMetadata: 'spec.podMetadata' },
-  { kind: 'ClusterWorkflowTemplate', group: 'argoproj.io', podMetadata: 'spec.podMetadata' },
-  { kind: 'CronWorkflow', group: 'argoproj.io', podMetadata: 'spec.workflowSpec.podMetadata' },
-  { kind: 'InferenceService', group: 'serving.kserve.io', podMetadata: 'metadata' },
-];

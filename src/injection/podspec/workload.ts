@@ -8,7 +8,7 @@ import {
   ownObjects,
   ownString,
 } from '../../util/json.ts';
-import { CUSTOM_KINDS, TEMPLATELESS_KINDS, type TemplatelessKind, WORKLOAD_KINDS } from './workload-kinds.ts';
+import { CUSTOM_KINDS, WORKLOAD_KINDS } from './workload-kinds.ts';
 
 /** Where a kind of object holds a pod template. Users can add rules for their own kinds. */
 export interface PodTemplateRule {
@@ -36,14 +36,6 @@ export function parseTemplatePath(text: string): readonly PathStep[] | undefined
     return [key === '*' ? EACH_VALUE : key, ...Array<PathStep>(lists.length / 2).fill(EACH_ITEM)];
   });
   return steps.includes(undefined) ? undefined : steps.flatMap((step) => step ?? []);
-}
-
-/** The text of the path of a template, whose indices become `[]`. */
-export function formatTemplatePath(path: Path): string {
-  return path.reduce<string>(
-    (text, step) => (typeof step === 'number' ? `${text}[]` : text === '' ? step : `${text}.${step}`),
-    '',
-  );
 }
 
 const KNOWN: readonly PodTemplateRule[] = [
@@ -161,26 +153,13 @@ export function asTemplate(template: JsonObject, created: JsonObject, injected: 
   return { ...injected, spec };
 }
 
-/** The objects of a document whose pods only the webhook can inject, because they have no pod template. */
-export function* templateless(document: JsonValue): Generator<readonly [JsonObject, TemplatelessKind]> {
-  for (const [object] of objectsOf(document)) {
-    const known = TEMPLATELESS_KINDS.find((rule) => fits(rule, object));
-    if (known) yield [object, known];
-  }
-}
-
-/** Whether the kind holds pod templates in known places. */
-export function isWorkload(object: JsonObject, rules: readonly PodTemplateRule[]): boolean {
-  return [...rules, ...KNOWN].some((rule) => fits(rule, object));
-}
-
 /** The objects of unknown kinds that have a pod template where most workloads have it. */
 export function* unknownWorkloads(
   document: JsonValue,
   rules: readonly PodTemplateRule[] = [],
 ): Generator<JsonObject> {
   for (const [object] of objectsOf(document)) {
-    if (isWorkload(object, rules) || TEMPLATELESS_KINDS.some((rule) => fits(rule, object))) continue;
+    if ([...rules, ...KNOWN].some((rule) => fits(rule, object))) continue;
     if (isArray(own(own(own(own(object, 'spec'), 'template'), 'spec'), 'containers'))) yield object;
   }
 }

@@ -21,8 +21,6 @@ const FILES = {
   'gang.yaml': `apiVersion: batch.example.com/v1\nkind: Gang\nmetadata: {name: a}\nspec: {template: ${JSON.stringify(
     { metadata: { labels: { [OPT_IN]: 'true' } }, spec: { containers: [{ name: 'app', image: 'app' }] } },
   )}}\n`,
-  'band.yaml':
-    'apiVersion: batch.example.com/v1\nkind: Gang\nmetadata: {name: a}\nspec: {template: {spec: {containers: []}}}\n',
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
   'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
@@ -30,7 +28,6 @@ const FILES = {
   'folder/a.yaml': pod('good', 'false'),
   'folder/b.yaml': '# nothing\n',
   'built/built': pod('good', 'false'),
-  'workflow.yaml': 'apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a}\n',
   'secret.yaml': `${DEMO_TEMPLATE}imagePullSecrets: [{name: registry}]\n`,
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
@@ -118,19 +115,10 @@ describe('inject', () => {
     }
   });
 
-  test('says what only the webhook can inject, and what the pods lose', async () => {
-    const { stderr } = await run(
-      'inject',
-      '--template',
-      'secret.yaml',
-      '-f',
-      'good.yaml',
-      '-f',
-      'workflow.yaml',
-    );
+  test('says what the pods lose', async () => {
+    const { stderr } = await run('inject', '--template', 'secret.yaml', '-f', 'good.yaml');
     expect(stderr).toBe(`pod/good: injected
 pod/good: note: its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add those that it needs to the pod's imagePullSecrets
-workflow/a: note: Workflow has no pod template, so only the webhook can inject its pods: their opt-in belongs into spec.podMetadata
 `);
   });
 
@@ -150,11 +138,6 @@ workflow/a: note: Workflow has no pod template, so only the webhook can inject i
     ['values.yaml', 2, 'error: values.yaml contains no Kubernetes object: kind is missing\n'],
     [
       'gang.yaml',
-      1,
-      `gang/a: note: ${OPT_IN} in spec.template.metadata.labels has no effect here, because Gang.batch.example.com is an unknown kind: use --pod-template-path Gang.batch.example.com=spec.template\n`,
-    ],
-    [
-      'band.yaml',
       0,
       'gang/a: note: Gang.batch.example.com is an unknown kind, so its pod template is left as it is: use --pod-template-path Gang.batch.example.com=spec.template\n',
     ],

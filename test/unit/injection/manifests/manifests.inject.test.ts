@@ -59,14 +59,6 @@ describe('injectManifests', () => {
     expect(outcomes(text)).toEqual([]);
   });
 
-  test('names the objects without a pod template', () => {
-    const workflow = 'apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a}\n';
-    const { left } = run(`${pod('name: b')}---\n${workflow}`);
-    expect(left.map(([object, { podMetadata }]) => [object.metadata, podMetadata])).toEqual([
-      [{ name: 'a' }, 'spec.podMetadata'],
-    ]);
-  });
-
   test('leaves the claims of a StatefulSet out of its template', () => {
     const { results } = run(
       `apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {template: {metadata: {${IN}}, spec: {${SPEC}}}, volumeClaimTemplates: [{metadata: {name: claim}}]}\n`,
