@@ -60,8 +60,6 @@ export interface ReportedKind {
 
 export interface CheckParts {
   readonly addOptions?: (command: Command) => void;
-  /** The kinds that `question` takes as targets. */
-  readonly targets?: readonly CheckTarget[];
   /** The answer to a question about something else than injection; undefined if it is none of its own. */
   readonly question?: (
     target: string | undefined,

@@ -8,7 +8,6 @@ import { readServerVersion } from '../kube/client/server-version.ts';
 import { NETWORK_GATE } from '../networks/api/names.ts';
 import { isObject, own, ownObjects, ownString } from '../util/json.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
-import type { Cluster } from './cluster.ts';
 import { followInstallation, installationOf } from './installation.ts';
 import { NamespaceObjects } from './namespace-objects.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
@@ -120,16 +119,13 @@ export async function* pages(
   } while (next);
 }
 
-/** What pods are compared with; `warn` gets a line if the live template is faulty. */
+/** What pods are compared with. */
 export async function surveyBasis(
-  cluster: Cluster,
+  client: KubeClient,
   given: ClusterOptions & { readonly requireAnnotation: boolean },
-  warn: (line: string) => void,
 ): Promise<DriftBasis> {
-  const installation = await installationOf(cluster.client, given.operatorNamespace);
-  const options = followInstallation(given, installation);
+  const options = followInstallation(given, await installationOf(client, given.operatorNamespace));
   const { annotation, requireAnnotation, operatorNamespace } = options;
-  const { set, warning } = await templatesOfCluster(cluster, options, installation);
-  if (warning !== undefined) warn(warning);
+  const set = await templatesOfCluster(client, options);
   return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
 }

@@ -5,14 +5,11 @@ import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
-import { isObject, own } from '../util/json.ts';
-import { type Cluster, withCluster } from './cluster.ts';
-import { type Installation, installationOf } from './installation.ts';
+import { withCluster } from './cluster.ts';
 import { nameOfInput, readInput, type Terminal } from './io/terminal.ts';
 import { lineOf, toFinding } from './lint/lint-findings.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 import { CALLED_AS } from './program-name.ts';
-import { ReplicaPages } from './replica-pages.ts';
 
 /** Reads the templates of a file. */
 export async function templatesOfFile(terminal: Terminal, file: string): Promise<TemplateSet> {
@@ -29,38 +26,22 @@ export async function templatesOfFile(terminal: Terminal, file: string): Promise
   return setOrThrow(source.data, (fault) => lineOf(toFinding(name, source, fault)));
 }
 
-/** Templates of the cluster. */
-export interface ClusterTemplates {
-  readonly set: TemplateSet;
-  /** What is wrong with the live ConfigMap, if these are the last valid ones instead, which pods get. */
-  readonly warning?: string;
-}
-
 /**
- * Reads the templates that pods get, with the user's own credentials: those of the ConfigMap, or the last valid ones of
- * a replica. `instead` is further advice.
+ * Reads the templates of the live ConfigMap, with the user's own credentials. `instead` is further advice.
+ * @throws UsageError if they are faulty: replicas that have had valid ones use those
  */
 export async function templatesOfCluster(
-  cluster: Cluster,
+  client: KubeClient,
   options: ClusterOptions,
-  installation: Installation | undefined,
   instead = '',
-): Promise<ClusterTemplates> {
+): Promise<TemplateSet> {
   const { operatorNamespace: namespace, configmap: name } = options;
-  const { data = {} } = await liveConfigMap(cluster.client, options, instead);
-  const parsed = parseTemplateSet(data);
-  if ('set' in parsed) return { set: parsed.set };
-  const last = await lastValidTemplates(cluster, namespace, installation);
-  const [fault = ''] = parsed.faults.map(formatInText);
-  const problem = `ConfigMap ${namespace}/${name}: ${fault}`;
-  if (last)
-    return { set: last, warning: `warning: ${problem}: this uses the last valid template, as new pods do` };
-  return {
-    set: setOrThrow(
-      data,
-      () => `${problem}: replicas that have had a valid template use that until you correct it`,
-    ),
-  };
+  const { data = {} } = await liveConfigMap(client, options, instead);
+  return setOrThrow(
+    data,
+    (fault) =>
+      `ConfigMap ${namespace}/${name}: ${formatInText(fault)}: replicas that have had a valid template use that until you correct it`,
+  );
 }
 
 /** The live ConfigMap. @throws UsageError that says why it cannot be read; `instead` is further advice */
@@ -84,23 +65,6 @@ export async function liveConfigMap(
   }
 }
 
-/** The templates of the first replica that shows them; undefined if none does. */
-async function lastValidTemplates(
-  cluster: Cluster,
-  namespace: string,
-  installation: Installation | undefined,
-): Promise<TemplateSet | undefined> {
-  const pages = new ReplicaPages(cluster, namespace, installation);
-  for (const { name } of await pages.replicas().catch(() => [])) {
-    const page = await pages.debug(name, 'template').catch(() => undefined);
-    const data = own(page, 'data');
-    const texts = Object.entries(isObject(data) ? data : {}).map(([key, value]) => [key, String(value)]);
-    const parsed = parseTemplateSet(Object.fromEntries(texts));
-    if ('set' in parsed) return parsed.set;
-  }
-  return undefined;
-}
-
 /** Reads the templates of `--template` or, without it, of the cluster. */
 export async function templatesOf(
   terminal: Terminal,
@@ -108,13 +72,7 @@ export async function templatesOf(
 ): Promise<TemplateSet> {
   if (options.template !== undefined) return await templatesOfFile(terminal, options.template);
   const instead = ', or use --template FILE';
-  const ofCluster = async (cluster: Cluster) => {
-    const installation = await installationOf(cluster.client, options.operatorNamespace);
-    const found = await templatesOfCluster(cluster, options, installation, instead);
-    if (found.warning !== undefined) terminal.err(`${found.warning}\n`);
-    return found.set;
-  };
-  return await withCluster(options, ofCluster, instead);
+  return await withCluster(options, ({ client }) => templatesOfCluster(client, options, instead), instead);
 }
 
 /** @throws UsageError with the first fault as `format` returns it, and the number of the others. */

@@ -21,8 +21,7 @@ import {
   type ClusterOptions,
   podTemplateOption,
 } from '../options/tool-options.ts';
-import { preinstallCommand } from '../status/preinstall.ts';
-import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
+import { OVERLAYS, type Overlay, preinstallCommand } from '../status/preinstall.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
 import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS } from './check-report.ts';

@@ -26,9 +26,9 @@ export async function reportLive(
 ): Promise<readonly CheckReport[]> {
   const installation = await installationOf(cluster.client, given.operatorNamespace);
   const options = followInstallation(given, installation);
-  const { set, warning } = await templatesOfCluster(cluster, options, installation);
+  const set = await templatesOfCluster(cluster.client, options);
   const state = { set };
-  const general = [...noReplica(installation, options), ...faultyTemplate(warning)];
+  const general = noReplica(installation, options);
   const webhooks = await appliedWebhooks(cluster.client, options);
   const { client } = cluster;
   const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
@@ -63,12 +63,6 @@ function noReplica(
   if (installation === undefined || installation.readyReplicas > 0) return [];
   const message = `no replica of the operator is ready: see kubectl --namespace ${namespace} describe pods`;
   return [{ reason: 'no-replica', message }];
-}
-
-function faultyTemplate(warning: string | undefined): readonly CheckFinding[] {
-  return warning === undefined
-    ? []
-    : [{ reason: 'invalid-template', message: warning.slice('warning: '.length) }];
 }
 
 /** The flags that decide about injection. */

@@ -1,23 +1,58 @@
 import { ENFORCE_LABEL } from '../../injection/podspec/pod-security.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS } from '../../networks/api/resources.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import { isObject, own } from '../../util/json.ts';
+import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { withCluster } from '../cluster.ts';
 import { installationOf } from '../installation.ts';
 import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
-import { kindOf } from '../kind-of.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
-import { type Overlay, type PreinstallFacts, preinstallRows } from './preinstall-rows.ts';
-import { isServed, tried } from './read-facts.ts';
+import type { Read } from './facts.ts';
+import { absentIfMissing, tried } from './read-facts.ts';
+import { about, none, note, ok, problem, type StatusRow, serverVerdict, type Verdict } from './rows.ts';
 import { printRows } from './status.ts';
 
-/** Of the Gateway API. */
-const HTTP_ROUTES = kindOf('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes');
+/** The overlays of deploy/overlays, and the component that needs another project. */
+export const OVERLAYS = [
+  'default',
+  'all-pods',
+  'cert-manager',
+  'gateway-api',
+  'monitoring',
+  'networks',
+  'neutron-pods',
+  'repair',
+  'rollout',
+  'without-policies',
+] as const;
+
+export type Overlay = (typeof OVERLAYS)[number];
+
+/** What other projects must bring before an overlay: the group and version of their kinds, and their name. */
+const NEEDED: readonly (readonly [Overlay, groupVersion: string, project: string])[] = [
+  ['cert-manager', 'cert-manager.io/v1', 'cert-manager'],
+  ['monitoring', 'monitoring.coreos.com/v1', 'Prometheus Operator'],
+  ['networks', 'k8s.cni.cncf.io/v1', 'Multus'],
+];
+
+/** What `check --pre` knows about a cluster without the operator. */
+export interface PreinstallFacts {
+  readonly server: string;
+  readonly namespace: string;
+  readonly overlays: readonly Overlay[];
+  /** What the user may not do, such as `create clusterroles.rbac.authorization.k8s.io`. */
+  readonly missingRights: Read<readonly string[]>;
+  /** The groups and versions of NEEDED that the API server serves. */
+  readonly served: Read<readonly string[]>;
+  /** The image of an operator that is installed already. */
+  readonly installed: Read<string | undefined>;
+  /** The namespace that the operator's webhooks call. */
+  readonly webhooksCall: Read<string | undefined>;
+  /** The level of pod security of the namespace of the node agents, if it exists. */
+  readonly agentsLevel: Read<string | undefined>;
+}
 
 export interface PreinstallOptions extends ClusterOptions {
   readonly overlay?: readonly Overlay[];
@@ -30,22 +65,84 @@ export async function preinstallCommand(options: PreinstallOptions, terminal: Te
   return printRows(terminal, options.output, preinstallRows(facts));
 }
 
+/** Whether the operator can be installed, and what to know before. */
+export function preinstallRows(facts: PreinstallFacts): readonly StatusRow[] {
+  const { server, missingRights, served, overlays } = facts;
+  const rights = about(missingRights, (missing) =>
+    missing.length === 0
+      ? ok('you may apply the manifests')
+      : problem(`you may not ${missing.join(', ')}`, 'apply the manifests as cluster-admin'),
+  );
+  return [
+    { check: 'server', ...serverVerdict(server) },
+    { check: 'rights', ...rights },
+    { check: 'installed', ...installed(facts) },
+    ...NEEDED.map(([overlay, groupVersion, project]) => {
+      const verdict = about(served, (all) => {
+        if (all.includes(groupVersion)) return ok('the API server has its kinds');
+        const text = `the overlay ${overlay} needs it`;
+        return overlays.includes(overlay) ? problem(text, `install ${project} first`) : none(text);
+      });
+      return { check: project.toLowerCase(), ...verdict };
+    }),
+    { check: 'pod security', ...podSecurity(facts) },
+  ];
+}
+
+function installed({ installed, namespace, webhooksCall }: PreinstallFacts): Verdict {
+  return about(installed, (image) => {
+    if (image !== undefined)
+      return note(`${image} is in namespace ${namespace}: applying the manifests upgrades it`);
+    const other = 'value' in webhooksCall ? webhooksCall.value : undefined;
+    return other === undefined || other === namespace
+      ? ok(`not in namespace ${namespace}`)
+      : problem(
+          `in namespace ${other}: an operator in ${namespace} would take its roles and webhooks`,
+          `use --operator-namespace=${other}, or uninstall that operator first`,
+        );
+  });
+}
+
+const AGENTS = `${PROGRAM}-node-agent`;
+
+function podSecurity({ agentsLevel, overlays }: PreinstallFacts): Verdict {
+  if (!overlays.includes('networks')) return ok('the operator complies with restricted');
+  return about(agentsLevel, (level) => {
+    if (level === undefined || level === 'privileged') return ok('node agents may run');
+    return problem(
+      `namespace ${AGENTS} enforces ${level}, but node agents use the network of the node`,
+      `kubectl label --overwrite namespace ${AGENTS} ${ENFORCE_LABEL}=privileged`,
+    );
+  });
+}
+
 async function readPreinstall(client: KubeClient, options: PreinstallOptions): Promise<PreinstallFacts> {
-  const { operatorNamespace: namespace, annotation: key, overlay: overlays = ['default'] } = options;
+  const { operatorNamespace: namespace, overlay: overlays = ['default'] } = options;
   const { gitVersion: server } = await readServerVersion(client);
-  const [missingRights, served, installed, webhooks, agentsLevel] = await Promise.all([
+  const [missingRights, served, installed, webhooksCall, agentsLevel] = await Promise.all([
     tried(() => missingRightsOf(client, overlays)),
-    tried(async () => ({
-      attachments: await isServed(client, NETWORK_ATTACHMENT_DEFINITIONS),
-      httpRoutes: await isServed(client, HTTP_ROUTES),
-      certificates: await serves(client, 'cert-manager.io/v1'),
-      podMonitors: await serves(client, 'monitoring.coreos.com/v1'),
-    })),
+    tried(async () => {
+      const found = NEEDED.map(async ([, groupVersion]) => {
+        const list = await absentIfMissing(client.request('GET', `/apis/${groupVersion}`));
+        return list === undefined ? [] : [groupVersion];
+      });
+      return (await Promise.all(found)).flat();
+    }),
     tried(async () => (await installationOf(client, namespace))?.image),
-    tried(async () => (await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {})).items.filter(isObject)),
-    tried(() => enforcedLevel(client, `${PROGRAM}-node-agent`)),
+    tried(async () => {
+      const found: unknown = await absentIfMissing(
+        client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: PROGRAM }),
+      );
+      return ownObjects(isObject(found) ? found : {}, 'webhooks')
+        .map((webhook) => ownString(own(own(webhook, 'clientConfig'), 'service'), 'namespace'))
+        .find((each) => each !== undefined);
+    }),
+    tried(async () => {
+      const found = await absentIfMissing(client.get(NAMESPACES, { name: AGENTS }));
+      return found?.metadata.labels?.[ENFORCE_LABEL];
+    }),
   ]);
-  return { server, namespace, overlays, key, missingRights, served, installed, webhooks, agentsLevel };
+  return { server, namespace, overlays, missingRights, served, installed, webhooksCall, agentsLevel };
 }
 
 /** What `kubectl apply` of the manifests creates: the plural of each kind with its group. */
@@ -72,54 +169,29 @@ const APPLIED_BY: Readonly<Partial<Record<Overlay, typeof APPLIED>>> = {
 
 /** The rights that the user lacks, such as `create clusterroles.rbac.authorization.k8s.io`. */
 async function missingRightsOf(client: KubeClient, overlays: readonly Overlay[]): Promise<readonly string[]> {
-  const applied = [APPLIED, ...overlays.map((overlay) => APPLIED_BY[overlay] ?? {})];
-  const asked = applied
+  if (await isAllowed(client, { group: '*', resource: '*', verb: '*' })) return [];
+  const asked = [APPLIED, ...overlays.map((overlay) => APPLIED_BY[overlay] ?? {})]
     .flatMap((groups) => Object.entries(groups))
     .flatMap(([group, resources]) => resources.map((resource) => ({ group, resource })))
     .flatMap((each) => ['create', 'patch'].map((verb) => ({ ...each, verb })));
   // The API server refuses a role with rights that its author lacks, unless the author may escalate.
-  const all = { group: '*', resource: '*', verb: '*' };
   const group = 'rbac.authorization.k8s.io';
   const escalations = ['roles', 'clusterroles'].map((resource) => ({ group, resource, verb: 'escalate' }));
-  if (await isAllowed(client, all)) return [];
   const answers = await Promise.all(
-    [...asked, ...escalations].map(async (right) => ({ right, allowed: await isAllowed(client, right) })),
+    [...asked, ...escalations].map(async (right) => ({ ...right, allowed: await isAllowed(client, right) })),
   );
-  return answers.flatMap(({ right: { group, resource, verb }, allowed }) =>
+  return answers.flatMap(({ group, resource, verb, allowed }) =>
     allowed ? [] : [`${verb} ${resource}${group === '' ? '' : `.${group}`}`],
   );
 }
 
-interface Right {
-  readonly group: string;
-  readonly resource: string;
-  readonly verb: string;
-}
-
-async function isAllowed(client: KubeClient, resourceAttributes: Right): Promise<boolean> {
+async function isAllowed(
+  client: KubeClient,
+  resourceAttributes: { readonly group: string; readonly resource: string; readonly verb: string },
+): Promise<boolean> {
   const kind = 'SelfSubjectAccessReview';
   const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec: { resourceAttributes } };
-  const answer = await client.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
-    body,
-  });
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const answer = await client.request('POST', path, { body });
   return isObject(answer) && own(own(answer, 'status'), 'allowed') === true;
-}
-
-async function serves(client: KubeClient, groupVersion: string): Promise<boolean> {
-  try {
-    await client.request('GET', `/apis/${groupVersion}`);
-    return true;
-  } catch (err) {
-    if (isNotFound(err)) return false;
-    throw err;
-  }
-}
-
-async function enforcedLevel(client: KubeClient, name: string): Promise<string | undefined> {
-  try {
-    return (await client.get(NAMESPACES, { name })).metadata.labels?.[ENFORCE_LABEL];
-  } catch (err) {
-    if (isNotFound(err)) return undefined;
-    throw err;
-  }
 }

@@ -52,7 +52,7 @@ export async function readStatus(cluster: Cluster, options: StatusQuestion): Pro
       ),
       tried(() => readNetworks(client, known)),
       tried(async () =>
-        surveyPods(client, {}, await surveyBasis(cluster, followInstallation(options, known), () => {})),
+        surveyPods(client, {}, await surveyBasis(client, followInstallation(options, known))),
       ),
     ],
   );

@@ -35,16 +35,10 @@ export function firstOf(names: readonly string[]): string {
   return `${names.slice(0, MAX_NAMES).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** The minor version of a server, such as 36 for v1.36.3; undefined for another format. */
-export function minorOf(version: string): number | undefined {
-  const minor = /^v1\.(\d+)/.exec(version)?.[1];
-  return minor === undefined ? undefined : Number(minor);
-}
-
 /** Whether the server is new enough. */
 export function serverVerdict(version: string): Verdict {
-  const minor = minorOf(version);
-  if (minor !== undefined && minor < OLDEST_MINOR)
+  const [, minor] = /^v1\.(\d+)/.exec(version) ?? [];
+  if (minor !== undefined && Number(minor) < OLDEST_MINOR)
     return problem(`Kubernetes ${version}`, `upgrade the cluster to Kubernetes 1.${OLDEST_MINOR} or newer`);
   return ok(`Kubernetes ${version}`);
 }

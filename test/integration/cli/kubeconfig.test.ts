@@ -235,25 +235,6 @@ describe('the command line says what to do', () => {
   });
 });
 
-test('completion offers contexts, namespaces and targets, as kubectl does', async () => {
-  await controlPlane.kubectl(['create', 'deployment', 'web', '--image=app']);
-  const kubeconfig = await write({ user: admin });
-  const offered = async (...words: readonly string[]) => {
-    const terminal = new MemoryTerminal();
-    await runCli(['node', 'kubectl_complete-envoy', '--kubeconfig', kubeconfig, ...words], terminal);
-    return terminal.stdout.trimEnd().split('\n');
-  };
-  expect(await offered('drift', '--context', '')).toEqual(['x', ':4']);
-  expect(await offered('drift', '--user', '')).toEqual(['u', ':4']);
-  expect(await offered('drift', '-n', 'kube-s')).toEqual(['kube-system', ':4']);
-  expect(await offered('check', 'deploy/')).toEqual(['deploy/web', ':4']);
-  expect(await offered('drift', '--restart', 'deployment.apps/w')).toEqual(['deployment.apps/web', ':4']);
-  expect(await offered('check', '-n', 'kube-system', 'deploy/')).toEqual([':0']);
-  expect(await offered('check', 'network/')).toEqual([':0']);
-  expect(await offered('inject', '-f', 'deploy/')).toEqual([':0']);
-  expect(await offered('check', 'deploy/', '--context=gone', '-n', '')).toEqual([':0']);
-});
-
 test('through a proxy: each of the two asked it for a tunnel to the API server', () => {
   const { host } = new URL(controlPlane.server);
   expect(proxy.asked.map(({ target }) => target)).toEqual([host, host]);

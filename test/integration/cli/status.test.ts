@@ -6,7 +6,7 @@ import { runCli } from '../../../src/program.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
-import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
+import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 import { MINOR } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
@@ -209,7 +209,6 @@ describe('with the operator', () => {
       rights: 'ok: you may apply the manifests',
       installed: expect.stringMatching(/^note: envoy-initializer:0.0.1 is in/),
       'cert-manager': 'problem: the overlay cert-manager needs it',
-      'other injectors': expect.stringMatching(/^ok: /),
     });
     const group = ['--as=nobody', '--as-group=system:authenticated'];
     expect((await rows('check', '--pre', ...group)).rights).toMatch(
@@ -265,24 +264,14 @@ describe('with the operator', () => {
       });
     });
 
-    test('check, drift and inject use the last valid one, and say so', async () => {
-      await fixture.apply({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { name: 'asks', namespace: 'web', annotations: { [OPT_IN]: 'true' } },
-        spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    test('check says what is wrong with it', async () => {
+      const { code, stderr } = await cli('check', '--all', '-n', 'web');
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringMatching(
+          /^error: ConfigMap .*imag.*: replicas that have had a valid template use/,
+        ),
       });
-      const [report] = JSON.parse((await cli('check', 'pod/asks', '-n', 'web', '-o', 'json')).stdout);
-      expect(report).toMatchObject({
-        decision: 'inject',
-        dryRun: 'accepted with the sidecar',
-        findings: [{ reason: 'invalid-template', message: expect.stringContaining('imag') }],
-      });
-      const drift = await cli('drift', '-n', 'web');
-      expect(drift.code).toBe(0);
-      expect(drift.stderr).toMatch(
-        /^warning: ConfigMap .*: this uses the last valid template, as new pods do\n/,
-      );
     });
 
     test('a report has no secret, and notes what it could not read', async () => {

@@ -23,9 +23,12 @@ async function run(...args: readonly string[]) {
 
 test.each([
   [['serve', '--port=x'], /'--port <port>' argument 'x' is invalid\. Use a port/],
-  [['serve', '--prot=1'], /unknown option '--prot=1' \(Did you mean --port\?\)$/m],
+  [['serve', '--prot=1'], /unknown option '--prot=1' .Did you mean --port..$/m],
+  [
+    ['status', '-n', 'x'],
+    /'x' is invalid\. This command is about the whole cluster: .* --operator-namespace/,
+  ],
   [['serve', '-n', 'x'], /^error: unknown option '-n': see envoy-initializer serve --help$/m],
-  [['bug-report', '-f', 'x'], /^error: unknown option '-f': use envoy-initializer bug-report --file PATH$/m],
   [['bogus'], /^error: unknown command 'bogus': see envoy-initializer --help$/m],
   [
     ['check', 'deploy/a', 'deploy/b'],
@@ -35,12 +38,6 @@ test.each([
   [['policy', 't.yaml'], /^error: unexpected argument 't.yaml': use envoy-initializer policy -f t.yaml/],
   [['inject', 'web.yaml'], /use envoy-initializer inject -f web.yaml/],
   [['check', 'web.yaml'], /^error: "web.yaml" is not a target: use -f web.yaml/],
-  [['lint', '-f', 't.yaml'], /^error: unknown option '-f': use envoy-initializer lint FILE, without a flag/],
-  [['bug-report', 'a.tgz'], /unexpected argument 'a\.tgz': use envoy-initializer bug-report --file a\.tgz$/m],
-  [
-    ['rollout', 'restart', 'deploy/web'],
-    /unexpected argument 'restart': use status, pause, resume, or see envoy-initializer rollout --help$/m,
-  ],
   [['help', 'chek'], /^error: unknown command 'chek' \(Did you mean check\?\)/],
   [['serve', '--tls-cert-file=a'], /--tls-cert-file and --tls-key-file go together/],
   [['serve', '--tls-ca-file=a'], /--tls-ca-file needs --tls-cert-file and --tls-key-file/],
@@ -72,13 +69,8 @@ test.each([
     /^error: cannot restart a Pod: use one of Deployment, /,
   ],
   [['drift', '-A', '-n', 'x'], /^error: option '-n, --namespace <name>' cannot be used with option '-A/],
-  [['--kubeconfig=/nowhere/config', '-n', 'x', 'check', 'deploy', 'web'], /cannot read \/nowhere\/config/],
   [['drift', '--request-timeout=x'], /argument 'x' is invalid\. Use a duration/],
   [['drift', '-o', 'text'], /Use table, wide, name, json or yaml\./],
-  [
-    ['-n', 'x', 'status'],
-    /'x' is invalid\. This command is about the whole cluster: .* --operator-namespace/,
-  ],
   [
     ['check', 'deploy/web', '--to=http://web'],
     /^error: --to works with a pod only: use a target such as pod\/web-0/,
@@ -90,13 +82,6 @@ test.each([
     /^error: --server checks templates, not the configuration of Envoy/,
   ],
   [['check', 'deployment.apps/web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
-  [['check', '-n=Web'], /^error: option '-n, --namespace <name>' argument 'Web' is invalid/],
-  [
-    ['-n=web', 'check', '-o=x', 'deploy/web'],
-    /^error: option '-o, --output <format>' argument 'x' is invalid/,
-  ],
-  [['check', 'deploy/web', '-A=true'], /^error: --all and --all-namespaces check all workloads/],
-  [['check', '--all=false', '-A=false'], /^error: nothing to check/],
   [['check', '--pre', 'pod/web', '--overlay=networks,rollout repair'], /^error: --pre checks the cluster/],
   [['check', '--overlay=default'], /^error: --overlay works with --pre only: add it/],
   [['check', 'pod/web', '-X', 'GET'], /^error: --method and --header work with --to only: add --to URL/],

@@ -51,8 +51,7 @@ export async function driftCommand(
     }
     const { selector } = options;
     const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
-    const warn = (line: string) => terminal.err(`${line}\n`);
-    const basis = await surveyBasis(cluster, options, warn);
+    const basis = await surveyBasis(cluster.client, options);
     const { state } = basis;
     const survey = await surveyPods(cluster.client, scope, basis);
     const { drifted } = survey;

@@ -76,11 +76,11 @@ async function forecastPods(cluster: Cluster, given: PlanOptions, set: TemplateS
   const options = followInstallation(given, installation);
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(annotation);
-  const [kubelets, canResize, fleet, { set: adopted }, objects] = await Promise.all([
+  const [kubelets, canResize, fleet, adopted, objects] = await Promise.all([
     kubeletVersions(cluster.client),
     servesResize(cluster.client),
     readFleet(cluster.client, keys, options.namespace, options.selector),
-    templatesOfCluster(cluster, options, installation),
+    templatesOfCluster(cluster.client, options),
     listRevisions(cluster.client, options).catch(emptyIfForbidden),
   ]);
   const stored = storedIn(objects, options);

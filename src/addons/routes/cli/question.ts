@@ -14,7 +14,7 @@ interface RequestOptions {
   readonly header?: readonly string[];
 }
 
-export const TARGET = { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] };
+const TARGET = { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] };
 
 /** Adds the flags of `check` that describe a request. */
 export function addRequestOptions(command: Command): void {

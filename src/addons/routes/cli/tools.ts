@@ -15,11 +15,11 @@ import {
 import { listed, metadataOf, objectsOf } from '../../../cli/uninstall/objects.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { HTTP_ROUTES, ROUTES_LABEL } from '../delivery/resources.ts';
-import { addRequestOptions, routeQuestion, TARGET } from './question.ts';
+import { addRequestOptions, routeQuestion } from './question.ts';
 
 /** What routes add to the commands of the core. */
 export const tools: ToolParts = {
-  check: { addOptions: addRequestOptions, targets: [TARGET], question: routeQuestion },
+  check: { addOptions: addRequestOptions, question: routeQuestion },
   kinds: [{ resource: HTTP_ROUTES }],
   status: async (client, facts) => [{ check: 'routes', ...(await verdict(client, facts)) }],
   staying,

@@ -69,14 +69,6 @@ export function loadKubeConfig(options: LoadOptions): KubeConfig {
   return config;
 }
 
-type EntryKind = 'cluster' | 'user' | 'context';
-
-/** The names of a kubeconfig's entries, for completion. */
-export function kubeconfigNames(kind: EntryKind, kubeconfig: string | undefined): readonly string[] {
-  const files = kubeconfig === undefined ? defaultFiles(process.env) : [kubeconfig];
-  return [...new Set(entriesIn(files.map(parsed), kind).map(({ name }) => name))];
-}
-
 /** The files that kubectl reads when no flag names one: those of $KUBECONFIG that exist, else ~/.kube/config. */
 function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string[] {
   const named = KUBECONFIG?.split(delimiter).filter((file) => file !== '') ?? [];

@@ -2,15 +2,11 @@ import { expect, test } from '@jest/globals';
 import { decodeText } from '../../../../src/cli/io/decode-text.ts';
 
 const TEXT = 'a: "é😀"\n';
-const utf16le = Buffer.from(`\ufeff${TEXT}`, 'utf16le');
-const utf16be = Buffer.from(utf16le).swap16();
 
 test.each<[string, Uint8Array, string]>([
   ['UTF-8', Buffer.from(TEXT), TEXT],
   ['UTF-8 with a byte order mark, which stays', Buffer.from(`\ufeff${TEXT}`), `\ufeff${TEXT}`],
   ['the replacement character itself', Buffer.from('a: \ufffd\n'), 'a: \ufffd\n'],
-  ['UTF-16, little end first', utf16le, TEXT],
-  ['UTF-16, big end first', utf16be, TEXT],
   ['nothing', Buffer.from(''), ''],
 ])('reads %s', (_, bytes, text) => {
   expect(decodeText(bytes)).toBe(text);
@@ -26,11 +22,6 @@ test.each<[string, readonly number[], string]>([
     'a character that is cut off',
     [0x61, 0xf0, 0x9f],
     'line 1 has the byte 0xf0, which is not UTF-8: save it as UTF-8',
-  ],
-  [
-    'half a UTF-16 character',
-    [0xff, 0xfe, 0x00, 0xd8],
-    'it begins like UTF-16LE text, but is not: save it as UTF-8',
   ],
 ])('refuses %s', (_, bytes, message) => {
   expect(() => decodeText(Uint8Array.from(bytes))).toThrow(message);
