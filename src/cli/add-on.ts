@@ -8,7 +8,7 @@ import type { SetUpNodePart } from '../networks/agent/node-agent.ts';
 import type { SetUpProvider } from '../networks/providers.ts';
 import type { Core, OperatorPart } from '../operator/core.ts';
 import type { OperatorOptions } from '../operator/options.ts';
-import type { ObjectReport } from './check/object-report.ts';
+import type { ObjectReport } from './check/check-report.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import type { FlagSpecs, ParsedFlags } from './options/flag-specs.ts';
 import type { ServeOptions } from './options/serve-options.ts';

@@ -13,9 +13,8 @@ import { keyOfSelected, parseSelection } from '../../networks/pods/selection.ts'
 import { isObject, type JsonObject, own, ownString } from '../../util/json.ts';
 import { lastEvent } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
-import type { CheckFinding } from './check-report.ts';
-import { waitingAtGates } from './gates.ts';
-import type { ObjectReport } from './object-report.ts';
+import { waitingAtGates } from './check-pods.ts';
+import type { CheckFinding, ObjectReport } from './check-report.ts';
 
 const NOT_RECONCILED = 'not-reconciled';
 export const NETWORK_TARGET = { resource: NETWORKS, names: ['network', 'networks', 'net'] };

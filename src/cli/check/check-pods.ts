@@ -1,20 +1,25 @@
 import { ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
+import type { Keys } from '../../injection/keys.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { troubleOf } from '../../injection/podspec/container-trouble.ts';
+import { annotation, nameOf } from '../../injection/podspec/pod.ts';
 import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
-import { type JsonObject, own, ownString } from '../../util/json.ts';
+import { parseStatus } from '../../injection/status.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { NETWORK_GATE } from '../../networks/api/names.ts';
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { lastWords } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
-import { missingAttachments } from './attachments.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
 import { EnvoyConfigurations } from './envoy-configuration.ts';
-import { failingContainers } from './failing-containers.ts';
-import { waitingAtGates } from './gates.ts';
-import { pendingNetworks } from './pending-networks.ts';
 
+/** Names in one message. */
 const MAX_NAMES = 3;
+/** Pods about which there is a finding of its own. */
+const MAX_PODS = 5;
 
 /** The existing pods, and findings about those with a missing or stale sidecar. */
 export async function existingPods(
@@ -31,58 +36,58 @@ export async function existingPods(
     name: ownString(own(pod, 'metadata'), 'name') ?? '',
     sidecar: sidecarState(pod, settings, keys, state),
   }));
-  const again = isAlone ? 'recreate it' : 'run kubectl rollout restart, or delete it';
-  const named = (state: SidecarState) =>
-    list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
+  const named = (isMeant: (pod: JsonObject, sidecar: SidecarState) => boolean) =>
+    list.flatMap(({ name, sidecar }, i) => (isMeant(found[i] ?? {}, sidecar) ? [name] : []));
   // A restart would give these pods the same template.
-  const early = found.flatMap((pod, i) =>
-    promoted &&
-    list[i]?.sidecar === 'stale' &&
-    sidecarState(pod, settings, keys, { set: promoted }) === 'current'
-      ? [list[i].name]
-      : [],
-  );
-  const stale = named('stale').filter((name) => !early.includes(name));
-  const absent = wanted ? named('absent') : [];
+  const isEarly = (pod: JsonObject) =>
+    promoted !== undefined && sidecarState(pod, settings, keys, { set: promoted }) === 'current';
+  const configurations = new EnvoyConfigurations(client, keys);
+  const old = new Set<JsonObject>();
+  const waiting = new Set<JsonObject>();
+  for (const pod of found) {
+    if (await configurations.isOlderIn(pod, namespace)) old.add(pod);
+    if (await configurations.isMissingFor(pod, namespace)) waiting.add(pod);
+  }
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),
     ...failingContainers(found, keys),
-    ...(await missingAttachments(client, site.pod, namespace)),
-    ...(await pendingNetworks(client, found, namespace)),
   ];
-  if (early.length > 0) {
-    const message = `${podsCalled(early)} the template that new pods get, because the last one is not promoted: see ${CALLED_AS} rollout`;
-    findings.push({ reason: 'stale-pod', message });
-  }
-  if (stale.length > 0) {
-    const mode = state.set.rollout?.mode ?? 'new-pods';
-    const first = mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `;
-    const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${first}${again}`;
-    findings.push({ reason: 'stale-pod', message });
-  }
-  if (absent.length > 0) {
-    const message = `${podsCalled(absent)} no sidecar, because of a later opt-in or a webhook that did not answer: ${again}`;
-    findings.push({ reason: 'pod-without-sidecar', message });
-  }
-  const unmarked = wanted ? named('unmarked') : [];
-  if (unmarked.length > 0) {
-    const message = `${podsCalled(unmarked)} the sidecar, but ${unmarkedBecause(keys)}`;
-    findings.push({ reason: 'no-status', message });
-  }
-  const configurations = new EnvoyConfigurations(client, keys);
-  const old = await Promise.all(found.map((pod) => configurations.isOlderIn(pod, namespace)));
-  const names = list.flatMap(({ name }, index) => (old[index] ? [name] : []));
-  const missing = await Promise.all(found.map((pod) => configurations.isMissingFor(pod, namespace)));
-  const waiting = list.flatMap(({ name }, index) => (missing[index] ? [name] : []));
-  if (waiting.length > 0) {
-    const why = await lastWords(client, namespace, `ConfigMap/${ENVOY_CONFIG_MAP}`);
-    const message = `${podsCalled(waiting)} no ConfigMap ${ENVOY_CONFIG_MAP} to mount in namespace ${namespace}: ${why}`;
-    findings.push({ reason: 'missing-configuration', message });
-  }
-  if (names.length > 0) {
-    const message = `${podsCalled(names)} an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`;
-    findings.push({ reason: 'old-configuration', message });
-  }
+  const add = (reason: string, names: readonly string[], what: string) => {
+    if (names.length > 0) findings.push({ reason, message: `${podsCalled(names)} ${what}` });
+  };
+  const again = isAlone ? 'recreate it' : 'run kubectl rollout restart, or delete it';
+  const mode = state.set.rollout?.mode ?? 'new-pods';
+  add(
+    'stale-pod',
+    named((pod, sidecar) => sidecar === 'stale' && isEarly(pod)),
+    `the template that new pods get, because the last one is not promoted: see ${CALLED_AS} rollout`,
+  );
+  add(
+    'stale-pod',
+    named((pod, sidecar) => sidecar === 'stale' && !isEarly(pod)),
+    `a stale sidecar, of another version of the template: ${mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `}${again}`,
+  );
+  add(
+    'pod-without-sidecar',
+    named((_, sidecar) => wanted && sidecar === 'absent'),
+    `no sidecar, because of a later opt-in or a webhook that did not answer: ${again}`,
+  );
+  add(
+    'no-status',
+    named((_, sidecar) => wanted && sidecar === 'unmarked'),
+    `the sidecar, but ${unmarkedBecause(keys)}`,
+  );
+  const why = waiting.size > 0 && (await lastWords(client, namespace, `ConfigMap/${ENVOY_CONFIG_MAP}`));
+  add(
+    'missing-configuration',
+    named((pod) => waiting.has(pod)),
+    `no ConfigMap ${ENVOY_CONFIG_MAP} to mount in namespace ${namespace}: ${why}`,
+  );
+  add(
+    'old-configuration',
+    named((pod) => old.has(pod)),
+    `an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`,
+  );
   return { list, findings };
 }
 
@@ -95,4 +100,56 @@ function podsCalled(names: readonly string[]): string {
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
   const [pods, have] = names.length === 1 ? ['pod', 'has'] : ['pods', 'have'];
   return `${pods} ${names.slice(0, MAX_NAMES).join(', ')}${more} ${have}`;
+}
+
+/** A finding for each pod that is not scheduled because of its gates, with the reason of its last Event. */
+export async function waitingAtGates(
+  client: KubeClient,
+  pods: readonly JsonObject[],
+): Promise<readonly CheckFinding[]> {
+  const gatesOf = (pod: JsonObject) => ownObjects(own(pod, 'spec'), 'schedulingGates').map(nameOf);
+  const gated = pods.filter((pod) => gatesOf(pod).length > 0).slice(0, MAX_PODS);
+  return await Promise.all(
+    gated.map(async (pod) => {
+      const metadata = own(pod, 'metadata');
+      const [namespace, uid] = [ownString(metadata, 'namespace'), ownString(metadata, 'uid')];
+      const name = ownString(metadata, 'name') ?? '';
+      const gates = gatesOf(pod);
+      const why = gates.includes(NETWORK_GATE)
+        ? await lastWords(client, namespace, `Pod/${name}`, uid)
+        : 'another controller has set them, and must remove them';
+      const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${why}`;
+      return { reason: 'scheduling-gated', message };
+    }),
+  );
+}
+
+/** A finding for each container of a sidecar, and each init container, that cannot run, in the kubelet's words. */
+export function failingContainers(pods: readonly JsonObject[], keys: Keys): readonly CheckFinding[] {
+  const findings = pods.flatMap((pod) => {
+    const added = parseStatus(annotation(pod, keys.status))?.added.containers ?? [];
+    const status = own(pod, 'status');
+    const states = [
+      ...ownObjects(status, 'initContainerStatuses'),
+      ...ownObjects(status, 'containerStatuses').filter((state) => added.includes(nameOf(state))),
+    ];
+    return states.flatMap((state) => {
+      const trouble = troubleOf(state);
+      if (trouble === undefined) return [];
+      // What a container said when it ended is gone from its state once the kubelet waits to start it again.
+      const last = own(own(state, 'lastState'), 'terminated');
+      const words = isObject(last)
+        ? [ownString(last, 'message')?.trim(), `exit code ${own(last, 'exitCode')}`]
+        : [];
+      const why = [trouble, ...words].filter(Boolean).join('; ');
+      const owner = ownString(own(pod, 'metadata'), 'name');
+      return [
+        {
+          reason: 'container-failing',
+          message: `pod ${owner}: container ${nameOf(state)} cannot run: ${why}`,
+        },
+      ];
+    });
+  });
+  return findings.slice(0, MAX_PODS);
 }

@@ -1,26 +1,28 @@
 import type { SidecarState } from '../../injection/sidecar-state.ts';
+import type { Diagnostic } from '../../util/diagnostic.ts';
 import type { Column } from '../io/output.ts';
 
-/** A problem that the user should solve. */
-export interface CheckFinding {
-  /** A reason of docs/troubleshooting.md, or one of `check` itself. */
-  readonly reason: string;
-  readonly message: string;
+/** A problem that the user should solve: its reason is one of docs/troubleshooting.md, or of `check` itself. */
+export type CheckFinding = Pick<Diagnostic, 'reason' | 'message'>;
+
+/** The result of `check` for an object that is no workload, such as `httproute/web`, or for a request of a pod. */
+export interface ObjectReport {
+  /** `httproute/web`, or `pod/a to http://web/`. */
+  readonly object: string;
+  readonly namespace: string;
+  /** Explanations, one sentence each. */
+  readonly because: readonly string[];
+  readonly findings: readonly CheckFinding[];
 }
 
 /** The result of `check` for one pod, workload or object of a file. */
-export interface CheckReport {
-  /** `deployment/web`. */
-  readonly object: string;
-  readonly namespace: string;
+export interface CheckReport extends ObjectReport {
   /** What happens to its pods when they are created now. */
   readonly decision: 'inject' | 'skip' | 'deny';
   /** Why its pods get no sidecar; a reason of docs/troubleshooting.md. */
   readonly reason?: string;
   /** The label or annotation that decides. */
   readonly askedBy: string;
-  /** Explanations, one sentence each. */
-  readonly because: readonly string[];
   /** The name of each template, with the start of its sha256. */
   readonly templates: readonly string[];
   /** What selects the templates: the pod, its namespace or the default. */
@@ -34,18 +36,39 @@ export interface CheckReport {
   readonly dryRun?: string;
   /** The pods that exist. */
   readonly pods?: readonly { readonly name: string; readonly sidecar: SidecarState }[];
-  readonly findings: readonly CheckFinding[];
 }
 
-/** A report as a line of a table. */
-export const REPORT_COLUMNS: readonly Column<CheckReport>[] = [
+const NAME_COLUMNS: readonly Column<ObjectReport>[] = [
   { name: 'NAMESPACE', of: ({ namespace }) => namespace },
   { name: 'NAME', of: ({ object }) => object },
+];
+const FINDINGS_COLUMN: Column<ObjectReport> = {
+  name: 'FINDINGS',
+  of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none',
+};
+/** Reports as lines of a table. */
+export const OBJECT_REPORT_COLUMNS = [...NAME_COLUMNS, FINDINGS_COLUMN];
+export const REPORT_COLUMNS: readonly Column<CheckReport>[] = [
+  ...NAME_COLUMNS,
   { name: 'DECISION', of: ({ decision }) => decision },
   { name: 'REASON', of: ({ reason }) => reason ?? '' },
   { name: 'TEMPLATE', of: ({ templates }) => templates.join(','), isWide: true },
-  { name: 'FINDINGS', of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none' },
+  FINDINGS_COLUMN,
 ];
+
+/** The lines of a report for people. */
+export function formatObjectReport(
+  report: ObjectReport,
+  facts: readonly string[] = report.because,
+): readonly string[] {
+  const { object, namespace, findings } = report;
+  return [
+    `${object} in namespace ${namespace}`,
+    ...facts.map((line) => `  ${line}`),
+    ...findings.map(lineOf),
+    ...(findings.length === 0 ? ['  no problems found'] : []),
+  ];
+}
 
 const MAX_PODS = 10;
 
@@ -61,12 +84,8 @@ export function formatReport(report: CheckReport): readonly string[] {
     ['dry run', report.dryRun ?? ''],
     ...podsOf(report).map((line, index) => [index === 0 ? 'pods' : '', line] as const),
   ];
-  return [
-    `${report.object} in namespace ${report.namespace}`,
-    ...rows.filter(([, text]) => text !== '').map(([name, text]) => `  ${name.padEnd(10)}${text}`),
-    ...report.findings.map(lineOf),
-    ...(report.findings.length === 0 ? ['  no problems found'] : []),
-  ];
+  const facts = rows.filter(([, text]) => text !== '').map(([name, text]) => `${name.padEnd(10)}${text}`);
+  return formatObjectReport(report, facts);
 }
 
 /** The reports with findings, and the numbers. What is wrong with each, such as that no replica is ready, is printed once. */

@@ -24,10 +24,16 @@ import {
 import { OVERLAYS, type Overlay, preinstallCommand } from '../status/preinstall.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
-import { type CheckReport, formatReport, formatReports, REPORT_COLUMNS } from './check-report.ts';
+import {
+  type CheckReport,
+  formatObjectReport,
+  formatReport,
+  formatReports,
+  OBJECT_REPORT_COLUMNS,
+  REPORT_COLUMNS,
+} from './check-report.ts';
 import { checkOffline } from './check-site.ts';
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
-import { formatObjectReport, OBJECT_REPORT_COLUMNS } from './object-report.ts';
 import { decideOptions, reportLive } from './report-live.ts';
 
 export interface CheckOptions extends ClusterOptions, InputOptions {

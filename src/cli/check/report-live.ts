@@ -6,7 +6,7 @@ import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import type { ToolParts } from '../add-on.ts';
 import type { Cluster } from '../cluster.ts';
-import { followInstallation, type Installation, installationOf, type SharedFlags } from '../installation.ts';
+import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { templatesOfCluster } from '../template-source.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
@@ -28,7 +28,11 @@ export async function reportLive(
   const options = followInstallation(given, installation);
   const set = await templatesOfCluster(cluster.client, options);
   const state = { set };
-  const general = noReplica(installation, options);
+  const general: CheckFinding[] = [];
+  if (installation?.readyReplicas === 0) {
+    const message = `no replica of the operator is ready: see kubectl --namespace ${options.operatorNamespace} describe pods`;
+    general.push({ reason: 'no-replica', message });
+  }
   const webhooks = await appliedWebhooks(cluster.client, options);
   const { client } = cluster;
   const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
@@ -53,16 +57,6 @@ export async function reportLive(
     reports.push({ ...report, findings: [...general, ...findings] });
   }
   return reports;
-}
-
-/** A finding if the operator does not answer. */
-function noReplica(
-  installation: Installation | undefined,
-  { operatorNamespace: namespace }: LiveOptions,
-): readonly CheckFinding[] {
-  if (installation === undefined || installation.readyReplicas > 0) return [];
-  const message = `no replica of the operator is ready: see kubectl --namespace ${namespace} describe pods`;
-  return [{ reason: 'no-replica', message }];
 }
 
 /** The flags that decide about injection. */

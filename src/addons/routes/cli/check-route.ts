@@ -1,5 +1,4 @@
-import type { CheckFinding } from '../../../cli/check/check-report.ts';
-import type { ObjectReport } from '../../../cli/check/object-report.ts';
+import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report.ts';
 import { isForbidden, isNotFound } from '../../../kube/api/api-error.ts';
 import { ENDPOINT_SLICES } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { CheckFinding } from '../../../cli/check/check-report.ts';
-import type { ObjectReport } from '../../../cli/check/object-report.ts';
+import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report.ts';
 import { lastWords } from '../../../cli/last-event.ts';
 import { bypassesOf, findCapture } from '../../../injection/envoy/capture.ts';
 import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';

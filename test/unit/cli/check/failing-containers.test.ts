@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { failingContainers } from '../../../../src/cli/check/failing-containers.ts';
+import { failingContainers } from '../../../../src/cli/check/check-pods.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { decideInput, demoPod } from '../../../support/injection/demo.ts';
