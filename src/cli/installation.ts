@@ -1,10 +1,9 @@
 import { DEFAULT_KEY } from '../injection/keys.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
-import type { KubeObject } from '../kube/api/object.ts';
-import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
+import { kindOf } from './kind-of.ts';
 
 /** Flags of `serve` that the commands for people have, too. */
 export interface SharedFlags {
@@ -25,14 +24,7 @@ export interface Installation {
   readonly readyReplicas: number;
 }
 
-export const DEPLOYMENTS: Resource<KubeObject> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-  decode: decodeObject,
-};
+export const DEPLOYMENTS = kindOf('apps/v1', 'Deployment');
 
 /** Reads the operator's Deployment; undefined if it does not exist, or the user may not read it. */
 export async function installationOf(

@@ -7,7 +7,7 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import { formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
 import { withCluster } from './cluster.ts';
 import { nameOfInput, readInput, type Terminal } from './io/terminal.ts';
-import { lineOf, toFinding } from './lint/lint-findings.ts';
+import { inFile, lineOf } from './lint/lint-findings.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 import { CALLED_AS } from './program-name.ts';
 
@@ -23,7 +23,7 @@ export async function templatesOfFile(terminal: Terminal, file: string): Promise
     throw new UsageError(
       `expected one ConfigMap with a template in ${name}, got ${others.length + 1}: keep one`,
     );
-  return setOrThrow(source.data, (fault) => lineOf(toFinding(name, source, fault)));
+  return setOrThrow(source.data, (fault) => lineOf(inFile(name, source, fault)));
 }
 
 /**

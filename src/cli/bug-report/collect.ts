@@ -37,14 +37,14 @@ const LOG = { tailLines: 10_000, limitBytes: 4 * 1024 * 1024, timestamps: true }
 const IN_NAMESPACE: readonly ReportedKind[] = [
   { resource: PODS },
   { resource: EVENTS },
-  { resource: kindOf('v1', 'Service', 'services') },
-  { resource: kindOf('apps/v1', 'Deployment', 'deployments') },
-  { resource: kindOf('apps/v1', 'ReplicaSet', 'replicasets') },
-  { resource: kindOf('apps/v1', 'DaemonSet', 'daemonsets') },
-  { resource: kindOf('coordination.k8s.io/v1', 'Lease', 'leases') },
+  { resource: kindOf('v1', 'Service') },
+  { resource: kindOf('apps/v1', 'Deployment') },
+  { resource: kindOf('apps/v1', 'ReplicaSet') },
+  { resource: kindOf('apps/v1', 'DaemonSet') },
+  { resource: kindOf('coordination.k8s.io/v1', 'Lease') },
   { resource: ENDPOINT_SLICES },
-  { resource: kindOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies') },
-  { resource: kindOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets') },
+  { resource: kindOf('networking.k8s.io/v1', 'NetworkPolicy') },
+  { resource: kindOf('policy/v1', 'PodDisruptionBudget') },
 ];
 
 /** Of the whole cluster. */

@@ -9,7 +9,7 @@ import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { validateWithEnvoy } from './envoy-binary.ts';
-import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
+import { type FileDiagnostic, inFile, reportFindings } from './lint-findings.ts';
 
 /** The key for a file that is itself a bootstrap. JSON is also YAML. */
 const BARE_KEY = 'envoy.yaml';
@@ -25,7 +25,7 @@ export async function lintEnvoy(
 ): Promise<ExitCode> {
   if (files.length === 0)
     throw new UsageError("--envoy needs a file: use a ConfigMap manifest, Envoy's configuration, or -");
-  const findings: LintFinding[] = [];
+  const findings: FileDiagnostic[] = [];
   const good: string[] = [];
   let version: string | undefined;
   for (const file of files) {
@@ -34,7 +34,7 @@ export async function lintEnvoy(
     const before = findings.length + good.length;
     for (const source of sources) {
       const result = await lintSource(source);
-      findings.push(...result.faults.map((fault) => toFinding(name, source, fault)));
+      findings.push(...result.faults.map((fault) => inFile(name, source, fault)));
       good.push(...result.good.map((key) => (key === BARE_KEY ? name : key)));
       version ??= result.version;
     }

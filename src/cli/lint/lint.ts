@@ -14,7 +14,7 @@ import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions, namespaceOption } from '../options/tool-options.ts';
 import { liveConfigMap } from '../template-source.ts';
 import { lintEnvoy } from './lint-envoy.ts';
-import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
+import { type FileDiagnostic, inFile, reportFindings } from './lint-findings.ts';
 
 export interface LintOptions extends ClusterOptions {
   readonly server?: boolean;
@@ -48,17 +48,17 @@ export async function lintCommand(
       '--server checks templates, not the configuration of Envoy: leave it out, or --envoy',
     );
   if (options.envoy) return lintEnvoy(files, options.output, terminal);
-  const findings: LintFinding[] = [];
+  const findings: FileDiagnostic[] = [];
   const good: (readonly [string, TextSource, TemplateSet])[] = [];
   const sources = files.length > 0 ? await sourcesIn(files, terminal) : [await liveSource(options)];
   for (const [name, source] of sources) {
     const parsed = parseTemplateSet(source.data);
     if ('faults' in parsed) {
-      findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
+      findings.push(...parsed.faults.map((fault) => inFile(name, source, fault)));
       continue;
     }
     good.push([name, source, parsed.set]);
-    findings.push(...parsed.advice.map((advice) => toFinding(name, source, advice, 'warning')));
+    findings.push(...parsed.advice.map((advice) => inFile(name, source, advice)));
   }
   if (options.server && good.length > 0) {
     findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
@@ -112,13 +112,13 @@ async function askServer(
   { client, namespace }: Cluster,
   options: LintOptions,
   good: readonly (readonly [string, TextSource, TemplateSet])[],
-): Promise<readonly LintFinding[]> {
+): Promise<readonly FileDiagnostic[]> {
   const keys = keysFor(options.annotation);
-  const findings: LintFinding[] = [];
+  const findings: FileDiagnostic[] = [];
   for (const [file, source, set] of good) {
     for (const [name, template] of set.templates) {
       const key = templateKey(name);
-      const report = (fault: TextDiagnostic) => findings.push(toFinding(file, source, fault));
+      const report = (fault: TextDiagnostic) => findings.push(inFile(file, source, fault));
       const trial = trialPod(set, name, keys);
       if ('obstacle' in trial) {
         report(textError(key, trial.obstacle));

@@ -1,44 +1,47 @@
 import { InvalidArgumentError } from 'commander';
-import { isDnsLabel } from '../../injection/podspec/names.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../injection/podspec/names.ts';
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { formatRange, parseRange, type Range, readRange } from '../../networks/ipam/cidr.ts';
 import type { RangePolicy } from '../../networks/ipam/range-allocator.ts';
 import { parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';
 
-export function text(value: string): string {
-  if (value === '') throw new InvalidArgumentError('The value must not be empty.');
-  return value;
-}
-
-/** Parses a URL of one of these protocols, such as `https:`. The error shows the example. */
-export function urlSuchAs(
-  example: string,
-  protocols: readonly string[] = ['https:', 'http:'],
-): (value: string) => string {
+/** A parser of values that are valid as they are. */
+function checked(isValid: (value: string) => boolean, advice: string): (value: string) => string {
   return (value) => {
-    if (!protocols.includes(URL.parse(value)?.protocol ?? '')) {
-      throw new InvalidArgumentError(`Use a URL such as ${example}.`);
-    }
+    if (!isValid(value)) throw new InvalidArgumentError(advice);
     return value;
   };
 }
 
-/** A DNS subdomain (RFC 1123), such as the name of an object or a webhook. */
-export function dnsName(value: string): string {
-  if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
-    throw new InvalidArgumentError("Use lower-case letters, digits, '-' and '.', such as envoy-initializer.");
-  }
-  return value;
+export const text = checked((value) => value !== '', 'The value must not be empty.');
+
+/** Parses a URL of one of these protocols, such as `https:`. The error shows the example. */
+export function urlSuchAs(example: string, protocols: readonly string[] = ['https:', 'http:']) {
+  return checked(
+    (value) => protocols.includes(URL.parse(value)?.protocol ?? ''),
+    `Use a URL such as ${example}.`,
+  );
 }
+
+/** A DNS subdomain (RFC 1123), such as the name of an object or a webhook. */
+export const dnsName = checked(
+  isDnsSubdomain,
+  "Use lower-case letters, digits, '-' and '.', such as envoy-initializer.",
+);
+
+/** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
+export const qualifiedName = checked(
+  (value) =>
+    /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value),
+  'Use a label key such as initializer.kubernetes.io/envoy.',
+);
 
 /** Names of namespaces, or `*` for all of them. */
 export function namespaceList(value: string): readonly string[] {
-  const names = value.split(',').map((name) => name.trim());
-  if (value === '') return [];
-  if (!names.every((name) => name === '*' || isDnsLabel(name))) {
+  const names = value === '' ? [] : value.split(',').map((name) => name.trim());
+  if (!names.every((name) => name === '*' || isDnsLabel(name)))
     throw new InvalidArgumentError("Use a comma-separated list of namespaces, or '*'.");
-  }
   return names;
 }
 
@@ -71,33 +74,21 @@ function range(text: string, example: string): Range {
   );
 }
 
-/** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
-export function qualifiedName(value: string): string {
-  if (
-    !/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value)
-  ) {
-    throw new InvalidArgumentError('Use a label key such as initializer.kubernetes.io/envoy.');
-  }
-  return value;
-}
-
 export function bool(value: string): boolean {
   if (value !== 'true' && value !== 'false') throw new InvalidArgumentError('Use true or false.');
   return value === 'true';
 }
 
-export function port(value: string): number {
-  const parsed = Number(value);
-  if (!/^\d+$/.test(value) || parsed > 65535) throw new InvalidArgumentError('Use a port from 0 to 65535.');
-  return parsed;
+function numberFrom(least: number, most: number, what: string): (value: string) => number {
+  return (value) => {
+    const parsed = Number(value);
+    if (/^\d+$/.test(value) && parsed >= least && parsed <= most) return parsed;
+    throw new InvalidArgumentError(`Use a ${what} from ${least} to ${most}.`);
+  };
 }
 
-export function count(value: string): number {
-  const parsed = Number(value);
-  if (!/^\d+$/.test(value) || parsed < 1 || parsed > 1000)
-    throw new InvalidArgumentError('Use a number from 1 to 1000.');
-  return parsed;
-}
+export const port = numberFrom(0, 65_535, 'port');
+export const count = numberFrom(1, 1_000, 'number');
 
 /** Parses a duration in Go's format (`30s`, `1h30m`); returns milliseconds. */
 export function duration(value: string): number {

@@ -42,24 +42,27 @@ export function addClusterOptions(command: Command): Command {
 /** Adds kubectl's flags that choose the API server and the user; after `-n`, if the command has it. */
 export function addConnectionOptions(command: Command): Command {
   if (!command.options.some(({ short }) => short === '-n')) command.addOption(noNamespaceOption());
+  const groups = new Option('--as-group <group>', 'group to impersonate; can be repeated').argParser(
+    (group, groups: readonly string[] = []) => [...groups, text(group)],
+  );
+  const timeout = new Option(
+    '--request-timeout <duration>',
+    'limit for one request, such as 5s; a number is in seconds (default: 30s)',
+  );
   return command
     .addOption(serveOption('kubeconfig'))
-    .addOption(new Option('--context <name>', 'context of the kubeconfig').argParser(text))
-    .addOption(new Option('--cluster <name>', 'cluster of the kubeconfig').argParser(text))
-    .addOption(new Option('--user <name>', 'user of the kubeconfig').argParser(text))
-    .addOption(new Option('--as <user>', 'user to impersonate').argParser(text))
-    .addOption(
-      new Option('--as-group <group>', 'group to impersonate; can be repeated').argParser(
-        (group, groups: readonly string[] = []) => [...groups, text(group)],
-      ),
-    )
+    .addOption(textOption('--context <name>', 'context of the kubeconfig'))
+    .addOption(textOption('--cluster <name>', 'cluster of the kubeconfig'))
+    .addOption(textOption('--user <name>', 'user of the kubeconfig'))
+    .addOption(textOption('--as <user>', 'user to impersonate'))
+    .addOption(groups)
     .addOption(serveOption('master'))
-    .addOption(
-      new Option(
-        '--request-timeout <duration>',
-        'limit for one request, such as 5s; a number is in seconds (default: 30s)',
-      ).argParser(requestTimeout),
-    );
+    .addOption(timeout.argParser(requestTimeout));
+}
+
+/** A flag with a text that is not empty. */
+export function textOption(flags: string, help: string): Option {
+  return new Option(flags, help).argParser(text);
 }
 
 /** Adds kubectl's flags that choose objects. `what` are these, such as pods. */
@@ -67,11 +70,7 @@ export function addScopeOptions(command: Command, what: string, byDefault = "the
   return command
     .addOption(namespaceOption(`namespace of the ${what} (default: ${byDefault})`).conflicts('allNamespaces'))
     .addOption(new Option('-A, --all-namespaces', `the ${what} of all namespaces`))
-    .addOption(
-      new Option('-l, --selector <selector>', `the ${what} with these labels, such as app=web`).argParser(
-        text,
-      ),
-    );
+    .addOption(textOption('-l, --selector <selector>', `the ${what} with these labels, such as app=web`));
 }
 
 export function operatorNamespaceOption(): Option {
@@ -93,16 +92,13 @@ export function addTemplateFile(command: Command): Command {
         },
       ),
     )
-    .hook('preAction', requireFilename);
-}
-
-/** Requires `-f`, but after commander has reported unknown flags. */
-function requireFilename(command: Command): void {
-  if (command.opts().filename === undefined) {
-    command.error(
-      "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
-    );
-  }
+    .hook('preAction', (each) => {
+      // After commander has reported unknown flags.
+      if (each.opts().filename === undefined)
+        each.error(
+          "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
+        );
+    });
 }
 
 /** For commands that are about the whole cluster: users of kubectl expect it everywhere. */

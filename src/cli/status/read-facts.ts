@@ -2,7 +2,7 @@ import { parseTemplateSet } from '../../injection/template/template-set.ts';
 import { ApiError, isForbidden, isNotFound, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
+import { apiVersionOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { LEASES, recordOf } from '../../kube/leaderelection/lease.ts';
@@ -15,6 +15,7 @@ import { PROGRAM } from '../../util/identity.ts';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import type { Cluster } from '../cluster.ts';
 import { DEPLOYMENTS, followInstallation, type Installation, readInstallation } from '../installation.ts';
+import { kindOf } from '../kind-of.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type Replica, ReplicaPages } from '../replica-pages.ts';
 import { surveyBasis, surveyPods } from '../survey.ts';
@@ -22,15 +23,6 @@ import type { NetworkFacts, Read, ReplicaFacts, StatusFacts, TemplateFacts, Webh
 import { Samples } from './samples.ts';
 
 export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
-
-const NODE_AGENTS: Resource<KubeObject> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'DaemonSet',
-  plural: 'daemonsets',
-  namespaced: true,
-  decode: decodeObject,
-};
 
 /** Reads what `status` judges. What the user may not read is noted, but a server that does not answer is an error. */
 export async function readStatus(cluster: Cluster, options: StatusQuestion): Promise<StatusFacts> {
@@ -177,7 +169,9 @@ export async function isServed(client: KubeClient, resource: Resource<KubeObject
 
 async function readNodeAgents(client: KubeClient, namespace: string) {
   const name = `${PROGRAM}-node-agent`;
-  const found: unknown = await absentIfMissing(client.get(NODE_AGENTS, { namespace, name }));
+  const found: unknown = await absentIfMissing(
+    client.get(kindOf('apps/v1', 'DaemonSet'), { namespace, name }),
+  );
   if (!isObject(found)) return undefined;
   const number = (field: string) => Number(own(own(found, 'status'), field) ?? 0);
   return { wanted: number('desiredNumberScheduled'), ready: number('numberReady') };

@@ -4,13 +4,14 @@ import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { kindOf } from '../kind-of.ts';
+import { absentIfMissing } from '../status/read-facts.ts';
 
 /** A kind of objects to delete, of which only the metadata is read. */
 export function metadataOf(...kind: Parameters<typeof kindOf>): Resource<KubeObject> {
   return { ...kindOf(...kind), metadataOnly: true };
 }
 
-export const NAMESPACE = metadataOf('v1', 'Namespace', 'namespaces', false);
+export const NAMESPACE = metadataOf('v1', 'Namespace', false);
 
 /** Selects the objects of the manifests, and those that the operator creates. */
 export const OURS = { labelSelector: `app=${PROGRAM}` };
@@ -48,12 +49,7 @@ export async function objectOf<T extends KubeObject>(
   resource: Resource<T>,
   ref: { readonly namespace?: string; readonly name: string },
 ): Promise<T | undefined> {
-  try {
-    return await client.get(resource, ref);
-  } catch (err) {
-    if (isNotFound(err)) return undefined;
-    throw err;
-  }
+  return await absentIfMissing(client.get(resource, ref));
 }
 
 /** Such as `pod default/web` or `clusterrole envoy-initializer`. */

@@ -17,8 +17,15 @@ import {
   type ConnectionOptions,
   operatorNamespaceOption,
 } from '../options/tool-options.ts';
-import { liftGates, removeCopies, sayWhatStays } from './leftovers.ts';
-import { allNetworks, deleteNetworks, isLed, named } from './networks.ts';
+import {
+  allNetworks,
+  deleteNetworks,
+  isLed,
+  liftGates,
+  named,
+  removeCopies,
+  sayWhatStays,
+} from './leftovers.ts';
 import { isOwn, metadataOf, NAMESPACE, OURS, objectOf, objectsOf } from './objects.ts';
 import { Remover } from './remover.ts';
 
@@ -40,52 +47,40 @@ const WITHOUT_OPERATOR =
 const ON_NODES = `the CNI plugins ${NODE_IPAM} and ${NODE_OVS} stay on the nodes in /opt/cni/bin, with those that a node lacked, and /run/envoy-initializer until it restarts`;
 const NETWORK_CRD = 'networks.samplecrd.k8s.io';
 
+/** Kinds of one group, of objects without or with a namespace. */
+const clusterKinds = (apiVersion: string, ...kinds: readonly string[]) =>
+  kinds.map((kind) => metadataOf(apiVersion, kind, false));
+const kinds = (apiVersion: string, ...names: readonly string[]) =>
+  names.map((kind) => metadataOf(apiVersion, kind));
+
 const ADMISSION = 'admissionregistration.k8s.io/v1';
-const FENCES = [
-  metadataOf(ADMISSION, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false),
-  metadataOf(ADMISSION, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false),
-];
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const FENCES = clusterKinds(ADMISSION, 'ValidatingAdmissionPolicyBinding', 'ValidatingAdmissionPolicy');
 /** What could block pods and other objects. */
 const BLOCKING = [
-  metadataOf(ADMISSION, 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', false),
-  metadataOf(ADMISSION, 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', false),
-  metadataOf(ADMISSION, 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false),
-  metadataOf(ADMISSION, 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false),
+  ...clusterKinds(ADMISSION, 'MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'),
+  ...clusterKinds(ADMISSION, 'MutatingAdmissionPolicyBinding', 'MutatingAdmissionPolicy'),
   ...FENCES,
 ];
-const DEPLOYMENT = metadataOf('apps/v1', 'Deployment', 'deployments');
-const RBAC = 'rbac.authorization.k8s.io/v1';
+const DEPLOYMENT = metadataOf('apps/v1', 'Deployment');
 /** What is deleted one by one in a namespace that is not the operator's own. */
 const IN_NAMESPACE = [
-  metadataOf('cert-manager.io/v1', 'Certificate', 'certificates'),
-  metadataOf('cert-manager.io/v1', 'Issuer', 'issuers'),
-  metadataOf('monitoring.coreos.com/v1', 'PodMonitor', 'podmonitors'),
-  metadataOf('monitoring.coreos.com/v1', 'PrometheusRule', 'prometheusrules'),
-  metadataOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
-  metadataOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
-  metadataOf('apps/v1', 'ControllerRevision', 'controllerrevisions'),
-  metadataOf(RBAC, 'RoleBinding', 'rolebindings'),
-  metadataOf(RBAC, 'Role', 'roles'),
-  metadataOf('v1', 'Service', 'services'),
-  metadataOf('v1', 'ServiceAccount', 'serviceaccounts'),
-  metadataOf('v1', 'Secret', 'secrets'),
+  ...kinds('cert-manager.io/v1', 'Certificate', 'Issuer'),
+  ...kinds('monitoring.coreos.com/v1', 'PodMonitor', 'PrometheusRule'),
+  ...kinds('policy/v1', 'PodDisruptionBudget'),
+  ...kinds('networking.k8s.io/v1', 'NetworkPolicy'),
+  ...kinds('apps/v1', 'ControllerRevision'),
+  ...kinds(RBAC, 'RoleBinding', 'Role'),
+  ...kinds('v1', 'Service', 'ServiceAccount', 'Secret'),
 ];
 /** Objects without the label. */
 const UNLABELLED: readonly (readonly [kind: Resource<KubeObject>, name: string])[] = [
-  [metadataOf('v1', 'ConfigMap', 'configmaps'), PROGRAM],
-  [metadataOf('v1', 'ConfigMap', 'configmaps'), 'envoy'],
-  [metadataOf('coordination.k8s.io/v1', 'Lease', 'leases'), PROGRAM],
+  [metadataOf('v1', 'ConfigMap'), PROGRAM],
+  [metadataOf('v1', 'ConfigMap'), 'envoy'],
+  [metadataOf('coordination.k8s.io/v1', 'Lease'), PROGRAM],
 ];
-const CLUSTER_ROLES = [
-  metadataOf(RBAC, 'ClusterRoleBinding', 'clusterrolebindings', false),
-  metadataOf(RBAC, 'ClusterRole', 'clusterroles', false),
-];
-const CRD = metadataOf(
-  'apiextensions.k8s.io/v1',
-  'CustomResourceDefinition',
-  'customresourcedefinitions',
-  false,
-);
+const CLUSTER_ROLES = clusterKinds(RBAC, 'ClusterRoleBinding', 'ClusterRole');
+const CRD = metadataOf('apiextensions.k8s.io/v1', 'CustomResourceDefinition', false);
 
 export function addUninstallOptions(command: Command): Command {
   command

@@ -41,7 +41,7 @@ async function verdict(client: KubeClient, facts: StatusFacts): Promise<Verdict>
 }
 
 async function staying(client: KubeClient): Promise<readonly string[]> {
-  const maps = await objectsOf(client, metadataOf('v1', 'ConfigMap', 'configmaps'), {
+  const maps = await objectsOf(client, metadataOf('v1', 'ConfigMap'), {
     labelSelector: ROUTES_LABEL,
   });
   const namespaces = maps.map(({ metadata }) => metadata.namespace ?? '');

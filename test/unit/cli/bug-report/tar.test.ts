@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { ReportParts } from '../../../../src/cli/bug-report/report-parts.ts';
-import { tarOf } from '../../../../src/cli/bug-report/tar.ts';
+import { ReportParts, tarOf } from '../../../../src/cli/bug-report/report-parts.ts';
 
 /** What the system's tar makes of an archive. */
 const tar = (archive: Buffer, ...args: readonly string[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isLed, named } from '../../../../src/cli/uninstall/networks.ts';
+import { isLed, named } from '../../../../src/cli/uninstall/leftovers.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
