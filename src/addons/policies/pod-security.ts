@@ -20,15 +20,13 @@ export interface BrokenStandards {
 }
 
 /**
- * The standards of pod security that a pod may break by this template. The template's settings for the whole pod do not
+ * The standards of pod security that a pod may break by this template. The template's settings for the template pod do not
  * count, because a pod may override them. A sidecar that meets a level without them meets it in every pod.
  */
 export function brokenStandards(template: Template, set: TemplateSet, serverMinor?: number): BrokenStandards {
-  // A misfit is no matter of levels: it has a condition of its own.
-  const whole = { ...template, incompatibleShapes: [] };
-  const alone = { ...whole, securityContext: {} };
+  const alone = { ...template, securityContext: {} };
   const isBroken = (labels: Readonly<Record<string, string>>) =>
-    [whole, alone].some((each) => breaks(each, set, labels, serverMinor));
+    [template, alone].some((each) => breaks(each, set, labels, serverMinor));
   const levels = LEVELS.filter((level) => isBroken({ [ENFORCE_LABEL]: level }));
   const others = LEVELS.filter((level) => !levels.includes(level));
   const versions = STANDARD_CHANGES.flatMap((minor, i) => {

@@ -1,5 +1,4 @@
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
-import { sameJson } from '../../util/json.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../template/template-set.ts';
 import type { DryRunResult, TemplateTexts } from './template-dry-run.ts';
 
@@ -98,8 +97,7 @@ export class LiveTemplates {
   #adopt(adopted: Adopted): void {
     const { set } = adopted;
     const current = this.#inUse?.set;
-    const changed =
-      current?.hash !== set.hash || !sameJson(incompatibleShapesOf(current), incompatibleShapesOf(set));
+    const changed = current?.hash !== set.hash;
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
     this.#inUse = adopted;
@@ -117,18 +115,6 @@ export class LiveTemplates {
 
 function sameStrategy(a: TemplateSet, b: TemplateSet): boolean {
   return JSON.stringify(a.rollout) === JSON.stringify(b.rollout);
-}
-
-/** For each template, the shapes of pods that it does not fit. */
-export function incompatibleShapesOf({
-  templates,
-}: TemplateSet): Readonly<Record<string, readonly string[]>> {
-  return Object.fromEntries(
-    [...templates].map(([name, { incompatibleShapes }]) => [
-      name,
-      incompatibleShapes.map(({ shape }) => shape.name),
-    ]),
-  );
 }
 
 function missing(message: string): TextDiagnostic {
