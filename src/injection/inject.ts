@@ -1,4 +1,4 @@
-import { isObject, own } from '../util/json.ts';
+import { own } from '../util/json.ts';
 import { type PatchOperation, PodPatchBuilder } from '../util/patch.ts';
 import { MAX_LENGTH } from '../util/text-bounds.ts';
 import { decide } from './decide.ts';
@@ -48,13 +48,8 @@ export function inject(input: DecideInput): Injection {
   const status = new StatusBuilder();
   const refused = (found: readonly PodDiagnostic[]): Injection => {
     if (options.onConflict !== 'deny') return { outcome: 'skipped', skip: toSkip(input, found) };
-    return {
-      outcome: 'denied',
-      skip: toSkip(
-        input,
-        found.map((each) => ({ ...each, severity: 'error' })),
-      ),
-    };
+    const errors = found.map((each) => ({ ...each, severity: 'error' as const }));
+    return { outcome: 'denied', skip: toSkip(input, errors) };
   };
   const ignored = [...strayOverrides(input.pod, decision.templates)];
   if (ignored.length > 0 && options.onConflict === 'deny')
@@ -66,7 +61,6 @@ export function inject(input: DecideInput): Injection {
     const merged = mergeTemplate(patch, named, { options, status, overrides, envoyFiles });
     if ('refused' in merged) return refused(merged.refused);
     ignored.push(...merged.ignored);
-    if (status.isTooLong) return refused(tooMuchAdded(input));
   }
   for (const [name, request] of grownRequests(input.pod, patch.pod)) {
     status.grown(name, own(own(specField(input.pod, 'resources'), 'requests'), name));
@@ -91,14 +85,6 @@ export function inject(input: DecideInput): Injection {
   };
 }
 
-/** The API server would reject the pod because of its annotations. */
-function tooMuchAdded({ options }: DecideInput): readonly PodDiagnostic[] {
-  const path = `metadata.annotations[${options.keys.status}]`;
-  const message =
-    'the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less';
-  return [{ severity: 'warning', reason: 'conflict', path, message }];
-}
-
 /** The API server would refuse the pod for its annotations together. */
 const TOO_MANY_ANNOTATIONS: readonly PodDiagnostic[] = [
   {
@@ -112,20 +98,10 @@ const TOO_MANY_ANNOTATIONS: readonly PodDiagnostic[] = [
 /** Whether the annotations are larger than the API server allows (k8s.io/apimachinery, ValidateAnnotationsSize). */
 function annotationsExceed(pod: Pod): boolean {
   const annotations = own(own(pod, 'metadata'), 'annotations');
-  if (!isObject(annotations)) return false;
-  let length = 0;
-  for (const key in annotations) {
-    const value = own(annotations, key);
-    length += key.length + (typeof value === 'string' ? value.length : 0);
-    if (length > MAX_LENGTH) return true;
-  }
-  // A character has at least one byte and at most three.
-  if (3 * length <= MAX_LENGTH) return false;
-  const texts = [...Object.keys(annotations), ...Object.values(annotations)].filter(
-    (text) => typeof text === 'string',
-  );
-  // One call, because each costs more than a short text. The separators keep texts apart.
-  return new TextEncoder().encode(texts.join('\n')).length - (texts.length - 1) > MAX_LENGTH;
+  const texts = Object.entries(annotations ?? {}).flat();
+  const all = texts.filter((text) => typeof text === 'string').join('');
+  // A character has at most three bytes.
+  return 3 * all.length > MAX_LENGTH && new TextEncoder().encode(all).length > MAX_LENGTH;
 }
 
 function toSkip(input: DecideInput, diagnostics: readonly PodDiagnostic[]): Skip {

@@ -8,8 +8,8 @@ import {
   ownString,
   stringsIn,
 } from '../util/json.ts';
-import { MAX_LENGTH, parseAnnotation } from '../util/text-bounds.ts';
-import { AUTO_IMAGE, containerFinder, containers, initContainers, nameOf, type Pod } from './podspec/pod.ts';
+import { parseAnnotation } from '../util/text-bounds.ts';
+import { AUTO_IMAGE, containerFinder, nameOf, type Pod } from './podspec/pod.ts';
 import type { ContainerList } from './template/container-override.ts';
 import type { Template } from './template/template.ts';
 
@@ -68,15 +68,12 @@ export class StatusBuilder {
   readonly #overlaid: Record<string, JsonObject> = {};
   readonly #requests: Record<string, JsonValue> = {};
   readonly #containers = new Set<string>();
-  #length = 0;
 
   /** Records the name of an addition. */
   added(kind: AddedKind, name: string): void {
     if (kind === 'containers' || kind === 'initContainers') this.#containers.add(name);
-    this.#length += name.length;
-    const names = this.#added[kind];
-    if (names) names.push(name);
-    else this.#added[kind] = [name];
+    this.#added[kind] ??= [];
+    this.#added[kind].push(name);
   }
 
   /** Records a container of the pod as it was before its merge with the template's. */
@@ -87,11 +84,6 @@ export class StatusBuilder {
   /** Records a request of the pod itself as it was before it grew. */
   grown(resource: string, request: JsonValue | undefined): void {
     this.#requests[resource] = request ?? null;
-  }
-
-  /** Whether the names of all additions exceed the size limit of an annotation. */
-  get isTooLong(): boolean {
-    return this.#length > MAX_LENGTH;
   }
 
   /** Whether a container comes from a template. */
@@ -221,24 +213,17 @@ function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
 /** Parses the moved containers of a status annotation, which is not trusted. */
 function parseMoved(value: JsonValue | undefined): Moved {
   const entries = Object.entries(isObject(value) ? value : {}).flatMap(([name, origin]) => {
-    const parsed = isObject(origin) ? parseOrigin(origin) : undefined;
-    return parsed ? [[name, parsed] as const] : [];
+    const [list, index] = [own(origin, 'list'), own(origin, 'index')];
+    if (list !== 'containers' && list !== 'initContainers') return [];
+    if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0) return [];
+    return [[name, { list, index }] as const];
   });
   return Object.fromEntries(entries);
 }
 
-function parseOrigin(origin: JsonObject): Origin | undefined {
-  const [list, index] = [own(origin, 'list'), own(origin, 'index')];
-  if (list !== 'containers' && list !== 'initContainers') return undefined;
-  return typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? { list, index } : undefined;
-}
-
 function originOf(pod: Pod, name: string): Origin | undefined {
-  for (const [list, all] of [
-    ['containers', containers(pod)],
-    ['initContainers', initContainers(pod)],
-  ] as const) {
-    const index = all.findIndex((container) => nameOf(container) === name);
+  for (const list of ['containers', 'initContainers'] as const) {
+    const index = ownObjects(own(pod, 'spec'), list).findIndex((container) => nameOf(container) === name);
     if (index !== -1) return { list, index };
   }
   return undefined;

@@ -23,9 +23,13 @@ export const ENFORCE_LABEL = 'pod-security.kubernetes.io/enforce';
 /** The label of a namespace for the version of the standards, such as `v1.31`; default `latest`. */
 export const ENFORCE_VERSION_LABEL = `${ENFORCE_LABEL}-version`;
 
-/** What a namespace enforces. */
-interface PodSecurity extends Standard {
+/** What a namespace enforces. The versions are minor versions of Kubernetes. */
+interface PodSecurity {
   readonly level: string | undefined;
+  /** The version of the standards; never newer than the API server. */
+  readonly version: number;
+  /** The API server's own version: Infinity if it is unknown, which stands for the newest. */
+  readonly server: number;
 }
 
 /**
@@ -40,29 +44,6 @@ export function podSecurityOf(
   const [, minor] = /^v1\.(0|[1-9]\d*)$/.exec(label(ENFORCE_VERSION_LABEL) ?? '') ?? [];
   const version = minor === undefined ? serverMinor : Math.min(Number(minor), serverMinor);
   return { level: label(ENFORCE_LABEL), version, server: serverMinor };
-}
-
-/**
- * What the Pod Security Standards forbid in the parts of a pod that a template can add
- * (k8s.io/pod-security-admission/policy, until 1.37). Empty for `privileged` and for unknown levels.
- */
-export function podSecurityViolations(pod: Pod, { level, ...standard }: PodSecurity): readonly string[] {
-  switch (level) {
-    case 'baseline':
-      return [...baselineViolations(pod, standard)];
-    case 'restricted':
-      return [...baselineViolations(pod, standard), ...restrictedViolations(pod, standard)];
-    default:
-      return [];
-  }
-}
-
-/** The version of the Pod Security Standards that a namespace enforces, as minor versions of Kubernetes. */
-interface Standard {
-  /** The version of the standards; never newer than the API server. */
-  readonly version: number;
-  /** The API server's own version: Infinity if it is unknown, which stands for the newest. */
-  readonly server: number;
 }
 
 /** The minor version since which the standards have a rule or an exception. */
@@ -130,8 +111,36 @@ const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 const ALLOWED_APPARMOR = /^$|^runtime\/default$|^localhost\//;
 const ALLOWED_SECCOMP = /^(runtime|docker)\/default$|^localhost\//;
 
-/** What the level `baseline` forbids. */
-function* baselineViolations(pod: Pod, { version }: Standard): Generator<string, void> {
+const VOLUME_SOURCES: readonly string[] = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+];
+
+/**
+ * What the Pod Security Standards forbid in the parts of a pod that a template can add
+ * (k8s.io/pod-security-admission/policy, until 1.37). Empty for `privileged` and for unknown levels.
+ */
+export function podSecurityViolations(pod: Pod, enforced: PodSecurity): readonly string[] {
+  const { level, version } = enforced;
+  if (level !== 'baseline' && level !== 'restricted') return [];
+  // A pod with a user namespace of its own may do more there (KEP-127).
+  const isRelaxed = version >= SINCE.userNamespaces && specField(pod, 'hostUsers') === false;
+  const violations = [...baselineViolations(pod, version, isRelaxed && level === 'baseline')];
+  if (level === 'restricted') violations.push(...restrictedViolations(pod, enforced, isRelaxed));
+  return violations;
+}
+
+function allContainers(pod: Pod): readonly (readonly [name: string, container: JsonObject])[] {
+  return [...initContainers(pod), ...containers(pod)].map((each) => [`container ${nameOf(each)}`, each]);
+}
+
+function* baselineViolations(pod: Pod, version: number, mayUnmask: boolean): Generator<string, void> {
   const podContext = specField(pod, 'securityContext');
   yield* annotationViolations(pod, version);
   yield* contextViolations(podContext, 'the pod', version);
@@ -142,22 +151,20 @@ function* baselineViolations(pod: Pod, { version }: Standard): Generator<string,
   for (const volume of volumes(pod)) {
     if (isSet(volume, 'hostPath')) yield `volume ${nameOf(volume)} must not be a hostPath`;
   }
-  const mayUnmask = isRelaxed(pod, version);
-  for (const container of [...initContainers(pod), ...containers(pod)]) {
-    yield* containerViolations(container, version);
-    if (!mayUnmask) yield* procMountViolations(container);
+  for (const [name, container] of allContainers(pod)) {
+    const context = own(container, 'securityContext');
+    yield* contextViolations(context, name, version);
+    if (own(context, 'privileged') === true) yield `${name} must not be privileged`;
+    for (const capability of listIn(own(context, 'capabilities'), 'add')) {
+      if (!CAPABILITIES.includes(capability)) yield `${name} must not add the capability ${capability}`;
+    }
+    if (ownObjects(container, 'ports').some((port) => own(port, 'hostPort')))
+      yield `${name} must not use a hostPort`;
+    if (version >= SINCE.probeHost && handlers(container).some((handler) => ownString(handler, 'host')))
+      yield `${name} must not set the host of a probe or hook`;
+    if (!mayUnmask && (own(context, 'procMount') ?? 'Default') !== 'Default')
+      yield `${name} must not set procMount`;
   }
-}
-
-/** Whether the pod has a user namespace of its own, in which more is allowed (KEP-127). */
-function isRelaxed(pod: Pod, version: number): boolean {
-  return version >= SINCE.userNamespaces && specField(pod, 'hostUsers') === false;
-}
-
-/** Both levels forbid this, but baseline allows it in a user namespace. */
-function* procMountViolations(container: JsonObject): Generator<string, void> {
-  const procMount = own(own(container, 'securityContext'), 'procMount') ?? 'Default';
-  if (procMount !== 'Default') yield `container ${nameOf(container)} must not set procMount`;
 }
 
 function isAllowed<T>(allowed: ReadonlyMap<T, number>, value: T, version: number): boolean {
@@ -165,35 +172,22 @@ function isAllowed<T>(allowed: ReadonlyMap<T, number>, value: T, version: number
   return since !== undefined && version >= since;
 }
 
-function* annotationViolations(pod: Pod, version: number): Generator<string, void> {
-  const annotations = own(own(pod, 'metadata'), 'annotations');
-  for (const [key, value] of Object.entries(isObject(annotations) ? annotations : {})) {
-    if (key.startsWith(APPARMOR_PREFIX) && !ALLOWED_APPARMOR.test(String(value)))
-      yield `the pod must not set the annotation ${key} to ${value}`;
-  }
-  if (version >= SINCE.seccompProfile) return;
-  const names = [...initContainers(pod), ...containers(pod)].map(nameOf);
-  for (const key of [SECCOMP_ANNOTATION, ...names.map((name) => `${SECCOMP_PREFIX}${name}`)]) {
-    const value = own(annotations, key);
-    if (value !== undefined && !ALLOWED_SECCOMP.test(String(value)))
-      yield `the pod must not set the annotation ${key} to ${value}`;
-  }
+function listIn(object: JsonValue | undefined, key: string): readonly JsonValue[] {
+  const list = own(object, key);
+  return isArray(list) ? list : [];
 }
 
-function* containerViolations(container: JsonObject, version: number): Generator<string, void> {
-  const name = `container ${nameOf(container)}`;
-  const context = own(container, 'securityContext');
-  yield* contextViolations(context, name, version);
-  if (own(context, 'privileged') === true) yield `${name} must not be privileged`;
-  const added = own(own(context, 'capabilities'), 'add');
-  for (const capability of isArray(added) ? added : []) {
-    if (!CAPABILITIES.includes(capability)) yield `${name} must not add the capability ${capability}`;
-  }
-  if (ownObjects(container, 'ports').some((port) => own(port, 'hostPort'))) {
-    yield `${name} must not use a hostPort`;
-  }
-  if (version >= SINCE.probeHost && handlers(container).some((handler) => ownString(handler, 'host'))) {
-    yield `${name} must not set the host of a probe or hook`;
+function* annotationViolations(pod: Pod, version: number): Generator<string, void> {
+  const annotations = own(own(pod, 'metadata'), 'annotations');
+  const seccomp = [
+    SECCOMP_ANNOTATION,
+    ...allContainers(pod).map(([, each]) => SECCOMP_PREFIX + nameOf(each)),
+  ];
+  for (const [key, value] of Object.entries(isObject(annotations) ? annotations : {})) {
+    const isBad =
+      (key.startsWith(APPARMOR_PREFIX) && !ALLOWED_APPARMOR.test(String(value))) ||
+      (version < SINCE.seccompProfile && seccomp.includes(key) && !ALLOWED_SECCOMP.test(String(value)));
+    if (isBad) yield `the pod must not set the annotation ${key} to ${value}`;
   }
 }
 
@@ -203,9 +197,8 @@ function* contextViolations(
   name: string,
   version: number,
 ): Generator<string, void> {
-  const profiles =
-    version >= SINCE.seccompProfile ? ['seccompProfile', 'appArmorProfile'] : ['appArmorProfile'];
-  for (const profile of profiles) {
+  for (const profile of ['seccompProfile', 'appArmorProfile']) {
+    if (profile === 'seccompProfile' && version < SINCE.seccompProfile) continue;
     const type = own(own(context, profile), 'type');
     if (type !== undefined && !PROFILES.includes(type)) yield `${name} must not set ${profile} to ${type}`;
   }
@@ -226,67 +219,42 @@ function handlers(container: JsonObject): readonly (JsonValue | undefined)[] {
   return holders.flatMap((holder) => [own(holder, 'httpGet'), own(holder, 'tcpSocket')]);
 }
 
-const VOLUME_SOURCES: readonly string[] = [
-  'configMap',
-  'csi',
-  'downwardAPI',
-  'emptyDir',
-  'ephemeral',
-  'persistentVolumeClaim',
-  'projected',
-  'secret',
-];
-
 /** What the level `restricted` forbids beyond `baseline`. */
-function* restrictedViolations(pod: Pod, { version, server }: Standard): Generator<string, void> {
+function* restrictedViolations(
+  pod: Pod,
+  { version, server }: PodSecurity,
+  mayBeRoot: boolean,
+): Generator<string, void> {
   const podContext = specField(pod, 'securityContext');
   const sources = server >= SINCE.imageVolumes ? [...VOLUME_SOURCES, 'image'] : VOLUME_SOURCES;
   for (const volume of volumes(pod)) {
+    const given = Object.keys(volume).filter((field) => field !== 'name' && isSet(volume, field));
     // Without a source, it is an emptyDir.
-    const isEmptyDir = !Object.keys(volume).some((field) => field !== 'name' && isSet(volume, field));
-    if (!isEmptyDir && !sources.some((source) => isSet(volume, source))) {
+    if (given.length > 0 && !given.some((source) => sources.includes(source)))
       yield `volume ${nameOf(volume)} has a kind that is not allowed`;
+  }
+  const isRoot = (context: JsonValue | undefined) =>
+    version >= SINCE.runAsUser && own(context, 'runAsUser') === 0;
+  if (!mayBeRoot && isRoot(podContext)) yield 'the pod must not set runAsUser to 0';
+  // Even if each container sets true itself.
+  if (!mayBeRoot && own(podContext, 'runAsNonRoot') === false)
+    yield 'the pod must not set runAsNonRoot to false';
+  for (const [name, container] of allContainers(pod)) {
+    const context = own(container, 'securityContext');
+    const said = (field: string) => own(context, field) ?? own(podContext, field);
+    if (version >= SINCE.allowPrivilegeEscalation && own(context, 'allowPrivilegeEscalation') !== false)
+      yield `${name} must set allowPrivilegeEscalation to false`;
+    if (version >= SINCE.dropCapabilities) {
+      const capabilities = own(context, 'capabilities');
+      if (!listIn(capabilities, 'drop').includes('ALL')) yield `${name} must drop ALL capabilities`;
+      for (const capability of listIn(capabilities, 'add')) {
+        if (capability !== 'NET_BIND_SERVICE') yield `${name} must not add the capability ${capability}`;
+      }
     }
+    if (version >= SINCE.seccompProfile && own(said('seccompProfile'), 'type') === undefined)
+      yield `${name} must set a seccompProfile`;
+    if (mayBeRoot) continue;
+    if (said('runAsNonRoot') !== true) yield `${name} must set runAsNonRoot to true`;
+    if (isRoot(context)) yield `${name} must not set runAsUser to 0`;
   }
-  const mayBeRoot = isRelaxed(pod, version);
-  if (!mayBeRoot) {
-    if (isRootUser(podContext, version)) yield 'the pod must not set runAsUser to 0';
-    // Even if each container sets true itself.
-    if (own(podContext, 'runAsNonRoot') === false) yield 'the pod must not set runAsNonRoot to false';
-  }
-  for (const container of [...initContainers(pod), ...containers(pod)]) {
-    yield* restrictedContainer(container, podContext, version, mayBeRoot);
-    if (mayBeRoot) yield* procMountViolations(container);
-  }
-}
-
-function* restrictedContainer(
-  container: JsonObject,
-  podContext: JsonValue | undefined,
-  version: number,
-  mayBeRoot: boolean,
-): Generator<string, void> {
-  const name = `container ${nameOf(container)}`;
-  const context = own(container, 'securityContext');
-  const said = (field: string) => own(context, field) ?? own(podContext, field);
-  if (version >= SINCE.allowPrivilegeEscalation && own(context, 'allowPrivilegeEscalation') !== false) {
-    yield `${name} must set allowPrivilegeEscalation to false`;
-  }
-  if (version >= SINCE.dropCapabilities) {
-    const { drop, add } = (own(context, 'capabilities') ?? {}) as JsonObject;
-    if (!isArray(drop) || !drop.includes('ALL')) yield `${name} must drop ALL capabilities`;
-    for (const capability of isArray(add) ? add : []) {
-      if (capability !== 'NET_BIND_SERVICE') yield `${name} must not add the capability ${capability}`;
-    }
-  }
-  if (version >= SINCE.seccompProfile && own(said('seccompProfile'), 'type') === undefined) {
-    yield `${name} must set a seccompProfile`;
-  }
-  if (mayBeRoot) return;
-  if (said('runAsNonRoot') !== true) yield `${name} must set runAsNonRoot to true`;
-  if (isRootUser(context, version)) yield `${name} must not set runAsUser to 0`;
-}
-
-function isRootUser(context: JsonValue | undefined, version: number): boolean {
-  return version >= SINCE.runAsUser && own(context, 'runAsUser') === 0;
 }

@@ -22,80 +22,45 @@ export interface WorkloadKind {
   readonly nameSuffix?: { readonly labels: readonly string[] } | { readonly pattern: RegExp };
 }
 
-const TEMPLATE = ['spec', 'template'];
+const path = ['spec', 'template'];
+/** The ReplicaSets of Deployments, and of Rollouts of Argo. */
+const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'];
+/**
+ * The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName): here those of
+ * 2016, when CronJobs came, until 2065. Other numbers, such as dates, are users'.
+ */
+const MINUTES = /-(?:2[4-9]|[34]\d)\d{6}$/;
+
+/** What users apply, and what also replaces its pods if their template changes. */
+const applied = { isApplied: true } as const;
+const rolling = { ...applied, isRolling: true } as const;
+const apps = { group: 'apps', path } as const;
+const extensions = { ...apps, formerGroup: 'extensions' } as const;
+const core = { group: '' } as const;
 
 /** The kinds of workload of Kubernetes itself. After a change run `make generate`. */
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
+  { kind: 'Deployment', ...extensions, plural: 'deployments', shortNames: ['deploy'], ...rolling },
   {
-    kind: 'Deployment',
-    group: 'apps',
-    formerGroup: 'extensions',
-    path: TEMPLATE,
-    plural: 'deployments',
-    shortNames: ['deploy'],
-    isApplied: true,
-    isRolling: true,
+    ...{ kind: 'StatefulSet', ...apps, claims: ['spec', 'volumeClaimTemplates'] },
+    ...{ plural: 'statefulsets', shortNames: ['sts'], ...rolling },
+  },
+  { kind: 'DaemonSet', ...extensions, plural: 'daemonsets', shortNames: ['ds'], ...rolling },
+  {
+    ...{ kind: 'ReplicaSet', ...extensions, plural: 'replicasets', shortNames: ['rs'], ...applied },
+    nameSuffix: { labels: HASHES },
+  },
+  { kind: 'Job', group: 'batch', path, plural: 'jobs', ...applied, nameSuffix: { pattern: MINUTES } },
+  {
+    ...{ kind: 'CronJob', group: 'batch', path: ['spec', 'jobTemplate', ...path] },
+    ...{ plural: 'cronjobs', shortNames: ['cj'], ...applied },
   },
   {
-    kind: 'StatefulSet',
-    group: 'apps',
-    path: TEMPLATE,
-    claims: ['spec', 'volumeClaimTemplates'],
-    plural: 'statefulsets',
-    shortNames: ['sts'],
-    isApplied: true,
-    isRolling: true,
+    ...{ kind: 'ReplicationController', ...core, path, plural: 'replicationcontrollers', shortNames: ['rc'] },
+    ...{ ...applied, hasPlainSelector: true },
   },
-  {
-    kind: 'DaemonSet',
-    group: 'apps',
-    formerGroup: 'extensions',
-    path: TEMPLATE,
-    plural: 'daemonsets',
-    shortNames: ['ds'],
-    isApplied: true,
-    isRolling: true,
-  },
-  {
-    kind: 'ReplicaSet',
-    group: 'apps',
-    formerGroup: 'extensions',
-    path: TEMPLATE,
-    plural: 'replicasets',
-    shortNames: ['rs'],
-    isApplied: true,
-    // Those of Deployments, and of Rollouts of Argo.
-    nameSuffix: { labels: ['pod-template-hash', 'rollouts-pod-template-hash'] },
-  },
-  // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName): here those of
-  // 2016, when CronJobs came, until 2065. Other numbers, such as dates, are users'.
-  {
-    kind: 'Job',
-    group: 'batch',
-    path: TEMPLATE,
-    plural: 'jobs',
-    isApplied: true,
-    nameSuffix: { pattern: /-(?:2[4-9]|[34]\d)\d{6}$/ },
-  },
-  {
-    kind: 'CronJob',
-    group: 'batch',
-    path: ['spec', 'jobTemplate', ...TEMPLATE],
-    plural: 'cronjobs',
-    shortNames: ['cj'],
-    isApplied: true,
-  },
-  {
-    kind: 'ReplicationController',
-    group: '',
-    path: TEMPLATE,
-    plural: 'replicationcontrollers',
-    shortNames: ['rc'],
-    isApplied: true,
-    hasPlainSelector: true,
-  },
-  { kind: 'Pod', group: '', path: [], plural: 'pods', shortNames: ['po'] },
-  { kind: 'PodTemplate', group: '', path: ['template'] },
+  { kind: 'Pod', ...core, path: [], plural: 'pods', shortNames: ['po'] },
+  { kind: 'PodTemplate', ...core, path: ['template'] },
 ];
 
 /** A kind of a custom resource whose controller makes pods. */
@@ -115,57 +80,40 @@ function ray(cluster: string): readonly string[] {
   return [`${cluster}.headGroupSpec.template`, `${cluster}.workerGroupSpecs[].template`];
 }
 
+const paths = ['spec.template'];
+const knative = { group: 'serving.knative.dev', paths } as const;
+const kubeRay = { group: 'ray.io' } as const;
+
 /** Custom resources with pod templates that need no `--pod-template-path`. After a change run `make generate`. */
 export const CUSTOM_KINDS: readonly CustomKind[] = [
   {
-    kind: 'DeploymentConfig',
-    group: 'apps.openshift.io',
-    plural: 'deploymentconfigs',
-    paths: ['spec.template'],
+    ...{ kind: 'DeploymentConfig', group: 'apps.openshift.io', plural: 'deploymentconfigs', paths },
     nameKey: 'openshift.io/deployment-config.name',
   },
-  { kind: 'Rollout', group: 'argoproj.io', plural: 'rollouts', paths: ['spec.template'] },
+  { kind: 'Rollout', group: 'argoproj.io', plural: 'rollouts', paths },
+  { kind: 'Service', ...knative, plural: 'services', nameKey: 'serving.knative.dev/service' },
   {
-    kind: 'Service',
-    group: 'serving.knative.dev',
-    plural: 'services',
-    paths: ['spec.template'],
-    nameKey: 'serving.knative.dev/service',
-  },
-  {
-    kind: 'Configuration',
-    group: 'serving.knative.dev',
-    plural: 'configurations',
-    paths: ['spec.template'],
+    ...{ kind: 'Configuration', ...knative, plural: 'configurations' },
     nameKey: 'serving.knative.dev/configuration',
   },
   {
-    kind: 'JobSet',
-    group: 'jobset.x-k8s.io',
-    plural: 'jobsets',
-    paths: ['spec.replicatedJobs[].template.spec.template'],
-    nameKey: 'jobset.sigs.k8s.io/jobset-name',
+    ...{ kind: 'JobSet', group: 'jobset.x-k8s.io', plural: 'jobsets' },
+    ...{ paths: ['spec.replicatedJobs[].template.spec.template'], nameKey: 'jobset.sigs.k8s.io/jobset-name' },
   },
   {
-    kind: 'LeaderWorkerSet',
-    group: 'leaderworkerset.x-k8s.io',
-    plural: 'leaderworkersets',
+    ...{ kind: 'LeaderWorkerSet', group: 'leaderworkerset.x-k8s.io', plural: 'leaderworkersets' },
     paths: ['spec.leaderWorkerTemplate.leaderTemplate', 'spec.leaderWorkerTemplate.workerTemplate'],
     nameKey: 'leaderworkerset.sigs.k8s.io/name',
   },
   {
-    kind: 'PyTorchJob',
-    group: 'kubeflow.org',
-    plural: 'pytorchjobs',
+    ...{ kind: 'PyTorchJob', group: 'kubeflow.org', plural: 'pytorchjobs' },
     paths: ['spec.pytorchReplicaSpecs.*.template'],
   },
   { kind: 'Job', group: 'batch.volcano.sh', plural: 'jobs', paths: ['spec.tasks[].template'] },
-  { kind: 'RayCluster', group: 'ray.io', plural: 'rayclusters', paths: ray('spec') },
+  { kind: 'RayCluster', ...kubeRay, plural: 'rayclusters', paths: ray('spec') },
   {
-    kind: 'RayJob',
-    group: 'ray.io',
-    plural: 'rayjobs',
+    ...{ kind: 'RayJob', ...kubeRay, plural: 'rayjobs' },
     paths: [...ray('spec.rayClusterSpec'), 'spec.submitterPodTemplate'],
   },
-  { kind: 'RayService', group: 'ray.io', plural: 'rayservices', paths: ray('spec.rayClusterConfig') },
+  { kind: 'RayService', ...kubeRay, plural: 'rayservices', paths: ray('spec.rayClusterConfig') },
 ];

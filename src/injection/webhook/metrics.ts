@@ -1,15 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { RULES } from '../rules/index.ts';
 
-/** Counts the decisions of the webhook about pods. */
-export interface InjectionMetrics {
-  /** Counts a pod by decision and reason. Both are closed sets. */
-  decided(decision: string, reason: string): void;
-  /** Counts an injected pod for each of its templates. Their names are those of the ConfigMap. */
-  injected(templates: readonly string[]): void;
-}
-
-export function injectionMetrics(registry: Registry): InjectionMetrics {
+/** Counts the decisions of the webhook about pods, and their templates. The labels are closed sets. */
+export function injectionMetrics(registry: Registry) {
   const injections = new Counter({
     name: 'envoy_initializer_injections_total',
     help: 'Pods decided, by decision and reason',
@@ -25,22 +18,17 @@ export function injectionMetrics(registry: Registry): InjectionMetrics {
     registers: [registry],
   });
   return {
-    decided(decision, reason) {
+    decided(decision: string, reason: string): void {
       injections.inc({ decision, reason });
     },
-    injected(templates) {
+    injected(templates: readonly string[]): void {
       for (const template of templates) byTemplate.inc({ template });
     },
   };
 }
 
 /** Which template version pods get. */
-export interface TemplateMetrics {
-  adopted(generation: number): void;
-  rejected(): void;
-}
-
-export function templateMetrics(registry: Registry): TemplateMetrics {
+export function templateMetrics(registry: Registry) {
   const registers = [registry];
   const generation = new Gauge({
     name: 'envoy_initializer_template_generation',
@@ -60,11 +48,11 @@ export function templateMetrics(registry: Registry): TemplateMetrics {
   // A gauge starts at 0, but the ConfigMap is not read yet.
   current.remove();
   return {
-    adopted(count) {
+    adopted(count: number): void {
       generation.set(count);
       current.set(1);
     },
-    rejected() {
+    rejected(): void {
       rejected.inc();
       current.set(0);
     },

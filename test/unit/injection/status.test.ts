@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isInjected, parseStatus, StatusBuilder } from '../../../src/injection/status.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { MAX_LENGTH } from '../../../src/util/text-bounds.ts';
 import { templateSet } from '../../support/injection/demo.ts';
 
 describe('StatusBuilder', () => {
@@ -13,14 +12,6 @@ describe('StatusBuilder', () => {
     const status = new StatusBuilder();
     status.added(kind, 'a');
     expect(status.hasContainer('a')).toBe(expected);
-  });
-
-  test('is too long above the limit of an annotation', () => {
-    const status = new StatusBuilder();
-    status.added('env', 'x'.repeat(MAX_LENGTH));
-    expect(status.isTooLong).toBe(false);
-    status.added('volumes', 'y');
-    expect(status.isTooLong).toBe(true);
   });
 
   test('records the original place of merged containers that moved', () => {
