@@ -3,7 +3,7 @@ import { isObject, type JsonObject, own, ownObjects, ownString } from '../util/j
 import { inject } from './inject.ts';
 import type { Keys } from './keys.ts';
 import { podCreation } from './podspec/admission-target.ts';
-import { containers, initContainers, nameOf, type Pod } from './podspec/pod.ts';
+import type { Pod } from './podspec/pod.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from './podspec/rules/grace-period.ts';
 import { refusalAt } from './template/parse-template.ts';
 import type { Template } from './template/template.ts';
@@ -96,24 +96,30 @@ export function refusals(
  * API server. The path starts with `metadata` or with a field of the template's spec. Undefined if the field is the pod's own.
  */
 export function templateField(template: Template, pod: Pod, field: string): Path | undefined {
-  const [part, key, ...rest] = parseField(field);
-  if (part === 'metadata' && (key === 'labels' || key === 'annotations')) {
-    return Object.keys(template[key]).length > 0 ? [part, key, ...rest] : undefined;
-  }
+  const [part, key, index, ...rest] = parseField(field);
+  const after = index === undefined ? [] : [index, ...rest];
+  const isSet = (map: JsonObject) => Object.keys(map).length > 0;
+  if (part === 'metadata' && (key === 'labels' || key === 'annotations'))
+    return isSet(template[key]) ? [part, key, ...after] : undefined;
   if (part !== 'spec') return undefined;
+  const item = typeof index === 'number' ? ownObjects(own(pod, 'spec'), String(key))[index] : undefined;
   switch (key) {
     case 'containers':
-      return ofContainer(template, containers(pod), rest) ?? ofApp(template, containers(pod), rest);
-    case 'initContainers':
-      return ofContainer(template, initContainers(pod), rest);
+    case 'initContainers': {
+      const ours = (['containers', 'initContainers'] as const).map((list) =>
+        placeIn(list, template[list], 'name', item, rest),
+      );
+      // The application's containers, but not its init containers, get the template's variables and mounts.
+      return ours.find(Boolean) ?? (key === 'containers' ? ofApp(template, item, rest) : undefined);
+    }
     case 'volumes':
     case 'imagePullSecrets':
-      return ofItem(key, template[key], ownObjects(own(pod, 'spec'), key), 'name', rest);
+      return placeIn(key, template[key], 'name', item, rest);
     case 'hostAliases':
-      return ofItem(key, template[key], ownObjects(own(pod, 'spec'), key), 'ip', rest);
+      return placeIn(key, template[key], 'ip', item, rest);
     case 'securityContext':
     case 'dnsConfig':
-      return Object.keys(template[key]).length > 0 ? [key, ...rest] : undefined;
+      return isSet(template[key]) ? [key, ...after] : undefined;
     default:
       return undefined;
   }
@@ -127,40 +133,25 @@ function parseField(field: string): Path {
   });
 }
 
-/** A container of the template has the same name in the pod. */
-function ofContainer(
-  template: Template,
-  all: readonly JsonObject[],
-  [index, ...rest]: Path,
-): Path | undefined {
-  const container = typeof index === 'number' ? all[index] : undefined;
-  for (const list of ['containers', 'initContainers'] as const) {
-    const at = template[list].findIndex((each) => nameOf(each) === nameOf(container));
-    if (at !== -1) return [list, at, ...rest];
-  }
-  return undefined;
-}
-
-/** The application's containers, but not its init containers, get the template's variables and mounts. */
 function ofApp(
   template: Template,
-  all: readonly JsonObject[],
-  [index, list, ...rest]: Path,
+  container: JsonObject | undefined,
+  [list, index, ...rest]: Path,
 ): Path | undefined {
-  const container = typeof index === 'number' ? all[index] : undefined;
-  if (list === 'env') return ofItem(list, template.env, ownObjects(container, list), 'name', rest);
-  if (list !== 'volumeMounts') return undefined;
-  return ofItem(list, template.volumeMounts, ownObjects(container, list), 'mountPath', rest);
+  if ((list !== 'env' && list !== 'volumeMounts') || typeof index !== 'number') return undefined;
+  const key = list === 'env' ? 'name' : 'mountPath';
+  return placeIn(list, template[list], key, ownObjects(container, list)[index], rest);
 }
 
-function ofItem(
+/** The path in the template of its item that has the key of the pod's. */
+function placeIn(
   list: string,
   ours: readonly JsonObject[],
-  all: readonly JsonObject[],
   key: string,
-  [index, ...rest]: Path,
+  item: JsonObject | undefined,
+  rest: Path,
 ): Path | undefined {
-  const value = typeof index === 'number' ? ownString(all[index], key) : undefined;
-  const at = ours.findIndex((each) => own(each, key) === value);
+  const value = ownString(item, key);
+  const at = value === undefined ? -1 : ours.findIndex((each) => own(each, key) === value);
   return at === -1 ? undefined : [list, at, ...rest];
 }

@@ -88,25 +88,10 @@ export function formatReport(report: CheckReport): readonly string[] {
   return formatObjectReport(report, facts);
 }
 
-/** The reports with findings, and the numbers. What is wrong with each, such as that no replica is ready, is printed once. */
+/** The reports with findings, and the numbers. */
 export function formatReports(reports: readonly CheckReport[]): readonly string[] {
   const wrong = reports.filter(({ findings }) => findings.length > 0);
-  const [first, ...others] = reports;
-  const common = (others.length > 0 ? (first?.findings ?? []) : []).filter((finding) =>
-    others.every(({ findings }) => has(findings, finding)),
-  );
-  const own = wrong
-    .map((report) => ({ ...report, findings: report.findings.filter((finding) => !has(common, finding)) }))
-    .filter(({ findings }) => findings.length > 0);
-  return [
-    ...own.flatMap(formatReport),
-    ...(common.length > 0 ? [`all ${reports.length}`, ...common.map(lineOf)] : []),
-    `${reports.length} checked, ${wrong.length} with findings`,
-  ];
-}
-
-function has(findings: readonly CheckFinding[], { reason, message }: CheckFinding): boolean {
-  return findings.some((each) => each.reason === reason && each.message === message);
+  return [...wrong.flatMap(formatReport), `${reports.length} checked, ${wrong.length} with findings`];
 }
 
 function lineOf({ reason, message }: CheckFinding): string {

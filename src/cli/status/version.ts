@@ -13,10 +13,8 @@ import { followInstallation } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
-import { ReplicaPages } from '../replica-pages.ts';
 import { pages } from '../survey.ts';
 import { readDeployment, tried } from './read-facts.ts';
-import { Samples } from './samples.ts';
 
 export interface VersionOptions extends ClusterOptions {
   /** Only the version of this program; needs no cluster. */
@@ -62,25 +60,13 @@ async function readVersions(cluster: Cluster, given: VersionOptions): Promise<Js
   const { client } = cluster;
   const found = await tried(() => readDeployment(client, given.operatorNamespace));
   const installation = 'value' in found ? found.value : undefined;
-  const { annotation: key, operatorNamespace } = followInstallation(given, installation);
-  const ofReplicas = new ReplicaPages(cluster, operatorNamespace, installation);
-  const [{ gitVersion: server }, replicas, sidecars] = await Promise.all([
+  const { annotation: key } = followInstallation(given, installation);
+  const [{ gitVersion: server }, sidecars] = await Promise.all([
     readServerVersion(client),
-    tried(() => ofReplicas.replicas()),
     tried(() => sidecarImages(client, keysFor(key))),
   ]);
-  const names = 'value' in replicas ? replicas.value.map(({ name }) => name) : [];
-  const metrics = await Promise.all(
-    names.map((name) => tried(async () => new Samples(await ofReplicas.text(name, 'metrics')))),
-  );
-  const running = metrics.flatMap((page) =>
-    'value' in page
-      ? page.value.of('envoy_initializer_build_info').map(({ labels }) => labels.version ?? '')
-      : [],
-  );
-  const operator = running.length > 0 ? [...new Set(running)].sort().join(', ') : installation?.image;
   return {
-    operator: operator ?? ('unreadable' in found ? found.unreadable : 'none found'),
+    operator: installation?.image ?? ('unreadable' in found ? found.unreadable : 'none found'),
     server,
     sidecars: 'value' in sidecars ? sidecars.value : sidecars.unreadable,
   };

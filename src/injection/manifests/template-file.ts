@@ -5,7 +5,7 @@ import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts'
 import { parseText } from '../../util/yaml-edit/parse.ts';
 import { childOf, type SyntaxNode } from '../../util/yaml-edit/syntax.ts';
 import { objectsOf } from '../podspec/workload.ts';
-import { DEFAULT_TEMPLATE_NAME, looksLikeTemplate } from '../template/template-set.ts';
+import { DEFAULT_TEMPLATE_NAME, templateName } from '../template/template-set.ts';
 
 /** The texts of one ConfigMap manifest, or of a bare file. */
 export interface TextSource {
@@ -22,9 +22,7 @@ const START: Location = { line: 1, column: 1 };
  * templates reports invalid YAML.
  */
 export function readTemplateFile(text: string): readonly TextSource[] {
-  const found = readConfigMapTexts(text, DEFAULT_TEMPLATE_NAME, isTemplateKey);
-  // A misspelled key counts only if there is no right one: another ConfigMap of the file may have a similar key.
-  return found.length > 0 ? found : readConfigMapTexts(text, DEFAULT_TEMPLATE_NAME, looksLikeTemplate);
+  return readConfigMapTexts(text, DEFAULT_TEMPLATE_NAME, (key) => templateName(key) !== undefined);
 }
 
 /**
@@ -72,10 +70,6 @@ function tryRead(text: string): readonly JsonValue[] {
     if (err instanceof ManifestError) return [];
     throw err;
   }
-}
-
-function isTemplateKey(key: string): boolean {
-  return key === DEFAULT_TEMPLATE_NAME || key.startsWith(`${DEFAULT_TEMPLATE_NAME}.`);
 }
 
 function configMapSource(

@@ -132,10 +132,7 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
     faults.push(...nameFaults(key, name));
   }
   if (!Object.hasOwn(data, DEFAULT_TEMPLATE_NAME)) {
-    const written = Object.keys(data).find(looksLikeTemplate);
-    const advice =
-      written === undefined ? '' : `: rename ${JSON.stringify(written)} to ${DEFAULT_TEMPLATE_NAME}`;
-    faults.push(textError(DEFAULT_TEMPLATE_NAME, `required, but the key is missing${advice}`));
+    faults.push(textError(DEFAULT_TEMPLATE_NAME, 'required, but the key is missing'));
   }
   const options = Object.hasOwn(data, OPTIONS_KEY)
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
@@ -166,12 +163,6 @@ export function templateKey(name: string): string {
 export function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE_NAME) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
-}
-
-/** Whether a key resembles `config` more than any other. */
-export function looksLikeTemplate(key: string): boolean {
-  if (templateName(key) !== undefined || key === OPTIONS_KEY || key === ROLLOUT_KEY) return false;
-  return suggest(key, [DEFAULT_TEMPLATE_NAME, OPTIONS_KEY, ROLLOUT_KEY]) === DEFAULT_TEMPLATE_NAME;
 }
 
 /** Warns about an unknown key that resembles a known one. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type CheckReport, formatReport, formatReports } from '../../../../src/cli/check/check-report.ts';
+import { formatReport } from '../../../../src/cli/check/check-report.ts';
 import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../../support/injection/demo.ts';
@@ -53,36 +53,6 @@ test('formatReport names the first pods and counts the others', () => {
     '            and 3 more: current',
     '            and 2 more: absent',
     '  no problems found',
-  ]);
-});
-
-test('formatReports prints once what is wrong with each object', () => {
-  const finding = (reason: string) => ({ reason, message: `see ${reason}` });
-  const report = (object: string, ...reasons: readonly string[]): CheckReport => ({
-    object,
-    namespace: 'default',
-    decision: 'inject',
-    askedBy: 'the annotation x of the pod',
-    because: [],
-    templates: [],
-    findings: reasons.map(finding),
-  });
-  expect(formatReports([report('pod/a', 'down'), report('pod/b', 'gate', 'down')])).toEqual([
-    'pod/b in namespace default',
-    '  decision  with the sidecar',
-    '  opt-in    the annotation x of the pod',
-    '  ! gate: see gate',
-    'all 2',
-    '  ! down: see down',
-    '2 checked, 2 with findings',
-  ]);
-  expect(formatReports([report('pod/a', 'down')])).toContain('pod/a in namespace default');
-  expect(formatReports([report('pod/a', 'down'), report('pod/b')])).toEqual([
-    'pod/a in namespace default',
-    '  decision  with the sidecar',
-    '  opt-in    the annotation x of the pod',
-    '  ! down: see down',
-    '2 checked, 1 with findings',
   ]);
 });
 

@@ -66,17 +66,6 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   expect(terminal.stdout).toBe('');
 });
 
-test('finds a template under a misspelled key', async () => {
-  const manifest = (key: string) => `apiVersion: v1\nkind: ConfigMap\ndata:\n  ${key}: "{}"\n`;
-  expect(await lint({ 'a.yaml': manifest('confg') })).toMatchObject({
-    code: 1,
-    stdout: 'a.yaml:4:3: template "config": required, but the key is missing: rename "confg" to config\n',
-  });
-  const beside = await lint({ 'a.yaml': `${manifest('configs')}---\n${manifest('config.blue')}` });
-  expect(beside.stdout).toMatch(/^a\.yaml:\d+:\d+: template "blue": /);
-  expect(beside.stdout).not.toContain('rename');
-});
-
 test('prints what a policy leaves to the webhook', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { stderr } = await lint({ 'long.yaml': long });
