@@ -184,7 +184,7 @@ describe('with the operator', () => {
 
   test('version names the client, the operator and the server', async () => {
     const { stdout } = await cli('version');
-    expect(stdout).toMatch(/^client: 0\.0\.1\noperator: 0\.0\.1\nserver: v1\.\d+/);
+    expect(stdout).toMatch(/^client: 0\.0\.1\noperator: envoy-initializer:0\.0\.1\nserver: v1\.\d+/);
     expect((await cli('version', '--client')).stdout).toBe('client: 0.0.1\n');
     expect((await cli('version', '--as=nobody')).stdout).toMatch(
       /^operator: you may not read this: deployments/m,
