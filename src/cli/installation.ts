@@ -1,9 +1,9 @@
 import { DEFAULT_KEY } from '../injection/keys.ts';
-import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
 import { kindOf } from './kind-of.ts';
+import { ifReadable } from './readable.ts';
 
 /** Flags of `serve` that the commands for people have, too. */
 export interface SharedFlags {
@@ -31,13 +31,8 @@ export async function installationOf(
   client: KubeClient,
   namespace: string,
 ): Promise<Installation | undefined> {
-  try {
-    const found: unknown = await client.get(DEPLOYMENTS, { namespace, name: PROGRAM });
-    return isObject(found) ? readInstallation(found) : undefined;
-  } catch (err) {
-    if (isForbidden(err) || isNotFound(err)) return undefined;
-    throw err;
-  }
+  const found: unknown = await ifReadable(client.get(DEPLOYMENTS, { namespace, name: PROGRAM }));
+  return isObject(found) ? readInstallation(found) : undefined;
 }
 
 export function readInstallation(deployment: JsonValue): Installation {

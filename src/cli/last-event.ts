@@ -1,9 +1,9 @@
-import { isForbidden } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { EVENTS } from '../kube/events/event-object.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { CALLED_AS } from './program-name.ts';
+import { ifReadable } from './readable.ts';
 
 /** What an Event says. */
 export interface EventWords {
@@ -21,12 +21,8 @@ export async function lastEvent(
   fieldSelector: string,
   isWanted: (event: JsonObject) => boolean = () => true,
 ): Promise<EventWords | undefined> {
-  const items = await client.list(EVENTS, { namespace, fieldSelector }).then(
-    (page) => page.items.filter(isObject),
-    (err: unknown) => {
-      if (isForbidden(err)) return [];
-      throw err;
-    },
+  const items = ((await ifReadable(client.list(EVENTS, { namespace, fieldSelector })))?.items ?? []).filter(
+    isObject,
   );
   const at = (event: JsonObject) =>
     ownString(own(event, 'series'), 'lastObservedTime') ?? ownString(event, 'eventTime') ?? '';

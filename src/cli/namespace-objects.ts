@@ -1,9 +1,9 @@
 import { ENVOY_CONFIG_MAP } from '../injection/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../injection/namespace-settings.ts';
 import { limitRangeOf } from '../injection/podspec/rules/limit-ranges.ts';
-import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIMIT_RANGES } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { ifReadable } from './readable.ts';
 
 type Objects = Pick<NamespaceSettings, 'envoyFiles' | 'limitRanges'>;
 
@@ -26,23 +26,14 @@ export class NamespaceObjects {
 
   async #read(namespace: string): Promise<Objects> {
     const filesIn = async (of: string) =>
-      (await readable(this.#client.get(CONFIG_MAPS, { namespace: of, name: ENVOY_CONFIG_MAP })))?.data;
+      (await ifReadable(this.#client.get(CONFIG_MAPS, { namespace: of, name: ENVOY_CONFIG_MAP })))?.data;
     const [own, ranges] = await Promise.all([
       filesIn(namespace),
-      readable(this.#client.list(LIMIT_RANGES, { namespace })),
+      ifReadable(this.#client.list(LIMIT_RANGES, { namespace })),
     ]);
     return {
       envoyFiles: own ?? (await filesIn(this.#operatorNamespace)),
       limitRanges: ranges?.items.map(limitRangeOf),
     };
-  }
-}
-
-async function readable<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (err) {
-    if (isForbidden(err) || isNotFound(err)) return undefined;
-    throw err;
   }
 }

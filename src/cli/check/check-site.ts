@@ -8,10 +8,7 @@ import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import type { Selection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { workloadOf } from '../../injection/workload-name.ts';
-import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
-import type { ObjectMeta } from '../../kube/api/object.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../networks/api/network-mistakes.ts';
 import { attach } from '../../networks/pods/attach.ts';
@@ -19,6 +16,7 @@ import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { NamespaceObjects } from '../namespace-objects.ts';
+import { ifReadable } from '../readable.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { existingPods } from './check-pods.ts';
@@ -42,7 +40,7 @@ export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
 export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
   const { client, namespace, webhooks, policies, exists } = basis;
-  const known = await metadataOf(client, namespace);
+  const known = (await ifReadable(client.get(NAMESPACES, { name: namespace })))?.metadata;
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
   const objects = await new NamespaceObjects(client, basis.decide.operatorNamespace).in(namespace);
@@ -149,14 +147,4 @@ function describeSelection(selectedBy: Selection['selectedBy'], key: string): st
 function notSelectedFinding(namespace: string): CheckFinding {
   const message = `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
   return { reason: 'not-selected', message };
-}
-
-/** Undefined if the user may not read the namespace, or it does not exist. */
-async function metadataOf(client: KubeClient, namespace: string): Promise<ObjectMeta | undefined> {
-  try {
-    return (await client.get(NAMESPACES, { name: namespace })).metadata;
-  } catch (err) {
-    if (isForbidden(err) || isNotFound(err)) return undefined;
-    throw err;
-  }
 }

@@ -61,9 +61,6 @@ function resourceOf({ group, kind }: WorkloadKind, plural: string): Resource<Kub
   return { group, version: 'v1', kind, plural, namespaced: true, decode: decodeObject };
 }
 
-/** Pages of a list. */
-const PAGE = 500;
-
 /** The workloads and pods of a namespace, or of all, that no controller owns, as in files. */
 export async function* workloadsIn(
   client: KubeClient,
@@ -72,15 +69,10 @@ export async function* workloadsIn(
   for (const workload of WORKLOAD_KINDS) {
     if (workload.plural === undefined) continue;
     const resource = resourceOf(workload, workload.plural);
-    let next: string | undefined;
-    do {
-      const page = await client.list(resource, { ...scope, limit: PAGE, continue: next });
-      for (const item of page.items) {
-        if (controllerIn(asJson(item))) continue;
-        yield { ...asJson(item), apiVersion: apiVersionOf(resource), kind: resource.kind };
-      }
-      next = page.continue;
-    } while (next);
+    for (const item of (await client.list(resource, scope)).items) {
+      if (controllerIn(asJson(item))) continue;
+      yield { ...asJson(item), apiVersion: apiVersionOf(resource), kind: resource.kind };
+    }
   }
 }
 

@@ -28,7 +28,7 @@ export function addInputOptions(command: Command, help: string): Command {
     .addOption(
       new Option(
         '-f, --filename <file>',
-        `${help}: files, directories or URLs, also separated by commas; - for standard input`,
+        `${help}: files or directories, also separated by commas; - for standard input`,
       ).argParser((list, files: readonly string[] = []) => [...files, ...list.split(',').map(text)]),
     )
     .option('-R, --recursive', 'also read the directories inside those of -f')

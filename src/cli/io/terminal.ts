@@ -10,7 +10,7 @@ import { gather } from './gather.ts';
 
 /** The input and output of a command; tests replace it. */
 export interface Terminal {
-  /** Reads a file, or a URL; `-` is standard input. */
+  /** Reads a file; `-` is standard input. */
   read(file: string): Promise<string>;
   /** The files in a directory, by name; `recursive`: also those of its directories. Undefined if it is a file, or nothing. */
   list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
@@ -46,11 +46,7 @@ export function harmless(text: string): string {
 }
 
 async function bytesOf(file: string): Promise<Buffer> {
-  if (file === '-') return await gather(process.stdin);
-  if (!/^https?:\/\//.test(file)) return await gather(createReadStream(file));
-  // Imported here, because its package is large.
-  const { readUrl } = await import('./read-url.ts');
-  return await readUrl(file);
+  return await gather(file === '-' ? process.stdin : createReadStream(file));
 }
 
 async function filesIn(directory: string, recursive: boolean): Promise<readonly string[]> {

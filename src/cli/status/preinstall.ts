@@ -9,8 +9,9 @@ import { installationOf } from '../installation.ts';
 import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
+import { absentIfMissing } from '../readable.ts';
 import type { Read } from './facts.ts';
-import { absentIfMissing, tried } from './read-facts.ts';
+import { tried } from './read-facts.ts';
 import { about, none, note, ok, problem, type StatusRow, serverVerdict, type Verdict } from './rows.ts';
 import { printRows } from './status.ts';
 

@@ -1,5 +1,5 @@
 import { parseTemplateSet } from '../../injection/template/template-set.ts';
-import { ApiError, isForbidden, isNotFound, TransportError } from '../../kube/api/api-error.ts';
+import { ApiError, isForbidden, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, type Resource } from '../../kube/api/resource.ts';
@@ -17,6 +17,7 @@ import type { Cluster } from '../cluster.ts';
 import { DEPLOYMENTS, followInstallation, type Installation, readInstallation } from '../installation.ts';
 import { kindOf } from '../kind-of.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
+import { absentIfMissing } from '../readable.ts';
 import { type Replica, ReplicaPages } from '../replica-pages.ts';
 import { surveyBasis, surveyPods } from '../survey.ts';
 import type { NetworkFacts, Read, ReplicaFacts, StatusFacts, TemplateFacts, WebhookFacts } from './facts.ts';
@@ -70,15 +71,6 @@ export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
     if (isForbidden(err)) return { unreadable: `you may not read this: ${(err as ApiError).message}` };
     const isKnown = err instanceof ApiError || err instanceof TransportError || err instanceof UsageError;
     if (isKnown) return { unreadable: err.message };
-    throw err;
-  }
-}
-
-export async function absentIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (err) {
-    if (isNotFound(err)) return undefined;
     throw err;
   }
 }

@@ -1,10 +1,9 @@
-import { isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { kindOf } from '../kind-of.ts';
-import { absentIfMissing } from '../status/read-facts.ts';
+import { absentIfMissing } from '../readable.ts';
 
 /** A kind of objects to delete, of which only the metadata is read. */
 export function metadataOf(...kind: Parameters<typeof kindOf>): Resource<KubeObject> {
@@ -27,20 +26,8 @@ export async function objectsOf(
   resource: Resource<KubeObject>,
   options: ListOptions = {},
 ): Promise<readonly KubeObject[]> {
-  const objects: KubeObject[] = [];
-  let next: string | undefined;
-  try {
-    do {
-      const page = await client.list(resource, { ...options, limit: 500, continue: next }, (item) =>
-        resource.decode(item),
-      );
-      objects.push(...page.items);
-      next = page.continue;
-    } while (next);
-  } catch (err) {
-    if (!isNotFound(err)) throw err;
-  }
-  return objects;
+  const found = await absentIfMissing(client.list(resource, options, (item) => resource.decode(item)));
+  return found?.items ?? [];
 }
 
 /** The object, or undefined if it does not exist. */

@@ -1,7 +1,8 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
+import { absentIfMissing } from '../../../cli/readable.ts';
 import type { StatusFacts } from '../../../cli/status/facts.ts';
-import { absentIfMissing, tried } from '../../../cli/status/read-facts.ts';
+import { tried } from '../../../cli/status/read-facts.ts';
 import { about, count, flag, none, ok, type Verdict } from '../../../cli/status/rows.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
