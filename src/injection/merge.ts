@@ -88,37 +88,27 @@ function addToApps(
   patch: PodPatchBuilder,
   isApp: (container: JsonObject) => boolean,
   template: Template,
-  context: MergeContext,
+  { status }: MergeContext,
 ): void {
   const all = own(own(patch.pod, 'spec'), 'containers') as readonly JsonObject[];
   const done = new Set<string>();
   for (const [index, container] of all.entries()) {
-    if (!isObject(container) || !isApp(container) || done.has(nameOf(container))) continue;
-    done.add(nameOf(container));
-    addToContainer(patch, index, container, template, context);
-  }
-}
-
-function addToContainer(
-  patch: PodPatchBuilder,
-  index: number,
-  container: JsonObject,
-  template: Template,
-  { status }: MergeContext,
-): void {
-  const [path, name] = [['spec', 'containers', index], nameOf(container)];
-  const findVariable = finder(ownObjects(container, 'env'), nameOf);
-  for (const variable of template.env) {
-    if (findVariable(nameOf(variable))) continue;
-    patch.insert([...path, 'env'], variable);
-    status.added('env', `${name}/${nameOf(variable)}`);
-  }
-  const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
-  for (const mount of template.volumeMounts) {
-    const mountPath = ownString(mount, 'mountPath') ?? '';
-    if (findMount(placeOf(mountPath))) continue;
-    patch.insert([...path, 'volumeMounts'], mount);
-    status.added('volumeMounts', `${name}/${mountPath}`);
+    const [path, name] = [['spec', 'containers', index], nameOf(container)];
+    if (!isObject(container) || !isApp(container) || done.has(name)) continue;
+    done.add(name);
+    const findVariable = finder(ownObjects(container, 'env'), nameOf);
+    for (const variable of template.env) {
+      if (findVariable(nameOf(variable))) continue;
+      patch.insert([...path, 'env'], variable);
+      status.added('env', `${name}/${nameOf(variable)}`);
+    }
+    const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
+    for (const mount of template.volumeMounts) {
+      const mountPath = ownString(mount, 'mountPath') ?? '';
+      if (findMount(placeOf(mountPath))) continue;
+      patch.insert([...path, 'volumeMounts'], mount);
+      status.added('volumeMounts', `${name}/${mountPath}`);
+    }
   }
 }
 

@@ -13,15 +13,8 @@ import type { Keys } from './keys.ts';
 import { AUTO_IMAGE, annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
 import { type AddedKind, type Origin, parseStatus, type Status } from './status.ts';
 
-type SpecList = 'containers' | 'initContainers' | 'volumes' | 'imagePullSecrets' | 'hostAliases';
-
-const SPEC_LISTS: readonly SpecList[] = [
-  'containers',
-  'initContainers',
-  'volumes',
-  'imagePullSecrets',
-  'hostAliases',
-];
+const SPEC_LISTS = ['containers', 'initContainers', 'volumes', 'imagePullSecrets', 'hostAliases'] as const;
+type SpecList = (typeof SPEC_LISTS)[number];
 const FIELDS: readonly (readonly [AddedKind, Path])[] = [
   ['securityContext', ['spec', 'securityContext']],
   ['dnsConfig', ['spec', 'dnsConfig']],
@@ -38,7 +31,7 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   if (!status) return undefined;
   const patch = new PodPatchBuilder(pod);
   for (const list of SPEC_LISTS)
-    removeItems(patch, ['spec', list], new Set(status.added[list]), nameIn(list));
+    removeItems(patch, ['spec', list], new Set(status.added[list]), list === 'hostAliases' ? 'ip' : 'name');
   giveBack(patch, status);
   shrinkRequests(patch, status);
   cleanContainers(patch, status);
@@ -55,14 +48,11 @@ function madeLists({ added, moved }: Status): readonly SpecList[] {
   return SPEC_LISTS.filter((list) => added[list]?.length || isGoal(list));
 }
 
-/** The place of a container in a pod; `Origin` is its earlier place. */
-type Place = Origin;
-
 /** Restores the pod's own containers that were merged with the template's, at their original places. */
 function giveBack(patch: PodPatchBuilder, { overlaid, moved }: Status): void {
   const places = placesOf(patch.pod);
   const away: (readonly [JsonObject, Origin])[] = [];
-  const left: Place[] = [];
+  const left: Origin[] = [];
   for (const [name, container] of Object.entries(overlaid)) {
     const place = places.get(name);
     // Only overrides are merged. Anything else would replace a container of the application.
@@ -94,7 +84,7 @@ function shrinkRequests(patch: PodPatchBuilder, { requests }: Status): void {
 }
 
 /** The places of the containers by name. If containers share a name, the first one changed. */
-function placesOf(pod: Pod): ReadonlyMap<string, Place> {
+function placesOf(pod: Pod): ReadonlyMap<string, Origin> {
   const lists = ['containers', 'initContainers'] as const;
   const places = lists.flatMap((list) =>
     ownObjects(own(pod, 'spec'), list).map(
@@ -104,7 +94,7 @@ function placesOf(pod: Pod): ReadonlyMap<string, Place> {
   return new Map(places.toReversed());
 }
 
-function pathOf({ list, index }: Place): Path {
+function pathOf({ list, index }: Origin): Path {
   return ['spec', list, index];
 }
 
@@ -134,11 +124,6 @@ function byContainer(given: ReadonlySet<string>): ReadonlyMap<string, ReadonlySe
     found.set(name, (found.get(name) ?? new Set()).add(text.slice(slash + 1)));
   }
   return found;
-}
-
-/** The key that identifies the items of a list. */
-function nameIn(list: SpecList): string {
-  return list === 'hostAliases' ? 'ip' : 'name';
 }
 
 /** Removes the last item first, so that the indices of the others stay valid. */

@@ -37,12 +37,12 @@ export class LiveTemplates {
   constructor(observer: TemplateObserver, configMap: string) {
     this.#observer = observer;
     this.#configMap = configMap;
-    this.#faults = [missing(`ConfigMap ${configMap} is not read yet`)];
+    this.#faults = [textError('', `ConfigMap ${configMap} is not read yet`)];
   }
 
   /** The templates to inject; the faults if there has never been a valid one. */
   get state(): TemplateState {
-    return this.#inUse ? { set: this.#inUse.set } : { fault: this.#faults.map(formatInText).join('; ') };
+    return this.#inUse ? { set: this.#inUse.set } : { fault: this.#said().join('; ') };
   }
 
   /** The data of the ConfigMap with the templates in use; undefined if there has never been a valid one. */
@@ -51,27 +51,20 @@ export class LiveTemplates {
   }
 
   /** For /debug/template. The templates are no secret: any pod may ask for them, and then contains them. */
-  debug(): unknown {
-    const faults = this.#faults.map(formatInText);
-    return { hash: this.#inUse?.set.hash, generation: this.#generation, faults, data: this.#inUse?.texts };
+  debug() {
+    const { set, texts } = this.#inUse ?? {};
+    return { hash: set?.hash, generation: this.#generation, faults: this.#said(), data: texts };
   }
 
-  /** The faults of the ConfigMap's current content; empty if it is in use. */
-  get faults(): readonly TextDiagnostic[] {
-    return this.#faults;
-  }
-
-  /** How often this process has adopted templates. */
-  get generation(): number {
-    return this.#generation;
+  #said(): readonly string[] {
+    return this.#faults.map(formatInText);
   }
 
   /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
   read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
     if (configMap) return parseTemplateSet(configMap.data ?? {});
-    return {
-      faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)],
-    };
+    const message = `ConfigMap ${this.#configMap} does not exist: create it with the key config`;
+    return { faults: [textError('', message)] };
   }
 
   /** Takes the current ConfigMap without a proof; undefined if it does not exist. */
@@ -103,25 +96,14 @@ export class LiveTemplates {
     this.#inUse = adopted;
     if (changed) this.#generation += 1;
     if (changed || isRecovered) this.#observer.adopted(set, this.#generation);
-    else if (!sameStrategy(current, set)) this.#observer.strategyChanged?.();
+    else if (JSON.stringify(current?.rollout) !== JSON.stringify(set.rollout))
+      this.#observer.strategyChanged?.();
   }
 
   #reject(faults: readonly TextDiagnostic[]): void {
-    const again = sameFaults(faults, this.#faults);
+    const before = this.#said().join('\n');
     this.#faults = faults;
-    if (!again) this.#observer.rejected(faults, this.#inUse?.set);
+    // A resync delivers the same ConfigMap again, which needs no second Event.
+    if (before !== this.#said().join('\n')) this.#observer.rejected(faults, this.#inUse?.set);
   }
-}
-
-function sameStrategy(a: TemplateSet, b: TemplateSet): boolean {
-  return JSON.stringify(a.rollout) === JSON.stringify(b.rollout);
-}
-
-function missing(message: string): TextDiagnostic {
-  return textError('', message);
-}
-
-/** A resync delivers the same ConfigMap again, which needs no second Event. */
-function sameFaults(a: readonly TextDiagnostic[], b: readonly TextDiagnostic[]): boolean {
-  return a.map(formatInText).join('\n') === b.map(formatInText).join('\n');
 }

@@ -33,7 +33,7 @@ describe('LiveTemplates', () => {
     live.update(withImage('one'));
     live.update(withImage('two'));
     expect(imageOf(live)).toBe('two');
-    expect(live.generation).toBe(2);
+    expect(live.debug().generation).toBe(2);
     expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
   });
 
@@ -56,12 +56,12 @@ describe('LiveTemplates', () => {
     live.update(withImage('good'));
     live.update(withImage('""'));
     expect(imageOf(live)).toBe('good');
-    expect(live.faults.map(formatInText)).toEqual([
+    expect(live.debug().faults).toEqual([
       'config:1:28: containers[0].image: required: write the image to run',
     ]);
     live.update(withImage('""'));
     live.update(withImage('good'));
-    expect(live.faults).toEqual([]);
+    expect(live.debug().faults).toEqual([]);
     expect(events).toEqual([
       'adopted 1: config',
       'rejected, staying config: config:1:28: containers[0].image: required: write the image to run',

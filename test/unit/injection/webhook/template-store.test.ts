@@ -63,7 +63,7 @@ test('a template is proved at the start and after an upgrade of the API server, 
   await until(() => dryRuns === 2 * atStart);
   expect(created).toEqual([]);
   changes.write(deleted(CONFIG_MAP));
-  await until(() => template.templates.faults.length > 0);
+  await until(() => template.templates.debug().faults.length > 0);
   // It may be replaced.
   await clock.advanceAsync(RESTORE_MS);
   expect(created).toEqual([]);
