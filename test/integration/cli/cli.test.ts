@@ -9,8 +9,9 @@ import { findBinaries } from '../../env/control-plane/build.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
-import { OPT_IN } from '../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
 import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../../support/injection/varied-manifests.ts';
+import { since } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 let fixture: OperatorFixture;
@@ -326,6 +327,32 @@ deployment/web in namespace plain
     expect(stderr).toMatch(message);
     expect(code).toBe(2);
   });
+
+  // Older API servers drop the field that does not fit.
+  since(33).test(
+    'proves the template, as the operator does, for a pod that may not fit it (since 1.33)',
+    async () => {
+      const use = async (config: string) => {
+        const patch = JSON.stringify({ data: { config } });
+        const flags = ['-n', 'envoy-initializer', '--type=merge', '--patch', patch];
+        await fixture.kubectl('patch', 'configmap', 'envoy-initializer', ...flags);
+      };
+      const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+      await use(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+      const file = join(fixture.controlPlane.directory, 'once.yaml');
+      const metadata = { name: 'once', namespace: 'plain', annotations: { [OPT_IN]: 'true' } };
+      const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'busybox' }] };
+      await writeFile(file, dump({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
+      const { report, reasons } = await check('-f', file);
+      expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
+      expect(reasons).toEqual(['conflict']);
+      expect(report.findings[0].message).toMatch(
+        /^spec\.restartPolicy: Never: .* containers\[0\]\.resizePolicy: /,
+      );
+      await use(DEMO_TEMPLATE);
+      expect((await check('-f', file)).report).toMatchObject({ decision: 'inject' });
+    },
+  );
 
   test('sees that the webhook does not answer, or is not there', async () => {
     await fixture.apply(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
+import { since } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
@@ -228,6 +229,10 @@ testWithControllerManager('a template that says the name of the workload has it'
 const UNFIT = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: NotRequired}\n  env:\n  - name: CPU\n    valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 7}}\n`;
 const REFUSED =
   'line 13, column 58: containers[0].env[0].valueFrom.resourceFieldRef.divisor: the API server refuses a pod with this template: Invalid value: "limits.cpu": only divisor\'s values 1m and 1 are supported with the cpu resource';
+/** Good in most pods, but not in those that must not restart. */
+const RESTARTING = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: RestartContainer}\n`;
+const MISFIT =
+  'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].resizePolicy: ';
 
 describe('a template that only the API server knows to be bad', () => {
   beforeAll(() => adopted({ config: GOOD.replace(':v1', ':v2') }));
@@ -254,6 +259,21 @@ describe('a template that only the API server knows to be bad', () => {
     await accepted(pod);
     expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v2');
   });
+
+  // Older API servers drop `resizePolicy`.
+  since(33).test(
+    'leaves out the pods that it does not fit, with a conflict, and only those (since 1.33)',
+    async () => {
+      await adopted({ config: RESTARTING });
+      const once = newPod();
+      const warning = await accepted({ ...once, spec: { ...once.spec, restartPolicy: 'Never' } });
+      expect(warning).toContain(`Warning: no sidecar: conflict: ${MISFIT}`);
+      expect(await imagesOf(once)).toBe('busybox');
+      const pod = newPod();
+      await accepted(pod);
+      expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+    },
+  );
 });
 
 describe('a bad template that got in while nobody answered', () => {
