@@ -6,6 +6,7 @@ import { podCreation } from './podspec/admission-target.ts';
 import type { Pod } from './podspec/pod.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from './podspec/rules/grace-period.ts';
 import { refusalAt } from './template/parse-template.ts';
+import { type PodShape, shapeFields } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
 import { type TemplateSet, templateKey } from './template/template-set.ts';
 
@@ -14,18 +15,23 @@ const NAME = 'envoy-initializer-proof';
 /** A pod for a dry run; or why the template fits no such pod. */
 type TrialPod = { readonly pod: JsonObject } | { readonly obstacle: string };
 
-/** A pod without a template, for a dry run. The live webhook skips it. */
-export function plainPod(keys: Keys): JsonObject {
-  return optedOut(podOf({}, {}), keys);
+/** A pod of a shape without a template, for a dry run. The live webhook skips it. */
+export function plainPod(keys: Keys, shape?: PodShape): JsonObject {
+  return optedOut(podOf({}, shape ? shapeFields(shape) : {}), keys);
 }
 
-/** A plain pod with the template. Its grace period is as long as the template's hooks need. */
-export function trialPod(set: TemplateSet, template: string, keys: Keys): TrialPod {
+/**
+ * A plain pod of a shape with the template. Its grace period is as long as the template's hooks need.
+ */
+export function trialPod(set: TemplateSet, template: string, keys: Keys, shape?: PodShape): TrialPod {
   const { containers = [], initContainers = [] } = set.templates.get(template) ?? {};
   const seconds = longestSleep([...containers, ...initContainers]);
   const pod = podOf(
     { annotations: { [keys.templates]: template } },
-    seconds > DEFAULT_GRACE_PERIOD ? { terminationGracePeriodSeconds: seconds } : {},
+    {
+      ...(seconds > DEFAULT_GRACE_PERIOD && { terminationGracePeriodSeconds: seconds }),
+      ...(shape && shapeFields(shape)),
+    },
   );
   const result = inject({
     request: podCreation('default'),

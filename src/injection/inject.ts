@@ -13,6 +13,8 @@ import { proxyUser, RESULT_RULES } from './rules/sidecar-rules.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
+import { hasShape } from './template/pod-shapes.ts';
+import type { Template } from './template/template.ts';
 import type { Selection } from './template/template-set.ts';
 import { forWorkload } from './workload-name.ts';
 
@@ -58,7 +60,8 @@ export function inject(input: DecideInput): Injection {
     const overrides = index === 0 ? input.options.keys : undefined;
     const named = forWorkload(template, input.pod, input.workload);
     const { envoyFiles } = input;
-    const merged = mergeTemplate(patch, named, { options, status, overrides, envoyFiles });
+    const merged =
+      misfit(template, input.pod) ?? mergeTemplate(patch, named, { options, status, overrides, envoyFiles });
     if ('refused' in merged) return refused(merged.refused);
     ignored.push(...merged.ignored);
   }
@@ -83,6 +86,20 @@ export function inject(input: DecideInput): Injection {
       ...diagnose(proxyUser.reason, proxyUser.advice(patch.pod, decision.templates)),
     ],
   };
+}
+
+/** The API server refuses pods of this shape with the template. */
+function misfit(
+  { name, incompatibleShapes }: Template,
+  pod: Pod,
+): { readonly refused: readonly PodDiagnostic[] } | undefined {
+  const messages = incompatibleShapes
+    .filter(({ shape }) => hasShape(pod, shape))
+    .map(
+      ({ shape, message }) =>
+        `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+    );
+  return messages.length > 0 ? { refused: diagnose('conflict', messages) } : undefined;
 }
 
 /** The API server would refuse the pod for its annotations together. */

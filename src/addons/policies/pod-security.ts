@@ -20,13 +20,15 @@ export interface BrokenStandards {
 }
 
 /**
- * The standards of pod security that a pod may break by this template. The template's settings for the template pod do not
+ * The standards of pod security that a pod may break by this template. The template's settings for the whole pod do not
  * count, because a pod may override them. A sidecar that meets a level without them meets it in every pod.
  */
 export function brokenStandards(template: Template, set: TemplateSet, serverMinor?: number): BrokenStandards {
-  const alone = { ...template, securityContext: {} };
+  // A misfit is no matter of levels: it has a condition of its own.
+  const whole = { ...template, incompatibleShapes: [] };
+  const alone = { ...whole, securityContext: {} };
   const isBroken = (labels: Readonly<Record<string, string>>) =>
-    [template, alone].some((each) => breaks(each, set, labels, serverMinor));
+    [whole, alone].some((each) => breaks(each, set, labels, serverMinor));
   const levels = LEVELS.filter((level) => isBroken({ [ENFORCE_LABEL]: level }));
   const others = LEVELS.filter((level) => !levels.includes(level));
   const versions = STANDARD_CHANGES.flatMap((minor, i) => {

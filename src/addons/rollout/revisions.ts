@@ -17,6 +17,7 @@ import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { setWith, upkeepOf } from './core/history.ts';
 import type { Decision, Revisions } from './core/revision.ts';
 import { forecastWarning } from './forecast-warning.ts';
+import { PromotedProofs } from './promoted-proofs.ts';
 import { isActive, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
 
@@ -62,8 +63,10 @@ export function setUpRevisions(
   const listeners: (() => void)[] = [];
   const changed = () => {
     history.changed();
+    proofs.changed();
     for (const listener of listeners) listener();
   };
+  const proofs = new PromotedProofs({ history, dryRun: template.dryRun, log, onProved: changed });
   const writer = new RevisionWriter({ client, log, history, namespace });
 
   const work = manager.controller('revisions');
@@ -74,12 +77,14 @@ export function setUpRevisions(
   for (const informer of [objects, configMaps] as Informer<KubeObject>[])
     informer.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
   template.onAdopted(wake);
+  template.onProofsForgotten(() => proofs.again());
   const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
   work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), {
     keys: () => [KEY],
     after,
     waiting: () => asWaiting(CONFIG_MAPS, history.source()),
   });
+  manager.everyReplica('revision-proof', (signal) => proofs.run(signal), { after });
   manager.addReadyz('revisions', () => {
     const set = history.adopted();
     const isKnown = set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());
@@ -87,7 +92,7 @@ export function setUpRevisions(
   });
   return {
     current: () => history.current(),
-    ...templatesBy(history),
+    ...templatesBy(history, proofs),
     decide: (decision, signal) => writer.decide(decision, signal),
     publish: (findings, signal) => writer.publish(findings, signal),
     onChanged: (listener) => void listeners.push(listener),
@@ -100,7 +105,10 @@ export function setUpRevisions(
 }
 
 /** Returns which templates pods get and have. */
-function templatesBy(history: RevisionHistory): Pick<TemplateRevisions, 'forPod' | 'forPolicies' | 'find'> {
+function templatesBy(
+  history: RevisionHistory,
+  proofs: PromotedProofs,
+): Pick<TemplateRevisions, 'forPod' | 'forPolicies' | 'find'> {
   /** The templates outside of the canary; the canary is undefined while there is none. */
   function forPolicies() {
     const { state } = history;
@@ -109,7 +117,7 @@ function templatesBy(history: RevisionHistory): Pick<TemplateRevisions, 'forPod'
       return { state, canary: undefined };
     const { target, promoted } = revisions;
     return {
-      state: { set: promoted.set },
+      state: { set: proofs.setOf(promoted) },
       canary: target.state === 'canary' ? target.canary : undefined,
     };
   }

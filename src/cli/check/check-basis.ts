@@ -1,5 +1,6 @@
 import type { DecideOptions } from '../../injection/rule.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
+import type { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { AppliedWebhooks } from './check-webhook.ts';
 
@@ -13,6 +14,8 @@ export interface Basis {
 /** The same with the cluster, as the user's rights show it. */
 export interface LiveBasis extends Basis {
   readonly client: KubeClient;
+  /** Finds the shapes of pods that the templates do not fit, as the operator does. */
+  readonly dryRun: Pick<TemplateDryRun, 'prove'>;
   /** What new pods get outside of the canary until a rollout is promoted; undefined if that is the template itself. */
   readonly promoted: TemplateSet | undefined;
   /** Undefined if the user may not read the configuration. */

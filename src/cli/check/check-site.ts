@@ -5,6 +5,7 @@ import { isExplicit, type OptIn, resolveOptIn } from '../../injection/opt-in.ts'
 import { podCreation } from '../../injection/podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { PodDiagnostic } from '../../injection/rules/index.ts';
+import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
 import type { Selection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { workloadOf } from '../../injection/workload-name.ts';
@@ -38,8 +39,9 @@ export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
-export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
-  const { client, namespace, webhooks, policies, exists } = basis;
+export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
+  const { client, namespace, webhooks, policies, exists } = given;
+  const basis = { ...given, state: await provenState(site, given) };
   const known = (await ifReadable(client.get(NAMESPACES, { name: namespace })))?.metadata;
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
@@ -73,6 +75,16 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
       ...pods.findings,
     ],
   };
+}
+
+/** Longest proof, in milliseconds. */
+const PROOF_MS = 10_000;
+
+/** The templates, proved as the operator proves them if the pod has a shape that they may not fit. */
+async function provenState({ pod }: PodSite, { state, dryRun }: LiveBasis): Promise<LiveBasis['state']> {
+  if (!POD_SHAPES.some((shape) => hasShape(pod, shape))) return state;
+  const { signal } = new AbortController();
+  return { set: (await dryRun.prove(state.set, {}, PROOF_MS, signal)).set };
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */

@@ -2,6 +2,8 @@ import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf } from '../../injection/manifests/manifests.ts';
 import type { PodSite } from '../../injection/podspec/workload.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
+import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
 import type { ToolParts } from '../add-on.ts';
 import type { Cluster } from '../cluster.ts';
 import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
@@ -35,11 +37,14 @@ export async function reportLive(
   const { client } = cluster;
   const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
   const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
+  const keys = keysFor(options.annotation);
+  const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
   const reports: CheckReport[] = [];
   for (const site of sites) {
     const namespace = namespaceOf(site, byDefault);
     const report = await checkLive(site, {
       client,
+      dryRun,
       promoted: held.find((each) => each !== undefined),
       decide: decideOptions(options),
       state,

@@ -4,6 +4,7 @@ import { CEL_ALL_CONTAINERS, celAnyOf, celHasKey, celString, celStrings } from '
 import { placeOf, UNCLEAN_PATH } from '../podspec/mount-path.ts';
 import { nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts';
 import type { MergeRule } from '../rule.ts';
+import { celHasShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
 
 export const conflict = {
@@ -27,6 +28,7 @@ function conflicts(template: Template, envoyFiles: readonly EnvoyFiles[]): reado
     own(template.securityContext, 'seccompProfile') && celHasKey('annotations', SECCOMP_ANNOTATION),
     own(template.annotations, SECCOMP_ANNOTATION) &&
       'has(object.spec.securityContext) && has(object.spec.securityContext.seccompProfile)',
+    ...template.incompatibleShapes.map(({ shape }) => celHasShape(shape)),
   ].filter((expression) => typeof expression === 'string');
 }
 

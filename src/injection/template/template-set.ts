@@ -94,8 +94,14 @@ export function selectedNames(own: string | undefined, namespace: NamespaceSetti
  */
 export function changedTemplates(a: TemplateSet, b: TemplateSet): ReadonlySet<string> | undefined {
   if (!sameJson({ ...a.options }, { ...b.options })) return undefined;
+  const isSame = (one: Template | undefined, other: Template | undefined) =>
+    one?.hash === other?.hash && misfitNames(one).join() === misfitNames(other).join();
   const names = new Set([...a.templates.keys(), ...b.templates.keys()]);
-  return new Set([...names].filter((name) => a.templates.get(name)?.hash !== b.templates.get(name)?.hash));
+  return new Set([...names].filter((name) => !isSame(a.templates.get(name), b.templates.get(name))));
+}
+
+function misfitNames(template: Template | undefined): readonly string[] {
+  return template?.incompatibleShapes.map(({ shape }) => shape.name) ?? [];
 }
 
 type ParsedTemplateSet =

@@ -10,6 +10,7 @@ import {
   ownObjects,
   withoutNulls,
 } from '../../util/json.ts';
+import type { IncompatibleShape } from './pod-shapes.ts';
 
 /** The placeholder for the name of the pod's workload. */
 export const WORKLOAD_NAME = `\${workload.name}`;
@@ -39,6 +40,8 @@ export interface Template {
   readonly volumeMounts: readonly JsonObject[];
   /** Whether it contains `${workload.name}`, and so differs for each workload. */
   readonly namesWorkload: boolean;
+  /** The shapes of pods that the API server refuses with it; empty until it is proved. */
+  readonly incompatibleShapes: readonly IncompatibleShape[];
 }
 
 /** Prepares a template from valid content. */
@@ -64,6 +67,7 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     env: objects('env'),
     volumeMounts: objects('volumeMounts'),
     namesWorkload: namesWorkload(content.spec),
+    incompatibleShapes: [],
   });
 }
 

@@ -1,4 +1,5 @@
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
+import { sameJson } from '../../util/json.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../template/template-set.ts';
 import type { DryRunResult, TemplateTexts } from './template-dry-run.ts';
 
@@ -90,7 +91,8 @@ export class LiveTemplates {
   #adopt(adopted: Adopted): void {
     const { set } = adopted;
     const current = this.#inUse?.set;
-    const changed = current?.hash !== set.hash;
+    const changed =
+      current?.hash !== set.hash || !sameJson(incompatibleShapesOf(current), incompatibleShapesOf(set));
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
     this.#inUse = adopted;
@@ -106,4 +108,16 @@ export class LiveTemplates {
     // A resync delivers the same ConfigMap again, which needs no second Event.
     if (before !== this.#said().join('\n')) this.#observer.rejected(faults, this.#inUse?.set);
   }
+}
+
+/** For each template, the shapes of pods that it does not fit. */
+export function incompatibleShapesOf({
+  templates,
+}: TemplateSet): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    [...templates].map(([name, { incompatibleShapes }]) => [
+      name,
+      incompatibleShapes.map(({ shape }) => shape.name),
+    ]),
+  );
 }

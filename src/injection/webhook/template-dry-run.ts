@@ -5,16 +5,18 @@ import { LruMap } from '../../kube/util/lru-map.ts';
 import { withTimeout } from '../../kube/util/with-timeout.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { TokenBucket } from '../../kube/workqueue/token-bucket.ts';
-import type { TextDiagnostic } from '../../util/diagnostic.ts';
+import { formatDiagnostic, formatPath, type TextDiagnostic } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject } from '../../util/json.ts';
 import { plainPod, refusals, refusedFields, trialPod } from '../dry-run-pod.ts';
 import type { Keys } from '../keys.ts';
 import { annotation } from '../podspec/pod.ts';
+import { type IncompatibleShape, POD_SHAPES, type PodShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
 import { type TemplateSet, templateKey } from '../template/template-set.ts';
 
 /** What the API server thinks of templates. */
 export interface DryRunResult {
+  /** The templates, each with the shapes of pods that it does not fit. */
   readonly set: TemplateSet;
   /** Why the API server refuses every pod with one of the templates. */
   readonly faults: readonly TextDiagnostic[];
@@ -47,7 +49,8 @@ const UNREADABLE = /strict decoding error|cannot be handled as a Pod/;
 const LIMIT_RANGER = 'kubernetes.io/limit-ranger';
 
 /**
- * Asks the API server, by dry runs, whether it accepts a plain pod with a template. A template is only blamed for what validation says about a pod, if the same pod is accepted without it.
+ * Asks the API server, by dry runs, whether it accepts pods with a template: a plain pod, and one of each shape. A template is
+ * only blamed for what validation says about a pod, if the same pod is accepted without it.
  */
 export class TemplateDryRun {
   readonly #options: TemplateDryRunOptions;
@@ -106,10 +109,14 @@ export class TemplateDryRun {
   }
 }
 
+/** What is known of one template: the fields that are refused, if any, or nothing certain. */
+type Refused = ReturnType<typeof refusedFields> | 'unknown';
+
 /** One dry run of a set. */
 class Trial {
   readonly inconclusive = new Set<string>();
   readonly #faults: TextDiagnostic[] = [];
+  readonly #shapes = new Map<string, readonly IncompatibleShape[]>();
   readonly #options: TemplateDryRunOptions;
   readonly #set: TemplateSet;
 
@@ -119,46 +126,76 @@ class Trial {
   }
 
   async run(texts: TemplateTexts, signal: AbortSignal): Promise<void> {
+    const fitting: Template[] = [];
     for (const template of this.#set.templates.values()) {
-      const text = texts[templateKey(template.name)] ?? '';
-      const found = await this.#faultsOf(template, text, signal);
-      if (typeof found === 'string') this.inconclusive.add(found);
-      else this.#faults.push(...found);
+      const refused = await this.#refused(template, undefined, signal);
+      if (refused === 'unknown') continue;
+      this.#faults.push(...refusals(template, texts[templateKey(template.name)] ?? '', refused));
+      if (refused.length === 0) fitting.push(template);
+    }
+    // A set with a fault is not used.
+    if (this.#faults.length > 0) return;
+    for (const template of fitting) {
+      const shapes: IncompatibleShape[] = [];
+      this.#shapes.set(template.name, shapes);
+      for (const shape of POD_SHAPES) {
+        const refused = await this.#refused(template, shape, signal);
+        if (refused === 'unknown' || refused.length === 0) continue;
+        const texts = refused.map(({ path, message }) =>
+          formatDiagnostic({ ...(path && { path: formatPath(path) }), message }),
+        );
+        shapes.push({ shape, message: texts.join('; ') });
+      }
     }
   }
 
   result(): DryRunResult {
-    return { set: this.#set, faults: this.#faults, inconclusive: [...this.inconclusive] };
+    const templates = Array.from(this.#set.templates, ([name, template]) => {
+      return [name, { ...template, incompatibleShapes: this.#shapes.get(name) ?? [] }] as const;
+    });
+    const set = { ...this.#set, templates: new Map(templates) };
+    return { set, faults: this.#faults, inconclusive: [...this.inconclusive] };
   }
 
-  /** What the API server refuses in a plain pod because of the template; or why that is not known. */
-  async #faultsOf(
-    template: Template,
-    text: string,
-    signal: AbortSignal,
-  ): Promise<string | readonly TextDiagnostic[]> {
+  /** What the API server refuses in a pod of this shape because of the template. */
+  async #refused(template: Template, shape: PodShape | undefined, signal: AbortSignal): Promise<Refused> {
     const { client, keys, namespace } = this.#options;
     const ask = (pod: JsonObject) => dryRunPod(client, namespace, pod, signal);
     const key = templateKey(template.name);
-    const trial = trialPod(this.#set, template.name, keys);
-    if ('obstacle' in trial) return `a plain pod does not get ${key}: ${trial.obstacle}`;
+    const unknown = (why: string): Refused => {
+      this.inconclusive.add(why);
+      return 'unknown';
+    };
+    const trial = trialPod(this.#set, template.name, keys, shape);
+    if ('obstacle' in trial) return unknown(`a plain pod does not get ${key}: ${trial.obstacle}`);
     const error = errorOf(await ask(trial.pod));
     if (!error) return [];
-    if (!isRefusal(error)) return error.message;
+    if (!isRefusal(error)) return unknown(error.message);
     // The template may not be to blame: the API server may refuse or change pods without it, too.
-    const plain = await ask(plainPod(keys));
+    const plain = await ask(plainPod(keys, shape));
     const refused = errorOf(plain);
     if (refused)
-      return `a pod without a template is refused, too: ${refused.message}; ${key}: ${error.message}`;
+      return unknown(
+        `a pod without a template is refused, too: ${refused.message}; ${key}: ${error.message}`,
+      );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
-      return `a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`;
-    return refusals(template, text, refusedFields(template, trial.pod, error));
+      return unknown(`a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`);
+    return refusedFields(template, trial.pod, error);
   }
 }
 
 /** What the author of the templates should know, although they can be used: one line each. */
-export function proofWarnings({ inconclusive }: DryRunResult): readonly string[] {
-  return inconclusive.map((why) => `the API server could not prove the templates: ${why}`);
+export function proofWarnings({ set, inconclusive }: DryRunResult): readonly string[] {
+  const incompatibleShapes = [...set.templates.values()].flatMap((template) =>
+    template.incompatibleShapes.map(
+      ({ shape, message }) =>
+        `${templateKey(template.name)}: pods with ${shape.name} get no sidecar: ${message}`,
+    ),
+  );
+  return [
+    ...incompatibleShapes,
+    ...inconclusive.map((doubt) => `the API server could not prove the templates: ${doubt}`),
+  ];
 }
 
 /** Why the pod may not be valid; undefined if it is, although a policy may refuse it. */

@@ -31,6 +31,8 @@ export interface LiveTemplate {
   readonly dryRun: TemplateDryRun;
   /** Calls the listener whenever other templates, or another strategy for them, come into use. */
   onAdopted(listener: () => void): void;
+  /** Calls the listener whenever the dry run has forgotten all proofs, after an upgrade of the API server. */
+  onProofsForgotten(listener: () => void): void;
   /** Whether the ConfigMap was read and, if it exists, judged. */
   hasSynced(): boolean;
 }
@@ -58,6 +60,7 @@ export function setUpTemplate(
     ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
   });
   const listeners: (() => void)[] = [];
+  const forgetListeners: (() => void)[] = [];
   const templates = new LiveTemplates(
     {
       adopted(set, generation) {
@@ -101,6 +104,7 @@ export function setUpTemplate(
     if (before === undefined) return;
     dryRun.forget();
     adoption.again();
+    for (const listener of forgetListeners) listener();
   });
   informer.addEventHandler({
     onAdd: (configMap) => adoption.seen(configMap),
@@ -123,6 +127,7 @@ export function setUpTemplate(
     templates,
     dryRun,
     onAdopted: (listener) => void listeners.push(listener),
+    onProofsForgotten: (listener) => void forgetListeners.push(listener),
     hasSynced: () => informer.hasSynced() && adoption.isSettled,
   };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
+import { POD_SHAPES, shapeFields } from '../../../src/injection/template/pod-shapes.ts';
 import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { createTemplateHandler } from '../../../src/injection/webhook/config-map-handlers.ts';
 import { TemplateDryRun } from '../../../src/injection/webhook/template-dry-run.ts';
@@ -75,6 +76,7 @@ async function adopted(
 /** Fields of pods that the API server checks together with those of a template. */
 const PODS: readonly JsonObject[] = [
   {},
+  ...POD_SHAPES.map(shapeFields),
   { hostPID: true },
   { shareProcessNamespace: true },
   { terminationGracePeriodSeconds: 0 },
@@ -114,7 +116,7 @@ async function judge({ name, template }: TemplateFault): Promise<Judged> {
 const NEWEST_FIELD = 36;
 const { test } = since(NEWEST_FIELD);
 
-test(`the rich template is accepted (since 1.${NEWEST_FIELD})`, async () => {
+test(`the rich template is accepted, with every shape (since 1.${NEWEST_FIELD})`, async () => {
   expect(await judge({ name: 'none', template: RICH_TEMPLATE })).toEqual({
     fault: 'none',
     refusedBy: undefined,

@@ -2,6 +2,7 @@ import { keysFor } from '../../../src/injection/keys.ts';
 import type { InjectManifestsOptions } from '../../../src/injection/manifests/manifests.ts';
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
 import type { DecideInput } from '../../../src/injection/rule.ts';
+import { POD_SHAPES, type PodShape } from '../../../src/injection/template/pod-shapes.ts';
 import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 
@@ -87,6 +88,18 @@ export const MANIFEST_OPTIONS: InjectManifestsOptions = {
   namespace: 'default',
   podTemplates: [],
 };
+
+/** Pods that must not restart. */
+export const NEVER = POD_SHAPES[0] as PodShape;
+
+/** The templates, of which pods that must not restart do not fit the default one. */
+export function withMisfit(set: TemplateSet): TemplateSet {
+  const incompatibleShapes = [{ shape: NEVER, message: 'containers[0].x: no' }];
+  const proved = [...set.templates].map(
+    ([name, template]) => [name, name === 'config' ? { ...template, incompatibleShapes } : template] as const,
+  );
+  return { ...set, templates: new Map(proved) };
+}
 
 /** Stands for an API server that accepts all templates. */
 const proof = async (set: TemplateSet) => ({ set, faults: [], inconclusive: [] });

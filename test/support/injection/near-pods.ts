@@ -24,6 +24,14 @@ spec:
 const SECCOMP = 'seccomp.security.alpha.kubernetes.io/pod';
 const set = (config: string, options: object = {}) =>
   templateSet({ config, 'config.other': DEMO_TEMPLATE, options: JSON.stringify(options) });
+const misfit = (from: TemplateSet): TemplateSet => {
+  const [shape, message] = [{ name: 's', path: ['restartPolicy'], value: 'Never' } as const, 'refused'];
+  const templates = [...from.templates].map(
+    ([name, template]) => [name, { ...template, incompatibleShapes: [{ shape, message }] }] as const,
+  );
+  return { ...from, templates: new Map(templates) };
+};
+
 /** Templates and options of every kind that makes a difference. */
 export const NEAR_SETS: readonly TemplateSet[] = [
   set(DEFAULT_TEMPLATE_YAML),
@@ -31,6 +39,7 @@ export const NEAR_SETS: readonly TemplateSet[] = [
   set(WIDE_TEMPLATE),
   set(WIDE_TEMPLATE, { nativeSidecar: 'never', onConflict: 'deny' }),
   set(DEMO_TEMPLATE, { position: 'first' }),
+  misfit(set(DEFAULT_TEMPLATE_YAML)),
   set(`${DEMO_TEMPLATE}env: [{name: PROXY, value: x}]\n`),
   set(`${DEMO_TEMPLATE}volumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]\n`),
   set(DEMO_TEMPLATE.replace('--mode serve', `--mode \${workload.name}`)),

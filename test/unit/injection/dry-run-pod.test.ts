@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { plainPod, trialPod } from '../../../src/injection/dry-run-pod.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { own } from '../../../src/util/json.ts';
-import { OPT_IN, templateSet } from '../../support/injection/demo.ts';
+import { NEVER, OPT_IN, templateSet, withMisfit } from '../../support/injection/demo.ts';
 
 const keys = keysFor();
 const CONTAINER = 'containers: [{name: a, image: "b:v1"}]';
@@ -13,6 +13,7 @@ describe('plainPod', () => {
       metadata: { generateName: 'envoy-initializer-proof-', labels: { [OPT_IN]: 'false' } },
       spec: { containers: [{ name: 'envoy-initializer-proof', image: 'registry.invalid/proof' }] },
     });
+    expect(plainPod(keys, NEVER)).toMatchObject({ spec: { restartPolicy: 'Never' } });
   });
 });
 
@@ -59,5 +60,14 @@ describe('trialPod', () => {
         )
         .join('; '),
     });
+  });
+
+  test('says why a template fits no pod of a shape', () => {
+    const proved = withMisfit(templateSet());
+    expect(trialPod(proved, 'config', keys, NEVER)).toEqual({
+      obstacle:
+        'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
+    });
+    expect(trialPod(proved, 'config', keys)).toHaveProperty('pod');
   });
 });

@@ -4,7 +4,14 @@ import { keysFor } from '../../../src/injection/keys.ts';
 import { uninject } from '../../../src/injection/uninject.ts';
 import { formatDiagnostic } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/injection/demo.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  podWith,
+  templateSet,
+  withMisfit,
+} from '../../support/injection/demo.ts';
 import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
 
 const enforce = (level: string) => ({ namespaceLabels: { 'pod-security.kubernetes.io/enforce': level } });
@@ -353,5 +360,25 @@ describe('a pod with resources of its own', () => {
     const ending = pod({ requests: { cpu: '300m' } }, { restartPolicy: 'Never', initContainers: [init] });
     injectChecked(decideInput(ending));
     expect(refused(decideInput(ending, state(DEMO_TEMPLATE, 'position: first')))[0]).toBe('pod-resources');
+  });
+});
+
+describe('a pod of a shape that the API server refuses with the template', () => {
+  const misfit = (options = '') => ({
+    state: { set: withMisfit(templateSet({ config: DEMO_TEMPLATE, options })) },
+  });
+  const once = podWith({ restartPolicy: 'Never' });
+
+  test('stays without a sidecar, and others get it', () => {
+    expect(refused(decideInput(once, misfit()))).toEqual([
+      'conflict',
+      'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
+    ]);
+    injectChecked(decideInput(demoPod(), misfit()));
+    injectChecked(decideInput(podWith({ restartPolicy: 'OnFailure' }), misfit()));
+  });
+
+  test('is rejected if conflicts are', () => {
+    expect(inject(decideInput(once, misfit('onConflict: deny'))).outcome).toBe('denied');
   });
 });

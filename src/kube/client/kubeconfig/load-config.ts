@@ -69,6 +69,8 @@ export function loadKubeConfig(options: LoadOptions): KubeConfig {
   return config;
 }
 
+type EntryKind = 'cluster' | 'user' | 'context';
+
 /** The files that kubectl reads when no flag names one: those of $KUBECONFIG that exist, else ~/.kube/config. */
 function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string[] {
   const named = KUBECONFIG?.split(delimiter).filter((file) => file !== '') ?? [];

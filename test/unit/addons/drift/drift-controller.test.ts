@@ -6,7 +6,7 @@ import type { TemplateSet } from '../../../../src/injection/template/template-se
 import { classify } from '../../../../src/injection/webhook/classify.ts';
 import { POD_INDEXERS } from '../../../../src/injection/webhook/pod-summary.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
-import { templateSet } from '../../../support/injection/demo.ts';
+import { templateSet, withMisfit } from '../../../support/injection/demo.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
 
 const keys = keysFor();
@@ -89,4 +89,9 @@ test.each([
   const { queued, changed } = setUp().change(to);
   expect(queued).toHaveLength(count);
   expect(queued).toEqual(expect.arrayContaining(changed));
+});
+
+test('a template that fits other pods now is a change', () => {
+  const { change } = setUp();
+  expect(change(withMisfit(templateSet(ONE))).queued).toHaveLength(6);
 });

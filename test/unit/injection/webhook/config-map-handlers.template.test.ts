@@ -6,7 +6,7 @@ import {
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import { textError } from '../../../../src/util/diagnostic.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
-import { trustingDryRun } from '../../../support/injection/demo.ts';
+import { trustingDryRun, withMisfit } from '../../../support/injection/demo.ts';
 import { memoryLog } from '../../../support/kube/memory-log.ts';
 
 const GOOD =
@@ -108,13 +108,16 @@ describe('createTemplateHandler', () => {
     expect(logged.lines).toHaveLength(1);
   });
 
-  test('warns of what could not be proved', async () => {
+  test('warns of pods that do not fit, and of what could not be proved', async () => {
     const { review } = setUp({
-      review: async (set) => ({ set, faults: [], inconclusive: ['too late'] }),
+      review: async (set) => ({ set: withMisfit(set), faults: [], inconclusive: ['too late'] }),
     });
     expect(await review(GOOD)).toEqual({
       allowed: true,
-      warnings: ['the API server could not prove the templates: too late'],
+      warnings: [
+        'config: pods with spec.restartPolicy: Never get no sidecar: containers[0].x: no',
+        'the API server could not prove the templates: too late',
+      ],
     });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { LiveTemplates } from '../../../../src/injection/webhook/live-templates.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
-import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, templateSet, withMisfit } from '../../../support/injection/demo.ts';
 
 function setUp() {
   const events: string[] = [];
@@ -77,6 +77,16 @@ describe('LiveTemplates', () => {
     expect(events[1]).toBe(
       'rejected, staying config: ConfigMap operator/template does not exist: create it with the key config',
     );
+  });
+
+  test('change when pods of another shape do not fit', () => {
+    const { live, events } = setUp();
+    const set = templateSet();
+    const proved = withMisfit(set);
+    for (const each of [set, set, proved, proved])
+      live.decide({ set: each, faults: [], inconclusive: [] }, {});
+    expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
+    expect(live.state).toEqual({ set: proved });
   });
 
   test('return the fault while there has never been a valid template', () => {

@@ -35,8 +35,9 @@ function setUp(answer: Answer) {
   const dryRun = new TemplateDryRun({ client, clock, keys: keysFor(), namespace: 'ours' });
   const { signal } = new AbortController();
   const prove = async (texts: Record<string, string>) => {
-    const { faults, inconclusive } = await dryRun.prove(templateSet(texts), texts, 1_000, signal);
-    return { faults: faults.map(formatInText), inconclusive };
+    const { set, faults, inconclusive } = await dryRun.prove(templateSet(texts), texts, 1_000, signal);
+    const incompatibleShapes = [...set.templates.values()].flatMap((each) => each.incompatibleShapes);
+    return { faults: faults.map(formatInText), inconclusive, incompatibleShapes };
   };
   return { dryRun, prove, clock, asked, signal };
 }
@@ -60,12 +61,14 @@ const refuseBad =
   };
 
 describe('a template that the API server accepts', () => {
-  test('is proved by a plain pod, which the webhook skips', async () => {
+  test('is proved by a plain pod and one of each shape, which the webhook skips', async () => {
     const { prove, asked } = setUp((pod) => pod);
-    expect(await prove({ config: GOOD })).toEqual({ faults: [], inconclusive: [] });
-    expect(asked.map(namesOf)).toEqual([[PLAIN, 'good']]);
+    expect(await prove({ config: GOOD })).toEqual({ faults: [], inconclusive: [], incompatibleShapes: [] });
+    // Pods that are meant to finish have a native sidecar.
+    const native = [[PLAIN], [PLAIN]];
+    expect(asked.map(namesOf)).toEqual([[PLAIN, 'good'], ...native, ...Array(3).fill([PLAIN, 'good'])]);
     const labels = asked.map((pod) => ownString(own(own(pod, 'metadata'), 'labels'), keysFor().optIn));
-    expect(labels).toEqual(['false']);
+    expect(labels).toEqual(Array(6).fill('false'));
   });
 
   test('is asked about again when proofs are forgotten, also one that is under way', async () => {
@@ -74,9 +77,9 @@ describe('a template that the API server accepts', () => {
     dryRun.forget();
     await proving;
     await prove({ config: GOOD });
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(12);
     await prove({ config: GOOD });
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(12);
   });
 
   test('is not asked about twice', async () => {
@@ -85,7 +88,7 @@ describe('a template that the API server accepts', () => {
     const first = await dryRun.review(set, {}, signal);
     expect(await dryRun.prove(set, {}, 1_000, signal)).toEqual(first);
     expect(await dryRun.review(set, {}, signal)).toEqual(first);
-    expect(asked).toHaveLength(1);
+    expect(asked).toHaveLength(6);
   });
 
   test.each([
@@ -95,7 +98,7 @@ describe('a template that the API server accepts', () => {
     "pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
   ])('is proved by an admission plugin that runs after validation: %s', async (message) => {
     const { prove } = setUp(refuseBad(status(403, message)));
-    expect(await prove({ config: BAD })).toEqual({ faults: [], inconclusive: [] });
+    expect(await prove({ config: BAD })).toEqual({ faults: [], inconclusive: [], incompatibleShapes: [] });
   });
 
   test('may have hooks that sleep longer than the default grace period', async () => {
@@ -116,6 +119,7 @@ describe('a template that the API server refuses', () => {
           `config.other: ${said}: spec.hostname: no`,
         ],
         inconclusive: [],
+        incompatibleShapes: [],
       },
     );
   });
@@ -147,6 +151,20 @@ describe('a template that the API server refuses', () => {
     await prove({ config: BAD });
     expect(asked).toHaveLength(2 * before);
   });
+
+  test('only in pods of a shape is a misfit, in its words', async () => {
+    const { prove } = setUp((pod) => {
+      if (has(pod, 'bad') && own(own(pod, 'spec'), 'hostIPC') === true)
+        throw invalid('spec.containers[1].image');
+      return pod;
+    });
+    const message = 'containers[0].image: no';
+    expect(await prove({ config: BAD })).toMatchObject({
+      faults: [],
+      inconclusive: [],
+      incompatibleShapes: [{ shape: { name: 'spec.hostIPC: true' }, message }],
+    });
+  });
 });
 
 describe('a template is adopted with a doubt', () => {
@@ -161,6 +179,7 @@ describe('a template is adopted with a doubt', () => {
     expect(await prove({ config: BAD })).toEqual({
       faults: [],
       inconclusive: [error.message],
+      incompatibleShapes: [],
     });
   });
 
@@ -221,8 +240,16 @@ test('the proof ends when the signal aborts', async () => {
   await expect(proof).rejects.toThrow('over');
 });
 
-test('warnings say what could not be proved', async () => {
-  const { dryRun, signal } = setUp(refuseBad(status(422, 'denied')));
+test('warnings name the template, the shape and the inconclusive', async () => {
+  const { dryRun, signal } = setUp((pod) => {
+    const os = own(own(own(pod, 'spec'), 'os'), 'name');
+    if (has(pod, 'bad') && os === 'linux') throw invalid('spec.containers[1].image');
+    if (has(pod, 'bad') && own(own(pod, 'spec'), 'hostIPC') === true) throw status(422, 'denied');
+    return pod;
+  });
   const proof = await dryRun.prove(templateSet({ config: GOOD, 'config.x': BAD }), {}, 1_000, signal);
-  expect(proofWarnings(proof)).toEqual(['the API server could not prove the templates: denied']);
+  expect(proofWarnings(proof)).toEqual([
+    'config.x: pods with spec.os.name: linux get no sidecar: containers[0].image: no',
+    'the API server could not prove the templates: denied',
+  ]);
 });
