@@ -23,7 +23,7 @@ copy_program "$(node --print process.execPath)" /usr/local/bin/node
 for program in ip bridge nft; do copy_program "/usr/sbin/$program" "/usr/sbin/$program"; done
 # The node agent installs them on nodes that lack them.
 mkdir -p "$root/node/opt/cni/bin"
-cp -L /usr/lib/cni/bridge /usr/lib/cni/static /usr/lib/cni/host-local "$root/node/opt/cni/bin"
+cp -L /usr/lib/cni/bridge /usr/lib/cni/static "$root/node/opt/cni/bin"
 mkdir -p "$root/node/etc"
 echo 'nonroot:x:65532:65532::/:/sbin/nologin' >"$root/node/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/node/etc/group"

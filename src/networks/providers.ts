@@ -40,8 +40,8 @@ export interface Provider {
    * Network with that key.
    */
   release(key: ObjectKey, signal: AbortSignal): Promise<void>;
-  /** Whether pods on the Network get the addresses that the operator writes into their annotations. By default not. */
-  takesAddresses?(key: ObjectKey): boolean;
+  /** Whether pods on its networks get the addresses that the operator writes into their annotations. */
+  readonly takesAddresses?: boolean;
   /** Keys of leftovers of deleted Networks. */
   leftBehind?(): readonly ObjectKey[];
   /** Resolves when its caches are synced, or the signal aborts, because a watched CRD may not be installed. */
@@ -167,6 +167,4 @@ export interface NodesInUse {
   readonly nodes: readonly NetworkNode[];
   /** The condition NodesReady. */
   readonly condition: ConditionUpdate;
-  /** Whether the agents of all these nodes are of this release. */
-  readonly areCurrent: boolean;
 }

@@ -91,7 +91,6 @@ describeWithNode('the image', () => {
     const programs = outside.filter((file) => file.includes('bin/'));
     expect(programs.toSorted()).toEqual([
       'opt/cni/bin/bridge',
-      'opt/cni/bin/host-local',
       'opt/cni/bin/static',
       'usr/local/bin/envoy-initializer',
       'usr/local/bin/node',

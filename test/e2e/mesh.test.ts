@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { SLICES } from '../../src/networks/agent/cni/cni-plugins.ts';
-import { type NodeLinks, tunnelName } from '../../src/networks/agent/links.ts';
+import { tunnelName } from '../../src/networks/agent/links.ts';
 import { NODE_IPAM } from '../../src/networks/api/names.ts';
 import type { Network, NetworkStatus } from '../../src/networks/api/types.ts';
 import { bridgeName, FIRST_VNI } from '../../src/networks/multus/cni-config.ts';
@@ -10,7 +9,6 @@ import {
   labConfig,
   labNodes,
   MeshLab,
-  oldConfig,
   Pings,
   type Space,
 } from '../support/cluster/mesh-lab.ts';
@@ -237,16 +235,14 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       const before = await stateOf(a);
       const all = new Map(lab.networks);
       lab.networks.clear();
-      lab.isListKnown = false;
       await lab.linger();
       expect(await stateOf(a)).toEqual(before);
       for (const [name, one] of all) lab.networks.set(name, one);
-      lab.isListKnown = true;
     });
 
     test.each<[string, NetworkStatus | undefined]>([
       ['has no status', undefined],
-      ['names no nodes, as that of the previous release', { ...dual, nodes: undefined }],
+      ['names no nodes', { ...dual, nodes: undefined }],
       ['has no VNI', { ...dual, vni: undefined }],
       ['has a range that is none', { ...dual, cidr: '10.20.0.0' }],
     ] as [string, NetworkStatus | undefined][])('while the Network %s', async (_, status) => {
@@ -392,104 +388,6 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
   });
 });
 
-describeWithNode('the Networks of the previous release', () => {
-  const status = { cidr: '10.20.0.0/24', gateway: '10.20.0.1', vni: FIRST_VNI, mtu: 1450 };
-  const key = 'default/old';
-  const link = bridgeName(key);
-
-  beforeAll(async () => {
-    lab = await MeshLab.start();
-    a = await lab.addNode('a', 1);
-    b = await lab.addNode('b', 2);
-  });
-
-  afterAll(async () => {
-    await lab?.stop();
-  });
-
-  /** What an agent of that release has made on a node, in its words. */
-  async function joinAsBefore(node: LabNode, number: number, peer: string): Promise<void> {
-    const mac = '02:6e:77:80:00:00';
-    const name = tunnelName(link);
-    const ip = [
-      `link add name ${link} address ${mac} type bridge`,
-      `link set dev ${link} up`,
-      `address add 10.20.0.1/24 dev ${link}`,
-      `link add name ${name} mtu 1450 type vxlan id ${FIRST_VNI} local 192.0.2.${number} dstport 4789`,
-      `link set dev ${name} addrgenmode none`,
-      `link set dev ${name} master ${link}`,
-      `link set dev ${name} type bridge_slave neigh_suppress on`,
-      `link set dev ${name} up`,
-    ];
-    const fdb = [
-      `fdb replace ${mac} dev ${name} dst 192.0.2.${number} static`,
-      `fdb append 00:00:00:00:00:00 dev ${name} dst ${peer}`,
-    ];
-    await node.space.programs.run('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
-    await node.space.programs.run('bridge', ['-batch', '-'], `${fdb.join('\n')}\n`);
-    const range = (first: number) =>
-      JSON.stringify({
-        subnet: status.cidr,
-        rangeStart: `10.20.0.${first}`,
-        rangeEnd: `10.20.0.${first + 15}`,
-        gateway: status.gateway,
-      });
-    const slice = range(16 * number);
-    await node.sh(`mkdir -p /${SLICES} && echo '${slice}\n${slice},${range(1)}' >/${SLICES}/${link}`);
-  }
-
-  test('go on beside an old agent, under an old operator and under a new one, and lose no packet', async () => {
-    await joinAsBefore(a, 1, '192.0.2.2');
-    await joinAsBefore(b, 2, '192.0.2.1');
-    const network = lab.tell('old', status);
-    const [first, second] = [await a.startPodBy(oldConfig(network)), await b.startPodBy(oldConfig(network))];
-    expect([first.addresses, second.addresses]).toEqual([['10.20.0.16/24'], ['10.20.0.32/24']]);
-    const pings = [
-      new Pings(first.space, '10.20.0.32'),
-      new Pings(second.space, '10.20.0.16'),
-      new Pings(first.space, '10.20.0.1'),
-    ];
-    // The new agent on a; then a new operator, which still words the definition as before; then the new agent on b.
-    const before = (await a.host.links()).tunnels;
-    await a.sync();
-    const third = await a.startPodBy(oldConfig(network));
-    expect(third.addresses).toEqual(['10.20.0.17/24']);
-    lab.tell('old', { ...status, nodes: labNodes({ a: 1, b: 2 }) });
-    await a.sync();
-    expect(peersOf((await a.host.links()).tunnels)).toEqual(peersOf(before));
-    expect(await third.reaches('10.20.0.32')).toBe(true);
-    const fourth = await a.startPodBy(oldConfig(network));
-    await b.sync();
-    // Now the definition is worded anew, and the operator gives addresses.
-    const fifth = await b.startPod(network, ['10.20.0.200/24']);
-    for (const pod of [first, third, fourth]) expect(await pod.reaches('10.20.0.200')).toBe(true);
-    expect(await Promise.all(pings.map((one) => one.lost()))).toEqual([[], [], []]);
-    // By what they were attached with.
-    const books = () => a.sh('ls /var/lib/cni/networks');
-    expect(await books()).toContain('default.old');
-    for (const pod of [first, third, fourth]) await a.stopPod(pod);
-    await a.sync();
-    expect(await books()).toBe('');
-    for (const pod of [second, fifth]) await b.stopPod(pod);
-    lab.networks.delete('old');
-    await lab.linger();
-    expect(await a.sh(`ls /${SLICES}`)).toBe('');
-  });
-
-  test('that were apart on a node are taken over, and pods hear of the gateway at once', async () => {
-    const config = {
-      ...oldConfig(lab.tell('old', status)),
-      ipam: { type: 'host-local', ranges: [[{ subnet: status.cidr, gateway: status.gateway }]] },
-    };
-    const pod = await a.startPodBy(config);
-    const pings = new Pings(pod.space, '10.20.0.1');
-    lab.tell('old', { ...status, nodes: labNodes({ a: 1 }) });
-    expect((await a.sync()).problem).toBeUndefined();
-    expect(await pings.lost()).toEqual([]);
-    expect(await pod.space.sh('ip neighbour show 10.20.0.1')).toContain('02:6e:77:80:00:00');
-  });
-});
-
 /** Whether a ping is answered. */
 function pinged(space: Space, words: string, count = 1): Promise<boolean> {
   return space.sh(`busybox ping -c ${count} -W 2 ${words}`).then(
@@ -504,10 +402,6 @@ async function forwarding(node: LabNode): Promise<readonly string[]> {
   const devices = await node.sh(`grep -l 1 ${conf}/*/force_forwarding`);
   const names = Array.from(devices.matchAll(/conf\/(.*)\/force/g), ([, name]) => name);
   return [(await node.sh(`cat ${conf}/all/forwarding`)).trim(), names.toSorted().reverse().join(' ')];
-}
-
-function peersOf(tunnels: NodeLinks['tunnels']): unknown {
-  return Array.from(tunnels, ([name, { peers, local, vni }]) => [name, peers, local, vni]);
 }
 
 /** All that an agent sees to on a node, without what the kernel learns by itself. */

@@ -199,7 +199,7 @@ export class NeutronProvider implements Provider {
     if (!attachments || !this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
     const wanted = attachmentWith(network, ovsConfig(network, mtu));
-    const attached = await attachments.ensure(network, async () => ({ wanted }), signal);
+    const attached = await attachments.ensure(network, wanted, signal);
     if (attached.kind === 'notReady') return attached;
     return made.change === 'none' ? { ...made, change: attached.change } : made;
   }

@@ -25,8 +25,6 @@ export interface Step {
   readonly bridge: string;
   readonly ip: readonly string[];
   readonly fdb: readonly string[];
-  /** Whether the hardware address of a bridge with pods changes, so that its neighbours must hear of it. */
-  readonly movesGateway: boolean;
 }
 
 /**
@@ -40,18 +38,16 @@ export interface Step {
 export function joinStep(network: NodeNetwork, mesh: Mesh, links: NodeLinks): Step {
   const { bridge, vni } = network;
   const tunnel = tunnelName(bridge);
-  const there = links.bridges.get(bridge);
   const found = links.tunnels.get(tunnel);
   const kept = found && isTunnelOf(found, vni, mesh) ? found : undefined;
   return {
     bridge,
     ip: [
-      ...bridgeLines(network, there),
+      ...bridgeLines(network, links.bridges.get(bridge)),
       ...(found && !kept ? [`link delete dev ${tunnel}`] : []),
       ...tunnelLines(network, mesh, kept),
     ],
     fdb: [...guardLines(network, mesh, kept), ...peerLines(tunnel, mesh.peers, kept)],
-    movesGateway: there !== undefined && there.mac !== gatewayMac(vni),
   };
 }
 
@@ -59,7 +55,7 @@ export function joinStep(network: NodeNetwork, mesh: Mesh, links: NodeLinks): St
 export function removeStep(bridge: string, { bridges, tunnels }: NodeLinks): Step {
   const tunnel = tunnelName(bridge);
   const ip = [tunnels.has(tunnel) ? tunnel : [], bridges.has(bridge) ? bridge : []].flat();
-  return { bridge, ip: ip.map((name) => `link delete dev ${name}`), fdb: [], movesGateway: false };
+  return { bridge, ip: ip.map((name) => `link delete dev ${name}`), fdb: [] };
 }
 
 /** Whether the node already has the gateways of the Network. */

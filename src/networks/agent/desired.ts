@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import type { Informer } from '../../kube/cache/informer.ts';
 import type { Network } from '../api/types.ts';
 import { gatewayProblem, parseRange, type Range } from '../ipam/cidr.ts';
 import { bridgeName, isVni } from '../multus/cni-config.ts';
@@ -26,10 +25,7 @@ export interface NodeNetwork {
   readonly isHere: boolean;
 }
 
-/**
- * Reads a Network; undefined if its status is incomplete. An operator of the previous release does not write
- * `status.nodes`.
- */
+/** Reads a Network; undefined if its status is incomplete. */
 export function nodeNetworkOf(network: Network, node: string): NodeNetwork | undefined {
   const { vni, nodes, mtu, cidr, gateway, secondary } = network.status ?? {};
   const ranges = [{ cidr, gateway }, ...(secondary ? [secondary] : [])].map(gatewayRange);
@@ -55,36 +51,4 @@ function gatewayRange({
 }): GatewayRange | undefined {
   const range = parseRange(cidr);
   return range && gatewayProblem(gateway, range) === undefined ? { range, gateway } : undefined;
-}
-
-/** The part of an informer that is used here. */
-type Source = Pick<Informer<Network>, 'lister' | 'hasSynced' | 'addEventHandler'>;
-
-/**
- * The Networks that there are. An empty list may be a fault, so it counts only after a watch has shown the deletion of
- * the last Network.
- */
-export class KnownNetworks {
-  readonly #source: Source;
-  #isEmptied = false;
-
-  /** Adds a handler to the informer. */
-  constructor(source: Source) {
-    this.#source = source;
-    source.addEventHandler({
-      onAdd: () => {
-        this.#isEmptied = false;
-      },
-      onDelete: (_, isMissed) => {
-        this.#isEmptied = !isMissed;
-      },
-    });
-  }
-
-  /** Their keys; undefined while they are unknown. */
-  keys(): ReadonlySet<ObjectKey> | undefined {
-    if (!this.#source.hasSynced()) return undefined;
-    const keys = new Set(this.#source.lister.list().map(keyOf));
-    return keys.size > 0 || this.#isEmptied ? keys : undefined;
-  }
 }

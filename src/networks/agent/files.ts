@@ -20,14 +20,9 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whether it is an error of the file system with this code. */
-export function hasCode(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
-}
-
 /** Whether the error says that a file or directory does not exist. */
 export function isMissing(error: unknown): boolean {
-  return hasCode(error, 'ENOENT');
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 
 /** @throws the error, unless it says that a file or directory does not exist */

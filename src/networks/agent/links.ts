@@ -86,19 +86,12 @@ export function addressesOf(devices: readonly Device[]): readonly ClusterRange[]
 
 type Remotes = Pick<TunnelLink, 'peers' | 'fixed' | 'learned'>;
 const NO_REMOTES: Remotes = { peers: [], fixed: [], learned: [] };
+const REMOTE_ENTRY = /^(\S+) dev (\S+) dst (\S+)(.*)$/gm;
 
-/** An entry of a tunnel. `bridge` leaves the device out if it was asked for that of one device. */
-const REMOTE_ENTRY = /^(\S+)(?: dev (\S+))? dst (\S+)(.*)$/;
-
-/** The forwarding entries of tunnels, by their names. */
-export type RemoteEntries = ReadonlyMap<string, Remotes>;
-
-/** Reads what `bridge fdb show` prints; with the name of the device that it was asked for, if any. */
-export function parseRemoteEntries(output: string, device?: string): RemoteEntries {
+/** The forwarding entries of tunnels, by their names: what `bridge fdb show` prints. */
+function remotesIn(output: string): ReadonlyMap<string, Remotes> {
   const found = new Map<string, { peers: string[]; fixed: RemoteEntry[]; learned: RemoteEntry[] }>();
-  for (const line of output.split('\n')) {
-    const [, mac, name = device, peer, rest] = REMOTE_ENTRY.exec(line) ?? [];
-    if (mac === undefined || name === undefined || peer === undefined) continue;
+  for (const [, mac = '', name = '', peer = '', rest] of output.matchAll(REMOTE_ENTRY)) {
     const entries = found.get(name) ?? { peers: [], fixed: [], learned: [] };
     found.set(name, entries);
     if (mac === ALL_PEERS) entries.peers.push(peer);
@@ -107,20 +100,12 @@ export function parseRemoteEntries(output: string, device?: string): RemoteEntri
   return found;
 }
 
-/** The same text if nothing has changed. Pods come and go, so only the peers of learned addresses count. */
-export function remoteText(remote: RemoteEntries): string {
-  return JSON.stringify(
-    Array.from(remote, ([name, { peers, fixed, learned }]) => {
-      return [name, peers, fixed, [...new Set(learned.map(({ peer }) => peer))].toSorted()];
-    }),
-  );
-}
-
 /**
- * Reads what `ip -json -details address show` of iproute2 prints.
- * @throws SyntaxError if it is not JSON.
+ * Reads what `ip -json -details address show` and `bridge fdb show` of iproute2 print.
+ * @throws SyntaxError if the first is not JSON.
  */
-export function parseLinks(addresses: string, remote: RemoteEntries): NodeLinks {
+export function parseLinks(addresses: string, forwarding: string): NodeLinks {
+  const remotes = remotesIn(forwarding);
   const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
   const pods = new Map<string, number>();
   for (const { link, name } of links) {
@@ -134,7 +119,7 @@ export function parseLinks(addresses: string, remote: RemoteEntries): NodeLinks 
     devices: links.filter(({ name }) => !isOurs(name)).map(({ name, link }) => deviceOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
     tunnels: new Map(
-      tunnels.map(({ name, link }) => [name, { ...tunnelOf(link), ...(remote.get(name) ?? NO_REMOTES) }]),
+      tunnels.map(({ name, link }) => [name, { ...tunnelOf(link), ...(remotes.get(name) ?? NO_REMOTES) }]),
     ),
   };
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Counter, Gauge } from 'prom-client';
-import type { ObjectKey } from '../../kube/api/object.ts';
+import { identityOf, type ObjectKey } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
@@ -13,7 +13,6 @@ import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { installPlugins } from './cni/cni-plugins.ts';
 import { FirstConfiguration } from './cni/first-configuration.ts';
-import { KnownNetworks } from './desired.ts';
 import { Host, settingsOf } from './host.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
@@ -129,7 +128,6 @@ function setUp(
     if (plugins.length > 0) log.info({ plugins, directory: cniBinDir }, 'installed CNI plugins');
   });
   const networks = manager.informer(NETWORKS, { transform: statusOnly });
-  const known = new KnownNetworks(networks);
   const trigger = new Trigger();
   const fire = () => trigger.fire();
   networks.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
@@ -142,7 +140,6 @@ function setUp(
     unusedBridgeTtlMs: options.linger,
     nowMs,
     networks: () => networks.lister.list(),
-    known: () => known.keys(),
     onRemoved: () => removed.inc(),
     log,
   });
@@ -185,21 +182,10 @@ function setUp(
   manager.everyReplica('networks', keep, { after: (signal) => waitForSync([networks], signal) });
 }
 
-/** Keeps the fields of a Network that only the operator writes. */
-function statusOnly({ metadata, spec, status }: Network): Network {
-  const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
-  const { cidr, gateway, mtu, secondary, vni, nodes, provider } = status ?? {};
-  return {
-    metadata: { name, namespace, uid, resourceVersion },
-    spec,
-    status: {
-      ...(cidr !== undefined && { cidr }),
-      ...(gateway !== undefined && { gateway }),
-      ...(mtu !== undefined && { mtu }),
-      ...(secondary && { secondary }),
-      ...(vni !== undefined && { vni }),
-      ...(nodes && { nodes }),
-      ...(provider !== undefined && { provider }),
-    },
-  };
+const STATUS_FIELDS = ['cidr', 'gateway', 'mtu', 'secondary', 'vni', 'nodes', 'provider'];
+
+/** Keeps the fields of a Network that only the operator writes, and that concern nodes. */
+function statusOnly(network: Network): Network {
+  const fields = Object.entries(network.status ?? {}).filter(([name]) => STATUS_FIELDS.includes(name));
+  return { metadata: identityOf(network), spec: network.spec, status: Object.fromEntries(fields) };
 }

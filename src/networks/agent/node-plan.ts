@@ -38,8 +38,6 @@ export interface NodePlan {
   readonly refused: ReadonlyMap<string, string>;
   /** What is wrong with other Networks of this node, by bridge. */
   readonly warnings: ReadonlyMap<string, string>;
-  /** The bridges that stay as they are. */
-  readonly kept: readonly string[];
 }
 
 /**
@@ -115,7 +113,6 @@ export function nodePlan(input: NodePlanInput): NodePlan {
     forwards: { ipv4: having('ipv4').length > 0, ipv6: forwardersOf(having('ipv6'), links) },
     refused,
     warnings,
-    kept,
   };
 }
 

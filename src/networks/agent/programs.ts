@@ -1,8 +1,4 @@
-import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { execFile } from 'node:child_process';
 
 /** Runs programs. If one fails, its promise rejects with its standard error. */
 export interface Programs {
@@ -11,36 +7,22 @@ export interface Programs {
 }
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** Of `bridge fdb show`, with a million entries. */
+const MAX_OUTPUT = 128 * 2 ** 20;
 
-/** In memory, and writable in a container whose root is not. */
-const OUTPUTS = '/dev/shm';
-
-/**
- * Runs a program of this file system, and reads its output from a file: `bridge` writes thousands of small pieces, and to read each from a
- * pipe costs more than all else.
- */
-export const run: Programs['run'] = async (program, args, input = '') => {
-  const path = join(OUTPUTS, randomUUID());
-  const output = await open(path, 'wx+', 0o600);
-  try {
-    await rm(path);
-    const child = spawn(program, args, { env: { PATH }, stdio: ['pipe', output.fd, 'pipe'] });
+/** Runs a program of this file system. */
+export const run: Programs['run'] = (program, args, input = '') =>
+  new Promise((resolve, reject) => {
+    const options = { env: { PATH }, maxBuffer: MAX_OUTPUT };
+    const child = execFile(program, args, options, (error, stdout, stderr) => {
+      if (!error) resolve(stdout);
+      else if (typeof error.code !== 'number') reject(error);
+      else reject(new Error(`${program} ${args.join(' ')} ended with ${error.code}: ${stderr.trim()}`));
+    });
     // A program that ends without reading all input reports the reason on stderr.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
-    const ended = new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', resolve);
-    });
-    const [code, stderr] = await Promise.all([ended, child.stderr ? text(child.stderr) : '']);
-    if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr.trim()}`);
-    const { size } = await output.stat();
-    const { buffer } = await output.read(Buffer.alloc(size), 0, size, 0);
-    return buffer.toString();
-  } finally {
-    await output.close();
-  }
-};
+  });
 
 /** Lines for a batch of one bridge. */
 export interface BatchPart {

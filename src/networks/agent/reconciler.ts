@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../kube/api/object.ts';
+import { keyOf } from '../../kube/api/object.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import type { Network } from '../api/types.ts';
 import { bridgeName } from '../multus/cni-config.ts';
@@ -7,7 +7,7 @@ import { hasGateways, type Step, UnusedBridges, unneededBridges } from './bridge
 import { type NodeNetwork, nodeNetworkOf } from './desired.ts';
 import { FirewallWatch } from './firewall.ts';
 import type { Host } from './host.ts';
-import { bridgeNames, type NodeLinks, tunnelName } from './links.ts';
+import { bridgeNames, type NodeLinks } from './links.ts';
 import { type NodePlan, nodePlan } from './node-plan.ts';
 import { reportedRanges, type UnderlayChoice, underlayOf } from './routes.ts';
 
@@ -18,14 +18,13 @@ export interface ReconcilerOptions {
   readonly underlay: UnderlayChoice;
   /** The UDP port of VXLAN. */
   readonly port: number;
-  /** How often to look at the whole node. */
+  /** How often to look at the node while its Networks stay the same. */
   readonly syncIntervalMs: number;
   /** How long an unused bridge stays. */
   readonly unusedBridgeTtlMs: number;
   readonly nowMs: () => number;
+  /** All Networks. */
   readonly networks: () => readonly Network[];
-  /** The keys of all Networks; undefined while they are unknown. */
-  readonly known: () => ReadonlySet<ObjectKey> | undefined;
   readonly onRemoved?: () => void;
   readonly log: Logger;
 }
@@ -37,6 +36,13 @@ export interface Outcome {
   readonly joined: number;
   /** Undefined if all are joined. */
   readonly problem: string | undefined;
+}
+
+/** A Network as this node reads it. */
+interface ReadNetwork {
+  readonly bridge: string;
+  /** Undefined if its status is incomplete. */
+  readonly network: NodeNetwork | undefined;
 }
 
 /** The Networks of a round. */
@@ -51,25 +57,17 @@ interface Wanted {
 
 /** Attempts in one round: the entries that the kernel learns may change in between. */
 const ATTEMPTS = 2;
-/** To look at more bridges one by one costs more than to look at all. */
-const FEW = 8;
-const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
 
 /** Reconciles a node with the Networks that have pods on it. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #unused: UnusedBridges;
   readonly #firewall: FirewallWatch;
-  /** The text of each Network by bridge, as the node was last reconciled with. */
-  #done: ReadonlyMap<string, string | undefined> = new Map();
-  readonly #networks = new WeakMap<Network, NodeNetwork | undefined>();
-  readonly #texts = new WeakMap<NodeNetwork, string>();
-  /** The last look at the whole node; undefined if it found failures. */
-  #lookedMs: number | undefined;
-  /** Bridges that the last plan kept as they were. */
-  #kept: readonly string[] = [];
-  /** The last look at the whole node, if it found nothing to do. */
-  #clean: { readonly digest: string; readonly plan: NodePlan; readonly links: NodeLinks } | undefined;
+  readonly #read = new WeakMap<Network, ReadNetwork>();
+  /** The Networks of this node in the last round. */
+  #done = '';
+  /** The time of the last round; undefined if it had failures. */
+  #doneMs: number | undefined;
   /** The report without problems. */
   #node: NodeReport = { version: REPORT_VERSION, ranges: [], problems: {} };
   #outcome: Outcome = { report: this.#node, joined: 0, problem: undefined };
@@ -80,31 +78,23 @@ export class Reconciler {
     this.#firewall = new FirewallWatch(options.port);
   }
 
-  /**
-   * Reconciles the Networks that have changed since the last round; from time to time, and after a failure, the whole
-   * node.
-   */
+  /** Reconciles the node if its Networks have changed since the last round, after a failure, and from time to time. */
   async sync(): Promise<Outcome> {
-    const { nowMs, syncIntervalMs, log } = this.#options;
+    const { host, nowMs, syncIntervalMs, log } = this.#options;
     const wanted = this.#wanted();
-    const texts = new Map(wanted.networks.map((network) => [network.bridge, this.#texts.get(network)]));
-    const names = new Set([...texts.keys(), ...this.#done.keys()]);
-    const changed = [...names].filter((bridge) => texts.get(bridge) !== this.#done.get(bridge));
+    const text = JSON.stringify(wanted.here);
     const startMs = nowMs();
-    const isDue = this.#lookedMs === undefined || startMs - this.#lookedMs >= syncIntervalMs;
-    if (!isDue && changed.length === 0) return this.#outcome;
-    const few = [...new Set([...changed, ...this.#kept])];
-    const only = isDue || few.length > FEW ? undefined : few;
+    const isDue = this.#doneMs === undefined || startMs - this.#doneMs >= syncIntervalMs;
+    if (!isDue && text === this.#done) return this.#outcome;
+    this.#done = text;
+    this.#doneMs = undefined;
     try {
-      const problems = await this.#reconcile(wanted, only, changed.length === 0);
-      this.#done = texts;
-      if (problems.hasFailed) this.#lookedMs = undefined;
-      else if (!only) this.#lookedMs = startMs;
-      const dropped = this.#firewall.problem(await this.#options.host.counters());
+      const problems = await this.#reconcile(wanted);
+      if (!problems.hasFailed) this.#doneMs = startMs;
+      const dropped = this.#firewall.problem(await host.counters());
       this.#tell(wanted, (bridge) => problems.of.get(bridge) ?? dropped);
     } catch (err) {
       log.error({ err }, 'cannot connect the Networks of this node');
-      this.#lookedMs = undefined;
       const problem = textOf(err);
       this.#tell(wanted, () => problem);
       this.#outcome = { ...this.#outcome, problem };
@@ -127,65 +117,49 @@ export class Reconciler {
   }
 
   #wanted(): Wanted {
-    const { node, networks: all, known: keysOf } = this.#options;
-    const keys = keysOf();
-    const networks = all().flatMap((network) => this.#read(network, node) ?? []);
+    const all = this.#options.networks().map((network) => this.#readOnce(network));
+    const networks = all.flatMap(({ network }) => network ?? []);
     const here = networks.filter(({ isHere }) => isHere);
-    const needed = new Set(here.map(({ bridge }) => bridge));
-    const readable = new Set(networks.map(({ bridge }) => bridge));
-    const known = keys && new Set(Array.from(keys, bridgeName));
+    const needed = new Set([...here, ...all.filter(({ network }) => !network)].map(({ bridge }) => bridge));
+    const there = new Set(all.map(({ bridge }) => bridge));
     return {
-      networks,
-      here,
-      isNeeded: (bridge) =>
-        needed.has(bridge) || (!readable.has(bridge) && (known === undefined || known.has(bridge))),
-      isGone: (bridge) => known !== undefined && !known.has(bridge),
+      ...{ networks, here },
+      isNeeded: (bridge) => needed.has(bridge),
+      isGone: (bridge) => !there.has(bridge),
     };
   }
 
-  /** Reads each object once: with thousands of nodes, that takes longest. */
-  #read(network: Network, node: string): NodeNetwork | undefined {
-    if (!this.#networks.has(network)) {
-      const read = nodeNetworkOf(network, node);
-      this.#networks.set(network, read);
-      if (read) this.#texts.set(read, JSON.stringify(read));
-    }
-    return this.#networks.get(network);
+  /** With thousands of nodes, that takes longest. */
+  #readOnce(network: Network): ReadNetwork {
+    const known = this.#read.get(network);
+    if (known) return known;
+    const read = {
+      bridge: bridgeName(keyOf(network)),
+      network: nodeNetworkOf(network, this.#options.node),
+    };
+    this.#read.set(network, read);
+    return read;
   }
 
-  /**
-   * Reconciles these bridges, or all. Resolves with the problems by bridge. If the Networks are the same and the node
-   * prints the same as when nothing was left to do, it plans nothing.
-   */
+  /** Resolves with the problems by bridge. */
   async #reconcile(
     wanted: Wanted,
-    only: readonly string[] | undefined,
-    isSame: boolean,
   ): Promise<{ readonly of: ReadonlyMap<string, string>; readonly hasFailed: boolean }> {
     const { host, underlay: choice, port, nowMs } = this.#options;
-    const { networks, isNeeded } = wanted;
+    const { networks, isNeeded, isGone } = wanted;
     for (let attempt = 1; ; attempt++) {
-      const look = await host.inspect(only?.map(tunnelName));
-      const clean = this.#clean?.digest === look.digest && isSame ? this.#clean : undefined;
-      if (clean) {
-        await this.#apply(clean.plan, wanted, clean.links, only);
-        return { of: new Map([...clean.plan.warnings, ...clean.plan.refused]), hasFailed: false };
-      }
-      const [links, routes] = [look.links(), look.routes()];
+      const [links, routes] = [await host.links(), await host.routes()];
       this.#node = { version: REPORT_VERSION, ranges: reportedRanges(routes, links.devices), problems: {} };
       const underlay = underlayOf(links.devices, choice);
       this.#node = { ...this.#node, underlay };
       const unneeded = unneededBridges(links, isNeeded);
       // A Network that is gone has no pods that could come back.
-      const gone = [...unneeded].filter(wanted.isGone);
+      const gone = [...unneeded].filter(isGone);
       const due = new Set([...this.#unused.due(unneeded, nowMs()), ...gone]);
       const plan = nodePlan({ networks, links, routes, underlay, port, unneeded, due });
-      this.#kept = plan.kept;
       const isLast = attempt === ATTEMPTS;
-      const failed = await this.#apply(plan, wanted, links, only, isLast);
+      const failed = await this.#apply(plan, wanted, links, isLast);
       if (failed.size > 0 && !isLast) continue;
-      const isClean = unneeded.size === 0 && plan.join.every(({ ip, fdb }) => ip.length + fdb.length === 0);
-      this.#clean = isClean && !only ? { digest: look.digest, plan, links } : undefined;
       return { of: new Map([...plan.warnings, ...plan.refused, ...failed]), hasFailed: failed.size > 0 };
     }
   }
@@ -194,20 +168,16 @@ export class Reconciler {
     plan: NodePlan,
     wanted: Wanted,
     links: NodeLinks,
-    only: readonly string[] | undefined,
-    isLast = true,
+    isLast: boolean,
   ): Promise<ReadonlyMap<string, string>> {
     const { host } = this.#options;
     // First, so that no bridge is open to others.
     await host.setRules(plan.rules);
     const joined = await host.joined();
     const removed = await this.#remove(plan.remove, wanted);
-    const steps = plan.join.filter(({ bridge, ip, fdb }) => {
-      return ip.length + fdb.length > 0 && (only?.includes(bridge) ?? true);
-    });
+    const steps = plan.join.filter(({ ip, fdb }) => ip.length + fdb.length > 0);
     const failed = await this.#take(steps, 'joined a Network', isLast);
     await host.forward(plan.forwards);
-    const there = new Set([...bridgeNames(links)].filter((bridge) => !removed.has(bridge)));
     const made = new Set(plan.join.map(({ bridge }) => bridge));
     for (const network of wanted.networks.filter(({ bridge }) => made.has(bridge))) {
       const { bridge } = network;
@@ -215,11 +185,11 @@ export class Reconciler {
       const isJoined = !failed.has(bridge) || (wasJoined && hasGateways(network, links));
       if (isJoined !== wasJoined) await host.mark(bridge, isJoined);
     }
+    const there = bridgeNames(links);
     for (const bridge of joined) {
-      if (plan.refused.has(bridge) || !(made.has(bridge) || there.has(bridge)))
-        await host.mark(bridge, false);
+      const isThere = made.has(bridge) || (there.has(bridge) && !removed.has(bridge));
+      if (plan.refused.has(bridge) || !isThere) await host.mark(bridge, false);
     }
-    if (!only) await this.#removeLeftovers(wanted);
     return failed;
   }
 
@@ -229,7 +199,7 @@ export class Reconciler {
     if (steps.length === 0) return new Set();
     for (const { bridge } of steps) await host.mark(bridge, false);
     // A pod may have come before the mark went.
-    const unneeded = unneededBridges((await host.inspect([])).links(), isNeeded);
+    const unneeded = unneededBridges(await host.links(), isNeeded);
     const removable = steps.filter(({ bridge }) => unneeded.has(bridge));
     const failed = await this.#take(removable, 'removed a Network from this node');
     const gone = removable.filter(({ bridge }) => !failed.has(bridge));
@@ -249,14 +219,6 @@ export class Reconciler {
       else log.error({ bridge, ip, fdb, problem }, 'cannot change a Network of this node');
     }
     return failed;
-  }
-
-  async #removeLeftovers({ networks, isGone }: Wanted): Promise<void> {
-    const readable = new Set(networks.map(({ bridge }) => bridge));
-    await this.#options.host.removeLeftovers(isGone, (name) => {
-      const bridge = bridgeName(name.replace('.', '/'));
-      return CNI_NETWORK.test(name) && readable.has(bridge);
-    });
   }
 }
 

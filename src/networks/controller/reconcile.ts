@@ -118,8 +118,7 @@ async function observe(
   const mtu = (isUsed ? current?.mtu : undefined) ?? provider.defaultMtu?.();
   if (mtu === undefined) return { ...known, usage, current };
   const desired = { ...known.desired, mtu };
-  // Earlier releases did not record a default MTU.
-  return { ...known, usage, desired, defaultMtu: mtu, current: current && { mtu, ...current } };
+  return { ...known, usage, desired, defaultMtu: mtu, current };
 }
 
 /** The garbage collector's finalizer for `kubectl delete --cascade=orphan`: owned objects stay. */

@@ -127,10 +127,7 @@ function readiness(
   }
   const note = is.message;
   const subnet = recordedSubnet({ ...before, status: next });
-  const recorded = recordedSubnet(before);
-  // Earlier releases did not record a default MTU.
-  const isDefault = before.spec.mtu === undefined && subnet?.mtu !== undefined;
-  const previous = recorded && { ...(isDefault && { mtu: subnet.mtu }), ...recorded };
+  const previous = recordedSubnet(before);
   if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
   if (subnet && !sameSubnet(previous, subnet)) {
     return [

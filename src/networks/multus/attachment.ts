@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import jsonpatch, { type Operation } from 'fast-json-patch';
 import { identityOf, type KubeObject, keyOf, type OwnerReference } from '../../kube/api/object.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
@@ -10,7 +9,7 @@ import {
   type NetworkAttachmentDefinition,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import { cniConfig, isForBridgeOf } from './cni-config.ts';
+import { bridgeName, cniConfig } from './cni-config.ts';
 
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
 
@@ -73,17 +72,16 @@ export function networkOwner({ metadata }: KubeObject): OwnerReference | undefin
  * unless a user removes the annotation, as with a PersistentVolume and its claimRef.
  */
 export function isMadeFor(attachment: NetworkAttachmentDefinition, network: Network): boolean {
-  const { ownerReferences = [] } = attachment.metadata;
   const { uid } = network.metadata;
   const owner = networkOwner(attachment);
   if (owner) return owner.uid === uid;
   // An object has at most one controller.
-  if (uid === undefined || ownerReferences.some(({ controller }) => controller)) return false;
+  if (attachment.metadata.ownerReferences?.some(({ controller }) => controller)) return false;
   const madeFor = madeForUid(attachment);
-  if (madeFor === uid) return true;
+  if (madeFor !== undefined && madeFor === uid) return true;
   // A Network that was realised had this name to itself, so the annotation is a user's edit.
   const isFree = madeFor === undefined || network.status?.cidr !== undefined;
-  return isFree && isForBridgeOf(keyOf(network), attachment.spec?.config);
+  return isFree && (attachment.spec?.config ?? '').includes(`"bridge":"${bridgeName(keyOf(network))}"`);
 }
 
 /** The UID of the Network for which the operator created the definition. */
@@ -100,7 +98,7 @@ const ANNOTATIONS = [UID_ANNOTATION];
 
 /**
  * The part of a NetworkAttachmentDefinition that a cache keeps. A value of the operator that is too long becomes
- * empty, so that it is repaired like any other edit. All finalizers and owners stay, because patches use their index.
+ * empty, so that it is repaired like any other edit. All finalizers and owners stay, because patches replace the lists.
  */
 export function cachedAttachment(attachment: NetworkAttachmentDefinition): NetworkAttachmentDefinition {
   const { deletionTimestamp, finalizers, ownerReferences, labels, annotations } = attachment.metadata;
@@ -111,118 +109,50 @@ export function cachedAttachment(attachment: NetworkAttachmentDefinition): Netwo
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
       ...(ownerReferences !== undefined && { ownerReferences: shared.within(ownerReferences) }),
-      // Keep a map even if it has only foreign keys, so that a patch does not replace it.
       ...(labels !== undefined && { labels: shared.within(picked(labels, LABELS)) }),
       ...(annotations !== undefined && { annotations: picked(annotations, ANNOTATIONS) }),
     },
-    ...(attachment.spec !== undefined && { spec: config === undefined ? {} : { config: bounded(config) } }),
+    ...(config !== undefined && { spec: { config: bounded(config) } }),
   };
 }
 
 function picked(entries: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    keys.flatMap((key) => {
-      const value = Object.hasOwn(entries, key) ? entries[key] : undefined;
-      return value === undefined ? [] : [[key, bounded(value)]];
-    }),
-  );
+  const own = Object.entries(entries).filter(([key]) => keys.includes(key));
+  return Object.fromEntries(own.map(([key, value]) => [key, bounded(value)]));
 }
 
 function bounded(text: string): string {
   return text.length > MAX_TEXT ? '' : text;
 }
 
-const UID_PATH = `/metadata/annotations/${jsonpatch.escapePathComponent(UID_ANNOTATION)}`;
-
-/** The patch that restores the operator's parts of an attachment; empty without differences. */
-export function repairOf(
-  actual: NetworkAttachmentDefinition,
-  wanted: WantedAttachment,
-): readonly Operation[] {
-  const { metadata } = actual;
-  const changes = [
-    ...entryRepairs('/metadata/labels', metadata.labels, wanted.metadata.labels),
-    ...entryRepairs('/metadata/annotations', metadata.annotations, wanted.metadata.annotations),
-    ...wanted.metadata.finalizers.flatMap((finalizer) => finalizerRepair(metadata.finalizers, finalizer)),
-    ...wanted.metadata.ownerReferences.flatMap((owner) => ownerRepair(metadata.ownerReferences, owner)),
-    ...configRepair(actual, wanted.spec),
-  ];
-  return changes.length === 0 ? [] : [testUid(actual), ...changes];
+/** Whether the operator's parts of the attachment are as it wants them. */
+export function isAsWanted(actual: NetworkAttachmentDefinition, wanted: WantedAttachment): boolean {
+  const { labels, annotations, finalizers, ownerReferences } = actual.metadata;
+  const has = (entries: typeof labels, all: Readonly<Record<string, string>>) =>
+    Object.entries(all).every(([key, value]) => entries?.[key] === value);
+  return (
+    has(labels, wanted.metadata.labels) &&
+    has(annotations, wanted.metadata.annotations) &&
+    wanted.metadata.finalizers.every((each) => finalizers?.includes(each)) &&
+    wanted.metadata.ownerReferences.every((owner) =>
+      ownerReferences?.some((each) => isDeepStrictEqual({ ...each }, owner)),
+    ) &&
+    actual.spec?.config === wanted.spec.config
+  );
 }
 
-/** Whether the repair undoes a user's edit. Otherwise it adds what an earlier release did not write. */
-export function undoesAnEdit(repair: readonly Operation[]): boolean {
-  return repair.some(({ op, path }) => op !== 'test' && path !== UID_PATH);
-}
-
-/** The patch that removes owner, finalizer and label, so that the attachment outlives its Network. */
-export function disownmentOf(actual: NetworkAttachmentDefinition): readonly Operation[] {
-  const { finalizers = [], ownerReferences = [], labels } = actual.metadata;
-  const finalizer = finalizers.indexOf(NETWORK_FINALIZER);
-  const owner = ownerReferences.findIndex(({ uid }) => uid === networkOwner(actual)?.uid);
-  const changes: Operation[] = [
-    ...(finalizer < 0 ? [] : testedRemoval(`/metadata/finalizers/${finalizer}`, NETWORK_FINALIZER)),
-    ...(owner < 0 ? [] : testedRemoval(`/metadata/ownerReferences/${owner}`, ownerReferences[owner])),
-    ...(labels?.[MANAGED_BY_LABEL] === FIELD_MANAGER
-      ? testedRemoval(`/metadata/labels/${jsonpatch.escapePathComponent(MANAGED_BY_LABEL)}`, FIELD_MANAGER)
-      : []),
-  ];
-  return changes.length === 0 ? [] : [testUid(actual), ...changes];
-}
-
-function testUid({ metadata }: KubeObject): Operation {
-  return { op: 'test', path: '/metadata/uid', value: metadata.uid };
-}
-
-function testedRemoval(path: string, value: unknown): Operation[] {
-  return [
-    { op: 'test', path, value },
-    { op: 'remove', path },
-  ];
-}
-
-function entryRepairs(
-  path: string,
-  actual: Readonly<Record<string, string>> | undefined,
-  wanted: Readonly<Record<string, string>>,
-): Operation[] {
-  if (!actual) return [{ op: 'add', path, value: wanted }];
-  return Object.entries(wanted)
-    .filter(([key, value]) => actual[key] !== value)
-    .map(([key, value]) => ({ op: 'add', path: `${path}/${jsonpatch.escapePathComponent(key)}`, value }));
-}
-
-function finalizerRepair(actual: readonly string[] | undefined, finalizer: string): Operation[] {
-  if (!actual) return [{ op: 'add', path: '/metadata/finalizers', value: [finalizer] }];
-  return actual.includes(finalizer) ? [] : [{ op: 'add', path: '/metadata/finalizers/-', value: finalizer }];
-}
-
-/** Restores an edited or removed reference. */
-function ownerRepair(actual: readonly OwnerReference[] | undefined, wanted: OwnerReference): Operation[] {
-  if (!actual) return [{ op: 'add', path: '/metadata/ownerReferences', value: [wanted] }];
-  const index = actual.findIndex(({ uid }) => uid === wanted.uid);
-  if (index < 0) return [{ op: 'add', path: '/metadata/ownerReferences/-', value: wanted }];
-  if (isDeepStrictEqual({ ...actual[index] }, wanted)) return [];
-  const path = `/metadata/ownerReferences/${index}`;
-  return [
-    { op: 'test', path: `${path}/uid`, value: wanted.uid },
-    { op: 'replace', path, value: wanted },
-  ];
-}
-
-function configRepair({ spec }: NetworkAttachmentDefinition, wanted: WantedAttachment['spec']): Operation[] {
-  if (!spec) return [{ op: 'add', path: '/spec', value: wanted }];
-  return saysTheSame(spec.config, wanted.config)
-    ? []
-    : [{ op: 'add', path: '/spec/config', value: wanted.config }];
-}
-
-/** Whether both are the same JSON value. */
-function saysTheSame(actual: string | undefined, wanted: string): boolean {
-  if (actual === wanted) return true;
-  try {
-    return isDeepStrictEqual(JSON.parse(actual ?? ''), JSON.parse(wanted));
-  } catch {
-    return false;
-  }
+/** The merge patch that removes owner, finalizer and label, so that the attachment outlives its Network; undefined if none is there. */
+export function disownmentOf(actual: NetworkAttachmentDefinition): object | undefined {
+  const { resourceVersion, finalizers = [], ownerReferences = [], labels } = actual.metadata;
+  const owner = networkOwner(actual);
+  const isManaged = labels?.[MANAGED_BY_LABEL] === FIELD_MANAGER;
+  if (!owner && !isManaged && !finalizers.includes(NETWORK_FINALIZER)) return undefined;
+  return {
+    metadata: {
+      resourceVersion,
+      finalizers: finalizers.filter((each) => each !== NETWORK_FINALIZER),
+      ownerReferences: ownerReferences.filter((each) => each !== owner),
+      ...(isManaged && { labels: { [MANAGED_BY_LABEL]: null } }),
+    },
+  };
 }

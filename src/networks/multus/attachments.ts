@@ -1,4 +1,3 @@
-import type { Operation } from 'fast-json-patch';
 import { isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
@@ -16,16 +15,15 @@ import type { Network } from '../api/types.ts';
 import type { NotReady, Realised, Removal } from '../providers.ts';
 import {
   disownmentOf,
+  isAsWanted,
   isMadeFor,
   madeForUid,
   networkOwner,
-  repairOf,
-  undoesAnEdit,
   type WantedAttachment,
 } from './attachment.ts';
 
 export interface AttachmentsOptions {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'delete'>;
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
   /** Need not be synced, because it never is without Multus. */
   readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
 }
@@ -34,13 +32,6 @@ export interface AttachmentsOptions {
 interface Attachable extends Pick<Realised, 'change'> {
   readonly kind: 'attachable';
 }
-
-/** The definition to keep. `ours` is the present one, if the operator owns it. */
-type WantedFor = (ours: NetworkAttachmentDefinition | undefined) => Promise<{
-  readonly wanted: WantedAttachment;
-  /** Whether the new text replaces one of an earlier release, and not the edit of a user. */
-  readonly isUpgrade?: boolean;
-}>;
 
 /** The most attempts of one call; each retry starts from the live object. */
 const MAX_ATTEMPTS = 3;
@@ -72,7 +63,11 @@ export class Attachments {
   }
 
   /** Creates or restores the definition. */
-  async ensure(network: Network, wantedFor: WantedFor, signal: AbortSignal): Promise<Attachable | NotReady> {
+  async ensure(
+    network: Network,
+    wanted: WantedAttachment,
+    signal: AbortSignal,
+  ): Promise<Attachable | NotReady> {
     try {
       const known = this.known(keyOf(network));
       // Without a synced cache from the API server, so that it is not created twice.
@@ -80,7 +75,7 @@ export class Attachments {
       return await this.#retried(
         network,
         first,
-        (found) => this.#ensure(network, wantedFor, found, signal),
+        (found) => this.#ensure(network, wanted, found, signal),
         signal,
       );
     } catch (error) {
@@ -105,32 +100,33 @@ export class Attachments {
 
   async #ensure(
     network: Network,
-    wantedFor: WantedFor,
+    wanted: WantedAttachment,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
   ): Promise<Attachable | NotReady> {
-    const ours = found && isMadeFor(found, network) ? found : undefined;
     const attachable = (change: Realised['change']): Attachable => ({ kind: 'attachable', change });
-    const { wanted, isUpgrade = false } = await wantedFor(ours);
     if (!found) {
       await this.#create(wanted, signal);
       return attachable(network.status?.cidr === undefined ? 'created' : 'restored');
     }
-    if (!ours) {
+    if (!isMadeFor(found, network)) {
       // A foreign definition of the same name is a conflict. A leftover of an earlier Network is released.
       if (!networkOwner(found)) return nameConflict(found);
       await this.#releaseLeftover(found, signal);
       return terminating(found);
     }
     if (found.metadata.deletionTimestamp) {
-      const left = await this.#patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+      const left = await this.#withoutFinalizer(found, signal);
       if (left.metadata.finalizers?.length) return terminating(left);
       await this.#create(wanted, signal);
       return attachable('restored');
     }
-    const repair = repairOf(found, wanted);
-    await this.#patch(found, repair, signal);
-    return attachable(isUpgrade || !undoesAnEdit(repair) ? 'none' : 'restored');
+    if (isAsWanted(found, wanted)) return attachable('none');
+    const { uid, resourceVersion } = found.metadata;
+    const body = { ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } };
+    const options = { fieldManager: FIELD_MANAGER, force: true, signal };
+    this.#copies.add(await this.#client.apply(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), body, options));
+    return attachable('restored');
   }
 
   async #remove(
@@ -144,7 +140,9 @@ export class Attachments {
     // Without an owner (as after `kubectl delete --cascade=orphan`), the finalizer must not outlive the Network.
     const hasNoOwner = !networkOwner(found);
     if (!isOurs || retain) {
-      if (isOurs || hasNoOwner) await this.#patch(found, disownmentOf(found), signal);
+      const patch = isOurs || hasNoOwner ? disownmentOf(found) : undefined;
+      const options = { fieldManager: FIELD_MANAGER, signal };
+      if (patch) await this.#client.mergePatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), patch, options);
       return { kind: 'gone' };
     }
     if (!found.metadata.deletionTimestamp) {
@@ -153,7 +151,7 @@ export class Attachments {
       const options = { preconditions: { uid }, propagationPolicy: 'Background', signal } as const;
       await this.#client.delete(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), options);
     }
-    const left = await this.#patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+    const left = await this.#withoutFinalizer(found, signal);
     const { finalizers = [] } = left.metadata;
     if (finalizers.length === 0) return { kind: 'gone' };
     const message = `${describe(left)} waits for other finalizers: ${finalizers.join(', ')}`;
@@ -166,8 +164,7 @@ export class Attachments {
     const live = await this.#client.get(NETWORKS, refOf(found), { signal }).catch(undefinedIfNotFound);
     // The cache is outdated: that Network exists.
     if (owner && live?.metadata.uid === owner.uid) return;
-    const release = withoutFinalizer(found, NETWORK_FINALIZER);
-    await this.#patch(found, release, signal).catch(undefinedIfNotFound);
+    await this.#withoutFinalizer(found, signal).catch(undefinedIfNotFound);
   }
 
   /** The definition from the API server; also undefined without Multus. */
@@ -180,12 +177,11 @@ export class Attachments {
     this.#copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, options));
   }
 
-  /** Returns the patched definition, or `found` without operations. */
-  async #patch(
+  async #withoutFinalizer(
     found: NetworkAttachmentDefinition,
-    operations: readonly Operation[],
     signal: AbortSignal,
   ): Promise<NetworkAttachmentDefinition> {
+    const operations = withoutFinalizer(found, NETWORK_FINALIZER);
     if (operations.length === 0) return found;
     const options = { fieldManager: FIELD_MANAGER, signal };
     return this.#copies.add(

@@ -9,7 +9,8 @@ export const VNI_COUNT = 2 ** 23;
 /**
  * The CNI configuration of a Network as JSON: a bridge on the node, and the addresses that the operator wrote into the
  * annotation of the pod (CNI specification 1.0.0). `ips` and `mac` let a pod choose its own. No gateway and no
- * masquerading: the node agent makes both. `isShared`: for pods of all namespaces. No routes: this is a pod's second interface, so its default route stays.
+ * masquerading: the node agent makes both. `isShared`: for pods of all namespaces. No routes: this is a pod's second
+ * interface, so its default route stays.
  */
 export function cniConfig(key: ObjectKey, mtu: number | undefined, isShared = false): string {
   return JSON.stringify({
@@ -30,16 +31,6 @@ export function cniConfig(key: ObjectKey, mtu: number | undefined, isShared = fa
   });
 }
 
-/** Whether the configuration is of an earlier release, with a range from which each node gives out addresses. */
-export function hasRange(config: string | undefined): boolean {
-  return 'ranges' in record(firstPlugin(config).ipam);
-}
-
-/** Whether the configuration is for the bridge of this Network, so that the operator has written it. */
-export function isForBridgeOf(key: ObjectKey, config: string | undefined): boolean {
-  return firstPlugin(config).bridge === bridgeName(key);
-}
-
 /**
  * The bridge's name on the nodes: 15 characters, the maximum of Linux. It depends on the key and not on the UID, so
  * that a recreated Network reuses its old bridge and does not get a second one with the same addresses.
@@ -48,31 +39,7 @@ export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }
 
-/** The VXLAN identifier in a configuration of a release that did not write it into the status. */
-export function vniIn(config: string | undefined): number | undefined {
-  const { vni } = firstPlugin(config);
-  return isVni(vni) ? vni : undefined;
-}
-
 /** Whether a value is a VNI of the operator. */
 export function isVni(value: unknown): value is number {
-  return (
-    typeof value === 'number' &&
-    Number.isInteger(value) &&
-    value >= FIRST_VNI &&
-    value < FIRST_VNI + VNI_COUNT
-  );
-}
-
-function firstPlugin(config = ''): Readonly<Record<string, unknown>> {
-  try {
-    const { plugins } = record(JSON.parse(config));
-    return record(Array.isArray(plugins) ? plugins[0] : undefined);
-  } catch {
-    return {};
-  }
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return Number.isInteger(value) && Number(value) >= FIRST_VNI && Number(value) < FIRST_VNI + VNI_COUNT;
 }

@@ -14,7 +14,6 @@ import { informerIfServed } from '../if-served.ts';
 import type { Ensured, Provider, ProviderContext, Removal, SpecError, Usage } from '../providers.ts';
 import { attachmentFor, cachedAttachment, isMadeFor } from './attachment.ts';
 import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
-import { hasRange, vniIn } from './cni-config.ts';
 import { Vnis } from './vnis.ts';
 
 export interface MultusOptions extends AttachmentsOptions {
@@ -39,6 +38,7 @@ export class MultusProvider implements Provider {
   readonly name = 'multus';
   readonly attachesPods = true;
   readonly isRemote = false;
+  readonly takesAddresses = true;
   readonly defaultMtu: () => number;
   readonly #usageOf: MultusOptions['usageOf'];
   readonly #isShared: (key: ObjectKey) => boolean;
@@ -55,7 +55,7 @@ export class MultusProvider implements Provider {
     this.#obstacle = options.obstacle;
     this.waitForSync = options.waitForSync ?? (async () => undefined);
     this.#lister = options.attachments.lister;
-    this.#vnis = new Vnis(options.networks, options.attachments.lister);
+    this.#vnis = new Vnis(options.networks);
     this.#attachments = new Attachments(options);
   }
 
@@ -85,34 +85,15 @@ export class MultusProvider implements Provider {
     return this.#usageOf && isForeign ? { pods: [], allocated: 0 } : this.#usageOf?.(network);
   }
 
-  /**
-   * Whether pods get the addresses that the operator writes into their annotations. A definition of an earlier release
-   * has each node give out its own.
-   */
-  takesAddresses(key: ObjectKey): boolean {
-    return !hasRange(this.#attachments.known(key)?.spec?.config);
-  }
-
   async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured> {
-    let vni: number | undefined;
-    const wantedFor = async (ours: NetworkAttachmentDefinition | undefined) => {
-      const old = ours?.spec?.config;
-      const { vni: known = network.status?.cidr === undefined ? undefined : vniIn(old) } =
-        network.status ?? {};
-      vni = this.#vnis.vniFor(network, known);
-      const areCurrent = (await this.usage(network))?.nodes?.areCurrent ?? true;
-      const isUpgrade = hasRange(old);
-      const text = attachmentFor(network, subnet.mtu, this.#isShared(keyOf(network)));
-      // An old agent would not let pods attach with the new text.
-      const wanted = isUpgrade && !areCurrent ? { ...text, spec: { ...text.spec, ...ours?.spec } } : text;
-      return { wanted, isUpgrade };
-    };
-    const ensured = await this.#attachments.ensure(network, wantedFor, signal);
+    const vni = this.#vnis.vniFor(network);
+    const wanted = attachmentFor(network, subnet.mtu, this.#isShared(keyOf(network)));
+    const ensured = await this.#attachments.ensure(network, wanted, signal);
     if (ensured.kind === 'notReady') return ensured;
     const obstacle = this.#obstacle?.();
     if (obstacle !== undefined) return nowhere(obstacle);
     const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
-    return { kind: 'ready', change: ensured.change, capacity, ...(vni !== undefined && { vni }) };
+    return { kind: 'ready', change: ensured.change, capacity, vni };
   }
 
   remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {

@@ -2,54 +2,39 @@ import { createHash } from 'node:crypto';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import { MultiMap } from '../../kube/util/multi-map.ts';
-import type { NetworkAttachmentDefinition } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import { isMadeFor } from './attachment.ts';
-import { FIRST_VNI, VNI_COUNT, vniIn } from './cni-config.ts';
+import { FIRST_VNI, VNI_COUNT } from './cni-config.ts';
 
-const UNRECORDED = 'unrecorded';
-
-/** For the cache of Networks: `vni` finds those with this VNI in their status, and real ones without any. */
+/** For the cache of Networks: `vni` finds those with this VNI in their status. */
 export const VNI_INDEXERS = {
-  vni: ({ status }: Network): readonly string[] => {
-    if (status?.vni !== undefined) return [`${status.vni}`];
-    return status?.cidr === undefined ? [] : [UNRECORDED];
-  },
+  vni: ({ status }: Network): readonly string[] => (status?.vni === undefined ? [] : [`${status.vni}`]),
 };
 
 /**
- * Gives each Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of
- * its key. It remembers what it gave until the cache shows it. For Networks of earlier releases without one in the
- * status, the identifier in their own definition counts.
+ * Gives each Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of its key. It
+ * remembers what it gave until the cache shows it.
  */
 export class Vnis {
   readonly #networks: Pick<Lister<Network>, 'byIndex'>;
-  readonly #attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>;
   readonly #given = new Map<ObjectKey, number>();
   /** Networks by identifier. */
   readonly #holders = new MultiMap<number, ObjectKey>();
 
   /** `networks` has the indexers VNI_INDEXERS. */
-  constructor(
-    networks: Pick<Lister<Network>, 'byIndex'>,
-    attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
-  ) {
+  constructor(networks: Pick<Lister<Network>, 'byIndex'>) {
     this.#networks = networks;
-    this.#attachments = attachments;
   }
 
-  /**
-   * `recorded` is the known identifier of the Network. If two Networks have the same one, the one with it in the
-   * status keeps it, then the first by key.
-   */
-  vniFor(network: Network, recorded: number | undefined): number {
+  /** If two Networks have the same identifier in their status, the first by key keeps it. */
+  vniFor(network: Network): number {
     const key = keyOf(network);
-    const unrecorded = this.#unrecorded();
+    const recorded = network.status?.vni;
     const othersWith = (vni: number) =>
-      [...this.#networks.byIndex('vni', `${vni}`), ...(unrecorded.get(vni) ?? [])].filter(
-        (other) => keyOf(other) !== key,
-      );
-    if (recorded !== undefined && !othersWith(recorded).some((other) => precedes(other, network))) {
+      this.#networks
+        .byIndex('vni', `${vni}`)
+        .map(keyOf)
+        .filter((other) => other !== key);
+    if (recorded !== undefined && othersWith(recorded).every((other) => key < other)) {
       return this.#give(key, recorded);
     }
     const isTaken = (vni: number) =>
@@ -72,25 +57,6 @@ export class Vnis {
     this.#holders.add(vni, key);
     return vni;
   }
-
-  /** Networks of earlier releases, by the identifier in their definition. */
-  #unrecorded(): ReadonlyMap<number, readonly Network[]> {
-    const found = new Map<number, Network[]>();
-    for (const network of this.#networks.byIndex('vni', UNRECORDED)) {
-      const attachment = this.#attachments.get(keyOf(network));
-      const vni = attachment && isMadeFor(attachment, network) ? vniIn(attachment.spec?.config) : undefined;
-      if (vni === undefined) continue;
-      const others = found.get(vni);
-      if (others) others.push(network);
-      else found.set(vni, [network]);
-    }
-    return found;
-  }
-}
-
-function precedes(a: Network, b: Network): boolean {
-  const [isSure, isOtherSure] = [a, b].map(({ status }) => status?.vni !== undefined);
-  return isSure === isOtherSure ? keyOf(a) < keyOf(b) : isSure === true;
 }
 
 function firstFree(key: ObjectKey, isTaken: (vni: number) => boolean): number {

@@ -14,7 +14,7 @@ export interface NodeReport {
   readonly problems: Readonly<Record<ObjectKey, string>>;
   /** Why pods start on the node without their Networks; absent if Multus attaches them, or that is not known. */
   readonly withoutMultus?: string;
-  /** Where the agent runs; absent outside of a pod, and in reports of earlier releases. */
+  /** Where the agent runs; absent outside of a pod. */
   readonly pod?: AgentPod;
 }
 
@@ -33,7 +33,7 @@ export interface Underlay {
 
 /** The ConfigMap key of the report, which is JSON. */
 export const REPORT_KEY = 'report';
-/** The version of the reports that this release writes. Reports of earlier releases have none. */
+/** The version of the reports that this release writes. */
 export const REPORT_VERSION = 2;
 /** The longest prefix of a default route: a VPN may write it as its two halves. Agents do not report it. */
 export const LONGEST_DEFAULT = 1;
@@ -83,7 +83,6 @@ function isReport(value: unknown): value is NodeReport {
 function problemOf(value: unknown): string | undefined {
   if (!isRecord(value)) return 'the report of its node agent is not a JSON object: restart the agent';
   const { version, ranges, underlay, problems, pod, withoutMultus } = value;
-  if (version === undefined) return 'its node agent is of an earlier release';
   const valid = {
     version: Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION,
     ranges: Array.isArray(ranges) && ranges.length <= MAX_REPORTED_RANGES && ranges.every(isRange),

@@ -55,19 +55,17 @@ export function nodesInUse(
   const before = new Map(network.status?.nodes?.map(({ name, address }) => [name, address]));
   const nodes: NetworkNode[] = [];
   const troubles: Trouble[] = [];
-  let areCurrent = true;
   for (const name of names.toSorted()) {
     const known = nodeOf?.(name);
     const address = known?.report?.underlay?.address ?? known?.internalIp ?? before.get(name);
     if (address !== undefined) nodes.push({ name, address });
-    areCurrent &&= known?.report !== undefined;
     const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);
     const pods = unattached.get(name);
     if (pods) troubles.push(missingInterfaces(name, pods));
   }
   const isNone = nodeOf === undefined && unattached.size === 0;
-  return { nodes, condition: isNone ? NO_AGENTS : conditionOf(names.length, troubles), areCurrent };
+  return { nodes, condition: isNone ? NO_AGENTS : conditionOf(names.length, troubles) };
 }
 
 function troubleOf(

@@ -53,7 +53,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
     pods: pods.lister,
     networks: networks.lister,
     claims: claims.lister,
-    gives: (network) => providers.maker(network)?.takesAddresses?.(keyOf(network)) ?? false,
+    gives: (network) => providers.maker(network)?.takesAddresses ?? false,
     isAway: (node) => nodes.lister.get(node)?.isAway ?? false,
     onFreed: (network) => {
       for (const pod of waitingFor(pods.lister, network)) queue.addAfter(keyOf(pod), GATHER_MS);

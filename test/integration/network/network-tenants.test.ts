@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
 import { eventually } from '../../env/eventually.ts';
 import { listed, must } from '../../env/operator.ts';
-import { oldCniConfig } from '../../support/network/old-definitions.ts';
+import { forgedConfig } from '../../support/network/forged-config.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 jest.setTimeout(90_000);
@@ -105,7 +105,7 @@ test('a definition with the VNI of another Network changes that in no way', asyn
   const before = await configOf('blue');
   const subnet = { cidr: '10.21.0.0/24', gateway: '10.21.0.1', mtu: 1450 };
   const annotations = { 'samplecrd.k8s.io/network-shape': JSON.stringify({ ...subnet, vni }) };
-  await asTenant(TENANT, definition(TENANT, 'a', oldCniConfig(`${TENANT}/a`, subnet, vni), { annotations }));
+  await asTenant(TENANT, definition(TENANT, 'a', forgedConfig(`${TENANT}/a`, subnet, vni), { annotations }));
   await untilRepaired();
   expect([await configOf('blue'), await statusOf('vni')]).toEqual([before, `${vni}`]);
 });
@@ -124,7 +124,7 @@ test('a definition with the VNI that a Network would get takes that from it in n
   const vni = Number(before);
   await inVictim('delete network green');
   const subnet = { cidr: '10.23.0.0/24', gateway: '10.23.0.1', mtu: 1450 };
-  await asTenant(TENANT, definition(TENANT, 'b', oldCniConfig(`${TENANT}/b`, subnet, vni)));
+  await asTenant(TENANT, definition(TENANT, 'b', forgedConfig(`${TENANT}/b`, subnet, vni)));
   await untilRepaired();
   await fixture.apply({ ...probe, spec });
   await inVictim('wait network/green --for=condition=Ready --timeout=30s');
@@ -136,11 +136,11 @@ test.each([
   ['unreadable', '{'],
   [
     'of another VNI',
-    oldCniConfig(`${VICTIM}/blue`, { cidr: '10.20.0.0/24', gateway: '10.20.0.1', mtu: 1450 }, FIRST_VNI + 7),
+    forgedConfig(`${VICTIM}/blue`, { cidr: '10.20.0.0/24', gateway: '10.20.0.1', mtu: 1450 }, FIRST_VNI + 7),
   ],
   [
     'of the range of the nodes',
-    oldCniConfig(`${VICTIM}/blue`, { cidr: '192.0.2.0/24', gateway: '192.0.2.1', mtu: 1450 }, FIRST_VNI),
+    forgedConfig(`${VICTIM}/blue`, { cidr: '192.0.2.0/24', gateway: '192.0.2.1', mtu: 1450 }, FIRST_VNI),
   ],
 ])('a definition that is %s is put right, and the status stays', async (_, config) => {
   const [before, status] = [await configOf('blue'), await statusOf('cidr')];

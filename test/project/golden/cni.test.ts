@@ -64,7 +64,7 @@ function knownNode(told: JsonValue): KnownNode {
   return {
     internalIp: typeof address === 'string' ? address : undefined,
     report: isCurrent ? { version: 2, ranges: [], problems } : undefined,
-    ...(agent !== 'none' && { reportProblem: 'its node agent is of an earlier release' }),
+    ...(agent !== 'none' && { reportProblem: 'its report is invalid' }),
   };
 }
 

@@ -205,8 +205,6 @@ export class LabNode {
       unusedBridgeTtlMs: LINGER_MS,
       nowMs: () => this.#lab.nowMs,
       networks: () => [...this.#lab.networks.values()],
-      known: () =>
-        this.#lab.isListKnown ? new Set(Array.from(this.#lab.networks.values(), keyOf)) : undefined,
       log: pino({ level: process.env.LAB_LOG ?? 'silent' }),
     });
   }
@@ -234,8 +232,6 @@ export class MeshLab {
   readonly nodes = new Map<string, LabNode>();
   /** What the API server has, by name. */
   readonly networks = new Map<string, Network>();
-  /** Whether the agents know that there are no other Networks. */
-  isListKnown = true;
   nowMs = 0;
   readonly wire: Space;
 
@@ -324,19 +320,5 @@ export function labConfig(network: Network): LabConfig {
     mtu: network.status?.mtu,
     capabilities: { ips: true, mac: true },
     ipam: { type: NODE_IPAM },
-  };
-}
-
-/** The definition that the previous release wrote. */
-export function oldConfig(network: Network): LabConfig {
-  const { cidr: subnet, gateway, vni, mtu } = network.status ?? {};
-  return {
-    ...labConfig(network),
-    isGateway: true,
-    forceAddress: true,
-    ipMasq: true,
-    mtu,
-    ipam: { type: NODE_IPAM, ranges: [[{ subnet, gateway }]], routes: [] },
-    vni,
   };
 }

@@ -64,7 +64,7 @@ const NETWORKS: readonly GrowingInput[] = [
       for (const each of times(n, (i) => network(i, apart(i))))
         store.set({ ...each, status: { cidr: each.spec.cidr, vni: FIRST_VNI } });
       const last = store.list().at(-1);
-      return () => last && new Vnis(store, { get: () => undefined }).vniFor(last, FIRST_VNI);
+      return () => last && new Vnis(store).vniFor(last);
     },
   },
 ];

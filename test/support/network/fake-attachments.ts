@@ -58,6 +58,33 @@ export class FakeAttachments {
         throw refusal(422, 'Invalid');
       }
     },
+    apply: async (resource, { namespace, name }, body) => {
+      this.requests.push('apply');
+      const found = this.live.get(`${namespace}/${name}`);
+      const wanted = body as NetworkAttachmentDefinition;
+      if (!found || found.metadata.resourceVersion !== wanted.metadata.resourceVersion)
+        throw refusal(409, 'Conflict');
+      const lists = { finalizers: found.metadata.finalizers, owners: found.metadata.ownerReferences };
+      const { finalizers = [], ownerReferences = [], labels, annotations } = wanted.metadata;
+      const others =
+        lists.owners?.filter(({ uid }) => ownerReferences.every((each) => each.uid !== uid)) ?? [];
+      const metadata = {
+        ...found.metadata,
+        labels: { ...found.metadata.labels, ...labels },
+        annotations: { ...found.metadata.annotations, ...annotations },
+        finalizers: [...new Set([...(lists.finalizers ?? []), ...finalizers])],
+        ownerReferences: [...others, ...ownerReferences],
+      };
+      return resource.decode(this.store({ ...found, metadata, ...(wanted.spec && { spec: wanted.spec }) }));
+    },
+    mergePatch: async (resource, { namespace, name }, patch) => {
+      this.requests.push('patch');
+      const found = this.live.get(`${namespace}/${name}`);
+      if (!found) throw refusal(404, 'NotFound');
+      const { metadata } = patch as NetworkAttachmentDefinition;
+      if (metadata.resourceVersion !== found.metadata.resourceVersion) throw refusal(409, 'Conflict');
+      return resource.decode(this.store({ ...found, metadata: { ...found.metadata, ...metadata } }));
+    },
     delete: async (_, { namespace, name }, options) => {
       this.requests.push('delete');
       const found = this.live.get(`${namespace}/${name}`);

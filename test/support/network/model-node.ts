@@ -69,7 +69,7 @@ export class ModelNode {
     this.calls.push(line);
     this.onCall(line);
     if (program === 'nft') return this.#nft(args, input);
-    if (program === 'bridge' && args.includes('show')) return this.#entries(args[3]);
+    if (program === 'bridge' && args.includes('show')) return this.#entries();
     if (args.includes('show')) return JSON.stringify(this.#shown(line));
     const failures = input
       .trimEnd()
@@ -104,18 +104,14 @@ export class ModelNode {
     return '';
   }
 
-  /** What `bridge fdb show` prints: for one device, without its name. */
-  #entries(device: string | undefined): string {
+  /** What `bridge fdb show` prints. */
+  #entries(): string {
     return [...this.#tunnels]
-      .filter(([name]) => device === undefined || name === device)
-      .flatMap(([name, { peers, fixed, learned }]) => {
-        const dev = device === undefined ? ` dev ${name}` : '';
-        return [
-          ...peers.map((dst) => `${ALL_PEERS}${dev} dst ${dst} self permanent`),
-          ...fixed.map(({ mac, peer }) => `${mac}${dev} dst ${peer} self static`),
-          ...learned.map(({ mac, peer }) => `${mac}${dev} dst ${peer} self `),
-        ];
-      })
+      .flatMap(([name, { peers, fixed, learned }]) => [
+        ...peers.map((dst) => `${ALL_PEERS} dev ${name} dst ${dst} self permanent`),
+        ...fixed.map(({ mac, peer }) => `${mac} dev ${name} dst ${peer} self static`),
+        ...learned.map(({ mac, peer }) => `${mac} dev ${name} dst ${peer} self `),
+      ])
       .join('\n');
   }
 

@@ -218,10 +218,18 @@ export class NetworkModel {
             throw refusal(422, 'Invalid');
           }
         }),
-      mergePatch: (resource, _, patch) =>
-        this.#through(async () => resource.decode(this.#merge(patch as Partial<Network>))),
-      apply: (resource, _, patch) =>
-        this.#through(async () => resource.decode(this.#merge(patch as Partial<Network>))),
+      mergePatch: (resource, ref, patch, options) =>
+        this.#through(async () =>
+          resource.plural === NETWORKS.plural
+            ? resource.decode(this.#merge(patch as Partial<Network>))
+            : client.mergePatch(resource, ref, patch, options),
+        ),
+      apply: (resource, ref, patch, options) =>
+        this.#through(async () =>
+          resource.plural === NETWORKS.plural
+            ? resource.decode(this.#merge(patch as Partial<Network>))
+            : client.apply(resource, ref, patch, options),
+        ),
     };
   }
 

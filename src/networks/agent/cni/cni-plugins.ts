@@ -4,7 +4,7 @@ import { NODE_IPAM } from '../../api/names.ts';
 import { isThere, readIfThere, replaceFile } from '../files.ts';
 
 /** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
-const PLUGINS = ['bridge', 'static', 'host-local'] as const;
+const PLUGINS = ['bridge', 'static'] as const;
 const EXECUTABLE = 0o755;
 
 export interface CniPluginsOptions {
@@ -54,31 +54,23 @@ async function readPlugin(path: string): Promise<Uint8Array> {
 
 /** Has a file for each bridge whose Network is joined on the node. A reboot deletes the files, like the bridges. */
 export const JOINED = 'run/envoy-initializer/networks';
-/** The ranges for host-local that agents of the previous release have written: one file for each bridge. */
-export const SLICES = 'run/envoy-initializer/slices';
 
 /**
  * The IPAM plugin. The operator has chosen the pod's address, so it calls static. It fails until the agent has joined
  * the Network; code 11 of the CNI specification means: try again later. The name of the configuration begins with the
  * namespace of the Network, and only a shared one gives addresses to pods of other namespaces, whatever Multus allows. A
- * user can only add keys before these: `args`, as JSON is sorted here. A configuration with ranges is of the previous
- * release: host-local gives an address of the node's slice, and finds the addresses to release or check by the pod.
+ * user can only add keys before these: `args`, as JSON is sorted here.
  */
 export const IPAM_SCRIPT = `#!/bin/sh
 # CNI plugin: static, as soon as the node is on the Network. Written by the node agent of envoy-initializer.
 set -eu
 config=$(cat)
-plugin=static
 fail() {
   printf '{"cniVersion":"1.0.0","code":%s,"msg":"%s"}' "$1" "$2"
   exit 1
 }
-later() {
-  fail 11 "$1"
-}
-bridge=$(printf '%s' "$config" | sed -n 's/.*"bridge":"\\(nw-[0-9a-f]*\\)".*/\\1/p')
-case $config in *'"ranges":'*) plugin=host-local ;; esac
-if [ "\${CNI_COMMAND:-}" = ADD ] && [ $plugin = static ]; then
+if [ "\${CNI_COMMAND:-}" = ADD ]; then
+  bridge=$(printf '%s' "$config" | sed -n 's/.*"bridge":"\\(nw-[0-9a-f]*\\)".*/\\1/p')
   name=$(printf '%s' "$config" | sed -n 's/.*"name":"\\([^"]*\\)".*/\\1/p')
   ipam=$(printf '%s' "$config" | sed -n 's/.*"ipam":{\\([^}]*\\)}.*/\\1/p')
   namespace=$(printf '%s' ";\${CNI_ARGS:-}" | sed -n 's/.*;K8S_POD_NAMESPACE=\\([^;]*\\).*/\\1/p')
@@ -87,17 +79,7 @@ if [ "\${CNI_COMMAND:-}" = ADD ] && [ $plugin = static ]; then
     *) fail 7 "pods of namespace $namespace may not use this Network" ;;
   esac
   [ -n "$bridge" ] && [ -e "/${JOINED}/$bridge" ] ||
-    later 'this node is not on the Network yet: see the log of its node agent'
-elif [ "\${CNI_COMMAND:-}" = ADD ]; then
-  slices=/${SLICES}/$bridge
-  [ -n "$bridge" ] && [ -r "$slices" ] ||
-    later 'this node has no addresses of the Network yet: see the log of its node agent'
-  # A pod that chooses its address may also use the slice that no node gives out.
-  case $config in
-    *'"ips":["'*) ranges=$(sed -n 2p "$slices") ;;
-    *) ranges=$(sed -n 1p "$slices") ;;
-  esac
-  config=$(printf '%s' "$config" | sed 's|"ranges":\\[\\[{[^]]*\\]\\]|"ranges":[['"$ranges"']]|')
+    fail 11 'this node is not on the Network yet: see the log of its node agent'
 fi
-printf '%s' "$config" | "\${0%/*}/$plugin"
+printf '%s' "$config" | "\${0%/*}/static"
 `;

@@ -11,7 +11,7 @@ import { addBusybox, copyProgram, findProgram } from './rootfs.ts';
 
 const run = promisify(execFile);
 /** Those that our image has for nodes that lack them. */
-const OWN_PLUGINS = ['bridge', 'static', 'host-local'];
+const OWN_PLUGINS = ['bridge', 'static'];
 /** Those that our image has for node agents. */
 const OWN_PROGRAMS = ['ip', 'bridge', 'nft'];
 const CA_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/resources.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { networkPods, networksOf } from '../../../../src/networks/pods/network-pods.ts';
+import { forgedConfig } from '../../../support/network/forged-config.ts';
 import { NetworkModel } from '../../../support/network/network-model.ts';
-import { oldCniConfig } from '../../../support/network/old-definitions.ts';
 
 /** `NETWORK_RUNS=10000` for more. */
 const RUNS = Number(process.env.NETWORK_RUNS ?? 200);
@@ -46,9 +46,9 @@ const config = fc.oneof(
   fc.string(),
   fc.json(),
   fc.constantFrom(
-    oldCniConfig('default/a', SUBNET),
-    oldCniConfig('default/a', SUBNET, 2 ** 23 + 7),
-    oldCniConfig('other/b', SUBNET, 2 ** 23),
+    forgedConfig('default/a', SUBNET),
+    forgedConfig('default/a', SUBNET, 2 ** 23 + 7),
+    forgedConfig('other/b', SUBNET, 2 ** 23),
   ),
 );
 const metadata = fc.record({

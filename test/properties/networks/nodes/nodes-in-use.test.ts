@@ -60,7 +60,7 @@ class World {
       this.#known.set(step.node, {
         internalIp: step.address === 0 ? undefined : `192.0.2.${step.address}`,
         report: step.agent === 'current' ? { version: 2, ranges: [], problems } : undefined,
-        ...(step.agent !== 'none' && { reportProblem: 'its node agent is of an earlier release' }),
+        ...(step.agent !== 'none' && { reportProblem: 'its report is invalid' }),
       });
     }
     this.model.pods = [...this.#pods.keys()].sort().map((pod) => `default/pod-${pod}`);
@@ -112,7 +112,7 @@ test('a Network is Ready whatever its nodes are, and its other conditions do not
       const outcome = { kind: 'ready', change: 'none', capacity: 1 } as const;
       const usage = { pods: ['default/web'] };
       const { NodesReady, ...others } = updatesOf(
-        { ...observed, usage: { ...usage, nodes: { nodes, condition: told, areCurrent: false } } },
+        { ...observed, usage: { ...usage, nodes: { nodes, condition: told } } },
         outcome,
       );
       expect(NodesReady).toEqual(told);

@@ -1,41 +1,22 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
-import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/resources.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
-import { attachmentFor } from '../../../../src/networks/multus/attachment.ts';
 import { FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
 import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/vnis.ts';
-import { oldCniConfig } from '../../../support/network/old-definitions.ts';
 import { newNetwork } from '../networks.ts';
 
 const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
 /** A Network with its VNI in the status. */
 const recorded = (name: string, vni: number) => newNetwork({ name, status: { cidr: subnet.cidr, vni } });
-/** A Network of an earlier release, with its VNI only in the definition. */
-const unrecorded = (name: string) => newNetwork({ name, status: { cidr: subnet.cidr } });
 const asked = (name: string) => newNetwork({ name });
-const definition = (name: string, vni: number) => ({
-  ...attachmentFor(newNetwork({ name }), 1450),
-  spec: { config: oldCniConfig(`default/${name}`, subnet, vni) },
-});
-const noDefinitions = { get: () => undefined };
-
 function cacheOf(networks: Iterable<Network>): Store<Network> {
   const store = new Store<Network>(VNI_INDEXERS);
   for (const one of networks) store.set(one);
   return store;
 }
 
-/** Vnis with these Networks and these definitions. */
-function vnisOf(
-  networks: readonly Network[],
-  definitions: readonly NetworkAttachmentDefinition[] = [],
-): Vnis {
-  const store = new Store<NetworkAttachmentDefinition>();
-  for (const one of definitions) store.set(one);
-  return new Vnis(cacheOf(networks), store);
-}
+const vnisOf = (networks: readonly Network[]) => new Vnis(cacheOf(networks));
 
 test('no two Networks end with the same VNI, with any leader and any delay of its cache', () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -50,11 +31,11 @@ test('no two Networks end with the same VNI, with any leader and any delay of it
       const live = new Map(Object.entries(before).map(([name, vni]) => [name, recorded(name, vni)]));
       const caches = [0, 1].map(() => ({ seen: cacheOf(live.values()) }));
       const leaders = caches.map(
-        (cache) => new Vnis({ byIndex: (...asked) => cache.seen.byIndex(...asked) }, noDefinitions),
+        (cache) => new Vnis({ byIndex: (...asked) => cache.seen.byIndex(...asked) }),
       );
       const ensure = (name: string, leader: number) => {
         const found = live.get(name) ?? asked(name);
-        const vni = leaders[leader]?.vniFor(found, found.status?.vni) ?? 0;
+        const vni = leaders[leader]?.vniFor(found) ?? 0;
         expect(vni >= FIRST_VNI && vni < FIRST_VNI + VNI_COUNT).toBe(true);
         live.set(name, recorded(name, vni));
       };
@@ -82,48 +63,22 @@ test('no two Networks end with the same VNI, with any leader and any delay of it
 });
 
 test('a Network gets the VNI of its name, or the next one if another Network has it', () => {
-  const wanted = vnisOf([]).vniFor(asked('a'), undefined);
-  expect(vnisOf([]).vniFor(asked('a'), undefined)).toBe(wanted);
-  expect(vnisOf([recorded('other', wanted)]).vniFor(asked('a'), undefined)).toBe(wanted + 1);
+  const wanted = vnisOf([]).vniFor(asked('a'));
+  expect(vnisOf([]).vniFor(asked('a'))).toBe(wanted);
+  expect(vnisOf([recorded('other', wanted)]).vniFor(asked('a'))).toBe(wanted + 1);
 });
 
 test('two new Networks get different VNIs before the cache shows them, and keep them', () => {
   const vnis = vnisOf([]);
-  const first = vnis.vniFor(asked('a'), undefined);
-  expect(vnis.vniFor(asked('b'), first)).toBe(first);
-  expect(vnis.vniFor(asked('c'), undefined)).not.toBe(first);
-  expect(vnis.vniFor(asked('a'), undefined)).not.toBe(first);
+  const first = vnis.vniFor(asked('a'));
+  expect(vnis.vniFor(recorded('b', first))).toBe(first);
+  expect(vnis.vniFor(asked('c'))).not.toBe(first);
+  expect(vnis.vniFor(asked('a'))).not.toBe(first);
 });
 
 test('the first by name of two Networks with the same VNI keeps it', () => {
   const both = [recorded('a', FIRST_VNI), recorded('b', FIRST_VNI)];
   const vnis = vnisOf(both);
-  expect(both.map((one) => vnis.vniFor(one, FIRST_VNI))[0]).toBe(FIRST_VNI);
-  expect(both.map((one) => vnis.vniFor(one, FIRST_VNI))[1]).not.toBe(FIRST_VNI);
-});
-
-describe('a definition that names the VNI of another Network', () => {
-  const victim = recorded('victim', FIRST_VNI);
-  const forged = definition('a', FIRST_VNI);
-
-  test('is ignored without a Network', () => {
-    expect(vnisOf([victim], [forged]).vniFor(victim, FIRST_VNI)).toBe(FIRST_VNI);
-    expect(vnisOf([asked('victim')], [forged]).vniFor(asked('c'), undefined)).toBe(
-      vnisOf([]).vniFor(asked('c'), undefined),
-    );
-  });
-
-  test('does not take it from a Network with the VNI in its status', () => {
-    const forger = unrecorded('a');
-    const vnis = vnisOf([victim, forger], [forged]);
-    expect(vnis.vniFor(victim, FIRST_VNI)).toBe(FIRST_VNI);
-    expect(vnis.vniFor(forger, FIRST_VNI)).not.toBe(FIRST_VNI);
-  });
-});
-
-test('a VNI of an earlier release stays reserved', () => {
-  const [old, wanted] = [unrecorded('old'), vnisOf([]).vniFor(asked('new'), undefined)];
-  const vnis = vnisOf([old], [definition('old', wanted)]);
-  expect(vnis.vniFor(asked('new'), undefined)).toBe(wanted + 1);
-  expect(vnis.vniFor(old, wanted)).toBe(wanted);
+  expect(both.map((one) => vnis.vniFor(one))[0]).toBe(FIRST_VNI);
+  expect(both.map((one) => vnis.vniFor(one))[1]).not.toBe(FIRST_VNI);
 });

@@ -4,9 +4,7 @@ import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/r
 import type { Subnet } from '../../../../src/networks/api/subnet.ts';
 import { attachmentFor } from '../../../../src/networks/multus/attachment.ts';
 import { MultusProvider } from '../../../../src/networks/multus/multus.ts';
-import type { NodesInUse } from '../../../../src/networks/providers.ts';
 import { FakeAttachments, refusal } from '../../../support/network/fake-attachments.ts';
-import { oldCniConfig } from '../../../support/network/old-definitions.ts';
 import { newNetwork } from '../networks.ts';
 
 const network = newNetwork();
@@ -74,7 +72,7 @@ describe('ensure', () => {
     const { fake, ensure } = newProvider();
     await ensure();
     expect(await ensure(other)).toMatchObject({ change: 'restored' });
-    expect(fake.requests).toEqual(['create', 'create', 'get network-attachment-definitions', 'patch']);
+    expect(fake.requests).toEqual(['create', 'create', 'get network-attachment-definitions', 'apply']);
   });
 
   test('recreates a deleted definition that the cache still has', async () => {
@@ -137,56 +135,12 @@ describe('ensure', () => {
     const { fake, ensure } = newProvider();
     await ensure();
     fake.sync();
-    fake.client.jsonPatch = async () => {
-      fake.requests.push('patch');
+    fake.client.apply = async () => {
+      fake.requests.push('apply');
       throw refusal(422, 'Invalid');
     };
     await expect(ensure(other)).rejects.toThrow('Invalid');
-    expect(fake.requests.filter((request) => request === 'patch')).toHaveLength(3);
-  });
-});
-
-describe('a definition of an earlier release', () => {
-  const config = oldCniConfig(key, shape, 9_000_000);
-  const live = newNetwork({ status: { cidr: shape.cidr, gateway: shape.gateway } });
-
-  function upgraded(areCurrent: boolean) {
-    const fake = new FakeAttachments();
-    const old = attachmentFor(live, 1450);
-    fake.store({ ...old, spec: { config } });
-    fake.sync();
-    const nodes: NodesInUse = {
-      nodes: [],
-      condition: { status: 'True', reason: 'a', message: '' },
-      areCurrent,
-    };
-    const provider = new MultusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'], nodes }) });
-    return { fake, provider };
-  }
-
-  test('keeps its text and gives its own addresses while agents of that release are on nodes in use', async () => {
-    const { fake, provider } = upgraded(false);
-    expect(await provider.ensure(live, shape, signal)).toMatchObject({ change: 'none', vni: 9_000_000 });
-    expect(fake.requests).toEqual([]);
-    expect(provider.takesAddresses(key)).toBe(false);
-  });
-
-  test('gets the text of this release, which is no edit that is undone', async () => {
-    const { fake, provider } = upgraded(true);
-    expect(await provider.ensure(live, shape, signal)).toMatchObject({ change: 'none', vni: 9_000_000 });
-    expect(fake.live.get(key)?.spec).toEqual(attachmentFor(live, 1450).spec);
-    expect(provider.takesAddresses(key)).toBe(true);
-  });
-
-  test('gets back its other parts while it keeps its text', async () => {
-    const { fake, provider } = upgraded(false);
-    const { metadata, ...rest } = attachmentFor(live, 1450);
-    const { ownerReferences: _, ...others } = metadata;
-    fake.store({ ...rest, metadata: others, spec: { config } });
-    fake.sync();
-    await provider.ensure(live, shape, signal);
-    expect(fake.live.get(key)?.spec).toEqual({ config });
-    expect(fake.live.get(key)?.metadata.ownerReferences).toEqual(metadata.ownerReferences);
+    expect(fake.requests.filter((request) => request === 'apply')).toHaveLength(3);
   });
 });
 

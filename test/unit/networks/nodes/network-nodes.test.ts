@@ -306,7 +306,6 @@ describe('a report that outlives its agent', () => {
     expect([reasonOn('n1'), told]).toEqual(['NoAgent', ['default/blue']]);
     expect(networkNodes.inUse(newNetwork(), ['n1'])).toMatchObject({
       nodes: [{ name: 'n1', address: '192.0.2.1' }],
-      areCurrent: true,
       condition: { message: expect.stringContaining('n1 (the pod of its node agent is gone: agent-1)') },
     });
   });

@@ -23,7 +23,7 @@ const AGENT = 'the report of its node agent';
 const ADDRESS = 'other nodes cannot send to its address';
 
 test.each<[string, object, string]>([
-  ['of an earlier release', { version: undefined }, 'its node agent is of an earlier release'],
+  ['without a version', { version: undefined }, `${AGENT} has invalid version: restart the agent`],
   ['of version 1', { version: 1 }, `${AGENT} has invalid version: restart the agent`],
   ['with a range that is none', { ranges: ['10.0.0.0/33'] }, `${AGENT} has invalid ranges`],
   ['with too many ranges', { ranges: Array.from({ length: 257 }, () => '10.0.0.0/8') }, 'invalid ranges'],

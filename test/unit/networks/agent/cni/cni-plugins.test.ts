@@ -12,7 +12,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'cni-plugins-'));
   [directory, source] = [join(root, 'node', 'bin'), join(root, 'image')];
   await mkdir(source);
-  for (const name of ['bridge', 'static', 'host-local']) await writeFile(join(source, name), `our ${name}`);
+  for (const name of ['bridge', 'static']) await writeFile(join(source, name), `our ${name}`);
 });
 
 afterEach(async () => {
@@ -24,7 +24,7 @@ const read = (name: string) => readFile(join(directory, name), 'utf8');
 const scripts = { 'of-a-part': '#!/bin/sh\n' };
 
 test('installPlugins installs missing plugins once, executable by all', async () => {
-  const written = ['bridge', 'static', 'host-local', 'envoy-initializer-ipam', 'of-a-part'];
+  const written = ['bridge', 'static', 'envoy-initializer-ipam', 'of-a-part'];
   expect(await installPlugins({ directory, source, scripts })).toEqual(written);
   for (const name of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
   expect(await read('bridge')).toBe('our bridge');
@@ -34,20 +34,19 @@ test('installPlugins installs missing plugins once, executable by all', async ()
 test('installPlugins keeps existing plugins, also a broken link, and updates its own', async () => {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'bridge'), 'theirs');
-  await symlink('/of/the/node', join(directory, 'host-local'));
+  await symlink('/of/the/node', join(directory, 'static'));
   await writeFile(join(directory, 'envoy-initializer-ipam'), 'of an earlier release');
   expect(await installPlugins({ directory, source, scripts })).toEqual([
-    'static',
     'envoy-initializer-ipam',
     'of-a-part',
   ]);
   expect(await read('bridge')).toBe('theirs');
-  expect(await read('envoy-initializer-ipam')).toContain('host-local');
+  expect(await read('envoy-initializer-ipam')).toContain('static');
 });
 
 test('installPlugins rejects with the path of a plugin that the source lacks', async () => {
-  await rm(join(source, 'host-local'));
+  await rm(join(source, 'static'));
   await expect(installPlugins({ directory, source, scripts })).rejects.toThrow(
-    /lacks a CNI plugin, and .*host-local cannot be read/,
+    /lacks a CNI plugin, and .*static cannot be read/,
   );
 });

@@ -2,8 +2,8 @@ import type { ObjectKey } from '../../../src/kube/api/object.ts';
 import type { Subnet } from '../../../src/networks/api/subnet.ts';
 import { bridgeName } from '../../../src/networks/multus/cni-config.ts';
 
-/** The CNI configuration as the previous release wrote it: with a range, and on several nodes with a VNI. */
-export function oldCniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {
+/** A CNI configuration for a Network's bridge as a user may write it: with a range, and with a VNI. */
+export function forgedConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {
   const ipam = { type: vni === undefined ? 'host-local' : 'envoy-initializer-ipam' };
   const plugin = {
     ...{ type: 'bridge', bridge: bridgeName(key), isGateway: true, forceAddress: true, ipMasq: true },
