@@ -21,8 +21,6 @@ interface Kind {
   readonly metadata: string;
   /** Names of types by the path of their object in the schema. Other types are inline. */
   readonly titles: ReadonlyMap<string, string>;
-  /** Whether the descriptions become comments. */
-  readonly isDescribed: boolean;
 }
 
 const NETWORK: Kind = {
@@ -37,7 +35,6 @@ const NETWORK: Kind = {
     ['status.capacity', 'NetworkCapacity'],
     ['status.nodes[]', 'NetworkNode'],
   ]),
-  isDescribed: true,
 };
 
 const RULE = 'spec.rules[]';
@@ -71,7 +68,6 @@ const HTTP_ROUTE: Kind = {
       [`${filter}.urlRewrite.path`, 'HTTPPathModifier'],
     ]),
   ]),
-  isDescribed: false,
 };
 
 /** The text of the types of a kind, from its CRD (YAML). */
@@ -125,7 +121,7 @@ class Titles {
       ],
     );
     const named = {
-      ...(this.#kind.isDescribed ? schema : bare),
+      ...bare,
       ...(title && { title }),
       ...(schema.properties && { properties: Object.fromEntries(properties) }),
       ...(schema.items && !Array.isArray(schema.items) && { items: this.named(schema.items, `${path}[]`) }),

@@ -5,12 +5,10 @@ import type { EventRecorder } from '../kube/events/events.ts';
 import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
-import { CLAIM_INDEXERS, IPAM_CLAIMS, isAllowed } from './addresses/ipam-claims.ts';
 import { cachedNetwork, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
 import { setUpNetworkController } from './controller/controller.ts';
 import { ProviderRegistry } from './controller/provider-registry.ts';
-import { informerIfServed } from './if-served.ts';
 import type { Range } from './ipam/cidr.ts';
 import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ipam/cluster-ranges.ts';
 import type { RangePolicy } from './ipam/range-allocator.ts';
@@ -68,10 +66,6 @@ export function setUpNetworks(
     indexers: POD_INDEXERS,
   });
   const nodes = manager.informer(CLUSTER_NODES);
-  const claims = informerIfServed(manager, IPAM_CLAIMS, {
-    keep: (claim) => isAllowed(claim, access),
-    indexers: CLAIM_INDEXERS,
-  });
   const cluster = new ClusterRanges();
   cluster.set('--cluster-cidrs', options.clusterCidrs);
   const rangesKnown = rangeSources(manager, cluster);
@@ -110,12 +104,11 @@ export function setUpNetworks(
     if (!(await waitForSync([networks, pods, nodes, ...informers], signal))) return;
     const soon = AbortSignal.any([signal, AbortSignal.timeout(OPTIONAL_WAIT_MS)]);
     const backends = registry.all().map((provider) => provider.waitForSync?.(soon));
-    await Promise.all([...backends, rangesKnown(soon), claims.known(soon)]);
+    await Promise.all([...backends, rangesKnown(soon)]);
   };
 
   const users = setUpPodController(manager, {
     ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
-    claims: claims.informer,
     providers: registry,
     networkQueue: queue,
     withoutMultus: (names) => networkNodes.withoutMultus(names),

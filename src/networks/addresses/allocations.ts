@@ -1,6 +1,6 @@
 import type { Place, Pool } from './pool.ts';
 
-/** A pod or claim that has addresses, or asks for them. */
+/** A pod that has addresses, or asks for them. */
 export interface Holder {
   /** Unique for all time. */
   readonly id: string;

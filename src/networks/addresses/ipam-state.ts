@@ -4,16 +4,12 @@ import { rangesOf, recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { addressesOn, isGated, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import { Allocations, type Holder } from './allocations.ts';
-import type { IpamClaim } from './ipam-claims.ts';
 import { poolsOf } from './pool.ts';
-import { type AddressRequest, give, type Refusal } from './request.ts';
 
 export interface IpamStateOptions {
   /** With POD_INDEXERS. */
   readonly pods: Pick<Lister<NetworkPod>, 'get' | 'byIndex'>;
   readonly networks: Pick<Lister<Network>, 'get'>;
-  /** With CLAIM_INDEXERS. */
-  readonly claims: Pick<Lister<IpamClaim>, 'get' | 'byIndex'>;
   /** Whether the operator gives pods their addresses on the Network. */
   readonly gives: (network: Network) => boolean;
   /** Whether the node is there and does not respond. */
@@ -22,11 +18,27 @@ export interface IpamStateOptions {
   readonly onFreed: (network: ObjectKey) => void;
 }
 
+/** What a pod wants of a network in Multus' annotation. */
+export interface AddressRequest {
+  /** The place of the network in the annotation. */
+  readonly index: number;
+  readonly network: ObjectKey;
+  /** The addresses that the pod must have; empty for any. */
+  readonly ips: readonly string[];
+}
+
+/** Why a pod must wait for an address. */
+export interface Refusal {
+  readonly reason: 'WaitsForNetwork' | 'InvalidNetworkAnnotation' | 'AddressesExhausted';
+  /** A sentence without a full stop. */
+  readonly why: string;
+}
+
 /** Addresses of a pod that the cache does not show yet. */
 interface Pending {
   readonly pod: NetworkPod;
   /** By the place of the network in Multus' annotation. */
-  readonly requests: ReadonlyMap<number, { readonly network: ObjectKey; readonly ips: readonly string[] }>;
+  readonly requests: ReadonlyMap<number, Pick<AddressRequest, 'network' | 'ips'>>;
   /** Whether the pod was missing in the cache at the last sweep. */
   isMissing?: boolean;
 }
@@ -39,9 +51,8 @@ interface Orphaned {
 }
 
 /**
- * The addresses of all Networks. They follow from pods and IPAMClaims alone: those of a Network are read from the
- * caches when they are first needed, and follow their changes. In addition, it knows what this process has given and the
- * caches do not show yet.
+ * The addresses of all Networks. They follow from pods alone: those of a Network are read from the cache when they are
+ * first needed, and follow its changes. In addition, it knows what this process has given and the cache does not show yet.
  */
 export class IpamState {
   readonly #options: IpamStateOptions;
@@ -49,10 +60,6 @@ export class IpamState {
   /** By the UID of the pod. */
   readonly #pending = new Map<string, Pending>();
   readonly #orphaned = new Map<string, Orphaned>();
-  /** By the key of the claim. */
-  readonly #claims = new Map<ObjectKey, { readonly claim: IpamClaim; isMissing?: boolean }>();
-  /** Addresses that are about to be written into a claim. */
-  readonly #reserved = new Map<ObjectKey, readonly string[]>();
 
   constructor(options: IpamStateOptions) {
     this.#options = options;
@@ -78,9 +85,9 @@ export class IpamState {
   /** How many addresses pods can have on a Network, and have; undefined if the operator gives none on it. */
   countsOf(key: ObjectKey): { readonly taken: number; readonly total: number } | undefined {
     const allocations = this.of(key);
-    const isQuick = this.#pending.size + this.#orphaned.size + this.#claims.size === 0;
     // Most Networks have no pods. It is quick to make them again.
-    if (allocations?.isUnused && isQuick) this.#allocations.delete(key);
+    if (allocations?.isUnused && this.#pending.size + this.#orphaned.size === 0)
+      this.#allocations.delete(key);
     return allocations && { taken: allocations.taken, total: allocations.total };
   }
 
@@ -91,7 +98,7 @@ export class IpamState {
   ): ReadonlyMap<number, readonly string[]> | Refusal {
     const { uid = '' } = pod.metadata;
     const earlier = this.#pending.get(uid)?.requests;
-    const taken = new Map<number, { readonly network: ObjectKey; readonly ips: readonly string[] }>();
+    const taken = new Map<number, Pick<AddressRequest, 'network' | 'ips'>>();
     for (const request of requests) {
       const allocations = this.of(request.network);
       const before = earlier?.get(request.index);
@@ -109,42 +116,6 @@ export class IpamState {
     }
     if (taken.size > 0) this.#pending.set(uid, { pod, requests: taken });
     return new Map(Array.from(taken, ([index, { ips }]) => [index, ips]));
-  }
-
-  /** The claim of this key, from the cache or newer. */
-  claim(key: ObjectKey): IpamClaim | undefined {
-    return this.#claims.get(key)?.claim ?? this.#options.claims.get(key);
-  }
-
-  /** The addresses of a claim, new ones if it has none. They stay the same until the claim has some. */
-  allocateFor(claim: IpamClaim): readonly string[] | Refusal {
-    const key = keyOf(claim);
-    const ips = claim.ips.length > 0 ? claim.ips : this.#reserved.get(key);
-    if (ips) return ips;
-    const allocations = this.of(claim.network);
-    const got = allocations
-      ? give(allocations, claimHolder(claim), { index: 0, network: claim.network, ips: [] })
-      : [];
-    if (!('why' in got)) this.#reserved.set(key, got);
-    return got;
-  }
-
-  /** Records a claim as the API server has it, which the cache may not have yet. */
-  claimed(claim: IpamClaim): void {
-    this.#claims.set(keyOf(claim), { claim });
-    this.#refresh(claim);
-  }
-
-  /** Call it for each event of a claim. */
-  claimChanged(claim: IpamClaim, previous: IpamClaim = claim): void {
-    const key = keyOf(claim);
-    const cached = this.#options.claims.get(key);
-    const isGone = cached?.metadata.uid !== claim.metadata.uid;
-    if (isGone || (cached?.ips.length ?? 0) > 0) this.#claims.delete(key);
-    const hasMoved = previous.network !== claim.network;
-    if (isGone || hasMoved) this.#reserved.delete(key);
-    if (hasMoved) this.#refresh(previous);
-    this.#refresh(claim);
   }
 
   /** Call it for each event that adds or changes a pod. */
@@ -186,16 +157,12 @@ export class IpamState {
   }
 
   /**
-   * Records pods and claims as the API server has them, which the caches may not have yet. What was pending before is
-   * among them, or was never stored.
+   * Records pods as the API server has them, which the cache may not have yet. What was pending before is among them, or
+   * was never stored.
    */
-  listed(pods: Iterable<NetworkPod>, claims: Iterable<IpamClaim>): void {
+  listed(pods: Iterable<NetworkPod>): void {
     const pending = [...this.#pending.values()];
-    const claimed = Array.from(this.#claims.values(), ({ claim }) => claim);
-    const reserved = [...this.#reserved.keys()].flatMap((key) => this.claim(key) ?? []);
     this.#pending.clear();
-    this.#claims.clear();
-    this.#reserved.clear();
     for (const { pod, requests } of pending) {
       const current = this.#current(pod);
       for (const { network } of requests.values()) {
@@ -203,8 +170,6 @@ export class IpamState {
         else this.#allocations.get(network)?.allocations.release(pod.metadata.uid ?? '');
       }
     }
-    for (const claim of [...claimed, ...reserved]) this.#refresh(claim);
-    for (const claim of claims) this.claimed(claim);
     for (const pod of pods) {
       const { uid = '', resourceVersion } = pod.metadata;
       if (isGated(pod) || this.#current(pod)?.metadata.resourceVersion === resourceVersion) continue;
@@ -212,26 +177,19 @@ export class IpamState {
         .map((network) => ({ network, ips: [...addressesOn(pod, network)] }))
         .filter(({ ips }) => ips.length > 0);
       // Negative, because these places are not those of the annotation.
-      this.#pending.set(uid, {
-        pod,
-        requests: new Map(requests.map((request, index) => [-1 - index, request])),
-      });
+      const places = new Map(requests.map((request, index) => [-1 - index, request]));
+      this.#pending.set(uid, { pod, requests: places });
       this.changed(this.#current(pod) ?? pod);
       for (const { network } of requests) this.#record(network, pod);
     }
   }
 
-  /** Forgets what the caches have not shown for two sweeps: it was deleted before they could. */
+  /** Forgets what the cache has not shown for two sweeps: it was deleted before it could. */
   sweep(): void {
     for (const pending of [...this.#pending.values()]) {
       const wasMissing = pending.isMissing;
       pending.isMissing = this.#current(pending.pod) === undefined;
       if (wasMissing && pending.isMissing) this.deleted(pending.pod);
-    }
-    for (const claimed of [...this.#claims.values()]) {
-      const wasMissing = claimed.isMissing;
-      claimed.isMissing = this.#options.claims.get(keyOf(claimed.claim)) === undefined;
-      if (wasMissing && claimed.isMissing) this.claimChanged(claimed.claim);
     }
   }
 
@@ -253,26 +211,10 @@ export class IpamState {
   }
 
   #fill(key: ObjectKey, allocations: Allocations): void {
-    const { pods, claims } = this.#options;
+    const { pods } = this.#options;
     for (const pod of [...pods.byIndex('user', key), ...pods.byIndex('gated', key)]) this.#record(key, pod);
     for (const { pod } of this.#pending.values()) if (!this.#current(pod)) this.#record(key, pod);
     for (const { holder, ips } of this.#orphaned.values()) allocations.hold(holder, ips.get(key) ?? []);
-    for (const claim of claims.byIndex('network', key)) this.#hold(claim);
-    for (const { claim } of this.#claims.values()) if (claim.network === key) this.#hold(claim);
-  }
-
-  #refresh({ metadata, network }: IpamClaim): void {
-    const key = keyOf({ metadata });
-    const current = this.claim(key);
-    if ((current?.ips.length ?? 0) > 0) this.#reserved.delete(key);
-    this.#allocations.get(network)?.allocations.release(claimHolder({ metadata }).id);
-    if (current?.network === network) this.#hold(current);
-    this.#options.onFreed(network);
-  }
-
-  #hold(claim: IpamClaim): void {
-    const reserved = this.#reserved.get(keyOf(claim)) ?? [];
-    this.#allocations.get(claim.network)?.allocations.add(claimHolder(claim), [...claim.ips, ...reserved]);
   }
 
   #record(network: ObjectKey, pod: NetworkPod): void {
@@ -333,7 +275,28 @@ function nameOf(pod: NetworkPod): string {
   return `pod ${keyOf(pod)}`;
 }
 
-/** The holder of the addresses of a claim. */
-export function claimHolder({ metadata }: Pick<IpamClaim, 'metadata'>): Holder {
-  return { id: `claim ${metadata.uid}`, name: `IPAMClaim ${keyOf({ metadata })}` };
+/**
+ * Gives the holder what it wants on a Network. Returns the addresses as CNI plugins expect them. After a refusal the
+ * allocations have not changed.
+ */
+function give(
+  allocations: Allocations,
+  holder: Holder,
+  { network, ips }: AddressRequest,
+): readonly string[] | Refusal {
+  if (ips.length === 0) {
+    const why = `Network ${network} has no free address, ${allocations.taken} of ${allocations.total} are taken: delete pods on it, or use another Network`;
+    return allocations.give(holder) ?? { reason: 'AddressesExhausted', why };
+  }
+  for (const ip of ips) {
+    const problem = allocations.problemOf(ip);
+    if (problem !== undefined) {
+      const why = `it asks for ${ip} on Network ${network}, which ${problem}: recreate the pod with another address, or none`;
+      return { reason: 'InvalidNetworkAnnotation', why };
+    }
+    const other = allocations.holdersOf(ip).find(({ id }) => id !== holder.id);
+    if (other) return { reason: 'WaitsForNetwork', why: `${ip} of Network ${network} is of ${other.name}` };
+  }
+  allocations.add(holder, ips);
+  return ips.map((ip) => allocations.withPrefix(ip));
 }

@@ -16,8 +16,7 @@ import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
 import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
-import { type AttachOptions, optionProblem } from './option-problem.ts';
-import { hintsFor, parseRequest } from './request.ts';
+import { type AttachOptions, hintsFor, optionProblem, parseRequest } from './request.ts';
 import { keyOfSelected, mergeNetworks, type Selection } from './selection.ts';
 
 /** The decision about a new pod. */

@@ -1,29 +1,23 @@
 import type { Operation } from 'fast-json-patch';
-import { isNotFound } from '../../kube/api/api-error.ts';
 import { LIVE_PODS } from '../../kube/api/core-resources.ts';
-import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
-import type { Resource } from '../../kube/api/resource.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { type JsonObject, own } from '../../util/json.ts';
-import { IPAM_CLAIMS, type IpamClaim, isAllowed } from '../addresses/ipam-claims.ts';
-import { claimHolder, type IpamState } from '../addresses/ipam-state.ts';
-import {
-  type AddressRequest,
-  claimOf,
-  type Refusal,
-  withAddresses,
-  withOptions,
-} from '../addresses/request.ts';
-import { FIELD_MANAGER, MULTUS_NETWORKS } from '../api/names.ts';
+import type { JsonObject } from '../../util/json.ts';
+import type { IpamState } from '../addresses/ipam-state.ts';
+import { MULTUS_NETWORKS } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
 import type { PodPorts, PortRefusal } from '../providers.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isRelevant, type NetworkPod, networkPods } from './network-pods.ts';
-import { isNetworkKey, keptIps, keyOfSelected, parseSelection, type Selected } from './selection.ts';
+import { ipsOf, isNetworkKey, keyOfSelected, parseSelection, withOptions } from './selection.ts';
 
 export interface PodAddressesOptions {
-  readonly client: Pick<KubeClient, 'list' | 'mergePatch'>;
+  readonly client: Pick<KubeClient, 'list'>;
   readonly ipam: IpamState;
+  /** The Network of this key, and what makes the ports of its pods; undefined if its provider makes none. */
+  readonly portsOf: (
+    network: ObjectKey,
+  ) => { readonly network: Network; readonly ports: PodPorts } | undefined;
   readonly access: NetworkAccess;
 }
 
@@ -34,10 +28,10 @@ export interface PodAddressesOptions {
 export const WRITE_TIMEOUT_MS = 4_000;
 const PAGE = 500;
 
-/** Gives pods their addresses, in Multus' annotation. */
+/** Gives pods their addresses and ports, in Multus' annotation. */
 export class PodAddresses {
   readonly #options: PodAddressesOptions;
-  /** Whether the pods and claims of the API server are in the ipam, in this term. */
+  /** Whether the pods of the API server are in the ipam, in this term. */
   #known: Promise<void> | undefined;
 
   constructor(options: PodAddressesOptions) {
@@ -49,96 +43,55 @@ export class PodAddresses {
     this.#known = undefined;
   }
 
-  /** Returns the annotation with the addresses of the pod, or why it must wait. */
+  /** Whether pods on the Network need an address or a port. */
+  serves(network: ObjectKey): boolean {
+    const { ipam, portsOf } = this.#options;
+    return ipam.of(network) !== undefined || portsOf(network) !== undefined;
+  }
+
+  /** Returns the annotation with the addresses and ports of the pod, or why it must wait. */
   async fill(
     pod: NetworkPod,
     text: string,
     signal: AbortSignal,
-  ): Promise<{ readonly text: string } | Refusal> {
+  ): Promise<{ readonly text: string } | PortRefusal> {
+    const { ipam, portsOf, access } = this.#options;
     const { namespace = '' } = pod.metadata;
     const selection = parseSelection(text, namespace);
     if ('problem' in selection) return { text };
-    const given = selection.networks.flatMap((selected, index) => {
-      const network = keyOfSelected(selected);
-      return this.#gives(namespace, network) ? [{ index, network, selected }] : [];
-    });
-    if (given.length === 0) return { text };
-    await this.#listOnce(signal);
-    const requests: AddressRequest[] = [];
-    for (const { index, network, selected } of given) {
-      const ips = await this.#ipsFor(pod, network, selected, signal);
-      if ('why' in ips) return ips;
-      requests.push({ index, network, ...ips });
+    const named = selection.networks
+      .map((selected, index) => ({ index, network: keyOfSelected(selected), element: selected.element }))
+      .filter(({ network }) => isNetworkKey(network) && access.allows(namespace, network));
+    const options = new Map<number, JsonObject>();
+    const requests = named
+      .filter(({ network }) => ipam.of(network) !== undefined)
+      .map(({ index, network, element }) => ({ index, network, ips: ipsOf(element) }));
+    if (requests.length > 0) {
+      await this.#listOnce(signal);
+      const taken = ipam.allocate(pod, requests);
+      if ('why' in taken) return taken;
+      for (const { index, ips: asked } of requests) {
+        const ips = taken.get(index) ?? [];
+        if (ips.join() !== asked.join()) options.set(index, { ips });
+      }
     }
-    const taken = this.#options.ipam.allocate(pod, requests);
-    if ('why' in taken) return taken;
-    const isNew = ([index, ips]: readonly [number, readonly string[]]) =>
-      ips.join() !== keptIps(own(selection.networks[index]?.element, 'ips')).join();
-    return { text: withAddresses(selection, new Map([...taken].filter(isNew))) };
-  }
-
-  #gives(namespace: string, network: ObjectKey): boolean {
-    const { access, ipam } = this.#options;
-    return isNetworkKey(network) && access.allows(namespace, network) && ipam.of(network) !== undefined;
-  }
-
-  async #ipsFor(
-    pod: NetworkPod,
-    network: ObjectKey,
-    { element }: Selected,
-    signal: AbortSignal,
-  ): Promise<Pick<AddressRequest, 'ips' | 'sharedWith'> | Refusal> {
-    const name = claimOf(element);
-    const ips = keptIps(own(element, 'ips'));
-    if (name === undefined) return { ips };
-    return this.#claim(`${pod.metadata.namespace}/${name}`, pod, network, signal);
-  }
-
-  async #claim(
-    key: ObjectKey,
-    pod: NetworkPod,
-    network: ObjectKey,
-    signal: AbortSignal,
-  ): Promise<Pick<AddressRequest, 'ips' | 'sharedWith'> | Refusal> {
-    const { ipam } = this.#options;
-    const claim = ipam.claim(key);
-    const waits = (why: string): Refusal => ({ reason: 'WaitsForNetwork', why });
-    if (!claim) return waits(`IPAMClaim ${key} does not exist`);
-    if (claim.network !== network) {
-      const why = `IPAMClaim ${key} is for Network ${claim.network}, not ${network}: refer to another claim`;
-      return { reason: 'InvalidNetworkAnnotation', why };
+    const seen = new Set<ObjectKey>();
+    for (const { index, network: key, element } of named) {
+      const served = portsOf(key);
+      if (!served) continue;
+      if (seen.has(key)) {
+        const why = `the pod names Network ${key} twice, and gets one port on it: name it once`;
+        return { reason: 'InvalidNetworkAnnotation', why };
+      }
+      seen.add(key);
+      const result = await served.ports.attach(pod, served.network, element, signal);
+      if ('why' in result) return result;
+      options.set(index, result.options);
     }
-    const ips = ipam.allocateFor(claim);
-    if ('why' in ips) return ips;
-    const sharedWith = claimHolder(claim).id;
-    const user = ips
-      .flatMap((ip) => ipam.of(network)?.holdersOf(ip) ?? [])
-      .find(({ id }) => id !== pod.metadata.uid && id !== sharedWith);
-    if (user) return waits(`IPAMClaim ${key} is in use by ${user.name}`);
-    if (claim.ips.length === 0 || claim.ownerPod !== pod.metadata.name) {
-      ipam.claimed(await this.#write(claim, ips, pod, signal));
-    }
-    // The prefix length of the range may have changed since.
-    return { ips: ips.map((ip) => ip.replace(/\/.*/, '')), sharedWith };
+    return { text: withOptions(selection, options) };
   }
 
-  /** With the version, the patch fails if the claim has changed since. */
-  #write(claim: IpamClaim, ips: readonly string[], pod: NetworkPod, signal: AbortSignal): Promise<IpamClaim> {
-    const { name, namespace, uid, resourceVersion } = claim.metadata;
-    const patch = {
-      metadata: { uid, resourceVersion },
-      status: { ips, ownerPod: { name: pod.metadata.name } },
-    };
-    const options = {
-      subresource: 'status',
-      fieldManager: FIELD_MANAGER,
-      timeoutMs: WRITE_TIMEOUT_MS,
-      signal,
-    };
-    return this.#options.client.mergePatch(IPAM_CLAIMS, { name, namespace }, patch, options);
-  }
-
-  /** Reads from the API server what the caches may not have yet, once in a term. */
+  /** Reads from the API server what the cache may not have yet, once in a term. */
   async #listOnce(signal: AbortSignal): Promise<void> {
     const known = this.#known ?? this.#list(signal);
     this.#known = known;
@@ -151,35 +104,19 @@ export class PodAddresses {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { access, ipam } = this.#options;
-    const pods = await this.#all(networkPods(access), LIVE_PODS, isRelevant, signal);
-    const isWanted = (claim: IpamClaim) => claim.ips.length > 0 && isAllowed(claim, access);
-    const claims = await this.#all(IPAM_CLAIMS, undefined, isWanted, signal).catch((error: unknown) => {
-      // The CRD is not installed.
-      if (isNotFound(error)) return [];
-      throw error;
-    });
-    ipam.listed(pods, claims);
-  }
-
-  async #all<T extends KubeObject>(
-    resource: Resource<T>,
-    fieldSelector: string | undefined,
-    isWanted: (object: T) => boolean,
-    signal: AbortSignal,
-  ): Promise<readonly T[]> {
-    const found: T[] = [];
+    const { client, access, ipam } = this.#options;
+    const resource = networkPods(access);
+    const found: NetworkPod[] = [];
     const read = (item: unknown) => {
-      const object = resource.decode(item);
-      if (isWanted(object)) found.push(object);
+      const pod = resource.decode(item);
+      if (isRelevant(pod)) found.push(pod);
     };
     let next: string | undefined;
     do {
-      const options = { fieldSelector, limit: PAGE, continue: next, signal };
-      const page = await this.#options.client.list(resource, options, read);
-      next = page.continue;
+      const options = { fieldSelector: LIVE_PODS, limit: PAGE, continue: next, signal };
+      next = (await client.list(resource, options, read)).continue;
     } while (next);
-    return found;
+    ipam.listed(found);
   }
 }
 
@@ -191,54 +128,4 @@ export function annotationPatch(from: string, to: string): readonly Operation[] 
     { op: 'test', path, value: from },
     { op: 'replace', path, value: to },
   ];
-}
-
-export interface PortFillerOptions {
-  /** The Network of this key, and what makes the ports of its pods; undefined if its provider makes none. */
-  readonly portsOf: (
-    network: ObjectKey,
-  ) => { readonly network: Network; readonly ports: PodPorts } | undefined;
-  readonly access: NetworkAccess;
-}
-
-/** Writes the ports of pods into Multus' annotation. */
-export class PortFiller {
-  readonly #options: PortFillerOptions;
-
-  constructor(options: PortFillerOptions) {
-    this.#options = options;
-  }
-
-  /** Whether pods on the Network need a port. */
-  serves(network: ObjectKey): boolean {
-    return this.#options.portsOf(network) !== undefined;
-  }
-
-  /** Returns the annotation with the ports of the pod, or why it must wait. */
-  async fill(
-    pod: KubeObject,
-    text: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly text: string } | PortRefusal> {
-    const { namespace = '' } = pod.metadata;
-    const selection = parseSelection(text, namespace);
-    if ('problem' in selection) return { text };
-    const made = new Map<number, JsonObject>();
-    const seen = new Set<ObjectKey>();
-    for (const [index, selected] of selection.networks.entries()) {
-      const key = keyOfSelected(selected);
-      const isAllowed = isNetworkKey(key) && this.#options.access.allows(namespace, key);
-      const served = isAllowed ? this.#options.portsOf(key) : undefined;
-      if (!served) continue;
-      if (seen.has(key)) {
-        const why = `the pod names Network ${key} twice, and gets one port on it: name it once`;
-        return { reason: 'InvalidNetworkAnnotation', why };
-      }
-      seen.add(key);
-      const result = await served.ports.attach(pod, served.network, selected.element, signal);
-      if ('why' in result) return result;
-      made.set(index, result.options);
-    }
-    return { text: withOptions(selection, made) };
-  }
 }

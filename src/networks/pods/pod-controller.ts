@@ -8,7 +8,6 @@ import type { EventRecorder } from '../../kube/events/events.ts';
 import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
-import type { IpamClaim } from '../addresses/ipam-claims.ts';
 import { IpamState } from '../addresses/ipam-state.ts';
 import type { Network } from '../api/types.ts';
 import type { ProviderRegistry } from '../controller/provider-registry.ts';
@@ -17,7 +16,7 @@ import type { SplitController } from '../split-controller.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from './network-pods.ts';
 import { NetworkUsers } from './network-users.ts';
-import { PodAddresses, PortFiller } from './pod-addresses.ts';
+import { PodAddresses } from './pod-addresses.ts';
 import { type AddressMetrics, PodGates, type PodGatesOptions } from './pod-gates.ts';
 
 export interface PodControllerOptions {
@@ -28,7 +27,6 @@ export interface PodControllerOptions {
   /** With POD_INDEXERS. */
   readonly pods: Informer<NetworkPod>;
   readonly nodes: Informer<ClusterNode>;
-  readonly claims: Informer<IpamClaim>;
   readonly providers: ProviderRegistry;
   readonly networkQueue: SplitController['queue'];
   readonly withoutMultus: PodGatesOptions['withoutMultus'];
@@ -46,13 +44,12 @@ export const GATHER_MS = 200;
  * Networks when their users change. Returns these users.
  */
 export function setUpPodController(manager: Manager, options: PodControllerOptions): NetworkUsers {
-  const { controller, access, pods, networks, nodes, claims, providers, resyncMs } = options;
+  const { controller, access, pods, networks, nodes, providers, resyncMs } = options;
   const { queue } = controller;
   const client = manager.leaderClient;
   const ipam = new IpamState({
     pods: pods.lister,
     networks: networks.lister,
-    claims: claims.lister,
     gives: (network) => providers.maker(network)?.takesAddresses ?? false,
     isAway: (node) => nodes.lister.get(node)?.isAway ?? false,
     onFreed: (network) => {
@@ -60,11 +57,13 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
     },
   });
   const users = new NetworkUsers(pods.lister, ipam);
-  const addresses = new PodAddresses({ client, ipam, access });
-  claims.addEventHandler({
-    onAdd: (claim) => ipam.claimChanged(claim),
-    onUpdate: (previous, claim) => ipam.claimChanged(claim, previous),
-    onDelete: (claim) => ipam.claimChanged(claim),
+  const addresses = new PodAddresses({
+    ...{ client, ipam, access },
+    portsOf(key) {
+      const network = networks.lister.get(key);
+      const ports = providers.maker(network)?.ports;
+      return network && ports ? { network, ports } : undefined;
+    },
   });
   nodes.addEventHandler({
     onUpdate: (previous, { metadata: { name }, isAway }) => {
@@ -87,14 +86,6 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   });
   const gates = new PodGates({
     ...{ client, pods: pods.lister, users, ipam, addresses, access },
-    ports: new PortFiller({
-      access,
-      portsOf(key) {
-        const network = networks.lister.get(key);
-        const ports = providers.maker(network)?.ports;
-        return network && ports ? { network, ports } : undefined;
-      },
-    }),
     stateOf: (key) => providers.stateOf(key, networks.lister.get(key)),
     withoutMultus: options.withoutMultus,
     events: options.events,

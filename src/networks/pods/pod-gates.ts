@@ -7,17 +7,15 @@ import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
-import type { IpamState } from '../addresses/ipam-state.ts';
-import type { Refusal } from '../addresses/request.ts';
+import type { IpamState, Refusal } from '../addresses/ipam-state.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
 import type { PortRefusal } from '../providers.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkUsers } from './network-users.ts';
-import { type AttachOptions, optionProblem } from './option-problem.ts';
-import { annotationPatch, type PodAddresses, type PortFiller, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
-import { parseRequest } from './request.ts';
+import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
+import { type AttachOptions, optionProblem, parseRequest } from './request.ts';
 import { keyOfSelected, mergeNetworks, type Overlong, overlongProblem } from './selection.ts';
 
 /** Whether to remove the gate of a pod. */
@@ -77,9 +75,8 @@ export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
   readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
-  readonly ipam: Pick<IpamState, 'of' | 'conflictsOf'>;
-  readonly addresses: Pick<PodAddresses, 'fill'>;
-  readonly ports: Pick<PortFiller, 'fill' | 'serves'>;
+  readonly ipam: Pick<IpamState, 'conflictsOf'>;
+  readonly addresses: Pick<PodAddresses, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
   /** Why pods start without their Networks on these nodes, or on all; undefined if on one they do not. */
   readonly withoutMultus: (nodes: readonly string[] | undefined) => string | undefined;
@@ -135,13 +132,13 @@ export class PodGates {
     { networks }: GateDecision & { kind: 'lift' },
     signal: AbortSignal,
   ): Promise<Result> {
-    const { users } = this.#options;
+    const { users, addresses } = this.#options;
     const { multus } = pod.selections ?? {};
     // The pod would be the user of a Network before the cache shows it.
     users.reserve(pod);
     const present = networks.length > 0 && typeof multus === 'string' ? multus : undefined;
     try {
-      const filled = present === undefined ? undefined : await this.#fill(pod, present, signal);
+      const filled = present === undefined ? undefined : await addresses.fill(pod, present, signal);
       if (filled && 'why' in filled) {
         users.settle(pod);
         return this.#wait(pod, filled);
@@ -167,10 +164,10 @@ export class PodGates {
 
   /** Gives a pod without a gate its addresses. The kubelet retries until it has them. */
   async #serve(pod: NetworkPod, signal: AbortSignal): Promise<Result> {
-    const { client, ipam, ports } = this.#options;
+    const { client, addresses } = this.#options;
     this.#reportConflicts(pod);
     this.#reportUnattached(pod);
-    if (!pod.lacks.some((network) => ipam.of(network) || ports.serves(network))) {
+    if (!pod.lacks.some((network) => addresses.serves(network))) {
       this.#isNews(pod, 'waits', undefined);
       return {};
     }
@@ -178,22 +175,11 @@ export class PodGates {
     const live = await client.get(PODS, { name, namespace }, { signal }).catch(undefinedIfNotFound);
     const present = live?.metadata.annotations?.[MULTUS_NETWORKS];
     if (present === undefined || live?.metadata.uid !== uid) return {};
-    const filled = await this.#fill(pod, present, signal);
+    const filled = await addresses.fill(pod, present, signal);
     if ('why' in filled) return this.#wait(pod, filled);
     const operations = annotationPatch(present, filled.text);
     if (operations.length === 0) return {};
     return (await this.#patch(pod, [testOfUid(pod), ...operations], signal)) ?? {};
-  }
-
-  /** Returns the annotation with all that the pod gets, or why it must wait. */
-  async #fill(
-    pod: NetworkPod,
-    text: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly text: string } | PortRefusal> {
-    const { addresses, ports } = this.#options;
-    const filled = await addresses.fill(pod, text, signal);
-    return 'why' in filled ? filled : ports.fill(pod, filled.text, signal);
   }
 
   #wait(pod: NetworkPod, refusal: PortRefusal): Result {
@@ -236,8 +222,8 @@ export class PodGates {
 
   /** Tells a pod that started before Multus was on its node, or without it. It stays as it is. */
   #reportUnattached(pod: NetworkPod): void {
-    const { ipam, ports } = this.#options;
-    const networks = (pod.unattached ?? []).filter((key) => ipam.of(key) || ports.serves(key)).join(', ');
+    const { addresses } = this.#options;
+    const networks = (pod.unattached ?? []).filter((key) => addresses.serves(key)).join(', ');
     if (networks === '' || !this.#isNews(pod, 'unattached', `${pod.metadata.uid} ${networks}`)) return;
     const note = `runs without its interface on Network ${networks}, because Multus did not attach it: see NodesReady of the Network, and recreate the pod`;
     this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });

@@ -202,6 +202,11 @@ export const MAX_ADDRESSES = 32;
 /** The longest IPv6 address has 45 characters, and its prefix 4. */
 export const MAX_ADDRESS = 49;
 
+/** The addresses that the element of an annotation asks for. */
+export function ipsOf(element: JsonObject): readonly string[] {
+  return keptIps(own(element, 'ips'));
+}
+
 /** A network to which a pod is attached. */
 export interface AttachedTo {
   /** `namespace/name` of its NetworkAttachmentDefinition. */
@@ -243,4 +248,10 @@ export function keptIps(ips: JsonValue | undefined): readonly string[] {
 export function isNetworkKey(key: string): boolean {
   const slash = key.indexOf('/');
   return isDnsLabel(key.slice(0, slash)) && isDnsLabel(key.slice(slash + 1));
+}
+
+/** The annotation with these options of networks, by their place; in the JSON form, if there are any. */
+export function withOptions({ text, networks }: Selection, given: ReadonlyMap<number, JsonObject>): string {
+  if (given.size === 0) return text;
+  return JSON.stringify(networks.map(({ element }, index) => ({ ...element, ...given.get(index) })));
 }

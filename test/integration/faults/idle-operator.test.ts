@@ -60,7 +60,7 @@ async function resyncs(times: number): Promise<void> {
   await eventually(`${times} resyncs`, async () => (await reconciled()) >= enough);
 }
 
-/** What is not the lease. A look for IPAMClaims and HTTPRoutes, whose CRDs are not here, comes every 30 s. */
+/** What is not the lease. A look for HTTPRoutes, whose CRD is not here, comes every 30 s. */
 const others = (from: number) =>
   proxy.requests
     .slice(from)

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
@@ -155,11 +153,6 @@ describe('a pod that asks for an address', () => {
       () => asJson('fixed', { mac: '02:6E:77:00:00:01' }),
       '02:6e:77:… is for gateways',
     ],
-    [
-      'and for a claim',
-      () => asJson('fixed', { ips: ['10.1.1.1'], 'ipam-claim-reference': 'c' }),
-      'write one of them',
-    ],
   ])('is refused: %s', async (_, asked, message) => {
     await kubectl('get network fixed').catch(() => ready('fixed'));
     expect(await refusal(fixture.apply(pod('refused', { asked: asked() })))).toContain(message);
@@ -241,58 +234,6 @@ test.each(['', '--subresource=status'])(
     await patch({ 'example.com/note': 'mine' });
   },
 );
-
-describe('an IPAMClaim', () => {
-  const claim = (name: string, network: string) => ({
-    apiVersion: 'k8s.cni.cncf.io/v1alpha1',
-    kind: 'IPAMClaim',
-    metadata: { name },
-    spec: { network, interface: 'net1' },
-  });
-  const asked = (network: string, name: string) => asJson(network, { 'ipam-claim-reference': name });
-
-  test('keeps its addresses from one pod to the next, one at a time', async () => {
-    const n = await ready('claimed');
-    await fixture.apply(pod('c1', { asked: asked('claimed', 'mine') }));
-    await untilEvent('pod/c1', 'WaitsForNetwork', 'IPAMClaim default/mine does not exist');
-    await kubectl(`apply -f ${join(projectDirectory(), 'test/env/control-plane/ipam-claim-crd.yaml')}`);
-    await kubectl('wait crd/ipamclaims.k8s.cni.cncf.io --for=condition=Established --timeout=20s');
-    await fixture.apply(claim('mine', 'claimed'));
-    const ip = await addressOf('c1');
-    expect(await kubectl('get ipamclaim mine -o jsonpath={.status}')).toBe(
-      JSON.stringify({ ips: [ip], ownerPod: { name: 'c1' } }),
-    );
-    await fixture.apply(pod('c2', { asked: asked('claimed', 'mine') }));
-    await untilEvent('pod/c2', 'WaitsForNetwork', 'IPAMClaim default/mine is in use by pod default/c1');
-    await fixture.apply(pod('thief', { asked: asJson('claimed', { ips: [ip] }) }));
-    await kubectl('delete pod c1 --now');
-    expect(await addressOf('c2')).toBe(ip);
-    await kubectl('delete pod c2 --now');
-    await untilEvent('pod/thief', 'WaitsForNetwork', `10.${n}.0.`);
-    await untilEvent('pod/thief', 'WaitsForNetwork', 'is of IPAMClaim default/mine');
-    await kubectl('delete ipamclaim mine');
-    expect(await addressOf('thief')).toBe(ip);
-  });
-
-  test('takes no address of a Network that its namespace may not use', async () => {
-    const n = await ready('tight', 30);
-    const metadata = { name: 'greedy', namespace: 'kube-system' };
-    const forged = { ...claim('greedy', 'default/tight'), metadata };
-    await fixture.apply(forged);
-    const status = JSON.stringify({ status: { ips: [`10.${n}.0.2/30`] } });
-    await fixture.kubectl(
-      ...['patch', 'ipamclaim', 'greedy', '-n', 'kube-system', '--subresource=status', '--type=merge'],
-      ...['-p', status],
-    );
-    await fixture.apply(pod('modest', { asked: 'tight' }));
-    expect(await addressOf('modest')).toBe(`10.${n}.0.2/30`);
-  });
-
-  test('of another Network is refused at the gate', async () => {
-    await fixture.apply(claim('other', 'elsewhere'), pod('c3', { asked: asked('claimed', 'other') }));
-    await untilEvent('pod/c3', 'InvalidNetworkAnnotation', 'is for Network default/elsewhere');
-  });
-});
 
 describe('a headless Service without a selector', () => {
   const service = (name: string, annotations: object, spec: object = {}) => ({

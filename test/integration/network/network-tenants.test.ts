@@ -160,13 +160,6 @@ test('a definition whose owner is taken away is the Network’s again', async ()
   await eventually('it has its owner again', async () => (await owner()) === uid);
 });
 
-test('a definition of the same JSON with other spacing is left alone', async () => {
-  const spaced = JSON.stringify(JSON.parse(await configOf('blue')), null, 2);
-  await asTenant(VICTIM, definition(VICTIM, 'blue', spaced));
-  await untilRepaired();
-  expect(await configOf('blue')).toBe(spaced);
-});
-
 test('a pod of another namespace that says it is on a Network blocks no deletion', async () => {
   const status = JSON.stringify([{ name: `${VICTIM}/blue`, interface: 'net1', ips: ['10.20.0.9'] }]);
   await asTenant(TENANT, {

@@ -32,7 +32,6 @@ beforeAll(async () => {
   controlPlane = await startControlPlane();
   for (const [flag, path] of [
     ['-f', 'test/env/control-plane/network-attachment-definition-crd.yaml'],
-    ['-f', 'test/env/control-plane/ipam-claim-crd.yaml'],
     ['-k', 'deploy/overlays/dev'],
   ] as const)
     await admin(['apply', flag, join(projectDirectory(), path)]);

@@ -40,7 +40,6 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list controllerrevisions.apps', LISTS],
   ['list endpointslices.discovery.k8s.io kubernetes', LISTS],
   ['list endpointslices.discovery.k8s.io', LISTS],
-  ['list ipamclaims.k8s.cni.cncf.io', LISTS],
   ['list services', LISTS],
   ['list configmaps envoy-initializer', LISTS],
   ['list configmaps envoy-routes', LISTS],

@@ -4,7 +4,6 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import { Store } from '../../../src/kube/cache/store.ts';
 import type { ObjectRef } from '../../../src/kube/client/client.ts';
-import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../../src/networks/addresses/ipam-claims.ts';
 import { IpamState } from '../../../src/networks/addresses/ipam-state.ts';
 import type { Subnet } from '../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
@@ -44,25 +43,13 @@ interface ApiPod {
   };
 }
 
-interface ApiClaim {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly uid: string;
-    readonly resourceVersion: string;
-  };
-  readonly spec: { readonly network: string };
-  readonly status?: { readonly ips: readonly string[] };
-}
-
-/** An event of a watch: without an object, the one of this key is deleted. */
-type WatchEvent = { readonly key: string } & ({ readonly pod?: ApiPod } | { readonly claim?: ApiClaim });
+/** An event of a watch: without a pod, the one of this key is deleted. */
+type WatchEvent = { readonly key: string; readonly pod?: ApiPod };
 
 /** An API server with pods on one Network, and replicas of the operator whose caches lag behind it. */
 export class AddressWorld {
   readonly network: Network;
   readonly pods = new Map<string, ApiPod>();
-  readonly claims = new Map<string, ApiClaim>();
   /** Addresses of pods that all replicas knew, and that were deleted while their node did not respond, by node. */
   readonly lost = new Map<string, string[]>();
   readonly events: WatchEvent[] = [];
@@ -97,34 +84,17 @@ export class AddressWorld {
 
   create(
     name: string,
-    options: { ips?: readonly string[]; claim?: string; isGated: boolean; node: string },
+    { ips, isGated, node }: { ips?: readonly string[]; isGated: boolean; node: string },
   ): void {
     const key = `default/${name}`;
     if (this.pods.has(key)) return;
-    const { ips, claim, isGated, node } = options;
     this.#nodes.set(key, node);
-    const element = {
-      name: 'blue',
-      ...(ips && { ips }),
-      ...(claim !== undefined && { 'ipam-claim-reference': claim }),
-    };
-    const text = ips || claim !== undefined ? JSON.stringify([element]) : 'blue';
+    const text = ips ? JSON.stringify([{ name: 'blue', ips }]) : 'blue';
     const annotations = { [MULTUS]: text, ...(isGated && { [GATE]: text }) };
     this.#store(key, {
       metadata: { name, namespace: 'default', uid: `u${this.#version}`, resourceVersion: '', annotations },
       spec: { schedulingGates: isGated ? [{ name: GATE }] : [] },
     });
-  }
-
-  createClaim(name: string): void {
-    if (this.claims.has(`default/${name}`)) return;
-    const metadata = { name, namespace: 'default', uid: `c${this.#version}`, resourceVersion: '' };
-    this.#storeClaim({ metadata, spec: { network: 'blue' } });
-  }
-
-  deleteClaim(name: string): void {
-    if (this.claims.delete(`default/${name}`))
-      this.events.push({ key: `default/${name}`, claim: undefined } as never);
   }
 
   delete(name: string): void {
@@ -160,10 +130,6 @@ export class AddressWorld {
     return [...[...this.pods.values()].flatMap(addressesOf), ...[...this.lost.values()].flat()];
   }
 
-  claimedIps(): readonly string[] {
-    return [...this.claims.values()].flatMap(({ status }) => status?.ips ?? []);
-  }
-
   async patchPod(key: string, operations: readonly Operation[]): Promise<ApiPod> {
     return this.#write(() => {
       const pod = this.pods.get(key);
@@ -175,17 +141,6 @@ export class AddressWorld {
         throw refusal(422);
       }
       return this.#store(key, patched);
-    });
-  }
-
-  async patchClaim(key: string, patch: ApiClaim): Promise<ApiClaim> {
-    return this.#write(() => {
-      const claim = this.claims.get(key);
-      if (!claim) throw refusal(404);
-      const { uid, resourceVersion } = claim.metadata;
-      if (patch.metadata.uid !== uid || patch.metadata.resourceVersion !== resourceVersion)
-        throw refusal(409);
-      return this.#storeClaim({ ...claim, ...(patch.status && { status: patch.status }) });
     });
   }
 
@@ -210,21 +165,11 @@ export class AddressWorld {
     this.events.push({ key, pod: stored });
     return stored;
   }
-
-  #storeClaim(claim: ApiClaim): ApiClaim {
-    this.#version += 1;
-    const stored = { ...claim, metadata: { ...claim.metadata, resourceVersion: `${this.#version}` } };
-    const key = `default/${claim.metadata.name}`;
-    this.claims.set(key, stored);
-    this.events.push({ key, claim: stored });
-    return stored;
-  }
 }
 
 /** A replica of the operator: its caches, its ipam, and what it does as the leader. */
 export class Replica {
   readonly pods = new Store<NetworkPod>(POD_INDEXERS);
-  readonly claims = new Store<IpamClaim>(CLAIM_INDEXERS);
   readonly ipam: IpamState;
   readonly addresses: PodAddresses;
   readonly #world: AddressWorld;
@@ -235,7 +180,6 @@ export class Replica {
     this.#world = world;
     this.ipam = new IpamState({
       pods: this.pods,
-      claims: this.claims,
       networks: { get: (key) => (key === KEY ? world.network : undefined) },
       gives: () => true,
       isAway: (node) => world.away.has(node),
@@ -252,27 +196,21 @@ export class Replica {
         { namespace, name }: ObjectRef,
         operations: readonly Operation[],
       ) => resource.decode(await world.patchPod(`${namespace}/${name}`, operations)),
-      mergePatch: async <T extends KubeObject>(
-        resource: Resource<T>,
-        { namespace, name }: ObjectRef,
-        patch: unknown,
-      ) => resource.decode(await world.patchClaim(`${namespace}/${name}`, patch as ApiClaim)),
-      list: async <I>(resource: Resource<KubeObject>, _: object, read: (item: unknown) => I) => {
-        const all = resource.kind === 'Pod' ? world.pods : world.claims;
-        return {
-          items: [...all.values()].map((item) => read(item)),
-          resourceVersion: '',
-          continue: undefined,
-        };
-      },
+      list: async <I>(_: Resource<KubeObject>, _options: object, read: (item: unknown) => I) => ({
+        items: [...world.pods.values()].map((item) => read(item)),
+        resourceVersion: '',
+        continue: undefined,
+      }),
     };
     // A client can also list without a reader, which nobody does here.
-    this.addresses = new PodAddresses({ client: client as never, ipam: this.ipam, access: OPEN_ACCESS });
+    this.addresses = new PodAddresses({
+      ...{ client: client as never, ipam: this.ipam, access: OPEN_ACCESS },
+      portsOf: () => undefined,
+    });
     this.#gates = new PodGates({
       client,
       ipam: this.ipam,
       addresses: this.addresses,
-      ports: { serves: () => false, fill: async (_, text) => ({ text }) },
       pods: this.pods,
       users: new NetworkUsers(this.pods, this.ipam),
       stateOf: () => ({ kind: 'ready' }),
@@ -288,8 +226,7 @@ export class Replica {
     const end = Math.min(this.#seen + events, this.#world.events.length);
     for (; this.#seen < end; this.#seen += 1) {
       const event = this.#world.events[this.#seen];
-      if (event && 'claim' in event) this.#onClaim(event.key, event.claim);
-      else if (event) this.#onPod(event.key, 'pod' in event ? event.pod : undefined);
+      if (event) this.#onPod(event.key, event.pod);
     }
   }
 
@@ -311,18 +248,6 @@ export class Replica {
     if (!current) return;
     this.pods.set(current);
     this.ipam.changed(current, known?.metadata.uid === current.metadata.uid ? known : undefined);
-  }
-
-  #onClaim(key: string, claim: ApiClaim | undefined): void {
-    const known = this.claims.get(key);
-    const current = claim && IPAM_CLAIMS.decode(claim);
-    if (known && known.metadata.uid !== current?.metadata.uid) {
-      this.claims.delete(key);
-      this.ipam.claimChanged(known);
-    }
-    if (!current) return;
-    this.claims.set(current);
-    this.ipam.claimChanged(current);
   }
 }
 

@@ -116,8 +116,6 @@ const slice = (name: string, labels: object) =>
     { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
     { labels },
   );
-const claim = (name: string) =>
-  object('k8s.cni.cncf.io/v1alpha1', 'IPAMClaim', name, { spec: { network: 'blue', interface: 'net1' } });
 const inOurs = { namespace: 'envoy-initializer' };
 const PROVEN = object(
   'v1',
@@ -196,7 +194,6 @@ export const FENCED_OBJECTS: readonly object[] = [
   }),
   event('example.com/other', 'theirs'),
   event('envoy-initializer', 'ours'),
-  claim('theirs'),
 ];
 
 const create = (input: object): FencedCall => ({ args: ['create', '-f', '-'], input });
@@ -445,8 +442,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ['labels a Network', merge('network/theirs', { metadata: { labels: { a: 'b' } } }), NETWORK],
   ['annotates a Network', { args: ['annotate', 'network', 'theirs', 'a=b'] }, NETWORK],
   ['creates a Network', create(network('mine')), MAY_NOT],
-  ['creates an IPAMClaim', create(claim('mine')), MAY_NOT],
-  ['changes whose an IPAMClaim is', merge('ipamclaim/theirs', { spec: { network: 'mine' } }), MAY_NOT],
   ['deletes a Network', remove('network/theirs'), MAY_NOT],
   ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {})), OWN],
   [
@@ -704,10 +699,6 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ['names pods on a Network', create(slice('ours', OUR_SLICE))],
   ['names other pods', merge('endpointslice/listed', { endpoints: [] })],
   ['names none', remove('endpointslice/listed')],
-  [
-    'writes the addresses of an IPAMClaim',
-    merge('ipamclaim/theirs', { status: { ips: [] } }, '--subresource=status'),
-  ],
   [
     'lifts its gate, and gives it its address',
     patch('pod/gated', [

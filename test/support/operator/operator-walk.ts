@@ -129,25 +129,15 @@ class Walk {
     await eventually('it waits no more', async () => (await this.#kubectl(gates)) === '');
   }
 
-  /** Keeps an address in an IPAMClaim, and names the pod that has it by a Service, until it does so no more. */
+  /** Names a pod on a Network by a Service, until it does so no more. */
   async names(): Promise<void> {
-    const crd = join(projectDirectory(), 'test/env/control-plane/ipam-claim-crd.yaml');
-    await this.#kubectl(['apply', '-f', crd]);
-    await this.#kubectl(['wait', 'crd/ipamclaims.k8s.cni.cncf.io', '--for=condition=Established']);
-    await this.#apply({
-      apiVersion: 'k8s.cni.cncf.io/v1alpha1',
-      kind: 'IPAMClaim',
-      metadata: { name: 'kept', namespace: 'default' },
-      spec: { network: 'later', interface: 'net1' },
-    });
-    const asked = { 'samplecrd.k8s.io/network': '[{"name":"later","ipam-claim-reference":"kept"}]' };
+    const asked = { 'samplecrd.k8s.io/network': 'later' };
     await this.#apply({
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name: 'claiming', namespace: 'default', annotations: asked, labels: { app: 'named' } },
+      metadata: { name: 'named', namespace: 'default', annotations: asked, labels: { app: 'named' } },
       spec: { containers: [{ name: 'app', image: 'busybox' }] },
     });
-    await this.#kubectl(['wait', 'ipamclaim/kept', '--for=jsonpath={.status.ips}', '--timeout=60s']);
     const annotations = { 'samplecrd.k8s.io/network': 'later', 'samplecrd.k8s.io/selector': 'app=named' };
     await this.#apply({
       apiVersion: 'v1',

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
-import { CLAIM_KEY, claimOf, ipsOf } from '../../../networks/addresses/request.ts';
 import { PORT_KEY, SECURITY_GROUPS_KEY } from '../../../networks/api/names.ts';
+import { ipsOf } from '../../../networks/pods/selection.ts';
 import type { PortRefusal } from '../../../networks/providers.ts';
 import { isArray, isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
 import { OpenStackError } from '../openstack/error.ts';
@@ -59,11 +59,6 @@ function securityGroupsOf(asked: JsonObject): readonly string[] {
 /** What the pod asks for that a port cannot have; undefined if it can. */
 export function impossible(pod: KubeObject, network: ObjectKey, asked: JsonObject): PortRefusal | undefined {
   const invalid = (why: string): PortRefusal => ({ reason: 'InvalidNetworkAnnotation', why });
-  if (claimOf(asked) !== undefined) {
-    return invalid(
-      `Network ${network} is of provider neutron, which has no IPAMClaims: refer to a port of Neutron by ${PORT_KEY} instead of ${CLAIM_KEY}`,
-    );
-  }
   if (marksOf(pod, POD_OWNER).description.length > MAX_TEXT) {
     return invalid(
       `Network ${network} is of provider neutron: shorten the name of the pod to ${MAX_TEXT - 80} characters`,

@@ -8,7 +8,6 @@ const RUNS = Number(process.env.NETWORK_RUNS ?? 1_000);
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const NODES = ['n1', 'n2'];
-const CLAIMS = ['claim-1', 'claim-2'];
 /** It leaves three addresses. */
 const SMALL = { cidr: '10.0.0.0/29', gateway: '10.0.0.1', exclude: ['10.0.0.4/31'] };
 const DUAL = { ...SMALL, secondary: { cidr: 'fd00::/126', gateway: 'fd00::1' } };
@@ -18,9 +17,9 @@ type Step =
       readonly do: 'create';
       readonly name: string;
       readonly node: string;
-      readonly wish: 'any' | 'free' | 'claim' | 'fixed';
+      readonly wish: 'any' | 'free' | 'fixed';
     }
-  | { readonly do: 'delete' | 'createClaim' | 'deleteClaim' | 'away' | 'back'; readonly name: string }
+  | { readonly do: 'delete' | 'away' | 'back'; readonly name: string }
   | { readonly do: 'catchUp'; readonly replica: number; readonly events: number }
   | { readonly do: 'lead' | 'count'; readonly replica: number }
   | { readonly do: 'sweep' }
@@ -29,7 +28,6 @@ type Step =
 
 const name = fc.constantFrom(...NAMES);
 const node = fc.constantFrom(...NODES);
-const claim = fc.constantFrom(...CLAIMS);
 const replica = fc.nat(1);
 const action = <const D extends string>(what: D, of: fc.Arbitrary<string>) =>
   fc.record({ do: fc.constant(what), name: of });
@@ -42,7 +40,7 @@ const creates: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('create' as const),
   name,
   node,
-  wish: fc.constantFrom('any' as const, 'any' as const, 'free' as const, 'claim' as const, 'fixed' as const),
+  wish: fc.constantFrom('any' as const, 'any' as const, 'free' as const, 'fixed' as const),
 });
 const catchesUp: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('catchUp' as const),
@@ -51,8 +49,6 @@ const catchesUp: fc.Arbitrary<Step> = fc.record({
 });
 const leads: fc.Arbitrary<Step> = fc.record({ do: fc.constant('lead' as const), replica });
 const others: fc.Arbitrary<Step> = fc.oneof(
-  action('createClaim', claim),
-  action('deleteClaim', claim),
   action('away', node),
   action('back', node),
   fc.constant({ do: 'sweep' as const }),
@@ -83,14 +79,9 @@ async function take(world: AddressWorld, step: Step): Promise<void> {
         node: step.node,
         isGated: step.wish !== 'free',
         ...(step.wish === 'fixed' && { ips: ['10.0.0.3/29'] }),
-        ...(step.wish === 'claim' && { claim: CLAIMS[step.name.charCodeAt(0) % 2] ?? '' }),
       });
     case 'delete':
       return world.delete(step.name);
-    case 'createClaim':
-      return world.createClaim(step.name);
-    case 'deleteClaim':
-      return world.deleteClaim(step.name);
     case 'away':
       return world.goAway(step.name);
     case 'back':
@@ -156,7 +147,7 @@ describe.each([
         await settle(world);
         expect(twice(world.inUse())).toEqual([]);
         const book = world.leader.ipam.of('default/blue');
-        const held = [...new Set([...world.inUse(), ...world.claimedIps()])];
+        const held = [...new Set(world.inUse())];
         const free = held.filter((address) => book?.problemOf(address) === undefined);
         expect(held).toEqual(free);
         const gated = [...world.pods.values()].filter(({ spec }) => spec.schedulingGates.length > 0);

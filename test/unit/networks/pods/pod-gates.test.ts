@@ -3,9 +3,7 @@ import type { Operation } from 'fast-json-patch';
 import { ApiError, apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import { Allocations } from '../../../../src/networks/addresses/allocations.ts';
-import type { IpamState } from '../../../../src/networks/addresses/ipam-state.ts';
-import type { Refusal } from '../../../../src/networks/addresses/request.ts';
+import type { IpamState, Refusal } from '../../../../src/networks/addresses/ipam-state.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/networks/pods/network-pods.ts';
@@ -41,11 +39,11 @@ function stage({
   const world: { pod: NetworkPod | undefined; state: NetworkState } = { pod, state: { kind: 'ready' } };
   const conflicts: ReturnType<IpamState['conflictsOf']>[number][] = [];
   const gates = new PodGates({
-    ipam: { of: () => new Allocations([]), conflictsOf: () => conflicts },
+    ipam: { conflictsOf: () => conflicts },
     addresses: {
+      serves: () => true,
       fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
     },
-    ports: { serves: () => false, fill: async (_, text) => ({ text }) },
     metrics: { addressTaken: () => did.push('count') },
     client: {
       get: async (resource) => resource.decode({ metadata: live }),
