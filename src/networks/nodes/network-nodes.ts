@@ -12,9 +12,7 @@ import type { Range } from '../ipam/cidr.ts';
 import type { ClusterNode, ClusterRanges } from '../ipam/cluster-ranges.ts';
 import { type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import type { NodesInUse } from '../providers.ts';
-import { AgentPods } from './agent-pods.ts';
-import { DefaultMtu } from './default-mtu.ts';
-import { NODE_REPORTS, type ReportObject } from './node-report.ts';
+import { largestMtu, NODE_REPORTS, type ReportObject } from './node-report.ts';
 import { type KnownNode, MAX_WORDS, nodesInUse } from './nodes-in-use.ts';
 import { ReportedRanges } from './reported-ranges.ts';
 
@@ -41,38 +39,40 @@ export interface NetworkNodesOptions {
   readonly events: EventRecorder;
 }
 
+/** How long a rollout of the DaemonSet may take to replace the pod of a node. */
+export const REPLACED_WITHIN_MS = 60_000;
+/** The MTU of Ethernet, for nodes whose agents have not reported, in bytes. */
+const ETHERNET = 1500;
+
 /** What Networks need to know of nodes. A node without pods of a Network does not concern it. */
 export class NetworkNodes {
   readonly #options: NetworkNodesOptions;
-  readonly #mtu = new DefaultMtu();
   readonly #reported: ReportedRanges;
-  readonly #agents: AgentPods | undefined;
   /** By node, ranges beyond its share that no Event has named yet. */
   readonly #wide = new Map<string, readonly string[]>();
-
-  /** Why pods start without their Networks, by the node whose agent says so. */
-  readonly #withoutMultus = new Map<string, string>();
-  /** The other nodes whose agents report. */
-  readonly #withMultus = new Set<string>();
+  /** By node, the pod that its report names and that is not there: a report outlives its agent. */
+  readonly #missing = new Map<string, { readonly name: string; readonly sinceMs: number; isGone: boolean }>();
+  /** By node, the largest MTU of a Network, in bytes. */
+  readonly #mtus = new Map<string, { readonly mtu: number; readonly isReported: boolean }>();
+  #mtu = largestMtu({ address: '', mtu: ETHERNET });
   #isWithoutMultus = false;
 
   /** Adds a handler to each informer. */
   constructor(options: NetworkNodesOptions) {
     this.#options = options;
     this.#reported = new ReportedRanges(options.allowed, options.ranges);
-    const { pods, reports, namespace, clock } = options;
-    this.#agents = reports && new AgentPods(pods.lister, namespace, clock);
+    const { nodes, pods, reports, namespace } = options;
     const onAgent = ({ metadata, nodeName }: NetworkPod) => {
       if (metadata.namespace === namespace && nodeName !== undefined) this.#lookForAgent(nodeName);
     };
     if (reports)
       pods.addEventHandler({ onAdd: onAgent, onUpdate: (_, pod) => onAgent(pod), onDelete: onAgent });
-    options.nodes.addEventHandler({
+    nodes.addEventHandler({
       onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
       onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
       onDelete: (node) => this.#nodeChanged(node.metadata.name, node, undefined),
     });
-    options.reports?.addEventHandler({
+    reports?.addEventHandler({
       onAdd: (report) => this.#reportChanged(report.metadata.name, undefined, report),
       onUpdate: (previous, report) => this.#reportChanged(report.metadata.name, previous, report),
       onDelete: (report) => this.#reportChanged(report.metadata.name, report, undefined),
@@ -94,25 +94,30 @@ export class NetworkNodes {
    * only if it has Multus.
    */
   withoutMultus(names?: readonly string[]): string | undefined {
-    const firstOf = (all: Pick<ReadonlySet<string>, 'keys' | 'has'>) => {
-      for (const name of names ?? all.keys()) {
-        const node = this.#options.nodes.lister.get(name);
-        const isOpen = all === this.#withMultus || !node?.isTainted;
-        const isCandidate = names ? all.has(name) : takesPods(node) && isOpen;
-        if (isCandidate && this.#agents?.missing(name) === undefined) return name;
-      }
-      return undefined;
-    };
-    if (firstOf(this.#withMultus) !== undefined) return undefined;
-    const name = firstOf(this.#withoutMultus);
-    if (name === undefined) return undefined;
-    const why = clip(this.#withoutMultus.get(name) ?? '', MAX_WORDS);
-    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'all nodes'}, for example on ${name}: ${why}`;
+    const { nodes, reports } = this.#options;
+    let example: ReportObject | undefined;
+    for (const report of names?.flatMap((name) => this.#reportOf(name) ?? []) ?? reports?.lister.list() ?? []) {
+      const { name } = report.metadata;
+      if (!report.current || this.#missing.has(name)) continue;
+      const hasMultus = report.current.withoutMultus === undefined;
+      const node = nodes.lister.get(name);
+      if (!names && !(takesPods(node) && (hasMultus || !node?.isTainted))) continue;
+      if (hasMultus) return undefined;
+      example ??= report;
+    }
+    if (!example) return undefined;
+    const why = clip(example.current?.withoutMultus ?? '', MAX_WORDS);
+    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'all nodes'}, for example on ${example.metadata.name}: ${why}`;
   }
 
   /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
   tellOfGoneAgents(): void {
-    for (const node of this.#agents?.newlyGone() ?? []) this.#onUsers(node);
+    const now = this.#options.clock.now();
+    for (const [node, missing] of this.#missing) {
+      if (missing.isGone || now - missing.sinceMs < REPLACED_WITHIN_MS) continue;
+      missing.isGone = true;
+      this.#onUsers(node);
+    }
   }
 
   /** Tells of ranges in reports that do not count. To be called from time to time by the leader. */
@@ -120,26 +125,22 @@ export class NetworkNodes {
     for (const [name, ranges] of this.#wide) {
       const note = `Networks may overlap ${ranges.join(', ')}: the report of one node takes at most half of each range of --network-ranges, and wider ones count if two nodes report them`;
       const node = { apiVersion: 'v1', kind: NODES.kind, metadata: { name } };
-      this.#options.events.event(node, {
-        type: 'Warning',
-        reason: 'RangesIgnored',
-        action: 'ReadReport',
-        note,
-      });
+      const details = { type: 'Warning', reason: 'RangesIgnored', action: 'ReadReport', note } as const;
+      this.#options.events.event(node, details);
     }
     this.#wide.clear();
   }
 
-  /** The MTU of Networks that set none, in bytes. */
+  /** The MTU of Networks that set none, in bytes: the smallest that agents report; without reports, the smallest over Ethernet. */
   mtu(): number {
-    return this.#mtu.get();
+    return this.#mtu;
   }
 
   #known(name: string): KnownNode {
     const found = this.#reportOf(name);
     const { addresses = [], isAway = false } = this.#options.nodes.lister.get(name) ?? {};
-    const missingPod = this.#agents?.missing(name);
     const [internalIp] = addresses;
+    const missingPod = this.#missing.get(name);
     return { internalIp, isAway, report: found?.current, reportProblem: found?.problem, missingPod };
   }
 
@@ -153,30 +154,22 @@ export class NetworkNodes {
     const taken = (node: ClusterNode | undefined) => node && [node.addresses, node.cidrs];
     if (!isDeepStrictEqual(taken(previous), taken(current))) this.#record(name);
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
-    const isAway = current?.isAway ?? false;
-    if (hasMoved || (previous?.isAway ?? false) !== isAway) this.#onUsers(name);
+    if (hasMoved || (previous?.isAway ?? false) !== (current?.isAway ?? false)) this.#onUsers(name);
     const isSame = takesPods(previous) === takesPods(current) && previous?.isTainted === current?.isTainted;
-    if (this.#withoutMultus.size > 0 && !isSame) this.#tellOfMultus(name);
+    if (!isSame) this.#tellOfMultus(name, false);
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
     if (previous && current && previous.text === current.text) return;
     this.#record(name);
     this.#lookForAgent(name);
-    // Whether there is a report that counts, of which release, and the address: this concerns each Network on the node.
+    // This concerns each Network on the node.
     const relevant = (report: ReportObject | undefined) =>
-      report && [report.current?.version, report.current?.underlay?.address, report.problem];
-    const { withoutMultus } = current?.current ?? {};
-    const isNews = this.#withoutMultus.get(name) !== withoutMultus;
-    if (isNews || !isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
-    this.#withMultus.delete(name);
-    if (withoutMultus !== undefined) this.#withoutMultus.set(name, withoutMultus);
-    else {
-      this.#withoutMultus.delete(name);
-      if (current?.current) this.#withMultus.add(name);
-    }
+      report && [report.problem, report.current?.underlay?.address, report.current?.withoutMultus];
+    if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
     // Also the first report of a node counts.
-    if (isNews || (!previous?.current && this.#withoutMultus.size > 0)) this.#tellOfMultus(name);
+    const multusOf = (report: ReportObject | undefined) => report?.current && [report.current.withoutMultus];
+    this.#tellOfMultus(name, !isDeepStrictEqual(multusOf(previous), multusOf(current)));
     const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[key] !== after[key]) this.#options.onNetwork(key);
@@ -185,7 +178,7 @@ export class NetworkNodes {
 
   /** Records what the node has taken. A report without a Node is of a node that is gone. */
   #record(name: string): void {
-    const { nodes, ranges, onMtu } = this.#options;
+    const { nodes, ranges } = this.#options;
     const node = nodes.lister.get(name);
     const report = this.#reportOf(name);
     ranges.set(`node ${name}`, node?.addresses ?? []);
@@ -194,21 +187,45 @@ export class NetworkNodes {
     const reported = node && report ? report.current?.ranges : [];
     const wide = reported ? this.#reported.set(name, reported) : [];
     if (wide.length > 0) this.#wide.set(name, wide);
-    if (this.#mtu.set(name, node?.addresses[0], node && report?.current?.underlay)) onMtu();
+    this.#mtus.delete(name);
+    const [internalIp] = node?.addresses ?? [];
+    const underlay = node && report?.current?.underlay;
+    if (underlay) this.#mtus.set(name, { mtu: largestMtu(underlay), isReported: true });
+    else if (internalIp !== undefined)
+      this.#mtus.set(name, { mtu: largestMtu({ address: internalIp, mtu: ETHERNET }), isReported: false });
+    this.#countMtu();
+  }
+
+  #countMtu(): void {
+    const all = [...this.#mtus.values()];
+    const reported = all.filter(({ isReported }) => isReported);
+    const counted = reported.length > 0 ? reported : all;
+    const least = counted.reduce((mtu, each) => Math.min(mtu, each.mtu), Number.POSITIVE_INFINITY);
+    const mtu = counted.length > 0 ? least : largestMtu({ address: '', mtu: ETHERNET });
+    if (mtu === this.#mtu) return;
+    this.#mtu = mtu;
+    this.#options.onMtu();
   }
 
   #lookForAgent(node: string): void {
-    const wasMissing = this.#agents?.missing(node) !== undefined;
-    if (this.#agents?.look(node, this.#reportOf(node)?.current?.pod)) this.#onUsers(node);
-    const isMissing = this.#agents?.missing(node) !== undefined;
-    if (wasMissing !== isMissing && this.#withoutMultus.size > 0) this.#tellOfMultus(node);
+    const { pods, namespace, clock } = this.#options;
+    const report = this.#reportOf(node)?.current;
+    const { pod } = report ?? {};
+    const wasThere = !this.#missing.has(node);
+    const isThere = !pod || pods.lister.get(`${namespace}/${pod.name}`)?.metadata.uid === pod.uid;
+    if (wasThere === isThere) return;
+    if (isThere) this.#missing.delete(node);
+    else this.#missing.set(node, { name: pod.name, sinceMs: clock.now(), isGone: false });
+    if (isThere) this.#onUsers(node);
+    this.#tellOfMultus(node, report?.withoutMultus !== undefined);
   }
 
-  #tellOfMultus(node: string): void {
+  /** `isNews`: whether pods that may run on this node alone may start now, or no longer. */
+  #tellOfMultus(node: string, isNews: boolean): void {
     const isWithout = this.withoutMultus() !== undefined;
     const isAll = isWithout !== this.#isWithoutMultus;
     this.#isWithoutMultus = isWithout;
-    this.#options.onMultus(node, isAll);
+    if (isAll || isNews) this.#options.onMultus(node, isAll);
   }
 
   #onUsers(name: string): void {
@@ -226,26 +243,20 @@ export interface NodesOptions extends Omit<NetworkNodesOptions, 'reports' | 'nam
   readonly nodeAgentNamespace: string | undefined;
 }
 
-/** What Networks need to know of nodes, and the informers to wait for before its first use. */
-export interface Nodes {
-  readonly networkNodes: NetworkNodes;
-  readonly informers: readonly Pick<Informer<KubeObject>, 'waitForSync'>[];
-}
-
 /** How often to look whether agents are gone, and to tell of ranges. */
 const LOOK_MS = 15_000;
 
-/** Watches the reports and the pods of node agents on every replica. */
-export function setUpNodes(manager: Manager, { nodeAgentNamespace, ...options }: NodesOptions): Nodes {
+/** Watches the reports and the pods of node agents on every replica. Returns the informers to wait for, too. */
+export function setUpNodes(manager: Manager, { nodeAgentNamespace, ...options }: NodesOptions) {
   const namespace = nodeAgentNamespace ?? '';
-  const { clock } = manager;
-  if (nodeAgentNamespace === undefined) {
-    const networkNodes = new NetworkNodes({ ...options, reports: undefined, namespace, clock });
-    return { networkNodes, informers: [] };
+  const reports =
+    nodeAgentNamespace === undefined
+      ? undefined
+      : manager.informer(NODE_REPORTS, { namespace, labelSelector: REPORT_LABEL });
+  const networkNodes = new NetworkNodes({ ...options, namespace, reports, clock: manager.clock });
+  if (reports) {
+    manager.everyReplica('agents', async () => networkNodes.tellOfGoneAgents(), { everyMs: LOOK_MS });
+    manager.singleton('reported-ranges', async () => networkNodes.tellOfWideRanges(), { everyMs: LOOK_MS });
   }
-  const reports = manager.informer(NODE_REPORTS, { namespace, labelSelector: REPORT_LABEL });
-  const networkNodes = new NetworkNodes({ ...options, namespace, reports, clock });
-  manager.everyReplica('agents', async () => networkNodes.tellOfGoneAgents(), { everyMs: LOOK_MS });
-  manager.singleton('reported-ranges', async () => networkNodes.tellOfWideRanges(), { everyMs: LOOK_MS });
-  return { networkNodes, informers: [reports] };
+  return { networkNodes, informers: reports ? [reports] : [] };
 }

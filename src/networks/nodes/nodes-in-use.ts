@@ -3,7 +3,6 @@ import { clip } from '../../util/clip.ts';
 import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
 import type { NodesInUse } from '../providers.ts';
-import type { MissingPod } from './agent-pods.ts';
 import type { NodeReport } from './node-report.ts';
 
 /** What is known of a node. */
@@ -16,8 +15,8 @@ export interface KnownNode {
   readonly report: NodeReport | undefined;
   /** Why the report of its agent does not count; undefined if no agent has reported. */
   readonly reportProblem?: string | undefined;
-  /** The pod of its agent, if it is not there. */
-  readonly missingPod?: MissingPod | undefined;
+  /** The pod of its agent, if it is not there. `isGone`: for longer than a DaemonSet takes to replace it. */
+  readonly missingPod?: { readonly name: string; readonly isGone: boolean } | undefined;
 }
 
 /** Reasons of NodesReady. The message tells all, and the reason is the first of them. */

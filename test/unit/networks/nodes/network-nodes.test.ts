@@ -4,8 +4,7 @@ import {
   type ClusterNode,
   ClusterRanges,
 } from '../../../../src/networks/ipam/cluster-ranges.ts';
-import { REPLACED_WITHIN_MS } from '../../../../src/networks/nodes/agent-pods.ts';
-import { NetworkNodes } from '../../../../src/networks/nodes/network-nodes.ts';
+import { NetworkNodes, REPLACED_WITHIN_MS } from '../../../../src/networks/nodes/network-nodes.ts';
 import { NODE_REPORTS, type ReportObject } from '../../../../src/networks/nodes/node-report.ts';
 import { OPEN_ACCESS } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
@@ -27,13 +26,14 @@ function stage() {
   const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
   const ranges = new ClusterRanges();
   const told: string[] = [];
+  const onNode: string[] = [];
   const networkNodes = new NetworkNodes({
     ...{ nodes, reports, clock, namespace: 'agents', pods, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
     onMtu: () => told.push('mtu'),
-    onMultus: (node, isAll) => told.push(`multus${isAll ? ' everywhere' : ` on ${node}`}`),
+    onMultus: (node, isAll) => (isAll ? told.push('multus everywhere') : onNode.push(node)),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
@@ -65,7 +65,7 @@ function stage() {
   const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
   return {
     ...{ networkNodes, nodes, reports, pods, clock },
-    ...{ node, report, reportText, pod, agent, met, told, reasonOn },
+    ...{ node, report, reportText, pod, agent, met, told, onNode, reasonOn },
   };
 }
 
@@ -153,10 +153,15 @@ describe('Multus', () => {
   });
 
   test('is not on the nodes that a pod names', () => {
-    const { networkNodes, node, report } = stage();
+    const { networkNodes, node, report, onNode } = stage();
     for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
     report('n1', bare);
     report('n2');
+    report('n1', { ...bare, ranges: ['192.0.2.0/24'] });
+    expect(onNode).toEqual([]);
+    report('n1');
+    expect(onNode).toEqual(['n1']);
+    report('n1', bare);
     const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
     expect([on('n1'), on('n1', 'unknown')]).toEqual(
       Array(2).fill(
