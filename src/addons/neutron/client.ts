@@ -1,96 +1,40 @@
 import { encode } from 'node:querystring';
 import { isGone, UnusableAnswerError } from './openstack/error.ts';
 import type { OpenStackSession } from './openstack/session.ts';
-import {
-  type Collection,
-  type Filter,
-  NEUTRON_NETWORKS,
-  NEUTRON_PORTS,
-  NEUTRON_SUBNETS,
-  type NetworkChanges,
-  type NeutronNetwork,
-  type NeutronPort,
-  type NeutronSubnet,
-  type PortChanges,
-  type PortToCreate,
-  type SubnetChanges,
-  type SubnetToCreate,
-} from './resources.ts';
+import type { Collection, Filter } from './resources.ts';
 
 const PAGE_SIZE = 500;
 /** The most pages of a list, so that a faulty server cannot send endless pages. */
 const MAX_PAGES = 400;
 
-/** A client of Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2) that decodes all answers. */
-export class NeutronClient {
+/** What the provider calls of Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2). */
+export interface NeutronApi {
+  list<T extends Identified>(kind: Collection<T>, filter: Filter, signal: AbortSignal): Promise<readonly T[]>;
+  create<T>(kind: Collection<T>, item: object, signal: AbortSignal): Promise<T>;
+  /** Fails with 412 if the item has changed since it was read. */
+  update(kind: Collection<Identified>, item: Identified, changes: object, signal: AbortSignal): Promise<void>;
+  /**
+   * Ignores a 404. With a revision, fails with 412 if the item has changed since it was read. A network goes with its
+   * subnets, and fails with 409 while it has ports.
+   */
+  delete(kind: Collection<Identified>, item: Identified, signal: AbortSignal): Promise<void>;
+  tag(verb: 'PUT' | 'DELETE', networkId: string, tag: string, signal: AbortSignal): Promise<void>;
+}
+
+/** An old Neutron has no revisions, so its writes are not tied. */
+export interface Identified {
+  readonly id: string;
+  readonly revision?: number | undefined;
+}
+
+/** A client that decodes all answers. */
+export class NeutronClient implements NeutronApi {
   readonly #session: Pick<OpenStackSession, 'request' | 'close'>;
   readonly #pageSize: number;
 
   constructor(session: Pick<OpenStackSession, 'request' | 'close'>, { pageSize = PAGE_SIZE } = {}) {
     this.#session = session;
     this.#pageSize = pageSize;
-  }
-
-  networks(filter: Filter, signal: AbortSignal): Promise<readonly NeutronNetwork[]> {
-    return this.#list(NEUTRON_NETWORKS, filter, signal);
-  }
-
-  subnets(filter: Filter, signal: AbortSignal): Promise<readonly NeutronSubnet[]> {
-    return this.#list(NEUTRON_SUBNETS, filter, signal);
-  }
-
-  ports(filter: Filter, signal: AbortSignal): Promise<readonly NeutronPort[]> {
-    return this.#list(NEUTRON_PORTS, filter, signal);
-  }
-
-  createNetwork(
-    network: NetworkChanges & { readonly description: string },
-    signal: AbortSignal,
-  ): Promise<NeutronNetwork> {
-    return this.#create(NEUTRON_NETWORKS, network, signal);
-  }
-
-  createSubnet(subnet: SubnetToCreate, signal: AbortSignal): Promise<NeutronSubnet> {
-    // Clients configure the addresses of their ports, so DHCP is not needed.
-    return this.#create(NEUTRON_SUBNETS, { ...subnet, enable_dhcp: false }, signal);
-  }
-
-  createPort(port: PortToCreate, signal: AbortSignal): Promise<NeutronPort> {
-    return this.#create(NEUTRON_PORTS, port, signal);
-  }
-
-  /** The writes below fail with 412 if the resource changed since it was read. A deletion ignores a 404. */
-  updatePort(port: NeutronPort, changes: PortChanges, signal: AbortSignal): Promise<void> {
-    return this.#update(NEUTRON_PORTS, port, changes, signal);
-  }
-
-  deletePort(id: string, signal: AbortSignal): Promise<void> {
-    return this.#delete(`/ports/${id}`, {}, signal);
-  }
-
-  updateNetwork(network: NeutronNetwork, changes: NetworkChanges, signal: AbortSignal): Promise<void> {
-    return this.#update(NEUTRON_NETWORKS, network, changes, signal);
-  }
-
-  updateSubnet(subnet: NeutronSubnet, changes: SubnetChanges, signal: AbortSignal): Promise<void> {
-    return this.#update(NEUTRON_SUBNETS, subnet, changes, signal);
-  }
-
-  /** Deletes the network and its subnets. Fails with 409 while it has ports. */
-  deleteNetwork(network: NeutronNetwork, signal: AbortSignal): Promise<void> {
-    return this.#delete(`/networks/${network.id}`, ifMatch(network), signal);
-  }
-
-  deleteSubnet(subnet: NeutronSubnet, signal: AbortSignal): Promise<void> {
-    return this.#delete(`/subnets/${subnet.id}`, ifMatch(subnet), signal);
-  }
-
-  async addTag(networkId: string, tag: string, signal: AbortSignal): Promise<void> {
-    await this.#session.request('PUT', { path: `/networks/${networkId}/tags/${tag}`, signal });
-  }
-
-  removeTag(networkId: string, tag: string, signal: AbortSignal): Promise<void> {
-    return this.#delete(`/networks/${networkId}/tags/${tag}`, {}, signal);
   }
 
   close(): Promise<void> {
@@ -101,7 +45,7 @@ export class NeutronClient {
    * Reads all pages. A link only shows that there is another page: behind a proxy its URL may be wrong, and the token
    * must not be sent there.
    */
-  async #list<T extends { readonly id: string }>(
+  async list<T extends Identified>(
     { plural, fields, decode }: Collection<T>,
     filter: Filter,
     signal: AbortSignal,
@@ -111,10 +55,14 @@ export class NeutronClient {
     for (let page = 1, marker: string | undefined; page <= MAX_PAGES; page++) {
       const query = { ...filter, ...paging, ...(marker !== undefined && { marker }) };
       const { body } = await this.#session.request('GET', { path: `/${plural}`, query, signal });
-      const { list, hasNext } = readPage(body, plural);
+      const list = fieldOf(body, plural);
+      if (!Array.isArray(list)) {
+        throw new UnusableAnswerError(`GET /${plural}: expected a list of ${plural}, got ${typeof list}`);
+      }
       items.push(...list.map(decode));
+      const links = fieldOf(body, `${plural}_links`);
+      if (!Array.isArray(links) || !links.some((link) => fieldOf(link, 'rel') === 'next')) return items;
       const last = items.at(-1)?.id;
-      if (!hasNext) return items;
       if (list.length === 0 || last === marker) break;
       marker = last;
     }
@@ -123,7 +71,7 @@ export class NeutronClient {
     );
   }
 
-  async #create<T>(
+  async create<T>(
     { plural, singular, decode }: Collection<T>,
     item: object,
     signal: AbortSignal,
@@ -133,19 +81,29 @@ export class NeutronClient {
     return decode(fieldOf(body, singular));
   }
 
-  async #update<T extends { readonly id: string; readonly revision: number | undefined }>(
-    { plural, singular }: Collection<T>,
-    item: T,
+  async update(
+    { plural, singular }: Collection<Identified>,
+    item: Identified,
     changes: object,
     signal: AbortSignal,
   ): Promise<void> {
-    const path = `/${plural}/${item.id}`;
-    await this.#session.request('PUT', {
-      path,
+    const request = {
+      path: `/${plural}/${item.id}`,
       headers: ifMatch(item),
       body: { [singular]: changes },
       signal,
-    });
+    };
+    await this.#session.request('PUT', request);
+  }
+
+  delete({ plural }: Collection<Identified>, item: Identified, signal: AbortSignal): Promise<void> {
+    return this.#delete(`/${plural}/${item.id}`, ifMatch(item), signal);
+  }
+
+  async tag(verb: 'PUT' | 'DELETE', networkId: string, tag: string, signal: AbortSignal): Promise<void> {
+    const path = `/networks/${networkId}/tags/${tag}`;
+    if (verb === 'DELETE') return this.#delete(path, {}, signal);
+    await this.#session.request('PUT', { path, signal });
   }
 
   async #delete(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
@@ -157,21 +115,9 @@ export class NeutronClient {
   }
 }
 
-/**
- * The header of Neutron's extension revision-if-match. An old Neutron has no revisions, so its writes are not tied.
- */
-function ifMatch({ revision }: { readonly revision: number | undefined }): Readonly<Record<string, string>> {
+/** The header of Neutron's extension revision-if-match. */
+function ifMatch({ revision }: Identified): Readonly<Record<string, string>> {
   return revision === undefined ? {} : { 'if-match': `revision_number=${revision}` };
-}
-
-function readPage(body: unknown, plural: string): { list: readonly unknown[]; hasNext: boolean } {
-  const list = fieldOf(body, plural);
-  if (!Array.isArray(list)) {
-    throw new UnusableAnswerError(`GET /${plural}: expected a list of ${plural}, got ${typeof list}`);
-  }
-  const links = fieldOf(body, `${plural}_links`);
-  const hasNext = Array.isArray(links) && links.some((link) => fieldOf(link, 'rel') === 'next');
-  return { list, hasNext };
 }
 
 function fieldOf(value: unknown, key: string): unknown {
@@ -179,6 +125,3 @@ function fieldOf(value: unknown, key: string): unknown {
     ? Reflect.get(value, key)
     : undefined;
 }
-
-/** The calls of the provider to Neutron. */
-export type NeutronApi = Omit<NeutronClient, 'close'>;

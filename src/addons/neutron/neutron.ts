@@ -27,6 +27,7 @@ import { isGone, isInUse, isStaleRevision, isUnavailable, NotConfiguredError } f
 import {
   type Action,
   actionsFor,
+  deletionOf,
   disownmentOf,
   type Found,
   keptOf,
@@ -36,7 +37,7 @@ import {
 } from './plan.ts';
 import { ovsConfig } from './pods/ovs-config.ts';
 import type { NeutronPodPorts } from './pods/ports.ts';
-import type { NeutronNetwork } from './resources.ts';
+import { NEUTRON_PORTS } from './resources.ts';
 import type { NeutronStore } from './store.ts';
 
 export interface NeutronOptions {
@@ -220,7 +221,7 @@ export class NeutronProvider implements Provider {
 
   async #heldByPorts(owner: Owner, refusal: Error, signal: AbortSignal): Promise<Removal> {
     const ids = (await this.#store.networksOf(owner, signal)).map(({ id }) => id);
-    const ports = ids.length === 0 ? [] : await this.#api().ports({ network_id: ids }, signal);
+    const ports = ids.length === 0 ? [] : await this.#api().list(NEUTRON_PORTS, { network_id: ids }, signal);
     return heldByPorts(ports, refusal);
   }
 
@@ -244,8 +245,4 @@ function wantedRange({ cidr, gateway }: GatewayRange): WantedRange {
   const range = parseRange(cidr);
   if (!range) throw new Error(`expected a range in canonical form, got ${cidr}`);
   return { cidr, gateway, range };
-}
-
-function deletionOf(network: NeutronNetwork): Action {
-  return { kind: 'deleteNetwork', network };
 }

@@ -1,15 +1,16 @@
 import { type GatewayRange, rangesOf, type Subnet } from '../../networks/api/subnet.ts';
 import type { Range } from '../../networks/ipam/cidr.ts';
-import type { NeutronApi } from './client.ts';
+import type { Identified, NeutronApi } from './client.ts';
 import { descriptionOf, isOwnTag, MANAGED_TAG, type Owner, RETAIN_TAG, uidTag } from './marker.ts';
 import { holds, namePorts, poolsAround, usersOf } from './ports.ts';
-import type {
-  NetworkChanges,
-  NeutronNetwork,
-  NeutronPort,
-  NeutronSubnet,
-  SubnetChanges,
-  SubnetToCreate,
+import {
+  type Collection,
+  NEUTRON_NETWORKS,
+  NEUTRON_SUBNETS,
+  type NeutronNetwork,
+  type NeutronPort,
+  type NeutronSubnet,
+  type SubnetToCreate,
 } from './resources.ts';
 
 /** One of the operator's networks in Neutron, with its subnets and ports. */
@@ -33,23 +34,28 @@ export interface WantedRange extends GatewayRange {
   readonly range: Range;
 }
 
-/** The fields to change; undefined without differences. */
-export function differences<C extends object>(wanted: C, actual: object): Partial<C> | undefined {
-  const entries = Object.entries(wanted).filter(([key, value]) => Reflect.get(actual, key) !== value);
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<C>);
+/** The fields to change. */
+export function differences(wanted: object, actual: object): object {
+  return Object.fromEntries(
+    Object.entries(wanted).filter(([key, value]) => Reflect.get(actual, key) !== value),
+  );
 }
 
 /** One call to Neutron. */
 export type Action =
-  | { readonly kind: 'createNetwork'; readonly create: NetworkChanges & { readonly description: string } }
-  | { readonly kind: 'updateNetwork'; readonly network: NeutronNetwork; readonly changes: NetworkChanges }
-  | { readonly kind: 'deleteNetwork'; readonly network: NeutronNetwork }
-  | { readonly kind: 'addTag' | 'removeTag'; readonly network: NeutronNetwork; readonly tag: string }
+  | { readonly kind: 'createNetwork'; readonly create: object }
   | { readonly kind: 'createSubnet'; readonly create: SubnetToCreate }
-  | { readonly kind: 'updateSubnet'; readonly subnet: NeutronSubnet; readonly changes: SubnetChanges }
-  | { readonly kind: 'deleteSubnet'; readonly subnet: NeutronSubnet }
+  | Of<'update', { readonly changes: object }>
+  | Of<'delete'>
+  | { readonly kind: 'tag'; readonly verb: 'PUT' | 'DELETE'; readonly id: string; readonly tag: string }
   /** No call: users must be gone first. */
   | { readonly kind: 'wait'; readonly message: string };
+
+type Of<K, More = unknown> = {
+  readonly kind: K;
+  readonly of: Collection<Identified>;
+  readonly item: Identified;
+} & More;
 
 /** Makes the call. Returns a created network. */
 export async function perform(
@@ -59,24 +65,25 @@ export async function perform(
 ): Promise<Found | undefined> {
   switch (action.kind) {
     case 'createNetwork':
-      return { network: await api.createNetwork(action.create, signal), subnets: [], ports: [] };
-    case 'updateNetwork':
-      return void (await api.updateNetwork(action.network, action.changes, signal));
-    case 'deleteNetwork':
-      return void (await api.deleteNetwork(action.network, signal));
-    case 'addTag':
-      return void (await api.addTag(action.network.id, action.tag, signal));
-    case 'removeTag':
-      return void (await api.removeTag(action.network.id, action.tag, signal));
+      return {
+        network: await api.create(NEUTRON_NETWORKS, action.create, signal),
+        ...{ subnets: [], ports: [] },
+      };
     case 'createSubnet':
-      return void (await api.createSubnet(action.create, signal));
-    case 'updateSubnet':
-      return void (await api.updateSubnet(action.subnet, action.changes, signal));
-    case 'deleteSubnet':
-      return void (await api.deleteSubnet(action.subnet, signal));
+      return void (await api.create(NEUTRON_SUBNETS, action.create, signal));
+    case 'update':
+      return void (await api.update(action.of, action.item, action.changes, signal));
+    case 'delete':
+      return void (await api.delete(action.of, action.item, signal));
+    case 'tag':
+      return void (await api.tag(action.verb, action.id, action.tag, signal));
     case 'wait':
       return undefined;
   }
+}
+
+export function deletionOf(item: NeutronNetwork): Action {
+  return { kind: 'delete', of: NEUTRON_NETWORKS, item };
 }
 
 /**
@@ -92,7 +99,7 @@ export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Ac
     return [{ kind: 'wait', message }];
   }
   return [
-    ...duplicates.map(({ network }): Action => ({ kind: 'deleteNetwork', network })),
+    ...duplicates.map(({ network }) => deletionOf(network)),
     ...networkActions(kept.network, wanted),
     ...subnetActions(kept, wanted),
   ];
@@ -105,12 +112,13 @@ export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Ac
 export function disownmentOf({ network, subnets }: Found): readonly Action[] {
   const { description, tags } = network;
   const marked = description === '' ? [] : subnets.filter((subnet) => subnet.description === description);
+  const unmarked = { kind: 'update', changes: { description: '' } } as const;
   const marks: readonly Action[] = [
-    ...marked.map((subnet) => ({ kind: 'updateSubnet', subnet, changes: { description: '' } }) as const),
-    ...tags.filter(isOwnTag).map((tag) => ({ kind: 'removeTag', network, tag }) as const),
+    ...marked.map((item) => ({ ...unmarked, of: NEUTRON_SUBNETS, item })),
+    ...tags.filter(isOwnTag).map((tag) => ({ kind: 'tag', verb: 'DELETE', id: network.id, tag }) as const),
   ];
   if (marks.length > 0 || description === '') return marks;
-  return [{ kind: 'updateNetwork', network, changes: { description: '' } }];
+  return [{ ...unmarked, of: NEUTRON_NETWORKS, item: network }];
 }
 
 /** Chooses the network to keep among several of one Network. The choice is deterministic. */
@@ -126,7 +134,7 @@ function precedes(a: Found, b: Found): number {
   return (left ?? '') < (right ?? '') ? -1 : 1;
 }
 
-function propertiesOf({ owner, shape }: Wanted): NetworkChanges & { readonly description: string } {
+function propertiesOf({ owner, shape }: Wanted): object {
   return {
     name: owner.key,
     description: descriptionOf(owner),
@@ -135,25 +143,30 @@ function propertiesOf({ owner, shape }: Wanted): NetworkChanges & { readonly des
 }
 
 function networkActions(network: NeutronNetwork, wanted: Wanted): readonly Action[] {
-  const changes = differences<NetworkChanges>(propertiesOf(wanted), network);
+  const { id } = network;
+  const changes = differences(propertiesOf(wanted), network);
   const tags = [uidTag(wanted.owner.uid), MANAGED_TAG, ...(wanted.retain ? [RETAIN_TAG] : [])];
   const missing = tags.filter((tag) => !network.tags.includes(tag));
   const superfluous = wanted.retain ? [] : network.tags.filter((tag) => tag === RETAIN_TAG);
   return [
     // First, because it is tied to the revision that was read, and each change of tags is a new one.
-    ...(changes ? [{ kind: 'updateNetwork', network, changes } as const] : []),
-    ...missing.map((tag): Action => ({ kind: 'addTag', network, tag })),
-    ...superfluous.map((tag): Action => ({ kind: 'removeTag', network, tag })),
+    ...updatesTo(NEUTRON_NETWORKS, network, changes),
+    ...missing.map((tag): Action => ({ kind: 'tag', verb: 'PUT', id, tag })),
+    ...superfluous.map((tag): Action => ({ kind: 'tag', verb: 'DELETE', id, tag })),
   ];
 }
 
+function updatesTo(of: Collection<Identified>, item: Identified, changes: object): readonly Action[] {
+  return Object.keys(changes).length === 0 ? [] : [{ kind: 'update', of, item, changes }];
+}
+
 /** The calls that change the subnets of the network to the wanted state. */
-export function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
+function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
   const { shape, owner, ranges } = wanted;
   const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, shape, descriptionOf(owner)));
   const other = own.filter(({ cidr }) => !ranges.some((range) => range.cidr === cidr));
   // The deletion goes first, because Neutron refuses overlapping ranges on one network.
-  const deletions = other.map((subnet): Action => ({ kind: 'deleteSubnet', subnet }));
+  const deletions = other.map((item): Action => ({ kind: 'delete', of: NEUTRON_SUBNETS, item }));
   const users = usersOf(ports).filter(({ addresses }) =>
     addresses.some(({ subnetId }) => other.some(({ id }) => id === subnetId)),
   );
@@ -182,6 +195,7 @@ function subnetFor(
     ip_version: range.address.kind() === 'ipv4' ? 4 : 6,
     cidr,
     gateway_ip: gateway,
+    enable_dhcp: false,
   };
 }
 
@@ -191,7 +205,7 @@ function subnetUpdate(
   owner: Owner,
   { gateway, range }: WantedRange,
 ): readonly Action[] {
-  const texts = differences<SubnetChanges>({ name: owner.key, description: descriptionOf(owner) }, subnet);
+  const texts = differences({ name: owner.key, description: descriptionOf(owner) }, subnet);
   const isGatewayRight = subnet.gateway === gateway;
   const holder = isGatewayRight ? undefined : ports.find((port) => holds(port, subnet, gateway));
   // Neutron would accept a second holder of the address.
@@ -201,8 +215,7 @@ function subnetUpdate(
   }
   // Both in one call: Neutron refuses a gateway inside a pool (GatewayConflictWithAllocationPools).
   const moved = isGatewayRight ? {} : { gateway_ip: gateway, allocation_pools: poolsAround(range, gateway) };
-  const changes = { ...texts, ...moved };
-  return Object.keys(changes).length === 0 ? [] : [{ kind: 'updateSubnet', subnet, changes }];
+  return updatesTo(NEUTRON_SUBNETS, subnet, { ...texts, ...moved });
 }
 
 /** Whether the operator owns the subnet: by its mark or, if a user overwrote that, by a wanted range. */

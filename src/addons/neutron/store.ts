@@ -3,7 +3,14 @@ import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { NeutronApi } from './client.ts';
 import { descriptionOf, type Owner, ownerIn, uidTag } from './marker.ts';
 import type { Found } from './plan.ts';
-import type { NeutronNetwork, NeutronPort, NeutronSubnet } from './resources.ts';
+import {
+  NEUTRON_NETWORKS,
+  NEUTRON_PORTS,
+  NEUTRON_SUBNETS,
+  type NeutronNetwork,
+  type NeutronPort,
+  type NeutronSubnet,
+} from './resources.ts';
 
 export interface NeutronStoreOptions {
   /** Returns the client. @throws NotConfiguredError without one. */
@@ -91,7 +98,7 @@ export class NeutronStore {
   /** Reads the networks of a Network: by description, and by tag for those known from the lists. */
   async networksOf(owner: Owner, signal: AbortSignal): Promise<readonly NeutronNetwork[]> {
     const api = this.#api();
-    const marked = await api.networks({ description: descriptionOf(owner) }, signal);
+    const marked = await api.list(NEUTRON_NETWORKS, { description: descriptionOf(owner) }, signal);
     // A server that ignores an unknown filter returns all networks.
     const networks = marked.filter(({ description }) => ownerIn(description)?.uid === owner.uid);
     const others = this.known(owner.uid)
@@ -99,7 +106,7 @@ export class NeutronStore {
       .filter((id) => !networks.some((network) => network.id === id));
     if (others.length === 0) return networks;
     const tag = uidTag(owner.uid);
-    const tagged = await api.networks({ id: others }, signal);
+    const tagged = await api.list(NEUTRON_NETWORKS, { id: others }, signal);
     return [...networks, ...tagged.filter(({ id, tags }) => others.includes(id) && tags.includes(tag))];
   }
 
@@ -129,7 +136,8 @@ export class NeutronStore {
     const api = this.#api();
     // All waiters share this refresh, so no waiter's signal may end it. Each request has a timeout.
     const { signal } = new AbortController();
-    const networks = (await api.networks({}, signal)).filter((network) => uidOf(network) !== undefined);
+    const all = await api.list(NEUTRON_NETWORKS, {}, signal);
+    const networks = all.filter((network) => uidOf(network) !== undefined);
     const known = new Map<string, Found[]>();
     for (const found of await withContents(api, networks, signal)) {
       const uid = uidOf(found.network) ?? '';
@@ -155,8 +163,9 @@ async function withContents(
   const ports = new Map<string, NeutronPort[]>();
   for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
     const filter = { network_id: ids.slice(start, start + IDS_AT_ONCE) };
-    for (const subnet of await api.subnets(filter, signal)) append(subnets, subnet.networkId, subnet);
-    for (const port of await api.ports(filter, signal)) append(ports, port.networkId, port);
+    for (const subnet of await api.list(NEUTRON_SUBNETS, filter, signal))
+      append(subnets, subnet.networkId, subnet);
+    for (const port of await api.list(NEUTRON_PORTS, filter, signal)) append(ports, port.networkId, port);
   }
   return networks.map((network) => ({
     network,

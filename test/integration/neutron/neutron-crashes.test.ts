@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { NEUTRON_NETWORKS, NEUTRON_SUBNETS } from '../../../src/addons/neutron/resources.ts';
 import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
 import { atEachWrite } from '../../support/neutron/neutron-deaths.ts';
@@ -33,8 +34,8 @@ describeWithNeutron('operators of a real Neutron', (environment) => {
   /** `NAME: CIDR GATEWAY MTU` of every network there is in Neutron; one without a subnet has dashes. */
   async function real(): Promise<readonly string[]> {
     const api = lab.direct.api();
-    const subnets = await api.subnets({}, signal);
-    const networks = await api.networks({}, signal);
+    const subnets = await api.list(NEUTRON_SUBNETS, {}, signal);
+    const networks = await api.list(NEUTRON_NETWORKS, {}, signal);
     return networks
       .map(({ id, name, mtu }) => {
         const own = subnets.filter(({ networkId }) => networkId === id);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { NEUTRON_NETWORKS } from '../../../src/addons/neutron/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { eventually } from '../../env/eventually.ts';
 import type { RunningKeystone } from '../../env/neutron/start.ts';
@@ -134,7 +135,10 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     await fixture.operator.restart();
   }
 
-  const realNames = async () => (await lab.direct.api().networks({}, signal)).map(({ name }) => name).sort();
+  const realNames = async () => {
+    const networks = await lab.direct.api().list(NEUTRON_NETWORKS, {}, signal);
+    return networks.map(({ name }) => name).sort();
+  };
 
   test('keeps one network for each Network through any number of deaths, and none for those that went', async () => {
     const all = names(COUNT).map((_, i) => churned(i));

@@ -1,11 +1,14 @@
-import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
+import type { Identified, NeutronApi } from '../../../src/addons/neutron/client.ts';
 import { OpenStackError } from '../../../src/addons/neutron/openstack/error.ts';
 import { poolsAround } from '../../../src/addons/neutron/ports.ts';
 import type {
+  Collection,
   Filter,
   NeutronNetwork,
   NeutronPort,
   NeutronSubnet,
+  PortToCreate,
+  SubnetToCreate,
 } from '../../../src/addons/neutron/resources.ts';
 import { overlaps, parseRange, type Range } from '../../../src/networks/ipam/cidr.ts';
 
@@ -20,96 +23,84 @@ export class FakeNeutron {
   #ids = 0;
 
   readonly api: NeutronApi = {
-    networks: (filter) => this.#do('networks', () => matching([...this.networks.values()], filter)),
-    subnets: (filter) => this.#do('subnets', () => matching([...this.subnets.values()], filter)),
-    ports: (filter) => this.#do('ports', () => matching([...this.ports.values()], filter)),
-    createNetwork: (create) =>
-      this.#do('createNetwork', () => {
-        const id = this.#id('network');
-        const network = {
-          ...{ id, name: '', tags: [], createdAt: id, revision: 1, subnetIds: [] },
-          ...{ mtu: 1500, ...create },
-        };
-        this.networks.set(id, network);
-        return network;
+    list: <T extends Identified>(kind: Collection<T>, filter: Filter) =>
+      this.#do(`list ${kind.plural}`, () => matching([...this.#all(kind).values()], filter)),
+    create: <T>(kind: Collection<T>, item: object) =>
+      this.#do(`create ${kind.singular}`, () => this.#creations[kind.singular]?.(item as never) as T),
+    update: (kind, { id, revision }, changes) =>
+      this.#do(`update ${kind.singular}`, () => {
+        const all = this.#all(kind);
+        const renamed = Object.entries(changes).map(([key, value]) => [RENAMED[key] ?? key, value]);
+        all.set(id, bumped({ ...this.#match(all, id, revision), ...Object.fromEntries(renamed) }));
       }),
-    createSubnet: (create) =>
-      this.#do('createSubnet', () => {
-        const { network_id: networkId, name, description, cidr, gateway_ip: gateway } = create;
-        const network = this.#get(this.networks, networkId);
-        const range = rangeOf(cidr);
-        for (const other of this.subnets.values()) {
-          if (other.networkId === networkId && overlaps(rangeOf(other.cidr), range)) {
-            throw new OpenStackError(400, 'InvalidInput', 'overlaps with another subnet');
-          }
-        }
-        const id = this.#id('subnet');
-        const pools = poolsAround(range, gateway);
-        const subnet = { id, networkId, name, description, cidr, gateway, pools, revision: 0 };
-        this.subnets.set(id, subnet);
-        this.networks.set(networkId, bumped({ ...network, subnetIds: [...network.subnetIds, id] }));
-        return subnet;
+    delete: (kind, { id, revision }) =>
+      this.#do(`delete ${kind.singular}`, () => {
+        const all = this.#all(kind);
+        if (!all.has(id)) return;
+        if (kind.singular !== 'port') this.#match(all, id, revision);
+        this.#removals[kind.singular]?.(id);
+        all.delete(id);
       }),
-    createPort: ({ network_id: networkId, device_id: device, device_owner: owner, ...create }) =>
-      this.#do('createPort', () => {
-        this.#get(this.networks, networkId);
-        return this.addPort(networkId, {
-          ...{ device, owner, name: create.name, description: create.description },
-          ...(create.mac_address !== undefined && { mac: create.mac_address }),
-        });
-      }),
-    updatePort: ({ id, revision }, { device_id: device, device_owner: owner, description }) =>
-      this.#do('updatePort', () => {
-        const port = this.#match(this.ports, id, revision);
-        this.ports.set(id, bumped({ ...port, device, owner, description }));
-      }),
-    deletePort: (id) => this.#do('deletePort', () => void this.ports.delete(id)),
-    updateNetwork: ({ id, revision }, changes) =>
-      this.#do('updateNetwork', () => {
-        this.networks.set(id, bumped({ ...this.#match(this.networks, id, revision), ...changes }));
-      }),
-    updateSubnet: ({ id, revision }, { gateway_ip, allocation_pools, ...texts }) =>
-      this.#do('updateSubnet', () => {
-        const gateway = gateway_ip && { gateway: gateway_ip };
-        const pools = allocation_pools && { pools: allocation_pools };
-        const subnet = this.#match(this.subnets, id, revision);
-        this.subnets.set(id, bumped({ ...subnet, ...texts, ...gateway, ...pools }));
-      }),
-    deleteNetwork: ({ id, revision }) =>
-      this.#do('deleteNetwork', () => {
-        if (!this.networks.has(id)) return;
-        this.#match(this.networks, id, revision);
-        if ([...this.ports.values()].some(({ networkId }) => networkId === id)) {
-          throw new OpenStackError(409, 'NetworkInUse', `ports on ${id}`);
-        }
-        this.networks.delete(id);
-        for (const subnet of this.subnets.values()) {
-          if (subnet.networkId === id) this.subnets.delete(subnet.id);
-        }
-      }),
-    deleteSubnet: ({ id, revision }) =>
-      this.#do('deleteSubnet', () => {
-        if (!this.subnets.has(id)) return;
-        const { networkId } = this.#match(this.subnets, id, revision);
-        const ports = [...this.ports.values()].flatMap(({ addresses }) => addresses);
-        if (ports.some(({ subnetId }) => subnetId === id)) {
-          throw new OpenStackError(409, 'SubnetInUse', `ports on ${id}`);
-        }
-        this.subnets.delete(id);
-        const network = this.#get(this.networks, networkId);
-        const subnetIds = network.subnetIds.filter((other) => other !== id);
-        this.networks.set(networkId, bumped({ ...network, subnetIds }));
-      }),
-    addTag: (id, tag) =>
-      this.#do('addTag', () => {
+    tag: (verb, id, tag) =>
+      this.#do(`${verb} tag`, () => {
         const network = this.#get(this.networks, id);
-        this.networks.set(id, bumped({ ...network, tags: [...new Set([...network.tags, tag])] }));
+        const others = network.tags.filter((other) => other !== tag);
+        this.networks.set(id, bumped({ ...network, tags: verb === 'PUT' ? [...others, tag] : others }));
       }),
-    removeTag: (id, tag) =>
-      this.#do('removeTag', () => {
-        const network = this.#get(this.networks, id);
-        this.networks.set(id, bumped({ ...network, tags: network.tags.filter((other) => other !== tag) }));
-      }),
+  };
+
+  readonly #creations: Readonly<Record<string, (item: never) => Identified>> = {
+    network: (create: object) => {
+      const id = this.#id('network');
+      const network = {
+        ...{ id, name: '', description: '', tags: [], createdAt: id, revision: 1, subnetIds: [] },
+        ...{ mtu: 1500, ...create },
+      };
+      this.networks.set(id, network);
+      return network;
+    },
+    subnet: ({ network_id: networkId, name, description, cidr, gateway_ip: gateway }: SubnetToCreate) => {
+      const network = this.#get(this.networks, networkId);
+      const range = rangeOf(cidr);
+      for (const other of this.subnets.values()) {
+        if (other.networkId === networkId && overlaps(rangeOf(other.cidr), range)) {
+          throw new OpenStackError(400, 'InvalidInput', 'overlaps with another subnet');
+        }
+      }
+      const id = this.#id('subnet');
+      const pools = poolsAround(range, gateway);
+      const subnet = { id, networkId, name, description, cidr, gateway, pools, revision: 0 };
+      this.subnets.set(id, subnet);
+      this.networks.set(networkId, bumped({ ...network, subnetIds: [...network.subnetIds, id] }));
+      return subnet;
+    },
+    port: ({ network_id, device_id: device, device_owner: owner, ...create }: PortToCreate) => {
+      this.#get(this.networks, network_id);
+      return this.addPort(network_id, {
+        ...{ device, owner, name: create.name, description: create.description },
+        ...(create.mac_address !== undefined && { mac: create.mac_address }),
+      });
+    },
+  };
+
+  readonly #removals: Readonly<Record<string, (id: string) => void>> = {
+    network: (id) => {
+      if ([...this.ports.values()].some(({ networkId }) => networkId === id)) {
+        throw new OpenStackError(409, 'NetworkInUse', `ports on ${id}`);
+      }
+      for (const subnet of this.subnets.values()) {
+        if (subnet.networkId === id) this.subnets.delete(subnet.id);
+      }
+    },
+    subnet: (id) => {
+      const ports = [...this.ports.values()].flatMap(({ addresses }) => addresses);
+      if (ports.some(({ subnetId }) => subnetId === id)) {
+        throw new OpenStackError(409, 'SubnetInUse', `ports on ${id}`);
+      }
+      const network = this.#get(this.networks, this.#get(this.subnets, id).networkId);
+      const subnetIds = network.subnetIds.filter((other) => other !== id);
+      this.networks.set(network.id, bumped({ ...network, subnetIds }));
+    },
   };
 
   /** A port of somebody's on the first subnet of the network. */
@@ -125,6 +116,11 @@ export class FakeNeutron {
   async #do<R>(name: string, call: () => R): Promise<R> {
     this.calls.push(name);
     return this.through(call);
+  }
+
+  /** Those of a kind, as the kind says that they are. */
+  #all<T>({ plural }: Collection<T>): Map<string, T & { readonly revision: number | undefined }> {
+    return { networks: this.networks, subnets: this.subnets, ports: this.ports }[plural] as never;
   }
 
   #id(kind: string): string {
@@ -153,7 +149,10 @@ function bumped<T extends { readonly revision: number | undefined }>(item: T): T
 }
 
 /** Fields of ours that the API calls otherwise. */
-const RENAMED: Readonly<Record<string, string>> = { network_id: 'networkId', device_id: 'device' };
+const RENAMED: Readonly<Record<string, string>> = {
+  ...{ network_id: 'networkId', device_id: 'device', device_owner: 'owner' },
+  ...{ gateway_ip: 'gateway', allocation_pools: 'pools' },
+};
 
 function matching<T extends object>(items: readonly T[], filter: Filter): readonly T[] {
   return items.filter((item) =>

@@ -1,11 +1,11 @@
 import { OpenStackError } from '../../../src/addons/neutron/openstack/error.ts';
 import type { HttpAnswer, HttpMethod } from '../../../src/addons/neutron/openstack/http.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../src/addons/neutron/openstack/session.ts';
-import type {
-  Filter,
-  NeutronNetwork,
-  NeutronPort,
-  NeutronSubnet,
+import {
+  type Filter,
+  NEUTRON_NETWORKS,
+  NEUTRON_PORTS,
+  NEUTRON_SUBNETS,
 } from '../../../src/addons/neutron/resources.ts';
 import type { FakeNeutron } from './fake-neutron.ts';
 
@@ -43,62 +43,30 @@ export class FakeOpenStackSession implements Pick<OpenStackSession, 'request' | 
     const { api } = this.#neutron;
     const [, plural = '', id = '', tags, tag = ''] = path.split('/');
     const revision = /^revision_number=(\d+)$/.exec(headers?.['if-match'] ?? '')?.[1];
-    const at = { revision: revision === undefined ? undefined : Number(revision) };
-    const network = { ...this.#network(id), ...at };
-    const subnet = { ...this.#subnet(id), ...at };
-    switch ([method, plural, ...(tags === undefined ? [] : [tags])].join(' ')) {
-      case 'GET networks':
-        return { networks: (await api.networks(filter, signal)).map(networkAnswer) };
-      case 'GET subnets':
-        return { subnets: (await api.subnets(filter, signal)).map(subnetAnswer) };
-      case 'GET ports':
-        return { ports: (await api.ports(filter, signal)).map(portAnswer) };
-      case 'POST networks':
-        return { network: networkAnswer(await api.createNetwork(item(body, 'network'), signal)) };
-      case 'POST subnets':
-        return { subnet: subnetAnswer(await api.createSubnet(item(body, 'subnet'), signal)) };
-      case 'PUT networks':
-        return api.updateNetwork(network, item(body, 'network'), signal);
-      case 'PUT subnets':
-        return api.updateSubnet(subnet, item(body, 'subnet'), signal);
-      case 'DELETE networks':
-        return api.deleteNetwork(network, signal);
-      case 'DELETE subnets':
-        return api.deleteSubnet(subnet, signal);
-      case 'PUT networks tags':
-        return api.addTag(id, tag, signal);
-      case 'DELETE networks tags':
-        return api.removeTag(id, tag, signal);
-      default:
-        throw new OpenStackError(404, 'NotFound', `${method} ${path}`);
-    }
-  }
-
-  #network(id: string): NeutronNetwork {
-    const none = { name: '', description: '', mtu: undefined, tags: [], createdAt: '', subnetIds: [] };
-    return this.#neutron.networks.get(id) ?? { id, revision: undefined, ...none };
-  }
-
-  #subnet(id: string): NeutronSubnet {
-    const none = { networkId: '', name: '', description: '', cidr: '', gateway: undefined, pools: [] };
-    return this.#neutron.subnets.get(id) ?? { id, revision: undefined, ...none };
+    const at = { id, revision: revision === undefined ? undefined : Number(revision) };
+    const kind = [NEUTRON_NETWORKS, NEUTRON_SUBNETS, NEUTRON_PORTS].find((each) => each.plural === plural);
+    if (!kind) throw new OpenStackError(404, 'NotFound', `${method} ${path}`);
+    const sent = (body as Readonly<Record<string, object>> | undefined)?.[kind.singular] ?? {};
+    if (tags !== undefined) return api.tag(method === 'PUT' ? 'PUT' : 'DELETE', id, tag, signal);
+    if (method === 'PUT') return api.update(kind, at, sent, signal);
+    if (method === 'DELETE') return api.delete(kind, at, signal);
+    if (method === 'POST') return { [kind.singular]: answerOf(await api.create<object>(kind, sent, signal)) };
+    return { [plural]: (await api.list<{ readonly id: string }>(kind, filter, signal)).map(answerOf) };
   }
 }
 
-function item<T>(body: unknown, singular: string): T {
-  return (body as Readonly<Record<string, T>>)[singular] as T;
-}
+/** What the API calls otherwise. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ createdAt: 'created_at', revision: 'revision_number', subnetIds: 'subnets' },
+  ...{ networkId: 'network_id', gateway: 'gateway_ip', pools: 'allocation_pools' },
+  ...{ owner: 'device_owner', device: 'device_id', mac: 'mac_address' },
+};
 
-function networkAnswer({ createdAt, revision, subnetIds, ...rest }: NeutronNetwork): object {
-  return { ...rest, created_at: createdAt, revision_number: revision, subnets: subnetIds };
-}
-
-function subnetAnswer({ networkId, gateway, pools, revision, ...rest }: NeutronSubnet): object {
-  const renamed = { network_id: networkId, gateway_ip: gateway, allocation_pools: pools };
-  return { ...rest, ...renamed, revision_number: revision };
-}
-
-function portAnswer({ networkId, owner, addresses, ...rest }: NeutronPort): object {
+function answerOf(item: object): object {
+  const { addresses = [], ...rest } = item as {
+    readonly addresses?: readonly Readonly<Record<string, string>>[];
+  };
+  const renamed = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, value]);
   const ips = addresses.map(({ subnetId, address }) => ({ subnet_id: subnetId, ip_address: address }));
-  return { ...rest, network_id: networkId, device_owner: owner, fixed_ips: ips };
+  return { ...Object.fromEntries(renamed), ...(ips.length > 0 && { fixed_ips: ips }) };
 }

@@ -1,6 +1,11 @@
 import { NeutronConnection } from '../../../src/addons/neutron/connection.ts';
 import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
-import type { NeutronNetwork, NeutronSubnet } from '../../../src/addons/neutron/resources.ts';
+import {
+  NEUTRON_NETWORKS,
+  NEUTRON_SUBNETS,
+  type NeutronNetwork,
+  type NeutronSubnet,
+} from '../../../src/addons/neutron/resources.ts';
 import { NeutronStore } from '../../../src/addons/neutron/store.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { subnetOf } from '../../../src/networks/api/subnet.ts';
@@ -94,8 +99,8 @@ export class NeutronLab {
     network: Network,
   ): Promise<{ networks: readonly NeutronNetwork[]; subnets: readonly NeutronSubnet[] }> {
     const api = this.direct.api();
-    const networks = await api.networks({ name: nameOf(network) }, signal);
-    const subnets = await api.subnets({ name: nameOf(network) }, signal);
+    const networks = await api.list(NEUTRON_NETWORKS, { name: nameOf(network) }, signal);
+    const subnets = await api.list(NEUTRON_SUBNETS, { name: nameOf(network) }, signal);
     return { networks, subnets };
   }
 

@@ -1,4 +1,5 @@
 import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
+import { NEUTRON_NETWORKS, NEUTRON_SUBNETS } from '../../../src/addons/neutron/resources.ts';
 import { conditionOf } from '../../../src/networks/api/conditions.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import type { SoakNetwork } from '../network/soak-world.ts';
@@ -8,10 +9,10 @@ const THEIRS = 'somebody else’s';
 
 /** What has to be true of a real Neutron when the soak's Networks are quiet. */
 export class SoakNeutron {
-  readonly #api: Pick<NeutronApi, 'networks' | 'subnets' | 'createNetwork'>;
+  readonly #api: Pick<NeutronApi, 'list' | 'create'>;
   readonly #namesakes: string[] = [];
 
-  constructor(api: Pick<NeutronApi, 'networks' | 'subnets' | 'createNetwork'>) {
+  constructor(api: Pick<NeutronApi, 'list' | 'create'>) {
     this.#api = api;
   }
 
@@ -20,14 +21,15 @@ export class SoakNeutron {
     for (const [i, { namespace, name, provider }] of networks.entries()) {
       if (provider !== 'neutron' || i % 10 !== 0) continue;
       this.#namesakes.push(`${namespace}/${name}`);
-      await this.#api.createNetwork({ name: `${namespace}/${name}`, description: THEIRS }, signal);
+      const theirs = { name: `${namespace}/${name}`, description: THEIRS };
+      await this.#api.create(NEUTRON_NETWORKS, theirs, signal);
     }
   }
 
   /** What is not as it has to be, a sentence each. */
   async faults(networks: ReadonlyMap<string, Network>): Promise<readonly string[]> {
-    const subnets = await this.#api.subnets({}, signal);
-    const real = (await this.#api.networks({}, signal)).map(({ id, name, description }) => {
+    const subnets = await this.#api.list(NEUTRON_SUBNETS, {}, signal);
+    const real = (await this.#api.list(NEUTRON_NETWORKS, {}, signal)).map(({ id, name, description }) => {
       const matching = subnets.filter(({ networkId }) => networkId === id);
       const ranges = matching.map(({ cidr, gateway }) => ` ${cidr} ${gateway}`).join();
       return description === THEIRS ? `theirs ${name}` : `ours ${name}${ranges}`;

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { load } from 'js-yaml';
 import { TransportError } from '../../../kube/api/api-error.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../util/json.ts';
+import { isObject, type JsonValue, own, ownString } from '../../../util/json.ts';
 import { NotConfiguredError } from './error.ts';
 
 /** The address and the credentials of one OpenStack. */
@@ -20,13 +20,9 @@ export interface Cloud {
 export interface Keystone {
   /** With its version: `https://keystone.example.org:5000/v3`. */
   readonly url: URL;
-  readonly credential: ApplicationCredential;
+  /** An application credential. */
+  readonly credential: { readonly id: string; readonly secret: string };
 }
-
-/** An application credential for Keystone's API: by ID, or by name and user. */
-export type ApplicationCredential = {
-  readonly secret: string;
-} & ({ readonly id: string } | { readonly name: string; readonly user: JsonObject });
 
 /** The file name in OpenStack's tools and in Horizon's download. */
 export const CLOUDS_KEY = 'clouds.yaml';
@@ -66,9 +62,12 @@ function access(cloud: JsonValue | undefined): Pick<Cloud, 'keystone' | 'endpoin
     if (!endpoint) throw unusable('auth_type none needs auth.endpoint: write the address of Neutron');
     return { keystone: undefined, endpoint };
   }
-  const secret = ownString(auth, 'application_credential_secret');
-  const authUrl = ownString(auth, 'auth_url');
-  if (secret === undefined || authUrl === undefined) {
+  const [id, secret, authUrl] = [
+    'application_credential_id',
+    'application_credential_secret',
+    'auth_url',
+  ].map((key) => ownString(auth, key));
+  if (id === undefined || secret === undefined || authUrl === undefined) {
     throw unusable(
       'expected auth.auth_url, auth.application_credential_id and auth.application_credential_secret ' +
         '(`openstack application credential create`; passwords are not supported)',
@@ -76,30 +75,7 @@ function access(cloud: JsonValue | undefined): Pick<Cloud, 'keystone' | 'endpoin
   }
   const url = httpUrl(authUrl, 'auth.auth_url');
   if (!/\/v3\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, '')}/v3`;
-  return { keystone: { url, credential: credentialOf(auth, secret) }, endpoint };
-}
-
-function credentialOf(auth: JsonValue | undefined, secret: string): ApplicationCredential {
-  const id = ownString(auth, 'application_credential_id');
-  if (id !== undefined) return { id, secret };
-  const name = ownString(auth, 'application_credential_name');
-  const user = userOf(auth);
-  if (name === undefined || user === undefined) {
-    throw unusable(
-      'expected auth.application_credential_id, or auth.application_credential_name with its user',
-    );
-  }
-  return { name, secret, user };
-}
-
-function userOf(auth: JsonValue | undefined): JsonObject | undefined {
-  const id = ownString(auth, 'user_id');
-  if (id !== undefined) return { id };
-  const name = ownString(auth, 'username');
-  const domainId = ownString(auth, 'user_domain_id');
-  const domainName = ownString(auth, 'user_domain_name');
-  if (name === undefined || (domainId ?? domainName) === undefined) return undefined;
-  return { name, domain: domainId === undefined ? { name: domainName ?? '' } : { id: domainId } };
+  return { keystone: { url, credential: { id, secret } }, endpoint };
 }
 
 function interfaceOf(value: string | undefined): Cloud['interface'] {

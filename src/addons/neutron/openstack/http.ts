@@ -70,6 +70,7 @@ export class OpenStackHttp {
       allowH2: false,
       connections: MAX_CONNECTIONS,
       pipelining: 1,
+      maxResponseSize: MAX_BODY_BYTES,
       connect: { ...(ca !== undefined && { ca }), timeout: timeoutMs },
     });
   }
@@ -121,24 +122,10 @@ export class OpenStackHttp {
       signal,
     });
     const { statusCode: status } = response;
-    const text = await readBounded(response.body, what);
+    const text = await response.body.text();
     const header = (name: string) => [response.headers[name]].flat()[0];
     return { status, header, body: parse(text, what, status) };
   }
-}
-
-async function readBounded(body: Dispatcher.ResponseData['body'], what: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) {
-      body.destroy();
-      throw new UnusableAnswerError(`${what}: expected at most ${MAX_BODY_BYTES} bytes, got more`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parse(text: string, what: string, status: number): unknown {

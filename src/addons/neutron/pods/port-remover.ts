@@ -8,7 +8,7 @@ import type { Logger } from '../../../kube/util/log.ts';
 import { MULTUS_NETWORKS } from '../../../networks/api/names.ts';
 import type { NeutronApi } from '../client.ts';
 import { isGone, isStaleRevision, isUnavailable } from '../openstack/error.ts';
-import type { NeutronPort } from '../resources.ts';
+import { NEUTRON_PORTS, type NeutronPort } from '../resources.ts';
 import type { NeutronStore } from '../store.ts';
 import { BORROWER, podOf } from './port-plan.ts';
 
@@ -130,14 +130,14 @@ export class PortRemover {
     const { id, name, networkId } = port;
     if (port.owner === BORROWER) {
       // Its revision changes whenever OVN reports on it, and the user may have given it to another device.
-      const [current] = await api().ports({ id: [id] }, signal);
+      const [current] = await api().list(NEUTRON_PORTS, { id: [id] }, signal);
       if (current?.id !== id || current.device !== port.device) return;
       const free = { device_id: '', device_owner: '', description: '' };
-      await api().updatePort(current, free, signal).catch(ignoreIfGone);
+      await api().update(NEUTRON_PORTS, current, free, signal).catch(ignoreIfGone);
       log.info({ port: id, networkId, pod: name }, 'released the port of a user');
       return;
     }
-    await api().deletePort(id, signal);
+    await api().delete(NEUTRON_PORTS, { id }, signal);
     log.info({ port: id, networkId, pod: name }, 'removed the port of a pod');
   }
 

@@ -6,7 +6,7 @@ import { type JsonObject, ownString } from '../../../util/json.ts';
 import type { NeutronApi } from '../client.ts';
 import { isUnavailable } from '../openstack/error.ts';
 import { keptOf } from '../plan.ts';
-import type { NeutronPort } from '../resources.ts';
+import { NEUTRON_PORTS, type NeutronPort } from '../resources.ts';
 import type { NeutronStore } from '../store.ts';
 import { BORROWER, impossible, isOfAll, marksOf, optionsOf, podOf, portFor, refusalOf } from './port-plan.ts';
 
@@ -91,12 +91,12 @@ export class NeutronPodPorts implements PodPorts {
     const { uid = '' } = pod.metadata;
     const api = this.#options.api();
     const filter = { device_id: uid, network_id: networkId };
-    const found = (await api.ports(filter, signal)).filter((port) => podOf(port)?.uid === uid);
+    const found = (await api.list(NEUTRON_PORTS, filter, signal)).filter((port) => podOf(port)?.uid === uid);
     // Of two, each attempt takes the same one.
     const [present] = found.sort((a, b) => (a.id < b.id ? -1 : 1));
     if (present) return present;
     const wanted = ownString(asked, PORT_KEY);
-    if (wanted === undefined) return api.createPort(portFor(pod, networkId, asked), signal);
+    if (wanted === undefined) return api.create(NEUTRON_PORTS, portFor(pod, networkId, asked), signal);
     return this.#borrow(wanted, pod, networkId, signal);
   }
 
@@ -108,13 +108,13 @@ export class NeutronPodPorts implements PodPorts {
     signal: AbortSignal,
   ): Promise<NeutronPort | PortRefusal> {
     const api = this.#options.api();
-    const [port] = await api.ports({ id: [id], network_id: networkId }, signal);
+    const [port] = await api.list(NEUTRON_PORTS, { id: [id], network_id: networkId }, signal);
     if (port?.id !== id || port.networkId !== networkId) {
       return waits(`port ${id} is not on its network in Neutron`);
     }
     if (port.device !== '') return waits(`port ${id} is in use by ${port.owner} ${port.device}`);
     const marks = marksOf(pod, BORROWER);
-    await api.updatePort(port, marks, signal);
+    await api.update(NEUTRON_PORTS, port, marks, signal);
     return { ...port, device: marks.device_id, owner: BORROWER, description: marks.description };
   }
 }

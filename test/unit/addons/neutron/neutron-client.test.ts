@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { NeutronClient } from '../../../../src/addons/neutron/client.ts';
 import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
+import { NEUTRON_NETWORKS } from '../../../../src/addons/neutron/resources.ts';
 
 const { signal } = new AbortController();
 
@@ -29,7 +30,7 @@ describe('a list', () => {
       { networks: [{ id: 'a' }, { id: 'b' }], networks_links: next('https://elsewhere.test/?marker=x') },
       { networks: [{ id: 'c' }], networks_links: [{ rel: 'previous', href: '' }] },
     );
-    const networks = await client.networks({ description: 'd' }, signal);
+    const networks = await client.list(NEUTRON_NETWORKS, { description: 'd' }, signal);
     expect(networks.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
     expect(
       requests.map(({ request }) => [request.path, request.query?.description, request.query?.marker]),
@@ -49,7 +50,9 @@ describe('a list', () => {
     ],
     ['has an empty page and a next one', [{ networks: [], networks_links: next('') }]],
   ])('that %s is refused', async (_, bodies) => {
-    await expect(clientOf(...bodies).client.networks({}, signal)).rejects.toThrow('pages that end');
+    await expect(clientOf(...bodies).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow(
+      'pages that end',
+    );
   });
 
   test.each<[unknown]>([
@@ -59,7 +62,7 @@ describe('a list', () => {
     [{ networks: [7] }],
     [{ networks: [{ id: '' }] }],
   ])('of %j is refused, and does not count as empty', async (body) => {
-    await expect(clientOf(body).client.networks({}, signal)).rejects.toThrow(/expected/);
+    await expect(clientOf(body).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow(/expected/);
   });
 });
 
@@ -71,8 +74,8 @@ describe('a write', () => {
 
   test('is tied to the revision that was read', async () => {
     const { client, requests } = clientOf({}, {});
-    await client.updateNetwork(network, { mtu: 1400 }, signal);
-    await client.deleteNetwork(network, signal);
+    await client.update(NEUTRON_NETWORKS, network, { mtu: 1400 }, signal);
+    await client.delete(NEUTRON_NETWORKS, network, signal);
     expect(requests.map(({ method, request }) => [method, request.headers])).toEqual([
       ['PUT', { 'if-match': 'revision_number=7' }],
       ['DELETE', { 'if-match': 'revision_number=7' }],
@@ -81,7 +84,7 @@ describe('a write', () => {
 
   test('is not tied if the server has no revisions', async () => {
     const { client, requests } = clientOf({});
-    await client.deleteNetwork({ ...network, revision: undefined }, signal);
+    await client.delete(NEUTRON_NETWORKS, { ...network, revision: undefined }, signal);
     expect(requests[0]?.request.headers).toEqual({});
   });
 
@@ -89,7 +92,7 @@ describe('a write', () => {
     const gone = new OpenStackError(404, 'NetworkNotFound', 'gone');
     const refused = new OpenStackError(409, 'NetworkInUse', 'in use');
     const { client } = clientOf(gone, refused);
-    await client.deleteNetwork(network, signal);
-    await expect(client.deleteNetwork(network, signal)).rejects.toBe(refused);
+    await client.delete(NEUTRON_NETWORKS, network, signal);
+    await expect(client.delete(NEUTRON_NETWORKS, network, signal)).rejects.toBe(refused);
   });
 });

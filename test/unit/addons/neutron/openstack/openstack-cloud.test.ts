@@ -43,20 +43,6 @@ describe('a clouds.yaml', () => {
     expect(parseClouds(two, undefined).name).toBe('openstack');
   });
 
-  test('may name the credential by its user', () => {
-    const { application_credential_id: _, ...named } = {
-      ...auth,
-      application_credential_name: 'operator',
-      username: 'demo',
-      user_domain_name: 'Default',
-    };
-    expect(parseClouds(cloud({ auth: named }), undefined).keystone?.credential).toEqual({
-      name: 'operator',
-      secret: 'the-secret',
-      user: { name: 'demo', domain: { name: 'Default' } },
-    });
-  });
-
   test('may be of a Neutron without authentication', () => {
     const { keystone, endpoint } = parseClouds(
       cloud({ auth_type: 'none', auth: { endpoint: 'http://127.0.0.1:9696' } }),

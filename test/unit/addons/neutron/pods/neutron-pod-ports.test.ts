@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
 import { NeutronPodPorts } from '../../../../../src/addons/neutron/pods/ports.ts';
-import type { NeutronPort } from '../../../../../src/addons/neutron/resources.ts';
+import {
+  NEUTRON_NETWORKS,
+  NEUTRON_SUBNETS,
+  type NeutronPort,
+} from '../../../../../src/addons/neutron/resources.ts';
 import type { KubeObject } from '../../../../../src/kube/api/object.ts';
 import type { JsonObject } from '../../../../../src/util/json.ts';
 import { FakeNeutron } from '../../../../support/neutron/fake-neutron.ts';
@@ -23,8 +27,8 @@ let away: Error | undefined;
 
 beforeEach(async () => {
   neutron = new FakeNeutron();
-  networkId = (await neutron.api.createNetwork({ name: 'red/blue', description: '' }, signal)).id;
-  await neutron.api.createSubnet({ ...CIDR, network_id: networkId, ip_version: 4 }, signal);
+  networkId = (await neutron.api.create(NEUTRON_NETWORKS, { name: 'red/blue', description: '' }, signal)).id;
+  await neutron.api.create(NEUTRON_SUBNETS, { ...CIDR, network_id: networkId, ip_version: 4 }, signal);
   neutron.calls.length = 0;
   [learned, refused, away] = [[], [], undefined];
   ports = new NeutronPodPorts({
@@ -48,7 +52,7 @@ beforeEach(async () => {
 const attach = (asked: JsonObject = { name: 'blue' }) => ports.attach(POD, NETWORK, asked, signal);
 const fails = (status: number, type: string, message = type) => {
   neutron.through = async (call) => {
-    if (neutron.calls.at(-1) === 'createPort') throw new OpenStackError(status, type, message);
+    if (neutron.calls.at(-1) === 'create port') throw new OpenStackError(status, type, message);
     return call();
   };
 };
@@ -58,7 +62,7 @@ const heals = () => {
 
 test('a pod gets one port, with two requests, and the same one again', async () => {
   const first = await attach();
-  expect(neutron.calls).toEqual(['ports', 'createPort']);
+  expect(neutron.calls).toEqual(['list ports', 'create port']);
   const [port] = [...neutron.ports.values()] as [NeutronPort];
   expect(port).toMatchObject({
     ...{ networkId, device: 'pod-uid', owner: 'envoy-initializer:pod', name: 'red/p' },
@@ -75,7 +79,7 @@ test('a pod gets one port, with two requests, and the same one again', async () 
 test('a request without an answer leaves no second port', async () => {
   neutron.through = async (call) => {
     const done = call();
-    if (neutron.calls.at(-1) === 'createPort') throw new OpenStackError(503, '', 'gone');
+    if (neutron.calls.at(-1) === 'create port') throw new OpenStackError(503, '', 'gone');
     return done;
   };
   expect(await attach()).toMatchObject({ reason: 'ProviderUnavailable', retryAfterMs: 10_000 });
@@ -105,7 +109,7 @@ describe('a port of a user', () => {
   });
 
   test('of another network is refused, and so are other options beside it', async () => {
-    const elsewhere = await neutron.api.createNetwork({ name: '', description: '' }, signal);
+    const elsewhere = await neutron.api.create(NEUTRON_NETWORKS, { name: '', description: '' }, signal);
     const { id } = neutron.addPort(elsewhere.id);
     expect(await attach({ name: 'blue', port: id })).toMatchObject({
       why: `port ${id} is not on its network in Neutron`,

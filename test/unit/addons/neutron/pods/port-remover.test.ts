@@ -3,7 +3,7 @@ import pino from 'pino';
 import { descriptionOf } from '../../../../../src/addons/neutron/marker.ts';
 import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
 import { PortRemover } from '../../../../../src/addons/neutron/pods/port-remover.ts';
-import type { NeutronPort } from '../../../../../src/addons/neutron/resources.ts';
+import { NEUTRON_NETWORKS, type NeutronPort } from '../../../../../src/addons/neutron/resources.ts';
 import { ApiError } from '../../../../../src/kube/api/api-error.ts';
 import { FakeNeutron } from '../../../../support/neutron/fake-neutron.ts';
 
@@ -21,7 +21,7 @@ let owners: string[];
 
 beforeEach(async () => {
   neutron = new FakeNeutron();
-  networkId = (await neutron.api.createNetwork({ name: 'red/blue', description: '' }, signal)).id;
+  networkId = (await neutron.api.create(NEUTRON_NETWORKS, { name: 'red/blue', description: '' }, signal)).id;
   [live, queued, owners] = [new Map(), [], ['cluster']];
   remover = new PortRemover({
     api: () => neutron.api,
@@ -76,10 +76,10 @@ test('a port goes with its pod, in one request', async () => {
   live.clear();
   neutron.calls.length = 0;
   await remover.reconcile('red/p', signal);
-  expect(neutron.calls).toEqual(['deletePort']);
+  expect(neutron.calls).toEqual(['delete port']);
   expect(left()).toEqual([]);
   await remover.reconcile('red/p', signal);
-  expect(neutron.calls).toEqual(['deletePort']);
+  expect(neutron.calls).toEqual(['delete port']);
 });
 
 test.each([
