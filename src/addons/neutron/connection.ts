@@ -1,22 +1,15 @@
 import type { Secret } from '../../kube/api/core-resources.ts';
-import type { Clock } from '../../kube/workqueue/clock.ts';
 import { NeutronClient } from './client.ts';
-import { CA_KEY, CLOUDS_KEY, type Cloud, parseClouds } from './openstack/cloud.ts';
+import { CA_KEY, CLOUDS_KEY, parseClouds } from './openstack/cloud.ts';
 import { NotConfiguredError } from './openstack/error.ts';
-import { type HttpMetrics, OpenStackHttp } from './openstack/http.ts';
+import { OpenStackHttp, type OpenStackHttpOptions } from './openstack/http.ts';
 import { OpenStackSession } from './openstack/session.ts';
 
-export interface NeutronConnectionOptions {
-  readonly clock: Clock;
+export interface NeutronConnectionOptions extends Omit<OpenStackHttpOptions, 'ca'> {
   /** `namespace/name`, for messages. */
   readonly secretName: string;
   /** Called after each change of the client. `problem` says why there is none. */
   readonly onChange: (problem: string | undefined) => void;
-  readonly metrics?: HttpMetrics;
-  /** Timeout of one request, in milliseconds. */
-  readonly timeoutMs?: number;
-  /** Called before each request with its signal; throws to refuse it. */
-  readonly guard?: (signal: AbortSignal) => void;
 }
 
 /** Holds the client for the Neutron in the Secret. Messages never contain values of the Secret. */
@@ -65,7 +58,7 @@ export class NeutronConnection {
     clouds: string | undefined,
     ca: string | undefined,
   ): NeutronClient | NotConfiguredError {
-    const { secretName } = this.#options;
+    const { secretName, ...options } = this.#options;
     if (clouds === undefined) {
       const what = exists ? `has no key ${CLOUDS_KEY}` : 'does not exist';
       return new NotConfiguredError(
@@ -73,23 +66,12 @@ export class NeutronConnection {
       );
     }
     try {
-      return this.#clientFor(parseClouds(clouds, ca));
+      const cloud = parseClouds(clouds, ca);
+      return new NeutronClient(new OpenStackSession(cloud, new OpenStackHttp({ ...options, ca: cloud.ca })));
     } catch (error) {
       if (!(error instanceof NotConfiguredError)) throw error;
       return new NotConfiguredError(`Secret ${secretName}: ${error.message}`);
     }
-  }
-
-  #clientFor(cloud: Cloud): NeutronClient {
-    const { clock, metrics, timeoutMs, guard } = this.#options;
-    const http = new OpenStackHttp({
-      clock,
-      ca: cloud.ca,
-      metrics,
-      guard,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    });
-    return new NeutronClient(new OpenStackSession({ cloud, http, clock }));
   }
 }
 

@@ -5,7 +5,7 @@ import { isThere } from '../../../networks/agent/files.ts';
 import type { NodePart, NodePartOptions, SetUpNodePart } from '../../../networks/agent/node-agent.ts';
 import { NODE_OVS } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
-import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
+import { isArray, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
 
 /**
  * The plugin for pods on Networks of provider neutron. Multus passes the ID of the port in `args.cni`, and ovs-cni up
@@ -99,7 +99,7 @@ function describe(ports: readonly string[]): string {
 }
 
 /** An interface of Open vSwitch that has a port of OVN. */
-export interface OvnInterface {
+interface OvnInterface {
   /** The name of its device. */
   readonly name: string;
   /** The ID of the port: in OpenStack, that of Neutron. */
@@ -123,12 +123,17 @@ const MAX_CHARACTERS = 8 * 2 ** 20;
  * Reads the interfaces with ports of OVN from the database at this Unix socket (RFC 7047, sections 4.1.3 and 5.2.2).
  * @throws Error if it does not answer within 5 s, or with anything else.
  */
-export async function readOvnInterfaces(socket: string): Promise<readonly OvnInterface[]> {
-  const [result] = arrayIn(await call(socket), 'result');
-  return ownObjects(result, 'rows').flatMap((row) => {
-    const ids = new Map(pairsOf(own(row, 'external_ids')));
+async function readOvnInterfaces(socket: string): Promise<readonly OvnInterface[]> {
+  const answer = await call(socket);
+  const result = own(answer, 'result');
+  if (!isArray(result)) throw new Error(`expected a result, got ${JSON.stringify(answer).slice(0, 200)}`);
+  return ownObjects(result[0], 'rows').flatMap((row) => {
+    // A map is `["map", [[key, value], …]]`.
+    const [, pairs] = [own(row, 'external_ids')].flat();
+    const list = isArray(pairs) ? pairs.filter(isArray) : [];
+    const ids = new Map(list.map(([key, value]) => [key, value]));
     const [name, port] = [ownString(row, 'name'), ids.get('iface-id')];
-    if (name === undefined || port === undefined) return [];
+    if (name === undefined || typeof port !== 'string') return [];
     return [{ name, port, isConnected: ids.get('ovn-installed') === 'true' }];
   });
 }
@@ -159,22 +164,6 @@ function parsed(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
-}
-
-function arrayIn(answer: JsonValue, key: string): readonly JsonValue[] {
-  const value = isObject(answer) ? own(answer, key) : undefined;
-  if (isArray(value)) return value;
-  throw new Error(`expected a ${key}, got ${JSON.stringify(answer).slice(0, 200)}`);
-}
-
-/** The entries of a map, `["map", [[key, value], …]]`. */
-function pairsOf(map: JsonValue | undefined): readonly (readonly [string, string])[] {
-  const [, pairs] = isArray(map) ? map : [];
-  if (!isArray(pairs)) return [];
-  return pairs.flatMap((pair) => {
-    const [key, value] = isArray(pair) ? pair : [];
-    return typeof key === 'string' && typeof value === 'string' ? [[key, value] as const] : [];
-  });
 }
 
 /** The part of the node agent. */

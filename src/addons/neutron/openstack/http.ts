@@ -55,17 +55,12 @@ const QUOTED_CHARACTERS = 80;
  * no redirects, which could send a token elsewhere. It does not retry.
  */
 export class OpenStackHttp {
-  readonly #clock: Clock;
-  readonly #timeoutMs: number;
-  readonly #metrics: HttpMetrics | undefined;
-  readonly #guard: OpenStackHttpOptions['guard'];
+  readonly #options: OpenStackHttpOptions;
   readonly #agent: Dispatcher;
 
-  constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, guard }: OpenStackHttpOptions) {
-    this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
-    this.#metrics = metrics;
-    this.#guard = guard;
+  constructor(options: OpenStackHttpOptions) {
+    this.#options = options;
+    const { ca, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     this.#agent = new Agent({
       allowH2: false,
       connections: MAX_CONNECTIONS,
@@ -80,9 +75,10 @@ export class OpenStackHttp {
    * long; the signal's reason after an abort; errors of `guard`.
    */
   async send(request: HttpRequest): Promise<HttpAnswer> {
-    this.#guard?.(request.signal);
+    const { clock, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, guard } = this.#options;
+    guard?.(request.signal);
     const what = `${request.method} ${request.url.origin}${request.url.pathname}`;
-    const started = this.#clock.now();
+    const started = clock.now();
     let code = '<error>';
     const attempt = async (signal: AbortSignal) => {
       try {
@@ -94,9 +90,9 @@ export class OpenStackHttp {
       }
     };
     try {
-      return await withTimeout(this.#clock, this.#timeoutMs, request.signal, attempt, what);
+      return await withTimeout(clock, timeoutMs, request.signal, attempt, what);
     } finally {
-      this.#metrics?.requestFinished(request.method, code, (this.#clock.now() - started) / 1000);
+      metrics?.requestFinished(request.method, code, (clock.now() - started) / 1000);
     }
   }
 
@@ -106,7 +102,7 @@ export class OpenStackHttp {
   }
 
   async #send({ method, url, headers, body, signal }: HttpRequest, what: string): Promise<HttpAnswer> {
-    const guard = this.#guard;
+    const { guard } = this.#options;
     const agent = guard ? guardedDispatcher(this.#agent, () => guard(signal)) : this.#agent;
     const response = await agent.request({
       origin: url.origin,

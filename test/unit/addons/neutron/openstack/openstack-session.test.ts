@@ -8,9 +8,7 @@ import type {
 } from '../../../../../src/addons/neutron/openstack/http.ts';
 import { OpenStackSession } from '../../../../../src/addons/neutron/openstack/session.ts';
 import { TransportError } from '../../../../../src/kube/api/api-error.ts';
-import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
-const HOUR_MS = 3_600_000;
 const { signal } = new AbortController();
 const clouds = JSON.stringify({
   clouds: {
@@ -29,10 +27,9 @@ function endpoint(region: string, face: string, url: string) {
   return { region_id: region, interface: face, url };
 }
 
-/** A Keystone with tokens of one hour, and a Neutron that accepts those that are not refused. */
+/** A Keystone, and a Neutron that accepts those that are not refused. */
 class FakeServices {
   readonly requests: string[] = [];
-  readonly clock = new FakeClock();
   readonly refused = new Set<string>();
   keystone: 'up' | 'down' | 'refuses' = 'up';
   catalog: readonly object[] = [
@@ -54,7 +51,7 @@ class FakeServices {
   };
 
   session(cloud: Cloud = parseClouds(clouds, undefined)): OpenStackSession {
-    return new OpenStackSession({ cloud, http: this.http, clock: this.clock });
+    return new OpenStackSession(cloud, this.http);
   }
 
   #answer({ method, url, headers }: HttpRequest): HttpAnswer {
@@ -64,9 +61,7 @@ class FakeServices {
       if (this.keystone === 'down') throw new TransportError('down', 'ECONNREFUSED', undefined);
       if (this.keystone === 'refuses') return { status: 404, header, body: undefined };
       this.#issued++;
-      // Another clock than the local one.
-      const [issued_at, expires_at] = ['2001-01-01T00:00:00Z', '2001-01-01T01:00:00Z'];
-      return { status: 201, header, body: { token: { issued_at, expires_at, catalog: this.catalog } } };
+      return { status: 201, header, body: { token: { catalog: this.catalog } } };
     }
     const token = headers?.['x-auth-token'] ?? 'none';
     this.requests.push(`${method} ${url.href} ${token}`);
@@ -84,31 +79,6 @@ describe('a session', () => {
     await list(session);
     const call = 'GET https://neutron.test/network/v2.0/networks token-1';
     expect(services.requests).toEqual(['keystone', call, call, call]);
-  });
-
-  test('renews the token before it expires', async () => {
-    const services = new FakeServices();
-    const session = services.session();
-    await list(session);
-    services.clock.advance(HOUR_MS - 6 * 60_000);
-    await list(session);
-    expect(services.requests.at(-1)).toContain('token-1');
-    services.clock.advance(2 * 60_000);
-    await list(session);
-    expect(services.requests.slice(-2)).toEqual(['keystone', expect.stringContaining('token-2')]);
-  });
-
-  test('uses the old token until it expires while renewals fail, and then fails', async () => {
-    const services = new FakeServices();
-    const session = services.session();
-    await list(session);
-    services.keystone = 'down';
-    services.clock.advance(HOUR_MS - 60_000);
-    await list(session);
-    await list(session);
-    expect(services.requests.filter((request) => request === 'keystone')).toHaveLength(2);
-    services.clock.advance(60_000);
-    await expect(list(session)).rejects.toThrow('down');
   });
 
   test('renews a refused token, and retries once', async () => {
