@@ -1,17 +1,21 @@
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/api/object.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import { MutationCache } from '../kube/cache/mutation-cache.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
-import { cachedNetwork, NETWORKS } from './api/resources.ts';
+import { NETWORK_FINALIZER } from './api/names.ts';
+import { cachedNetwork, hasFinalizer, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
-import { setUpNetworkController } from './controller/controller.ts';
+import { NetworkWriter, type NetworkWriterOptions } from './controller/network-writer.ts';
 import { ProviderRegistry } from './controller/provider-registry.ts';
+import { networkReconcile } from './controller/reconcile.ts';
 import type { Range } from './ipam/cidr.ts';
 import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ipam/cluster-ranges.ts';
-import type { RangePolicy } from './ipam/range-allocator.ts';
+import { RangeAllocator, type RangePolicy, type RangeRules } from './ipam/range-allocator.ts';
 import { setUpMultus } from './multus/multus.ts';
 import { VNI_INDEXERS } from './multus/vnis.ts';
 import { setUpNodes } from './nodes/network-nodes.ts';
@@ -136,7 +140,6 @@ export function setUpNetworks(
 
   const { reconcile, keys } = setUpNetworkController({
     ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },
-    now: () => new Date(),
     ranges: {
       policy: { allowed: options.networkRanges, largest: options.networkLargest },
       cluster,
@@ -153,6 +156,61 @@ export function setUpNetworks(
   });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
   manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
+}
+
+export interface NetworkControllerOptions extends Pick<NetworkWriterOptions, 'client' | 'events' | 'clock'> {
+  readonly networks: Informer<Network>;
+  readonly queue: Pick<SplitController['queue'], 'add'>;
+  readonly resyncMs: number;
+  readonly providers: ProviderRegistry;
+  readonly ranges?: RangeRules;
+}
+
+/** Adds the handlers of Networks, and returns the reconcile for their queue. */
+export function setUpNetworkController(options: NetworkControllerOptions) {
+  const { client, networks, queue, events, clock, resyncMs, providers, ranges } = options;
+  const allocator = new RangeAllocator(providers, (key) => queue.add(key), ranges);
+  const copies = new MutationCache(networks.lister);
+  networks.addEventHandler(
+    {
+      onAdd(network) {
+        allocator.observe(network);
+        queue.add(keyOf(network));
+      },
+      onUpdate(previous, current) {
+        allocator.observe(current);
+        copies.settle(keyOf(current));
+        if (isWork(previous, current)) queue.add(keyOf(current));
+      },
+      onDelete(network) {
+        allocator.forget(network);
+        copies.settle(keyOf(network));
+        // If a user removed its finalizer, its NetworkAttachmentDefinition still waits for the operator.
+        queue.add(keyOf(network));
+      },
+    },
+    { resyncMs },
+  );
+  const writer = new NetworkWriter({ client, copies, events, clock, now: () => new Date() });
+  return {
+    reconcile: networkReconcile({ copies, providers, allocator, writer }),
+    /** Those that a new leader must reconcile first. */
+    keys() {
+      const leftBehind = providers.all().flatMap((each) => each.leftBehind?.() ?? []);
+      return new Set([...networks.lister.list().map(keyOf), ...leftBehind]);
+    },
+  };
+}
+
+/** Whether an update needs a reconcile: a resync and a change of the desired state do, the operator's own writes do not. */
+function isWork(previous: Network, current: Network): boolean {
+  if (previous === current) return true;
+  if (previous.metadata.resourceVersion === current.metadata.resourceVersion) return false;
+  return (
+    previous.metadata.generation !== current.metadata.generation ||
+    previous.metadata.deletionTimestamp !== current.metadata.deletionTimestamp ||
+    (hasFinalizer(previous, NETWORK_FINALIZER) && !hasFinalizer(current, NETWORK_FINALIZER))
+  );
 }
 
 /** Returns a recorder that also logs every Event. */

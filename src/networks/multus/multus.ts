@@ -11,23 +11,18 @@ import {
 import type { Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { informerIfServed } from '../if-served.ts';
-import type { Ensured, Provider, ProviderContext, Removal, SpecError, Usage } from '../providers.ts';
+import type { Ensured, Provider, ProviderContext, Removal, Usage } from '../providers.ts';
 import { attachmentFor, cachedAttachment, isMadeFor } from './attachment.ts';
 import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
 import { Vnis } from './vnis.ts';
 
-export interface MultusOptions extends AttachmentsOptions {
+export interface MultusOptions
+  extends AttachmentsOptions,
+    Partial<Pick<ProviderContext, 'usageOf' | 'isShared' | 'withoutMultus'>>,
+    Pick<Provider, 'waitForSync'> {
   /** Their status shows which VXLAN identifiers are in use. */
   readonly networks: Pick<Lister<Network>, 'byIndex'>;
-  /** The users of the Network. Without it, users are not counted. */
-  readonly usageOf?: ((network: Network) => Usage) | undefined;
-  /** The MTU of networks whose spec sets none, in bytes. */
   readonly defaultMtu: () => number;
-  /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */
-  readonly obstacle?: (() => string | undefined) | undefined;
-  /** Whether pods of all namespaces may use the Network. Without it, they may not. */
-  readonly isShared?: ((key: ObjectKey) => boolean) | undefined;
-  readonly waitForSync?: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
@@ -39,24 +34,22 @@ export class MultusProvider implements Provider {
   readonly attachesPods = true;
   readonly isRemote = false;
   readonly takesAddresses = true;
-  readonly defaultMtu: () => number;
-  readonly #usageOf: MultusOptions['usageOf'];
-  readonly #isShared: (key: ObjectKey) => boolean;
-  readonly #obstacle: MultusOptions['obstacle'];
-  readonly waitForSync: (signal: AbortSignal) => Promise<unknown>;
-  readonly #lister: MultusOptions['attachments']['lister'];
+  readonly #options: MultusOptions;
   readonly #vnis: Vnis;
   readonly #attachments: Attachments;
 
   constructor(options: MultusOptions) {
-    this.#usageOf = options.usageOf;
-    this.defaultMtu = options.defaultMtu;
-    this.#isShared = options.isShared ?? (() => false);
-    this.#obstacle = options.obstacle;
-    this.waitForSync = options.waitForSync ?? (async () => undefined);
-    this.#lister = options.attachments.lister;
+    this.#options = options;
     this.#vnis = new Vnis(options.networks);
     this.#attachments = new Attachments(options);
+  }
+
+  defaultMtu(): number {
+    return this.#options.defaultMtu();
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<unknown> {
+    return this.#options.waitForSync?.(signal);
   }
 
   /** Call this when the informer sees a change of the definition with this key. */
@@ -65,32 +58,30 @@ export class MultusProvider implements Provider {
   }
 
   leftBehind(): readonly ObjectKey[] {
-    return this.#lister.list().filter(isLeftBehind).map(keyOf);
+    return this.#options.attachments.lister.list().filter(isLeftBehind).map(keyOf);
   }
 
   /** bridge supports everything that the CRD's rules allow. */
-  validate(): SpecError | undefined {
-    return undefined;
-  }
+  validate(): undefined {}
 
   /** Users may edit definitions, so only the status shows the subnet. */
-  async actual(): Promise<undefined> {
-    return undefined;
-  }
+  async actual(): Promise<undefined> {}
 
   async usage(network: Network): Promise<Usage | undefined> {
+    const { usageOf } = this.#options;
     const found = this.#attachments.known(keyOf(network));
     // Ignore pods attached to a definition that was never the operator's.
     const isForeign = network.status?.cidr === undefined && found && !isMadeFor(found, network);
-    return this.#usageOf && isForeign ? { pods: [], allocated: 0 } : this.#usageOf?.(network);
+    return usageOf && isForeign ? { pods: [], allocated: 0 } : usageOf?.(network);
   }
 
   async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured> {
     const vni = this.#vnis.vniFor(network);
-    const wanted = attachmentFor(network, subnet.mtu, this.#isShared(keyOf(network)));
+    const isShared = this.#options.isShared?.(keyOf(network)) ?? false;
+    const wanted = attachmentFor(network, subnet.mtu, isShared);
     const ensured = await this.#attachments.ensure(network, wanted, signal);
     if (ensured.kind === 'notReady') return ensured;
-    const obstacle = this.#obstacle?.();
+    const obstacle = this.#options.withoutMultus?.();
     if (obstacle !== undefined) return nowhere(obstacle);
     const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
     return { kind: 'ready', change: ensured.change, capacity, vni };
@@ -109,14 +100,15 @@ export class MultusProvider implements Provider {
 /** Sets up the provider with the definitions of the cluster. */
 export function setUpMultus(
   manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>,
-  { networks, enqueue, usageOf, defaultMtu, isShared, withoutMultus }: MultusContext,
+  context: MultusContext,
 ): Provider {
+  const { networks, enqueue } = context;
   const { informer, known } = informerIfServed(manager, NETWORK_ATTACHMENT_DEFINITIONS, {
     transform: cachedAttachment,
   });
   const provider = new MultusProvider({
+    ...context,
     ...{ client: manager.leaderClient, attachments: informer, waitForSync: known },
-    ...{ networks, usageOf, defaultMtu, isShared, obstacle: withoutMultus },
   });
   // Definitions have the name of their Network, also foreign ones that block it.
   const changed = (attachment: NetworkAttachmentDefinition) => {

@@ -96,7 +96,9 @@ export class NetworkNodes {
   withoutMultus(names?: readonly string[]): string | undefined {
     const { nodes, reports } = this.#options;
     let example: ReportObject | undefined;
-    for (const report of names?.flatMap((name) => this.#reportOf(name) ?? []) ?? reports?.lister.list() ?? []) {
+    for (const report of names?.flatMap((name) => this.#reportOf(name) ?? []) ??
+      reports?.lister.list() ??
+      []) {
       const { name } = report.metadata;
       if (!report.current || this.#missing.has(name)) continue;
       const hasMultus = report.current.withoutMultus === undefined;

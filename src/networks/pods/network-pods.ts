@@ -1,14 +1,14 @@
 import { PODS } from '../../kube/api/core-resources.ts';
-import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { isArray, isObject, type JsonValue, own, ownObjects } from '../../util/json.ts';
+import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { networksAskedFor } from './attach.ts';
 import type { NetworkAccess } from './network-access.ts';
 import {
   type AttachedTo,
+  ipsOf,
   isNetworkKey,
-  keptIps,
   keptSelection,
   keyOfSelected,
   type Overlong,
@@ -67,61 +67,57 @@ export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
 }
 
 function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
-  const { metadata } = decodeObject(value);
-  const { namespace = '', annotations } = metadata;
-  const gate = gateOf(value);
-  const spec = field(value, 'spec');
-  const nodeName = field(spec, 'nodeName');
-  const hostname = field(spec, 'hostname');
+  const object = decodeObject(value);
+  const { namespace = '', annotations = {}, creationTimestamp, deletionTimestamp, labels } = object.metadata;
+  const json = isObject(value) ? value : {};
+  const [spec, status] = [own(json, 'spec'), own(json, 'status')];
+  const [nodeName, hostname] = [ownString(spec, 'nodeName'), ownString(spec, 'hostname')];
+  const gate = ownObjects(spec, 'schedulingGates').findIndex(({ name }) => name === NETWORK_GATE);
+  const isGated = gate >= 0;
+  const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: named, [MULTUS_STATUS]: report } = annotations;
   const isAllowed = ({ network }: AttachedTo) => access.allows(namespace, network);
-  const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, access);
-  const multus = selectedOf(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
-  const attachedTo = parseNetworkStatus(annotations?.[MULTUS_STATUS], namespace).filter(isAllowed);
-  const isAttached = (network: ObjectKey) =>
-    attachedTo.some((each) => each.network === network && each.ips.length > 0);
-  const lacks = multus.filter(({ network, ips }) => ips.length === 0 && !isAttached(network));
+  const askedFor = networksAskedFor(asked, namespace, access);
+  const multus = selectedOf(named, namespace).filter(isAllowed);
+  const attachedTo = parseNetworkStatus(report, namespace).filter(isAllowed);
+  const metadata = {
+    ...identityOf(object),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+  };
+  const placed = { metadata, ...(nodeName !== undefined && { nodeName }) };
   // Most pods of a cluster: a long list of them is held for a moment.
-  if (gate < 0 && asked.length + multus.length + attachedTo.length === 0)
-    return {
-      ...WITHOUT_NETWORKS,
-      metadata: identity(metadata),
-      ...(typeof nodeName === 'string' && { nodeName }),
-    };
-  const asksFor = [...new Set([...asked, ...multus.map(({ network }) => network)])];
-  const unattached = mayLack(value, metadata)
-    ? asksFor.filter((key) => !attachedTo.some(({ network }) => network === key))
-    : [];
-  const only = gate < 0 ? undefined : namedNodes(isObject(spec) ? spec : undefined);
+  if (!isGated && askedFor.length + multus.length + attachedTo.length === 0)
+    return { ...WITHOUT_NETWORKS, ...placed };
+  const asksFor = [...new Set([...askedFor, ...multus.map(({ network }) => network)])];
+  const isAttached = (key: ObjectKey) => attachedTo.some(({ network }) => network === key);
+  // Multus reports all interfaces before the kubelet reports the first one. A pod with hostNetwork gets none, and one
+  // that goes needs none.
+  const mayLack =
+    ownString(status, 'podIP') !== undefined &&
+    own(spec, 'hostNetwork') !== true &&
+    deletionTimestamp === undefined;
+  const unattached = mayLack ? asksFor.filter((key) => !isAttached(key)) : [];
+  const lacks = multus.filter(
+    ({ network, ips }) =>
+      ips.length === 0 && !attachedTo.some((each) => each.network === network && each.ips.length > 0),
+  );
+  const only = isGated ? namedNodes(spec) : undefined;
+  const selections = {
+    ...(asked !== undefined && { asked: keptSelection(asked) }),
+    ...(named !== undefined && { multus: keptSelection(named) }),
+  };
   return {
-    metadata: identity(metadata),
+    ...placed,
     ...(only && { namedNodes: only }),
-    ...(gate >= 0 && { gate, selections: selectionsOf(annotations) }),
-    ...(typeof nodeName === 'string' && { nodeName }),
+    ...(isGated && { gate, selections }),
     asksFor,
     ...(unattached.length > 0 && { unattached }),
     attachedTo,
-    labels: keptLabels(metadata.labels),
-    isReady: isReady(value),
-    ...(typeof hostname === 'string' && { hostname }),
+    labels: keptLabels(labels),
+    isReady: ownObjects(status, 'conditions').some((each) => each.type === 'Ready' && each.status === 'True'),
+    ...(hostname !== undefined && { hostname }),
     selected: multus.filter(({ ips }) => ips.length > 0),
-    lacks: gate >= 0 ? [] : [...new Set(lacks.map(({ network }) => network))],
-  };
-}
-
-function identity({
-  name,
-  namespace = '',
-  uid = '',
-  ...metadata
-}: KubeObject['metadata']): KubeObject['metadata'] {
-  const { resourceVersion = '', creationTimestamp, deletionTimestamp } = metadata;
-  return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    ...(creationTimestamp !== undefined && { creationTimestamp }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    lacks: isGated ? [] : [...new Set(lacks.map(({ network }) => network))],
   };
 }
 
@@ -130,40 +126,12 @@ function keptLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Rec
   return Object.keys(labels).length > MAX_LABELS ? {} : labels;
 }
 
-/**
- * Whether it has its first interface, and could have others: Multus reports all before the kubelet reports that one. A pod
- * with hostNetwork gets none, and one that goes needs none.
- */
-function mayLack(pod: unknown, { deletionTimestamp }: KubeObject['metadata']): boolean {
-  return (
-    typeof field(field(pod, 'status'), 'podIP') === 'string' &&
-    field(field(pod, 'spec'), 'hostNetwork') !== true &&
-    deletionTimestamp === undefined
-  );
-}
-
-function isReady(pod: unknown): boolean {
-  const conditions = field(field(pod, 'status'), 'conditions');
-  return (
-    Array.isArray(conditions) &&
-    conditions.some((each) => field(each, 'type') === 'Ready' && field(each, 'status') === 'True')
-  );
-}
-
 function selectedOf(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
   const selection = text === undefined ? undefined : parseSelection(text, podNamespace);
   if (!selection || 'problem' in selection) return [];
   return selection.networks
-    .map((selected) => ({ network: keyOfSelected(selected), ips: keptIps(own(selected.element, 'ips')) }))
+    .map((selected) => ({ network: keyOfSelected(selected), ips: ipsOf(selected.element) }))
     .filter(({ network }) => isNetworkKey(network));
-}
-
-function selectionsOf(annotations: KubeObject['metadata']['annotations'] = {}): Selections {
-  const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: multus } = annotations;
-  return {
-    ...(asked !== undefined && { asked: keptSelection(asked) }),
-    ...(multus !== undefined && { multus: keptSelection(multus) }),
-  };
 }
 
 /** Whether the pod uses or waits for Networks. A cache keeps no other pods. */
@@ -201,21 +169,12 @@ export const POD_INDEXERS = {
   node: ({ nodeName }: NetworkPod) => (nodeName === undefined ? [] : [nodeName]),
 };
 
-function gateOf(pod: unknown): number {
-  const gates = field(field(pod, 'spec'), 'schedulingGates');
-  return Array.isArray(gates) ? gates.findIndex((gate) => field(gate, 'name') === NETWORK_GATE) : -1;
-}
-
-function field(object: unknown, key: string): unknown {
-  return typeof object === 'object' && object !== null ? Reflect.get(object, key) : undefined;
-}
-
 const HOSTNAME = 'kubernetes.io/hostname';
 /** More names are not kept: then the pod counts as one for any node. */
 const MAX_NAMES = 64;
 
 /** The nodes on which alone the pod may run, as far as its spec names them; undefined if it names none. */
-export function namedNodes(spec: JsonValue | undefined): readonly string[] | undefined {
+function namedNodes(spec: JsonValue | undefined): readonly string[] | undefined {
   const host = own(own(spec, 'nodeSelector'), HOSTNAME);
   if (typeof host === 'string') return [host];
   const affinity = own(

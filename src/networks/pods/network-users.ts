@@ -12,9 +12,8 @@ import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
   readonly #ipam: Pick<IpamState, 'countsOf'>;
+  /** The pods whose gates are about to go. */
   readonly #reserved = new Map<ObjectKey, NetworkPod>();
-  /** The same pods, by the Networks that they use. */
-  readonly #reservedOn = new Map<ObjectKey, Set<NetworkPod>>();
 
   /** `pods` has the indexers POD_INDEXERS, and is synced before the first call. */
   constructor(pods: Lister<NetworkPod>, ipam: Pick<IpamState, 'countsOf'> = { countsOf: () => undefined }) {
@@ -23,14 +22,17 @@ export class NetworkUsers {
   }
 
   usageOf(network: ObjectKey): Usage & { readonly nodeNames: readonly string[] } {
-    const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
+    const onTheirWay = [...this.#reserved.values()].filter((pod) => {
+      const cached = this.#pods.get(keyOf(pod));
+      const isThere = cached !== undefined && cached.metadata.uid === pod.metadata.uid;
+      return isThere && isGated(cached) && networksOf(pod).includes(network);
+    });
+    const users = [...this.#pods.byIndex('user', network), ...onTheirWay];
     const nodeNames = [...new Set(users.flatMap(({ nodeName }) => nodeName ?? []))];
     const counts = this.#ipam.countsOf(network);
     if (counts) return { pods: users.map(keyOf), allocated: counts.taken, total: counts.total, nodeNames };
-    const allocated = users
-      .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))
-      .reduce((sum, { ips }) => sum + ips.length, 0);
-    return { pods: users.map(keyOf), allocated, nodeNames };
+    const attached = users.flatMap(({ attachedTo }) => attachedTo.filter((each) => each.network === network));
+    return { pods: users.map(keyOf), allocated: attached.flatMap(({ ips }) => ips).length, nodeNames };
   }
 
   /** The pods that run without their interface on the Network, by node. */
@@ -45,34 +47,12 @@ export class NetworkUsers {
 
   /** Counts a pod whose gate the operator is about to remove. */
   reserve(pod: NetworkPod): void {
-    this.#forget(keyOf(pod));
     this.#reserved.set(keyOf(pod), pod);
-    for (const network of networksOf(pod)) {
-      this.#reservedOn.set(network, (this.#reservedOn.get(network) ?? new Set()).add(pod));
-    }
   }
 
   /** Forgets a reservation: the gate stays, or the cache shows the result. */
   settle(pod: NetworkPod): void {
-    if (this.#reserved.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#forget(keyOf(pod));
-  }
-
-  #onTheirWay(network: ObjectKey): readonly NetworkPod[] {
-    return [...(this.#reservedOn.get(network) ?? [])].filter((pod) => {
-      const cached = this.#pods.get(keyOf(pod));
-      const isThere = cached !== undefined && cached.metadata.uid === pod.metadata.uid;
-      return isThere && isGated(cached);
-    });
-  }
-
-  #forget(key: ObjectKey): void {
-    const pod = this.#reserved.get(key);
-    if (!pod) return;
-    this.#reserved.delete(key);
-    for (const network of networksOf(pod)) {
-      const others = this.#reservedOn.get(network);
-      others?.delete(pod);
-      if (others?.size === 0) this.#reservedOn.delete(network);
-    }
+    const key = keyOf(pod);
+    if (this.#reserved.get(key)?.metadata.uid === pod.metadata.uid) this.#reserved.delete(key);
   }
 }

@@ -3,6 +3,7 @@ import { quote } from '../../util/clip.ts';
 import {
   isArray,
   isObject,
+  type JsonArray,
   type JsonObject,
   type JsonValue,
   own,
@@ -20,9 +21,8 @@ export interface Selected {
   readonly element: JsonObject;
 }
 
-/** The networks that an annotation selects, in one of Multus' two forms. */
+/** The networks that an annotation selects. */
 export interface Selection {
-  readonly form: 'names' | 'json';
   /** The original text, trimmed. */
   readonly text: string;
   readonly networks: readonly Selected[];
@@ -53,7 +53,25 @@ const ADVICE = 'write the name of a Network such as example-network, or several 
  */
 export function parseSelection(text: string | Overlong, podNamespace: string): Selection | Problem {
   const kept = keptSelection(text);
-  return typeof kept === 'string' ? parseKept(kept, podNamespace) : overlongProblem(kept);
+  if (typeof kept !== 'string') return overlongProblem(kept);
+  const trimmed = kept.trim();
+  if (trimmed === '') return { problem: `is empty: ${ADVICE}` };
+  const problem = sizeProblem(kept);
+  if (problem !== undefined) return { problem };
+  const elements = /[[{"]/.test(trimmed) ? elementsIn(trimmed) : elementsOfNames(trimmed);
+  if ('problem' in elements) return elements;
+  if (elements.length > MAX_SELECTED) {
+    return { problem: `names more than ${MAX_SELECTED} networks: write fewer` };
+  }
+  const networks: Selected[] = [];
+  for (const [index, element] of elements.entries()) {
+    const name = ownString(element, 'name');
+    if (!isObject(element) || !name) {
+      return { problem: `has no name in [${index}]: write an object such as {"name": "example-network"}` };
+    }
+    networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });
+  }
+  return { text: trimmed, networks };
 }
 
 /** What a cache keeps of an annotation: its text, if it is not too long. */
@@ -65,69 +83,33 @@ export function overlongProblem({ length }: Overlong): Problem {
   return { problem: `has ${length} characters: write at most ${MAX_SELECTION}` };
 }
 
-function parseKept(text: string, podNamespace: string): Selection | Problem {
-  const trimmed = text.trim();
-  if (trimmed === '') return { problem: `is empty: ${ADVICE}` };
-  const problem = sizeProblem(text);
-  if (problem !== undefined) return { problem };
-  return /[[{"]/.test(trimmed) ? parseJson(trimmed, podNamespace) : parseNames(trimmed, podNamespace);
-}
-
 /** `namespace/name`: the key of the Network, and of its NetworkAttachmentDefinition. */
 export function keyOfSelected({ namespace, name }: Selected): string {
   return `${namespace}/${name}`;
 }
 
-function parseNames(text: string, podNamespace: string): Selection | Problem {
-  const networks: Selected[] = [];
-  for (let start = 0; start <= text.length; ) {
-    if (networks.length === MAX_SELECTED) return tooMany();
-    const comma = text.indexOf(',', start);
-    const end = comma === -1 ? text.length : comma;
-    const item = text.slice(start, end).trim();
-    start = end + 1;
-    const parts: readonly (string | undefined)[] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item) ?? [];
+function elementsOfNames(text: string): readonly JsonObject[] | Problem {
+  const elements: JsonObject[] = [];
+  for (const item of text.split(',', MAX_SELECTED + 1)) {
+    const parts: readonly (string | undefined)[] =
+      /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item.trim()) ?? [];
     // Multus trims each.
     const [, namespace, name, device] = parts.map((part) => part?.trim());
-    if (!name) return { problem: `has ${quote(item)}, which is not a name: ${ADVICE}` };
-    const element = {
-      name,
-      ...(namespace && { namespace }),
-      ...(device && { interface: device }),
-    };
-    networks.push({ namespace: namespace || podNamespace, name, element });
+    if (!name) return { problem: `has ${quote(item.trim())}, which is not a name: ${ADVICE}` };
+    elements.push({ name, ...(namespace && { namespace }), ...(device && { interface: device }) });
   }
-  return { form: 'names', text, networks };
+  return elements;
 }
 
-function parseJson(text: string, podNamespace: string): Selection | Problem {
+function elementsIn(text: string): JsonArray | Problem {
   const list = parseAnnotation(text);
-  if (!isArray(list)) {
-    return {
-      problem: 'is not a JSON list: write one such as [{"name": "example-network"}], or a plain name',
-    };
-  }
-  if (list.length > MAX_SELECTED) return tooMany();
-  const networks: Selected[] = [];
-  for (const [index, element] of list.entries()) {
-    const name = ownString(element, 'name');
-    if (!isObject(element) || !name) {
-      return {
-        problem: `has no name in [${index}]: write an object such as {"name": "example-network"}`,
-      };
-    }
-    networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });
-  }
-  return { form: 'json', text, networks };
-}
-
-function tooMany(): Problem {
-  return { problem: `names more than ${MAX_SELECTED} networks: write fewer` };
+  if (isArray(list)) return list;
+  return { problem: 'is not a JSON list: write one such as [{"name": "example-network"}], or a plain name' };
 }
 
 /**
- * Adds the networks of the operator's annotation to the text of Multus' annotation, which stays as it is. Networks
- * that it already names are not added. Idempotent.
+ * Adds the networks of the operator's annotation to the text of Multus' annotation. Networks that it already names are
+ * not added. Idempotent.
  */
 export function mergeNetworks(
   wanted: Selection,
@@ -137,41 +119,26 @@ export function mergeNetworks(
   if (text === undefined || text.trim() === '') return { text: wanted.text };
   const theirs = parseSelection(text, podNamespace);
   if ('problem' in theirs) return theirs;
-  const present = byKey(theirs.networks);
   const missing: Selected[] = [];
   for (const network of wanted.networks) {
     const key = keyOfSelected(network);
-    const namesakes = present.get(key);
-    if (!namesakes) missing.push(network);
+    const namesakes = theirs.networks.filter((each) => keyOfSelected(each) === key);
+    if (namesakes.length === 0) missing.push(network);
     else if (!namesakes.some(({ element }) => says(element, network.element))) {
       return { problem: `also asks for ${key}, but with other options: write the options in one of the two` };
     }
   }
   if (missing.length === 0) return { text };
-  const count = theirs.networks.length + missing.length;
-  if (count > MAX_SELECTED) {
-    return {
-      problem: `names ${theirs.networks.length} networks, and ${count} with those of ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTED} in total`,
-    };
+  const all = [...theirs.networks, ...missing].map(({ element }) => element);
+  const merged = JSON.stringify(all);
+  const inTotal = (has: string, most: number) => ({ problem: `${has}: write at most ${most} in total` });
+  if (all.length > MAX_SELECTED) {
+    const has = `names ${theirs.networks.length} networks, and ${all.length} with those of ${NETWORK_ANNOTATION}`;
+    return inTotal(has, MAX_SELECTED);
   }
-  const merged = joined(theirs, missing, wanted.form);
-  if (merged.length > MAX_SELECTION) {
-    return {
-      problem: `has ${merged.length} characters together with ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTION} in total`,
-    };
-  }
-  return { text: merged };
-}
-
-function byKey(networks: readonly Selected[]): ReadonlyMap<string, readonly Selected[]> {
-  const found = new Map<string, Selected[]>();
-  for (const network of networks) {
-    const key = keyOfSelected(network);
-    const namesakes = found.get(key);
-    if (namesakes) namesakes.push(network);
-    else found.set(key, [network]);
-  }
-  return found;
+  return merged.length > MAX_SELECTION
+    ? inTotal(`has ${merged.length} characters together with ${NETWORK_ANNOTATION}`, MAX_SELECTION)
+    : { text: merged };
 }
 
 /** Whether the element has all options of the other one. Both are of one network. */
@@ -180,21 +147,6 @@ function says(element: JsonObject, other: JsonObject): boolean {
     const present = own(element, key);
     return key === 'name' || key === 'namespace' || (present !== undefined && sameJson(present, value));
   });
-}
-
-function joined(theirs: Selection, missing: readonly Selected[], form: Selection['form']): string {
-  if (theirs.form === 'names' && form === 'names') return [theirs.text, ...missing.map(nameOf)].join(',');
-  const added = missing.map(({ element }) => JSON.stringify(element)).join(',');
-  const present =
-    theirs.form === 'json' ? theirs.text : JSON.stringify(theirs.networks.map(({ element }) => element));
-  const separator = theirs.networks.length === 0 ? '' : ',';
-  return `${present.slice(0, -1).trimEnd()}${separator}${added}]`;
-}
-
-/** The network in the form of names. */
-function nameOf({ element }: Selected): string {
-  const { namespace, name, interface: device } = element;
-  return `${namespace === undefined ? '' : `${namespace}/`}${name}${device === undefined ? '' : `@${device}`}`;
 }
 
 /** The most addresses that a pod may ask for on one Network. */

@@ -6,7 +6,7 @@ import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Result } from '../../kube/controller/controller.ts';
-import type { EventRecorder } from '../../kube/events/events.ts';
+import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
@@ -78,15 +78,12 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
     const found = services.lister.get(service);
     const present = slices.lister.byIndex('service', service);
     const wanted: Wanted = found ? wantedOf(found, present, options) : { slices: [] };
-    if (found) tell(events, found, wanted);
+    if (found && wanted.told) {
+      const regarding = { apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind, metadata: found.metadata };
+      events.event(regarding, { ...wanted.told, action: 'Name' });
+    }
     try {
-      await writeSlices(
-        manager.leaderClient,
-        found,
-        present,
-        'slices' in wanted ? wanted.slices : [],
-        signal,
-      );
+      await writeSlices(manager.leaderClient, found, present, wanted.slices, signal);
     } catch (error) {
       // The cache will get the newer slice.
       if (!(isConflict(error) || isNotFound(error) || isAlreadyExists(error))) throw error;
@@ -123,17 +120,6 @@ function networkOf({ metadata, network }: NamedService): ObjectKey | undefined {
   return network.includes('/') ? network : `${metadata.namespace}/${network}`;
 }
 
-function tell(events: EventRecorder, { metadata }: NamedService, wanted: Wanted): void {
-  const note = 'problem' in wanted ? wanted.problem : wanted.waits;
-  if (note === undefined) return;
-  const details =
-    'problem' in wanted
-      ? ({ type: 'Warning', reason: 'InvalidNetworkAnnotation' } as const)
-      : ({ type: 'Normal', reason: 'WaitsForNetwork' } as const);
-  const regarding = { apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind, metadata };
-  events.event(regarding, { ...details, action: 'Name', note });
-}
-
 /** Writes the wanted slices of a Service, and deletes the others. Without the Service, none is wanted. */
 async function writeSlices(
   client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>,
@@ -149,7 +135,7 @@ async function writeSlices(
     const found = present.find(({ metadata }) => metadata.name === name);
     if (!found) {
       await client.create(NETWORK_SLICES, newSlice(service, slice), options);
-    } else if (!isDeepStrictEqual([found.endpoints, found.ports ?? []], [endpoints, service.ports])) {
+    } else if (!isDeepStrictEqual([found.endpoints, found.ports], [endpoints, service.ports])) {
       const { resourceVersion } = found.metadata;
       const patch = { metadata: { resourceVersion }, endpoints, ports: service.ports };
       await client.mergePatch(NETWORK_SLICES, refOf(found), patch, options);
@@ -182,8 +168,11 @@ function newSlice({ metadata, ports }: NamedService, { name, ...content }: Slice
   };
 }
 
-/** What a Service should have. `waits`: why it has no slices yet. `problem`: why it cannot have any. */
-type Wanted = { readonly slices: readonly Slice[]; readonly waits?: string } | { readonly problem: string };
+/** What a Service should have, and what to tell its author. */
+interface Wanted {
+  readonly slices: readonly Slice[];
+  readonly told?: Pick<EventDetails, 'type' | 'reason' | 'note'>;
+}
 
 function wantedOf(
   service: NamedService,
@@ -193,20 +182,26 @@ function wantedOf(
   const network = networkOf(service);
   const { name, namespace = '' } = service.metadata;
   if (network === undefined) return { slices: [] };
+  const invalid = (note: string): Wanted => ({
+    slices: [],
+    told: { type: 'Warning', reason: 'InvalidNetworkAnnotation', note },
+  });
   if (!service.isFree) {
-    const problem = `has ${NETWORK_ANNOTATION}, but is not headless without a selector: set clusterIP to None, and write the selector into ${SELECTOR_ANNOTATION}`;
-    return { problem };
+    return invalid(
+      `has ${NETWORK_ANNOTATION}, but is not headless without a selector: set clusterIP to None, and write the selector into ${SELECTOR_ANNOTATION}`,
+    );
   }
   if (!access.allows(namespace, network)) {
-    return {
-      problem: `names Network ${network}, which namespace ${namespace} may not use: name one of its own`,
-    };
+    return invalid(`names Network ${network}, which namespace ${namespace} may not use: name one of its own`);
   }
   const selector = parseSelector(service.selector ?? '');
   if (!selector)
-    return { problem: `has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front` };
+    return invalid(`has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front`);
   const found = networks.lister.get(network);
-  if (!found) return { slices: [], waits: `waits for its Network: Network ${network} does not exist` };
+  if (!found) {
+    const note = `waits for its Network: Network ${network} does not exist`;
+    return { slices: [], told: { type: 'Normal', reason: 'WaitsForNetwork', note } };
+  }
   const plainOf = plainAddresses(found);
   const endpoints = pods.lister
     .byIndex('user', network)
@@ -214,14 +209,15 @@ function wantedOf(
     .filter(({ labels }) => [...selector].every(([key, value]) => labels[key] === value))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     .flatMap((pod) => endpointsOf(pod, network, service, plainOf));
-  const known = present.map(({ metadata, addressType = '', endpoints: before }) => ({
-    name: metadata.name,
-    addressType,
-    endpoints: before ?? [],
-  }));
-  const isSix = ({ addresses: [first = ''] }: Endpoint) => first.includes(':');
-  const [four, six] = [endpoints.filter((each) => !isSix(each)), endpoints.filter(isSix)];
-  return { slices: [...sliced(name, 'IPv4', four, known), ...sliced(name, 'IPv6', six, known)] };
+  const known = present.map(({ metadata, ...rest }) => ({ name: metadata.name, ...rest }));
+  return {
+    slices: (['IPv4', 'IPv6'] as const).flatMap((family) => {
+      const own = endpoints.filter(
+        ({ addresses: [first = ''] }) => first.includes(':') === (family === 'IPv6'),
+      );
+      return sliced(name, family, own, known);
+    }),
+  };
 }
 
 /**

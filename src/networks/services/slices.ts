@@ -67,15 +67,15 @@ export interface Endpoint {
 /** discovery.k8s.io/v1 EndpointSlice of a Network's pods. Only the operator writes it, and puts right what differs. */
 export interface NetworkSlice extends KubeObject {
   readonly addressType?: string;
-  readonly endpoints?: readonly Endpoint[];
-  readonly ports?: readonly SlicePort[];
+  readonly endpoints: readonly Endpoint[];
+  readonly ports: readonly SlicePort[];
 }
 
 export const NETWORK_SLICES: Resource<NetworkSlice> = {
   ...ENDPOINT_SLICES,
   decode(value) {
-    const object: NetworkSlice = decodeObject(value);
-    const { addressType, endpoints = [], ports = [] } = object;
+    const object: KubeObject & Partial<NetworkSlice> = decodeObject(value);
+    const { addressType, endpoints, ports } = object;
     const service = object.metadata.labels?.[SERVICE_LABEL];
     return {
       metadata: {
@@ -83,7 +83,7 @@ export const NETWORK_SLICES: Resource<NetworkSlice> = {
         ...(service !== undefined && { labels: { [SERVICE_LABEL]: service } }),
       },
       ...(addressType !== undefined && { addressType }),
-      ...{ endpoints, ports },
+      ...{ endpoints: endpoints ?? [], ports: ports ?? [] },
     };
   },
 };
@@ -93,10 +93,10 @@ export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 
 export type AddressType = 'IPv4' | 'IPv6';
 
-/** A slice of the endpoints of a Service. */
+/** The part of a slice that the endpoints of a Service decide. */
 export interface Slice {
   readonly name: string;
-  readonly addressType: string;
+  readonly addressType?: string;
   readonly endpoints: readonly Endpoint[];
 }
 

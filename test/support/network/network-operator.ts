@@ -15,11 +15,11 @@ import { WorkQueue } from '../../../src/kube/workqueue/queue.ts';
 import { exponentialLimiter } from '../../../src/kube/workqueue/rate-limiters.ts';
 import { cachedNetwork, NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
-import { setUpNetworkController } from '../../../src/networks/controller/controller.ts';
 import { ProviderRegistry } from '../../../src/networks/controller/provider-registry.ts';
 import { setUpMultus } from '../../../src/networks/multus/multus.ts';
 import { VNI_INDEXERS } from '../../../src/networks/multus/vnis.ts';
 import type { Usage } from '../../../src/networks/providers.ts';
+import { setUpNetworkController } from '../../../src/networks/setup.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 
 /** The Network controller at work, as `serve` wires it, with its Events kept in a list. */
@@ -72,7 +72,6 @@ export async function startNetworkOperator(
     queue,
     events: { event: (regarding, notice) => notices.push({ key: keyOf(regarding), notice }) },
     clock,
-    now: () => new Date(),
     resyncMs,
     providers: new ProviderRegistry('multus', [provider]),
   });

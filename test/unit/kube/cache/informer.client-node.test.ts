@@ -9,7 +9,7 @@ import type {
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Informer } from '../../../../src/kube/cache/informer.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
-import type { NetworkControllerOptions } from '../../../../src/networks/controller/controller.ts';
+import type { NetworkControllerOptions } from '../../../../src/networks/setup.ts';
 import { added, configMap, deleted, listOf, modified } from '../../../support/kube/scripted-objects.ts';
 import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
 import { until } from '../../../support/time/until.ts';

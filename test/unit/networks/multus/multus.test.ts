@@ -25,7 +25,7 @@ const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default',
 test('a Network without Multus on any node has its definition, and is not Ready', async () => {
   const fake = new FakeAttachments();
   let obstacle: string | undefined = 'Multus attaches no pods on all nodes';
-  const provider = new MultusProvider(Object.assign(fake, { obstacle: () => obstacle }));
+  const provider = new MultusProvider(Object.assign(fake, { withoutMultus: () => obstacle }));
   const message = expect.stringContaining('on all nodes: install Multus on the nodes');
   expect(await provider.ensure(network, shape, signal)).toMatchObject({
     ...{ kind: 'notReady', reason: 'ProviderUnavailable', keepsKnown: true, message },

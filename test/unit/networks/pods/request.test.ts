@@ -29,7 +29,7 @@ describe('addresses', () => {
     '::ffff:10.0.0.7/104',
     '1111:2222:3333:4444:5555:6666:7777:8888/128',
   ])('may be %s', (ip) => {
-    expect(ask({ ips: [ip] })).toMatchObject({ form: 'json' });
+    expect(ask({ ips: [ip] })).toHaveProperty('networks');
     expect(parsed()).toBeLessThanOrEqual(2);
   });
 
@@ -41,7 +41,7 @@ describe('addresses', () => {
   );
 
   test('may be 32, and do not change', () => {
-    expect(ask({ ips: many(32, '10.0.0.7/24') })).toMatchObject({ form: 'json' });
+    expect(ask({ ips: many(32, '10.0.0.7/24') })).toHaveProperty('networks');
   });
 
   test('are not parsed if there are more', () => {
