@@ -12,38 +12,44 @@ export interface Holder {
   readonly asks?: true;
 }
 
+/** Who has which addresses of a pool. */
+interface Part {
+  readonly pool: Pool;
+  /** By place, the holders by their ID. */
+  readonly holders: Map<Place, Map<string, Holder>>;
+  /** The last place that was given: the next one is after it, so that an address rests before it is reused. */
+  last: number;
+  /** How many addresses for pods have a holder. */
+  taken: number;
+}
+
+/** An address in its pool. */
+interface Spot {
+  readonly part: Part;
+  readonly place: Place;
+}
+
 /** The holders of a Network's addresses. An address can have several holders, because users can write any address. */
 export class Allocations {
   /** One, or one for each family. */
-  readonly pools: readonly Pool[];
-  /** The holders of each place by their ID, by pool. */
-  readonly #holders: readonly Map<Place, Map<string, Holder>>[];
-  /** The places of each holder, by pool. */
-  readonly #held = new Map<string, readonly Set<Place>[]>();
-  /** The last place that was given, by pool: the next one is after it, so that an address rests before it is reused. */
-  readonly #last: number[];
-  readonly #taken: number[];
+  readonly #parts: readonly Part[];
+  /** By the ID of the holder. */
+  readonly #held = new Map<string, Spot[]>();
 
   constructor(pools: readonly Pool[]) {
-    this.pools = pools;
-    this.#holders = pools.map(() => new Map());
-    this.#last = pools.map(() => 0);
-    this.#taken = pools.map(() => 0);
+    this.#parts = pools.map((pool) => ({ pool, holders: new Map(), last: 0, taken: 0 }));
   }
 
   /** Whether it has no holder, and never gave an address. */
   get isUnused(): boolean {
-    return this.#held.size === 0 && this.#last.every((place) => place === 0);
+    return this.#held.size === 0 && this.#parts.every(({ last }) => last === 0);
   }
 
-  /** The number of addresses for pods, in the smallest pool. */
-  get total(): number {
-    return this.#fullest().total;
-  }
-
-  /** How many of them are taken. */
-  get taken(): number {
-    return this.#fullest().taken;
+  /** The number of addresses for pods in the pool with the fewest free ones, and how many of them are taken. */
+  get counts(): { readonly total: number; readonly taken: number } {
+    const counts = this.#parts.map(({ pool: { total }, taken }) => ({ total, taken }));
+    const [fullest] = counts.sort((a, b) => a.total - a.taken - (b.total - b.taken));
+    return fullest ?? { total: 0, taken: 0 };
   }
 
   /** Records that the holder has exactly these addresses. Addresses outside of the pools do not count. */
@@ -55,106 +61,79 @@ export class Allocations {
   /** Records that the holder also has these addresses. */
   add(holder: Holder, addresses: Iterable<string>): void {
     for (const address of addresses) {
-      const found = this.#find(address);
-      if (found) this.#add(holder, found.index, found.place);
+      const spot = this.#spotOf(address);
+      if (spot) this.#take(holder, spot);
     }
   }
 
   release(id: string): void {
-    const held = this.#held.get(id);
-    if (!held) return;
-    this.#held.delete(id);
-    for (const [index, places] of held.entries()) {
-      for (const place of places) this.#remove(id, index, place);
+    for (const { part, place } of this.#held.get(id) ?? []) {
+      const holders = part.holders.get(place);
+      holders?.delete(id);
+      if (holders?.size !== 0) continue;
+      part.holders.delete(place);
+      if (part.pool.gives(place)) part.taken -= 1;
     }
+    this.#held.delete(id);
   }
 
   /** Gives the holder one more address of each pool; undefined, and nothing is given, if a pool has none. */
   give(holder: Holder): readonly string[] | undefined {
-    const chosen = this.pools.map((pool, index) => {
-      const holders = this.#holders[index];
-      if (this.#taken[index] === pool.total) return undefined;
-      return pool.next(this.#last[index] ?? 0, (place) => holders?.has(place) ?? false);
-    });
-    if (!chosen.every((place) => place !== undefined)) return undefined;
-    return chosen.map((place, index) => {
-      this.#last[index] = place;
-      this.#add(holder, index, place);
-      return this.pools[index]?.textOf(place) ?? '';
+    const chosen: { readonly part: Part; readonly place: number }[] = [];
+    for (const part of this.#parts) {
+      const { pool, holders, last, taken } = part;
+      const place = taken === pool.total ? undefined : pool.next(last, (each) => holders.has(each));
+      if (place === undefined) return undefined;
+      chosen.push({ part, place });
+    }
+    return chosen.map(({ part, place }) => {
+      part.last = place;
+      this.#take(holder, { part, place });
+      return part.pool.textOf(place);
     });
   }
 
   /** The holders of the address, without those that only ask for it. */
   holdersOf(address: string): readonly Holder[] {
-    const found = this.#find(address);
-    const holders = found && this.#holders[found.index]?.get(found.place);
-    return [...(holders?.values() ?? [])].filter(({ asks }) => !asks);
+    const spot = this.#spotOf(address);
+    return [...(spot?.part.holders.get(spot.place)?.values() ?? [])].filter(({ asks }) => !asks);
   }
 
   /** Why no pod may have the address on this Network, as the end of a sentence; undefined if one may. */
   problemOf(address: string): string | undefined {
-    return this.#problemOf(address) ?? this.#pool(address)?.spellingProblem(address);
+    const spot = this.#spotOf(address);
+    if (!spot) return 'is not in its range';
+    const { pool } = spot.part;
+    return pool.problemOf(spot.place) ?? pool.spellingProblem(address);
   }
 
   /** The address in canonical form, without a prefix length; undefined if no pod may have it on this Network. */
   plainOf(address: string): string | undefined {
-    const found = this.#find(address);
-    if (!found || this.#problemOf(address) !== undefined) return undefined;
-    const { place } = found;
-    return typeof place === 'string' ? place : this.pools[found.index]?.textOf(place).replace(/\/.*/, '');
+    const { part, place } = this.#spotOf(address) ?? {};
+    if (!part || place === undefined || part.pool.problemOf(place) !== undefined) return undefined;
+    return typeof place === 'string' ? place : part.pool.textOf(place).replace(/\/.*/, '');
   }
 
   /** The address with a prefix length. */
   withPrefix(address: string): string {
-    return this.#pool(address)?.withPrefix(address) ?? address;
+    return this.#spotOf(address)?.part.pool.withPrefix(address) ?? address;
   }
 
-  #problemOf(address: string): string | undefined {
-    const found = this.#find(address);
-    return found ? this.pools[found.index]?.problemOf(found.place) : 'is not in its range';
-  }
-
-  #pool(address: string): Pool | undefined {
-    const found = this.#find(address);
-    return found && this.pools[found.index];
-  }
-
-  #find(address: string): { readonly index: number; readonly place: Place } | undefined {
-    for (const [index, pool] of this.pools.entries()) {
-      const place = pool.placeOf(address);
-      if (place !== undefined) return { index, place };
+  #spotOf(address: string): Spot | undefined {
+    for (const part of this.#parts) {
+      const place = part.pool.placeOf(address);
+      if (place !== undefined) return { part, place };
     }
     return undefined;
   }
 
-  #add(holder: Holder, index: number, place: Place): void {
-    const held = this.#held.get(holder.id) ?? this.pools.map(() => new Set<Place>());
+  #take(holder: Holder, spot: Spot): void {
+    const { part, place } = spot;
+    const holders = part.holders.get(place) ?? new Map<string, Holder>();
+    if (holders.size === 0 && part.pool.gives(place)) part.taken += 1;
+    const held = this.#held.get(holder.id) ?? [];
+    if (!holders.has(holder.id)) held.push(spot);
     this.#held.set(holder.id, held);
-    held[index]?.add(place);
-    const holders = this.#holders[index];
-    const others = holders?.get(place);
-    if (others) others.set(holder.id, holder);
-    else {
-      holders?.set(place, new Map([[holder.id, holder]]));
-      this.#count(index, place, 1);
-    }
-  }
-
-  #remove(id: string, index: number, place: Place): void {
-    const holders = this.#holders[index]?.get(place);
-    holders?.delete(id);
-    if (holders?.size !== 0) return;
-    this.#holders[index]?.delete(place);
-    this.#count(index, place, -1);
-  }
-
-  #count(index: number, place: Place, by: 1 | -1): void {
-    if (this.pools[index]?.gives(place)) this.#taken[index] = (this.#taken[index] ?? 0) + by;
-  }
-
-  #fullest(): { readonly total: number; readonly taken: number } {
-    const counts = this.pools.map(({ total }, index) => ({ total, taken: this.#taken[index] ?? 0 }));
-    const free = ({ total, taken }: { readonly total: number; readonly taken: number }) => total - taken;
-    return counts.reduce((a, b) => (free(b) < free(a) ? b : a), counts[0] ?? { total: 0, taken: 0 });
+    part.holders.set(place, holders.set(holder.id, holder));
   }
 }

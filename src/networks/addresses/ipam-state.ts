@@ -88,7 +88,7 @@ export class IpamState {
     // Most Networks have no pods. It is quick to make them again.
     if (allocations?.isUnused && this.#pending.size + this.#orphaned.size === 0)
       this.#allocations.delete(key);
-    return allocations && { taken: allocations.taken, total: allocations.total };
+    return allocations?.counts;
   }
 
   /** Gives a pod all that it wants, or nothing. The addresses are by the place of the network in the annotation. */
@@ -285,7 +285,8 @@ function give(
   { network, ips }: AddressRequest,
 ): readonly string[] | Refusal {
   if (ips.length === 0) {
-    const why = `Network ${network} has no free address, ${allocations.taken} of ${allocations.total} are taken: delete pods on it, or use another Network`;
+    const { taken, total } = allocations.counts;
+    const why = `Network ${network} has no free address, ${taken} of ${total} are taken: delete pods on it, or use another Network`;
     return allocations.give(holder) ?? { reason: 'AddressesExhausted', why };
   }
   for (const ip of ips) {
