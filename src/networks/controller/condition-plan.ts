@@ -31,26 +31,26 @@ const NAMED_PODS = 3;
  * older than the rules must do no harm either.
  */
 export function specProblem({ secondary, ...first }: Subnet): SpecError | undefined {
-  const problem = rangeProblem(first, 'spec') ?? (secondary && rangeProblem(secondary, 'spec.secondary'));
-  if (problem || !secondary || first.cidr.includes(':') !== secondary.cidr.includes(':')) return problem;
-  const message = `spec.secondary.cidr ${secondary.cidr} is of the same family as spec.cidr: write a range of the other family`;
-  return { reason: 'Invalid', message };
+  const message =
+    rangeProblem(first, 'spec') ??
+    (secondary && rangeProblem(secondary, 'spec.secondary')) ??
+    (secondary && first.cidr.includes(':') === secondary.cidr.includes(':')
+      ? `spec.secondary.cidr ${secondary.cidr} is of the same family as spec.cidr: write a range of the other family`
+      : undefined);
+  return message === undefined ? undefined : { reason: 'Invalid', message };
 }
 
-function rangeProblem({ cidr, gateway }: GatewayRange, path: string): SpecError | undefined {
+function rangeProblem({ cidr, gateway }: GatewayRange, path: string): string | undefined {
   const range = parseRange(cidr);
   if (!range) {
-    const message = `${path}.cidr ${cidr} is not a range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
-    return { reason: 'Invalid', message };
+    return `${path}.cidr ${cidr} is not a range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
   }
   if (podCapacity(range) < 1) {
-    const message = `${path}.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
-    return { reason: 'Invalid', message };
+    return `${path}.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
   }
   const problem = gatewayProblem(gateway, range);
   if (problem === undefined) return undefined;
-  const message = `${path}.gateway ${gateway} ${problem}: write another address of ${cidr}, usually the first host`;
-  return { reason: 'Invalid', message };
+  return `${path}.gateway ${gateway} ${problem}: write another address of ${cidr}, usually the first host`;
 }
 
 /**
@@ -94,37 +94,36 @@ export function namePods(pods: readonly string[]): string {
   return pods.length > NAMED_PODS ? `${named} and ${pods.length - NAMED_PODS} more` : named;
 }
 
+function is(status: ConditionUpdate['status'], reason: string, message: string): ConditionUpdate {
+  return { status, reason, message };
+}
+
 function accepted({ specError, warning }: ObservedState): ConditionUpdate {
-  if (specError) return { status: 'False', ...specError };
+  if (specError) return is('False', specError.reason, specError.message);
   const message = 'the spec is valid, and no other Network overlaps its range';
-  if (warning === undefined) return { status: 'True', reason: 'Accepted', message };
-  return { status: 'True', reason: 'ClusterRange', message: `${message}, but ${warning}` };
+  if (warning === undefined) return is('True', 'Accepted', message);
+  return is('True', 'ClusterRange', `${message}, but ${warning}`);
 }
 
 function ready(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
   const { desired, specError, attachesPods } = observed;
   const target = targetOf(observed);
   if (!target || !outcome) {
-    return {
-      status: 'False',
-      reason: specError?.reason ?? 'Pending',
-      message: specError?.message ?? 'not reconciled yet',
-    };
+    return is('False', specError?.reason ?? 'Pending', specError?.message ?? 'not reconciled yet');
   }
-  if (outcome.kind === 'failed')
-    return { status: 'False', reason: 'ReconcileFailed', message: outcome.message };
-  if (outcome.kind === 'notReady')
-    return { status: 'False', reason: outcome.reason, message: outcome.message };
-  const { reason, message } = made(shown(target, observed), attachesPods);
-  if (sameSubnet(target, desired)) return { status: 'True', reason, message };
-  if (specError) {
-    return { status: 'True', reason: 'ChangeRefused', message: `${message}; the changed spec is refused` };
+  if (outcome.kind === 'failed') return is('False', 'ReconcileFailed', outcome.message);
+  if (outcome.kind === 'notReady') return is('False', outcome.reason, outcome.message);
+  const subnet = describeSubnet(shown(target, observed));
+  // A network to which no pod can attach is also Ready, for other users of its provider.
+  const message = attachesPods
+    ? `pods can attach to ${subnet}`
+    : `${subnet} exists; pods cannot attach to networks of this provider`;
+  if (sameSubnet(target, desired)) {
+    return is('True', attachesPods ? 'Ready' : 'ProviderCannotAttach', message);
   }
-  return {
-    status: 'True',
-    reason: 'ChangePending',
-    message: `${message}; the changed spec is not applied yet`,
-  };
+  return specError
+    ? is('True', 'ChangeRefused', `${message}; the changed spec is refused`)
+    : is('True', 'ChangePending', `${message}; the changed spec is not applied yet`);
 }
 
 /** Without an MTU that the user has not chosen. */
@@ -132,52 +131,33 @@ function shown({ mtu, ...rest }: Subnet, { defaultMtu }: ObservedState): Subnet 
   return mtu === undefined || mtu === defaultMtu ? rest : { ...rest, mtu };
 }
 
-/** Describes a real network. A network to which no pod can attach is also Ready, for other users of its provider. */
-function made(subnet: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'status'> {
-  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describeSubnet(subnet)}` };
-  const message = `${describeSubnet(subnet)} exists; pods cannot attach to networks of this provider`;
-  return { reason: 'ProviderCannotAttach', message };
-}
-
 function progressing(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
   if (outcome?.kind === 'failed') {
-    return {
-      status: 'True',
-      reason: 'Retrying',
-      message: 'the last attempt failed, and the operator retries',
-    };
+    return is('True', 'Retrying', 'the last attempt failed, and the operator retries');
   }
   if (outcome?.kind === 'notReady') {
     return outcome.retryAfterMs === undefined
-      ? {
-          status: 'False',
-          reason: outcome.reason,
-          message: 'waits until the problem that Ready names is solved',
-        }
-      : { status: 'True', reason: 'Retrying', message: 'the operator retries regularly' };
+      ? is('False', outcome.reason, 'waits until the problem that Ready names is solved')
+      : is('True', 'Retrying', 'the operator retries regularly');
   }
   const { desired, specError, usage } = observed;
-  if (specError) return { status: 'False', reason: specError.reason, message: 'waits for a valid spec' };
+  if (specError) return is('False', specError.reason, 'waits for a valid spec');
   const target = targetOf(observed);
-  if (target && !sameSubnet(target, desired)) {
-    const message = `will change to ${describeSubnet(shown(desired, observed))} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
-    return { status: 'True', reason: 'InUse', message };
+  if (!target || sameSubnet(target, desired)) {
+    return is('False', 'UpToDate', 'the network matches the spec');
   }
-  return { status: 'False', reason: 'UpToDate', message: 'the network matches the spec' };
+  const message = `will change to ${describeSubnet(shown(desired, observed))} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
+  return is('True', 'InUse', message);
 }
 
 function inUse(usage: Usage | undefined): ConditionUpdate {
-  if (!usage)
-    return { status: 'Unknown', reason: 'NotCounted', message: 'pods on this network are not counted' };
-  const { refusal } = usage;
-  const status = usage.pods.length === 0 ? 'False' : 'True';
-  const message = usage.pods.length === 0 ? 'no pod is attached' : `attached: ${namePods(usage.pods)}`;
-  if (refusal !== undefined) {
-    return { status, reason: 'PortsRefused', message: `new pods wait: ${refusal}; ${message}` };
-  }
-  if (usage.pods.length === 0) return { status, reason: 'NoPods', message };
-  const { allocated = 0, total = Number.POSITIVE_INFINITY } = usage;
-  if (allocated < total) return { status: 'True', reason: 'PodsAttached', message };
+  if (!usage) return is('Unknown', 'NotCounted', 'pods on this network are not counted');
+  const { pods, refusal, allocated = 0, total = Number.POSITIVE_INFINITY } = usage;
+  const status = pods.length === 0 ? 'False' : 'True';
+  const message = pods.length === 0 ? 'no pod is attached' : `attached: ${namePods(pods)}`;
+  if (refusal !== undefined) return is(status, 'PortsRefused', `new pods wait: ${refusal}; ${message}`);
+  if (pods.length === 0) return is(status, 'NoPods', message);
+  if (allocated < total) return is(status, 'PodsAttached', message);
   const full = `${allocated} of ${total} addresses are taken, so new pods wait; ${message}`;
-  return { status: 'True', reason: 'AddressesExhausted', message: full };
+  return is(status, 'AddressesExhausted', full);
 }

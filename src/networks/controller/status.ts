@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventDetails } from '../../kube/events/events.ts';
-import { CONDITION_TYPES, type ConditionUpdates, conditionOf, conditionsOf } from '../api/conditions.ts';
+import {
+  CONDITION_TYPES,
+  type ConditionType,
+  type ConditionUpdates,
+  conditionOf,
+  conditionsOf,
+} from '../api/conditions.ts';
 import { recordedSubnet, sameSubnet, subnetChanges } from '../api/subnet.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
 import type { Usage } from '../providers.ts';
@@ -103,46 +109,35 @@ export function eventsOf(
   next: NetworkStatus,
   outcome: Outcome | undefined,
 ): readonly EventDetails[] {
-  return [...refusals(before, next), ...readiness(before, next, outcome)];
-}
-
-function refusals({ status }: Network, next: NetworkStatus): readonly EventDetails[] {
-  const was = conditionOf(status?.conditions, 'Accepted');
-  const is = conditionOf(next.conditions, 'Accepted');
-  if (!is || is.reason === 'Accepted' || (was?.reason === is.reason && was.message === is.message)) return [];
-  return [{ type: 'Warning', reason: is.reason, action: 'Validate', note: is.message }];
-}
-
-function readiness(
-  before: Network,
-  next: NetworkStatus,
-  outcome: Outcome | undefined,
-): readonly EventDetails[] {
-  const was = conditionOf(before.status?.conditions, 'Ready');
-  const is = conditionOf(next.conditions, 'Ready');
-  if (!is || !outcome) return [];
+  const changeOf = (type: ConditionType) => {
+    const [was, is] = [before.status, next].map((status) => conditionOf(status?.conditions, type));
+    return { was, is, isSame: was?.reason === is?.reason && was?.message === is?.message };
+  };
+  const { is: accepted, isSame } = changeOf('Accepted');
+  const refusal: EventDetails[] =
+    !accepted || isSame || accepted.reason === 'Accepted'
+      ? []
+      : [{ type: 'Warning', reason: accepted.reason, action: 'Validate', note: accepted.message }];
+  const ready = changeOf('Ready');
+  if (!ready.is || !outcome) return refusal;
+  const { reason, message: note, status } = ready.is;
+  const told = (details: Omit<EventDetails, 'note'>, prefix = '') => [
+    ...refusal,
+    { ...details, note: `${prefix}${note}` },
+  ];
   if (outcome.kind !== 'ready') {
-    if (was?.reason === is.reason && was.message === is.message) return [];
-    return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
+    return ready.isSame ? refusal : told({ type: 'Warning', reason, action: 'Reconcile' });
   }
-  const note = is.message;
-  const subnet = recordedSubnet({ ...before, status: next });
-  const previous = recordedSubnet(before);
-  if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
+  const [previous, subnet] = [recordedSubnet(before), recordedSubnet({ ...before, status: next })];
+  if (!previous) return told({ type: 'Normal', reason: 'Created', action: 'Create' });
   if (subnet && !sameSubnet(previous, subnet)) {
-    return [
-      {
-        type: 'Normal',
-        reason: 'Updated',
-        action: 'Update',
-        note: `${subnetChanges(previous, subnet)}: ${note}`,
-      },
-    ];
+    const prefix = `${subnetChanges(previous, subnet)}: `;
+    return told({ type: 'Normal', reason: 'Updated', action: 'Update' }, prefix);
   }
   if (outcome.change === 'restored') {
-    const what = 'another client had changed or deleted it';
-    return [{ type: 'Warning', reason: 'Restored', action: 'Restore', note: `${what}: ${note}` }];
+    const details = { type: 'Warning', reason: 'Restored', action: 'Restore' } as const;
+    return told(details, 'another client had changed or deleted it: ');
   }
-  if (was?.status === is.status && was.reason === is.reason) return [];
-  return [{ type: 'Normal', reason: is.reason, action: 'Reconcile', note }];
+  if (ready.was?.status === status && ready.was.reason === reason) return refusal;
+  return told({ type: 'Normal', reason, action: 'Reconcile' });
 }

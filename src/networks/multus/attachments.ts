@@ -79,8 +79,16 @@ export class Attachments {
         signal,
       );
     } catch (error) {
-      if (isNamespaceTerminating(error)) return terminatingNamespace(network);
-      if (isNotFound(error)) return unavailable();
+      if (isNamespaceTerminating(error)) {
+        const message = `namespace ${network.metadata.namespace} is being deleted: the API server creates no objects in it`;
+        return notReady('NamespaceTerminating', message, {});
+      }
+      if (isNotFound(error)) {
+        const message =
+          'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus; the operator checks again every 10 s';
+        const retry = { keepsKnown: true, retryAfterMs: UNAVAILABLE_RETRY_MS } as const;
+        return notReady('ProviderUnavailable', message, retry);
+      }
       throw error;
     }
   }
@@ -222,40 +230,28 @@ function undefinedIfNotFound(error: unknown): undefined {
 /** The retry interval for a missing CRD of Multus. */
 const UNAVAILABLE_RETRY_MS = 10_000;
 
+function notReady(reason: string, message: string, more: Partial<NotReady> = { keepsKnown: true }): NotReady {
+  return { kind: 'notReady', reason, message, ...more };
+}
+
 function nameConflict(found: KubeObject): NotReady {
   const message =
     madeForUid(found) === undefined
       ? `${describe(found)} exists and does not belong to this Network: delete it, or rename the Network`
       : `${describe(found)} remains from a deleted Network: delete it, or remove its annotation ${UID_ANNOTATION} for this Network to adopt it`;
-  return { kind: 'notReady', reason: 'NameConflict', message, keepsKnown: true };
+  return notReady('NameConflict', message);
 }
 
 function terminating(found: KubeObject): NotReady {
-  const message = `${describe(found)} is being deleted: the operator recreates it afterwards`;
-  return { kind: 'notReady', reason: 'Terminating', message, keepsKnown: true };
-}
-
-function terminatingNamespace({ metadata: { namespace } }: Network): NotReady {
-  const message = `namespace ${namespace} is being deleted: the API server creates no objects in it`;
-  return { kind: 'notReady', reason: 'NamespaceTerminating', message };
-}
-
-export function unavailable(): NotReady {
-  const message =
-    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus; the operator checks again every 10 s';
-  return {
-    kind: 'notReady',
-    reason: 'ProviderUnavailable',
-    message,
-    keepsKnown: true,
-    retryAfterMs: UNAVAILABLE_RETRY_MS,
-  };
+  return notReady('Terminating', `${describe(found)} is being deleted: the operator recreates it afterwards`);
 }
 
 /** The definition is there, but pods would start without their interface. */
 export function nowhere(obstacle: string): NotReady {
-  const message = `${obstacle}: install Multus on the nodes, as their first CNI configuration`;
-  return { kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true };
+  return notReady(
+    'ProviderUnavailable',
+    `${obstacle}: install Multus on the nodes, as their first CNI configuration`,
+  );
 }
 
 function describe({ metadata: { namespace, name } }: KubeObject): string {

@@ -3,7 +3,6 @@ import { judged, judgeNetwork, NETWORK_TARGET } from '../../../../src/cli/check/
 import { nameInTarget } from '../../../../src/cli/check/check-target.ts';
 import { lastWords } from '../../../../src/cli/last-event.ts';
 import type { Condition, Network } from '../../../../src/networks/api/types.ts';
-import { unavailable } from '../../../../src/networks/multus/attachments.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,
@@ -59,7 +58,7 @@ test('each condition that is wrong is a finding with what to do, once', () => {
 });
 
 test('a message that says what to do gets no second advice', () => {
-  const { message } = unavailable();
+  const message = 'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus';
   const ready = { ...condition('Ready', 'False', 'ProviderUnavailable'), message };
   expect(judgeNetwork(network([ready])).findings).toEqual([{ reason: 'ProviderUnavailable', message }]);
 });
