@@ -1,12 +1,8 @@
 import { rangesOf, recordedSubnet, type Subnet, sameSubnet, subnetOf } from '../../networks/api/subnet.ts';
 import type { Network } from '../../networks/api/types.ts';
-import type { NotReady, Realised, Removal, Usage } from '../../networks/providers.ts';
+import type { Realised, Usage } from '../../networks/providers.ts';
 import type { Action, Found } from './plan.ts';
-import { namePorts, poolCapacity, usersOf } from './ports.ts';
-import type { NeutronPort } from './resources.ts';
-
-/** The retry interval if Neutron does not answer, or ports block a change. */
-const RETRY_MS = 10_000;
+import { poolCapacity } from './ports.ts';
 
 /** The result for a network that matches the spec after these calls. */
 export function realised(
@@ -44,34 +40,4 @@ function changeOf(network: Network, done: readonly Action[]): Realised['change']
   if (!recorded) return 'created';
   if (done.some(({ kind }) => kind === 'createNetwork')) return 'restored';
   return sameSubnet(recorded, subnetOf(network.spec)) ? 'restored' : 'updated';
-}
-
-export function unavailable({ message }: Error): NotReady {
-  return {
-    kind: 'notReady',
-    reason: 'ProviderUnavailable',
-    message,
-    retryAfterMs: RETRY_MS,
-    keepsKnown: true,
-  };
-}
-
-export function waitsForPorts(message: string): NotReady {
-  return { kind: 'notReady', reason: 'InUse', message, retryAfterMs: RETRY_MS, keepsKnown: true };
-}
-
-export function terminatingWithout({ message }: Error): Removal {
-  return {
-    kind: 'blocked',
-    message: `cannot delete the real network of this Network: ${message}`,
-    retryAfterMs: RETRY_MS,
-  };
-}
-
-/** `refusal` is Neutron's error. It may name ports that the operator cannot see. */
-export function heldByPorts(ports: readonly NeutronPort[], refusal: Error): Removal {
-  const users = usersOf(ports);
-  const message =
-    users.length > 0 ? `waits for the ports on its network in Neutron: ${namePorts(users)}` : refusal.message;
-  return { kind: 'blocked', message, retryAfterMs: RETRY_MS };
 }

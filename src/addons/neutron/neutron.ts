@@ -6,6 +6,7 @@ import { attachmentWith } from '../../networks/multus/attachment.ts';
 import type { Attachments } from '../../networks/multus/attachments.ts';
 import type {
   Ensured,
+  NotReady,
   PodPorts,
   Provider,
   Realised,
@@ -14,14 +15,7 @@ import type {
   Usage,
 } from '../../networks/providers.ts';
 import type { NeutronApi } from './client.ts';
-import {
-  addressUse,
-  heldByPorts,
-  realised,
-  terminatingWithout,
-  unavailable,
-  waitsForPorts,
-} from './findings.ts';
+import { addressUse, realised } from './findings.ts';
 import type { Owner } from './marker.ts';
 import { isGone, isInUse, isStaleRevision, isUnavailable, NotConfiguredError } from './openstack/error.ts';
 import {
@@ -37,6 +31,7 @@ import {
 } from './plan.ts';
 import { ovsConfig } from './pods/ovs-config.ts';
 import type { NeutronPodPorts } from './pods/ports.ts';
+import { namePorts, usersOf } from './ports.ts';
 import { NEUTRON_PORTS } from './resources.ts';
 import type { NeutronStore } from './store.ts';
 
@@ -58,6 +53,8 @@ export interface Attaching {
   readonly ports?: NeutronPodPorts;
 }
 
+/** The retry interval if Neutron does not answer, or ports block a change. */
+const RETRY_MS = 10_000;
 /** A new network takes three rounds: network, subnet, check. The others are for conflicts with other clients. */
 const MAX_ROUNDS = 8;
 
@@ -72,18 +69,15 @@ export class NeutronProvider implements Provider {
   readonly hasPorts = true;
   readonly isRemote = true;
   readonly ports: PodPorts | undefined;
-  readonly #api: () => NeutronApi;
+  readonly #options: NeutronOptions;
   readonly #store: NeutronStore;
-  readonly #clusterId: NeutronOptions['clusterId'];
-  readonly #attaching: Attaching | undefined;
 
-  constructor({ api, store, clusterId, attaching }: NeutronOptions) {
+  constructor(options: NeutronOptions) {
+    const { store, attaching } = options;
     this.attachesPods = attaching?.attachesPods ?? false;
     this.ports = this.attachesPods ? attaching?.ports : undefined;
-    this.#attaching = attaching;
-    this.#api = api;
+    this.#options = options;
     this.#store = store;
-    this.#clusterId = clusterId;
   }
 
   /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
@@ -102,7 +96,7 @@ export class NeutronProvider implements Provider {
     if (!this.#store.hasListed()) return undefined;
     const { allocated, total } = addressUse(found);
     if (!this.attachesPods) return { pods: [], allocated };
-    const { usageOf, ports } = this.#attaching ?? {};
+    const { usageOf, ports } = this.#options.attaching ?? {};
     const refusal = ports?.refusalOn(network);
     const { pods = [], nodes } = usageOf?.(network) ?? {};
     return {
@@ -118,14 +112,14 @@ export class NeutronProvider implements Provider {
       await this.#store.refreshed(signal);
       ensured = await this.#ensure(network, shape, signal);
     } catch (error) {
-      if (!signal.aborted && isUnavailable(error)) return unavailable(error);
-      throw error;
+      if (signal.aborted || !isUnavailable(error)) throw error;
+      return notReady('ProviderUnavailable', error.message);
     }
     return ensured.kind === 'ready' ? this.#attachable(network, ensured, signal) : ensured;
   }
 
   async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
-    const definition = await this.#attaching?.attachments.remove(network, retain, signal);
+    const definition = await this.#options.attaching?.attachments.remove(network, retain, signal);
     if (definition?.kind === 'blocked') return definition;
     try {
       await this.#store.refreshed(signal);
@@ -134,8 +128,8 @@ export class NeutronProvider implements Provider {
       // Without credentials and without a known network, nothing is left to delete. The garbage collector finds
       // leftovers.
       if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
-      if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
-      throw error;
+      if (signal.aborted || !isUnavailable(error)) throw error;
+      return blocked(`cannot delete the real network of this Network: ${error.message}`);
     }
   }
 
@@ -178,7 +172,7 @@ export class NeutronProvider implements Provider {
       const kept = keptOf(found);
       if (kept && actions.length === 0) return realised(network, kept, shape, done);
       const [first] = actions;
-      if (first?.kind === 'wait') return waitsForPorts(first.message);
+      if (first?.kind === 'wait') return notReady('InUse', first.message);
       const created = await this.#performAll(actions, done, signal).catch((error: unknown) => {
         // What was read is outdated: the next round reads again.
         if (!isStaleRevision(error) && !isGone(error) && !isInUse(error)) throw error;
@@ -196,7 +190,7 @@ export class NeutronProvider implements Provider {
 
   /** Writes the definition with which pods attach. */
   async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured> {
-    const attachments = this.#attaching?.attachments;
+    const attachments = this.#options.attaching?.attachments;
     if (!attachments || !this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
     const wanted = attachmentWith(network, ovsConfig(network, mtu));
@@ -213,7 +207,7 @@ export class NeutronProvider implements Provider {
   ): Promise<Found | undefined> {
     let created: Found | undefined;
     for (const action of actions) {
-      created = await perform(this.#api(), action, signal);
+      created = await perform(this.#options.api(), action, signal);
       done.push(action);
     }
     return created;
@@ -221,8 +215,12 @@ export class NeutronProvider implements Provider {
 
   async #heldByPorts(owner: Owner, refusal: Error, signal: AbortSignal): Promise<Removal> {
     const ids = (await this.#store.networksOf(owner, signal)).map(({ id }) => id);
-    const ports = ids.length === 0 ? [] : await this.#api().list(NEUTRON_PORTS, { network_id: ids }, signal);
-    return heldByPorts(ports, refusal);
+    const ports =
+      ids.length === 0 ? [] : await this.#options.api().list(NEUTRON_PORTS, { network_id: ids }, signal);
+    const users = usersOf(ports);
+    // Neutron's error may name ports that the operator cannot see.
+    if (users.length === 0) return blocked(refusal.message);
+    return blocked(`waits for the ports on its network in Neutron: ${namePorts(users)}`);
   }
 
   /** The known networks, also if Neutron does not answer: ensure and remove report that. */
@@ -236,9 +234,17 @@ export class NeutronProvider implements Provider {
   }
 
   async #ownerOf(network: Network, signal: AbortSignal): Promise<Owner> {
-    const cluster = await this.#clusterId(signal);
+    const cluster = await this.#options.clusterId(signal);
     return { key: keyOf(network), uid: network.metadata.uid ?? '', cluster };
   }
+}
+
+function notReady(reason: string, message: string): NotReady {
+  return { kind: 'notReady', reason, message, retryAfterMs: RETRY_MS, keepsKnown: true };
+}
+
+function blocked(message: string): Removal {
+  return { kind: 'blocked', message, retryAfterMs: RETRY_MS };
 }
 
 function wantedRange({ cidr, gateway }: GatewayRange): WantedRange {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../util/json.ts';
 import { readRange } from '../ipam/cidr.ts';
 import type { ClusterRange } from '../ipam/cluster-ranges.ts';
 
@@ -148,9 +149,10 @@ function globalAddresses(addresses: unknown): readonly Json[] {
 }
 
 function tunnelOf(link: Json): Omit<TunnelLink, keyof Remotes> {
-  const info = json(link.linkinfo);
-  const { id, local, local6, port } = json(info.info_data);
-  const { neigh_suppress: suppresses } = json(info.info_slave_data);
+  const info = record(link.linkinfo);
+  const { id, local, local6, port } = record(info.info_data);
+  const { neigh_suppress: suppresses } = record(info.info_slave_data);
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return {
     vni: Number(id),
     local: text(local ?? local6),
@@ -173,18 +175,9 @@ export function entries(output: string): readonly Json[] {
 
 /** iproute2 prints empty objects for entries that it skips. */
 function list(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.map(json) : [];
+  return Array.isArray(value) ? value.map(record) : [];
 }
 
-/** Without a copy: a node can have tens of thousands of entries. */
-function json(value: unknown): Json {
-  return isJson(value) ? value : {};
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null;
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+function record(value: unknown): Json {
+  return isRecord(value) ? value : {};
 }

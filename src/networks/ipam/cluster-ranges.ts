@@ -1,9 +1,10 @@
 import { ENDPOINT_SLICES, NODES } from '../../kube/api/core-resources.ts';
-import type { KubeObject } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects } from '../../util/json.ts';
 import { informerIfServed } from '../if-served.ts';
 import { formatRange, formatShort, type Range, readRange } from './cidr.ts';
 import { RangeTree } from './range-tree.ts';
@@ -116,47 +117,41 @@ export const SERVICE_CIDRS: Resource<RangeHolder> = {
   kind: 'ServiceCIDR',
   plural: 'servicecidrs',
   namespaced: false,
-  decode: (value) => holder(value, 'cidrs'),
+  decode: (value) => ({
+    metadata: identityOf(decodeObject(value)),
+    cidrs: stringsOf(own(own(jsonOf(value), 'spec'), 'cidrs')),
+  }),
 };
 
 /** discovery.k8s.io/v1 EndpointSlice. Its addresses are ranges of one address. */
 export const ENDPOINT_ADDRESSES: Resource<RangeHolder> = {
   ...ENDPOINT_SLICES,
-  decode(value) {
-    const { name, namespace = '', uid = '', resourceVersion = '' } = decodeObject(value).metadata;
-    const { endpoints } = value as { readonly endpoints?: unknown };
-    const cidrs = items(endpoints).flatMap(({ addresses }) =>
-      Array.isArray(addresses) ? addresses.map(String) : [],
-    );
-    return { metadata: { name, namespace, uid, resourceVersion }, cidrs };
-  },
+  decode: (value) => ({
+    metadata: identityOf(decodeObject(value)),
+    cidrs: ownObjects(jsonOf(value), 'endpoints').flatMap(({ addresses }) => stringsOf(addresses)),
+  }),
 };
 
 function clusterNode(value: unknown): ClusterNode {
-  const { spec, status } = value as {
-    readonly spec?: { readonly unschedulable?: unknown; readonly taints?: unknown };
-    readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
-  };
-  const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
+  const [spec, status] = ['spec', 'status'].map((key) => own(jsonOf(value), key));
+  const internal = ownObjects(status, 'addresses').filter(({ type }) => type === 'InternalIP');
   return {
-    ...holder(value, 'podCIDRs'),
+    metadata: identityOf(decodeObject(value)),
+    cidrs: stringsOf(own(spec, 'podCIDRs')),
     addresses: internal.map(({ address }) => String(address)),
-    isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
-    isCordoned: spec?.unschedulable === true,
-    isTainted: items(spec?.taints).some(
+    isAway: ownObjects(status, 'conditions').some((each) => each.type === 'Ready' && each.status !== 'True'),
+    isCordoned: own(spec, 'unschedulable') === true,
+    isTainted: ownObjects(spec, 'taints').some(
       ({ key, effect }) =>
         (effect === 'NoSchedule' || effect === 'NoExecute') && !String(key).startsWith('node.kubernetes.io/'),
     ),
   };
 }
 
-function items(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value : [];
+function jsonOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
 }
 
-function holder(value: unknown, field: string): RangeHolder {
-  const { name, uid = '', resourceVersion = '' } = decodeObject(value).metadata;
-  const { spec } = value as { readonly spec?: Readonly<Record<string, unknown>> };
-  const cidrs = spec?.[field];
-  return { metadata: { name, uid, resourceVersion }, cidrs: Array.isArray(cidrs) ? cidrs.map(String) : [] };
+function stringsOf(value: JsonValue | undefined): readonly string[] {
+  return isArray(value) ? value.map(String) : [];
 }

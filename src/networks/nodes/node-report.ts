@@ -1,6 +1,7 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
+import { isRecord } from '../../util/json.ts';
 import { parseRange, readRange } from '../ipam/cidr.ts';
 
 /** What the agent of a node tells the operator about its node. */
@@ -114,10 +115,6 @@ function isRange(value: unknown): value is string {
 
 function isString(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The ConfigMap of a report, decoded. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
@@ -17,7 +17,7 @@ import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from './network-pods.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
-import { type AddressMetrics, PodGates, type PodGatesOptions } from './pod-gates.ts';
+import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
 export interface PodControllerOptions {
   readonly controller: SplitController;
@@ -84,12 +84,29 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
       wake(network);
     },
   });
+  const registers = [manager.registry];
+  const taken = new Counter({
+    name: 'envoy_initializer_network_addresses_taken_total',
+    help: 'Pods on a Network with the address of an older pod',
+    registers,
+  });
+  new Gauge({
+    name: 'envoy_initializer_network_pods_unattached',
+    help: 'Running pods without an interface on a Network that they ask for',
+    registers,
+    collect() {
+      const unattached = networks.lister
+        .list()
+        .flatMap((network) => pods.lister.byIndex('unattached', keyOf(network)));
+      this.set(new Set(unattached).size);
+    },
+  });
   const gates = new PodGates({
     ...{ client, pods: pods.lister, users, ipam, addresses, access },
     stateOf: (key) => providers.stateOf(key, networks.lister.get(key)),
     withoutMultus: options.withoutMultus,
     events: options.events,
-    metrics: addressMetrics(manager.registry, pods.lister, networks.lister),
+    onConflict: () => taken.inc(),
   });
   manager.singleton('address-books', async () => ipam.sweep(), { everyMs: resyncMs / 2 });
   controller.reconcile(gates.reconcile, {
@@ -135,43 +152,11 @@ function podHandler(
 }
 
 /** The part of a pod that Networks depend on. */
-function uses({
-  gate,
-  selections,
-  asksFor,
-  attachedTo,
-  selected,
-  lacks,
-  unattached,
-  nodeName,
-}: NetworkPod): unknown {
-  return [gate, selections, asksFor, attachedTo, selected, lacks, unattached, nodeName];
+function uses({ metadata, labels, isReady, hostname, ...rest }: NetworkPod): unknown {
+  return rest;
 }
 
 /** The pods that wait for the Network, or for an address of it. */
 function waitingFor(pods: Pick<Lister<NetworkPod>, 'byIndex'>, network: ObjectKey): readonly NetworkPod[] {
   return [...pods.byIndex('gated', network), ...pods.byIndex('lacking', network)];
-}
-
-/** `pods` has POD_INDEXERS. */
-function addressMetrics(
-  registry: Registry,
-  pods: Pick<Lister<NetworkPod>, 'byIndex'>,
-  networks: Pick<Lister<Network>, 'list'>,
-): AddressMetrics {
-  const taken = new Counter({
-    name: 'envoy_initializer_network_addresses_taken_total',
-    help: 'Pods on a Network with the address of an older pod',
-    registers: [registry],
-  });
-  new Gauge({
-    name: 'envoy_initializer_network_pods_unattached',
-    help: 'Running pods without an interface on a Network that they ask for',
-    registers: [registry],
-    collect() {
-      const unattached = networks.list().flatMap((network) => pods.byIndex('unattached', keyOf(network)));
-      this.set(new Set(unattached).size);
-    },
-  });
-  return { addressTaken: () => taken.inc() };
 }

@@ -15,61 +15,17 @@ import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkUsers } from './network-users.ts';
 import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
-import { type AttachOptions, optionProblem, parseRequest } from './request.ts';
-import { keyOfSelected, mergeNetworks, type Overlong, overlongProblem } from './selection.ts';
+import { optionProblem, parseRequest } from './request.ts';
+import { keyOfSelected, mergeNetworks, overlongProblem } from './selection.ts';
 
 /** Whether to remove the gate of a pod. */
-export type GateDecision =
+type GateDecision =
   | { readonly kind: 'lift'; readonly networks: readonly string[] }
   | {
       readonly kind: 'wait';
       readonly reason: Refusal['reason'] | 'ProviderCannotAttach';
       readonly why: string;
     };
-
-/** Counts what went wrong with the addresses and interfaces of pods. */
-export interface AddressMetrics {
-  /** Counts two pods with one address. */
-  addressTaken(): void;
-}
-
-/** The current annotations of a gated pod, which may have changed since its admission. */
-export interface Annotated {
-  /** The operator's annotation. */
-  readonly asked: string | Overlong | undefined;
-  /** Multus' annotation. */
-  readonly multus: string | Overlong | undefined;
-  readonly namespace: string;
-}
-
-/** Removes the gate if all Networks of the pod are Ready, and Multus' annotation names each of them. */
-export function decideGate({ asked, multus, namespace }: Annotated, options: AttachOptions): GateDecision {
-  if (asked === undefined) return { kind: 'lift', networks: [] };
-  const invalid = (why: string): GateDecision => ({
-    kind: 'wait',
-    reason: 'InvalidNetworkAnnotation',
-    why,
-  });
-  const request = parseRequest(asked, namespace, options.access);
-  if ('problem' in request) return invalid(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
-  const networks = request.networks.map(keyOfSelected);
-  const states = networks.map(options.stateOf);
-  const unattachable = states.find((state) => state.kind === 'unattachable');
-  if (unattachable) return { kind: 'wait', reason: 'ProviderCannotAttach', why: unattachable.why };
-  const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
-  if (waiting.length > 0) return { kind: 'wait', reason: 'WaitsForNetwork', why: waiting.join('; ') };
-  const merged =
-    typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
-  if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
-  if (merged.text !== multus)
-    return invalid(
-      `annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`,
-    );
-  // What the webhook could not know before the Network was Ready.
-  const wrong = optionProblem(merged.text, namespace, options);
-  if (wrong === undefined) return { kind: 'lift', networks };
-  return invalid(`annotation ${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
-}
 
 export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
@@ -83,7 +39,8 @@ export interface PodGatesOptions {
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
-  readonly metrics: AddressMetrics;
+  /** Called once for two pods with one address. */
+  readonly onConflict: () => void;
 }
 
 /**
@@ -117,14 +74,34 @@ export class PodGates {
     return {};
   };
 
-  #decide(pod: NetworkPod): GateDecision {
+  /** Lifts the gate if all Networks of the pod are Ready, and Multus' annotation, which may have changed, names each of them. */
+  #decide({ selections = {}, metadata: { namespace = '' }, namedNodes }: NetworkPod): GateDecision {
     const { access, stateOf, withoutMultus } = this.#options;
-    const { asked, multus } = pod.selections ?? {};
-    const { namespace = '' } = pod.metadata;
-    const decision = decideGate({ asked, multus, namespace }, { access, stateOf });
-    if (decision.kind === 'wait' || decision.networks.length === 0) return decision;
-    const why = withoutMultus(pod.namedNodes);
-    return why === undefined ? decision : { kind: 'wait', reason: 'WaitsForNetwork', why };
+    const { asked, multus } = selections;
+    if (asked === undefined) return { kind: 'lift', networks: [] };
+    const waits = (reason: (GateDecision & { kind: 'wait' })['reason'], why: string): GateDecision => ({
+      ...{ kind: 'wait', reason, why },
+    });
+    const invalid = (why: string) => waits('InvalidNetworkAnnotation', `annotation ${why}`);
+    const request = parseRequest(asked, namespace, access);
+    if ('problem' in request) return invalid(`${NETWORK_ANNOTATION} ${request.problem}`);
+    const networks = request.networks.map(keyOfSelected);
+    const states = networks.map(stateOf);
+    const unattachable = states.find((state) => state.kind === 'unattachable');
+    if (unattachable) return waits('ProviderCannotAttach', unattachable.why);
+    const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
+    if (waiting.length > 0) return waits('WaitsForNetwork', waiting.join('; '));
+    const merged =
+      typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
+    if ('problem' in merged) return invalid(`${MULTUS_NETWORKS} ${merged.problem}`);
+    if (merged.text !== multus) {
+      return invalid(`${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`);
+    }
+    // What the webhook could not know before the Network was Ready.
+    const wrong = optionProblem(merged.text, namespace, { access, stateOf });
+    if (wrong !== undefined) return invalid(`${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
+    const why = withoutMultus(namedNodes);
+    return why === undefined ? { kind: 'lift', networks } : waits('WaitsForNetwork', why);
   }
 
   async #lift(
@@ -210,12 +187,12 @@ export class PodGates {
 
   /** Tells the younger of two pods with one address. It stays as it is. */
   #reportConflicts(pod: NetworkPod): void {
-    const { ipam, metrics } = this.#options;
+    const { ipam, onConflict } = this.#options;
     for (const { network, ip, other } of ipam.conflictsOf(pod)) {
       const [older, younger] = isOlder(pod, other) ? [pod, other] : [other, pod];
       const note = `${ip} of Network ${network} is also of pod ${keyOf(older)}, which is older: delete one of them`;
       if (!this.#isNews(younger, 'conflict', `${younger.metadata.uid} ${note}`)) continue;
-      metrics.addressTaken();
+      onConflict();
       this.#report(younger, { type: 'Warning', reason: 'AddressTaken', action: 'Attach', note });
     }
   }

@@ -217,7 +217,7 @@ export class Replica {
       withoutMultus: () => undefined,
       access: OPEN_ACCESS,
       events: { event: (_, { reason, note }) => world.notices.push(`${reason}: ${note}`) },
-      metrics: { addressTaken: () => undefined },
+      onConflict: () => undefined,
     });
   }
 

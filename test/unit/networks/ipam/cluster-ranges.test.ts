@@ -74,7 +74,7 @@ describe('nodes', () => {
 
   test('are cached with their name and ranges only', () => {
     expect(node('n1', ['10.244.1.0/24'])).toEqual({
-      metadata: { name: 'n1', uid: '', resourceVersion: '' },
+      metadata: { name: 'n1' },
       cidrs: ['10.244.1.0/24'],
       addresses: [],
       isAway: false,

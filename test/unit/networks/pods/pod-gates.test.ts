@@ -44,7 +44,7 @@ function stage({
       serves: () => true,
       fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
     },
-    metrics: { addressTaken: () => did.push('count') },
+    onConflict: () => did.push('count'),
     client: {
       get: async (resource) => resource.decode({ metadata: live }),
       jsonPatch: async (resource, _ref, operations) => {
