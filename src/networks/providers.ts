@@ -53,14 +53,11 @@ export type SetUpProvider = (manager: Manager, context: ProviderContext) => Prov
 
 /** What the setup of a provider can use, in addition to the manager. */
 export interface ProviderContext {
-  /** The operator's namespace. */
   readonly namespace: string;
   readonly pods: LivePods;
   /** The cache of Networks, with the index `vni`. */
   readonly networks: Pick<Lister<Network>, 'get' | 'byIndex'>;
-  /** Requeues the Network with this key. */
   readonly enqueue: (key: ObjectKey) => void;
-  /** Requeues every Network. */
   readonly enqueueAll: () => void;
   readonly usageOf: (network: Network) => Usage;
   /** The MTU of networks that node agents connect, if the spec sets none, in bytes. */
@@ -73,11 +70,9 @@ export interface ProviderContext {
   readonly after: Task;
 }
 
-/** The live pods on Networks. */
 export interface LivePods {
   /** The UID of the pod with this key; undefined if the cache has none. */
   uidOf(key: ObjectKey): string | undefined;
-  /** Calls the handler with the key of each pod that is gone. */
   onGone(handler: (key: ObjectKey) => void): void;
 }
 
@@ -118,7 +113,6 @@ export interface SpecError {
 
 export type Ensured = Realised | NotReady;
 
-/** The network matches the spec. */
 export interface Realised {
   readonly kind: 'ready';
   /** What the provider did; `restored` after a change or deletion by another client. */
@@ -142,16 +136,13 @@ export interface NotReady {
   readonly retryAfterMs?: number;
 }
 
-/** The result of a deletion. */
 export type Removal =
   | { readonly kind: 'gone' }
   | { readonly kind: 'blocked'; readonly message: string; readonly retryAfterMs?: number };
 
-/** The users of a network. */
 export interface Usage {
   /** Attached live pods. */
   readonly pods: readonly ObjectKey[];
-  /** The number of addresses in use. */
   readonly allocated?: number;
   /** The number of addresses for pods; absent if it is not known here. */
   readonly total?: number;
@@ -163,8 +154,6 @@ export interface Usage {
 
 /** The nodes on which pods of a network run. */
 export interface NodesInUse {
-  /** Sorted by name. */
   readonly nodes: readonly NetworkNode[];
-  /** The condition NodesReady. */
   readonly condition: ConditionUpdate;
 }

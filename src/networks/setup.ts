@@ -39,7 +39,6 @@ export interface NetworkOptions {
   /** Ranges that contain all Networks on nodes. */
   readonly networkRanges: readonly Range[];
   readonly networkLargest: RangePolicy['largest'];
-  /** The operator's namespace. */
   readonly namespace: string;
   /** The namespace of the node agents that connect the nodes; undefined without node agents. */
   readonly nodeAgentNamespace: string | undefined;
@@ -140,12 +139,7 @@ export function setUpNetworks(
 
   const { reconcile, keys } = setUpNetworkController({
     ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },
-    ranges: {
-      policy: { allowed: options.networkRanges, largest: options.networkLargest },
-      cluster,
-      onOverlap: (key, other) =>
-        log.info({ key, other }, 'Network refused, its range belongs to another Network'),
-    },
+    ranges: { policy: { allowed: options.networkRanges, largest: options.networkLargest }, cluster },
   });
   const waiting = (key: ObjectKey) => asWaiting(NETWORKS, networks.lister.get(key));
   controller.reconcile(reconcile, { keys, after, waiting });
@@ -213,7 +207,6 @@ function isWork(previous: Network, current: Network): boolean {
   );
 }
 
-/** Returns a recorder that also logs every Event. */
 function logged(events: EventRecorder, log: Logger): EventRecorder {
   return {
     event(regarding, details) {

@@ -6,7 +6,6 @@ import type { Manager } from '../kube/manager/manager.ts';
 export interface SplitControllerOptions {
   /** `network`, or `pod-gate`. The other queue has the prefix `remote-`. */
   readonly name: string;
-  /** Of each queue. */
   readonly workers: number;
   /** Whether the provider of the object is outside of the cluster. */
   readonly isRemote: (key: ObjectKey) => boolean;

@@ -27,7 +27,6 @@ export interface Identified {
   readonly revision?: number | undefined;
 }
 
-/** A client that decodes all answers. */
 export class NeutronClient implements NeutronApi {
   readonly #session: Pick<OpenStackSession, 'request' | 'close'>;
   readonly #pageSize: number;

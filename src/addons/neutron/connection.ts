@@ -8,7 +8,6 @@ import { OpenStackSession } from './openstack/session.ts';
 export interface NeutronConnectionOptions extends Omit<OpenStackHttpOptions, 'ca'> {
   /** `namespace/name`, for messages. */
   readonly secretName: string;
-  /** Called after each change of the client. `problem` says why there is none. */
   readonly onChange: (problem: string | undefined) => void;
 }
 
@@ -48,7 +47,6 @@ export class NeutronConnection {
     this.#options.onChange(this.#current instanceof NeutronClient ? undefined : this.#current.message);
   }
 
-  /** Ends requests in flight. */
   async close(): Promise<void> {
     if (this.#current instanceof NeutronClient) await this.#current.close();
   }

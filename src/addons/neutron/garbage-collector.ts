@@ -20,7 +20,6 @@ export interface NeutronGarbageCollectorOptions {
   readonly store: NeutronStore;
   readonly provider: Pick<NeutronProvider, 'removeOf'>;
   readonly clusterId: (signal: AbortSignal) => Promise<string>;
-  /** The cached Network. */
   readonly known: (key: ObjectKey) => Network | undefined;
   readonly metrics: NeutronMetrics;
   readonly log: Logger;

@@ -1,10 +1,8 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
 import { PROGRAM } from '../../util/identity.ts';
 
-/** The owner of a network in Neutron. */
 export interface Owner {
   readonly key: ObjectKey;
-  /** UID of the Network. */
   readonly uid: string;
   /** ID of the cluster: the UID of its namespace kube-system. Several clusters may share an OpenStack project. */
   readonly cluster: string;

@@ -199,7 +199,6 @@ export class NeutronProvider implements Provider {
     return made.change === 'none' ? { ...made, change: attached.change } : made;
   }
 
-  /** Performs the actions. Returns a created network. */
   async #performAll(
     actions: readonly Action[],
     done: Action[],

@@ -20,7 +20,6 @@ export interface Found {
   readonly ports: readonly NeutronPort[];
 }
 
-/** The desired state. */
 export interface Wanted {
   readonly owner: Owner;
   readonly shape: Subnet;
@@ -30,7 +29,6 @@ export interface Wanted {
 }
 
 export interface WantedRange extends GatewayRange {
-  /** The parsed `cidr`. */
   readonly range: Range;
 }
 
@@ -41,7 +39,6 @@ export function differences(wanted: object, actual: object): object {
   );
 }
 
-/** One call to Neutron. */
 export type Action =
   | { readonly kind: 'createNetwork'; readonly create: object }
   | { readonly kind: 'createSubnet'; readonly create: SubnetToCreate }
@@ -160,7 +157,6 @@ function updatesTo(of: Collection<Identified>, item: Identified, changes: object
   return Object.keys(changes).length === 0 ? [] : [{ kind: 'update', of, item, changes }];
 }
 
-/** The calls that change the subnets of the network to the wanted state. */
 function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
   const { shape, owner, ranges } = wanted;
   const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, shape, descriptionOf(owner)));

@@ -31,7 +31,6 @@ export interface NeutronOptions {
   readonly neutronPods: boolean;
 }
 
-/** The provider neutron. */
 export function neutron(options: NeutronOptions): SetUpProvider {
   return (manager, context) => setUpNeutron(manager, options, context);
 }
@@ -144,7 +143,6 @@ function clusterIdOf(client: KubeClient): (signal: AbortSignal) => Promise<strin
   };
 }
 
-/** Metrics of requests to OpenStack and of its availability. */
 export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics {
   const registers = [registry];
   const total = new Counter({

@@ -45,7 +45,6 @@ export class NeutronStore {
     this.#clock = clock;
   }
 
-  /** The networks of a Network from the last lists. */
   known(uid: string): readonly Found[] {
     return this.#known.get(uid) ?? [];
   }
@@ -58,12 +57,10 @@ export class NeutronStore {
     });
   }
 
-  /** Whether the lists were read at least once. */
   hasListed(): boolean {
     return this.#listedAt > Number.NEGATIVE_INFINITY;
   }
 
-  /** Records that the networks of a Network are gone. */
   forget(uid: string): void {
     this.#learn(uid, []);
   }

@@ -12,7 +12,6 @@ export interface IpamStateOptions {
   readonly networks: Pick<Lister<Network>, 'get'>;
   /** Whether the operator gives pods their addresses on the Network. */
   readonly gives: (network: Network) => boolean;
-  /** Whether the node is there and does not respond. */
   readonly isAway: (node: string) => boolean;
   /** Called when pods that wait for an address of the Network may get it. */
   readonly onFreed: (network: ObjectKey) => void;
@@ -131,7 +130,6 @@ export class IpamState {
     }
   }
 
-  /** Call it when a pod is gone. */
   deleted(pod: NetworkPod): void {
     const { uid = '' } = pod.metadata;
     const { nodeName } = pod;

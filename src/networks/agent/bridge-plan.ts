@@ -11,9 +11,7 @@ import {
 
 /** How a node's bridge reaches the bridges of its Network on other nodes. */
 export interface Mesh {
-  /** The address of this node. */
   readonly local: string;
-  /** The addresses of the other nodes. */
   readonly peers: readonly string[];
   readonly port: number;
   /** In bytes. */
@@ -51,7 +49,6 @@ export function joinStep(network: NodeNetwork, mesh: Mesh, links: NodeLinks): St
   };
 }
 
-/** Returns the step that removes the bridge and its tunnel. */
 export function removeStep(bridge: string, { bridges, tunnels }: NodeLinks): Step {
   const tunnel = tunnelName(bridge);
   const ip = [tunnels.has(tunnel) ? tunnel : [], bridges.has(bridge) ? bridge : []].flat();

@@ -10,7 +10,6 @@ export async function replaceFile(path: string, content: string | Uint8Array, mo
   await rename(draft, path);
 }
 
-/** The file's text; undefined if it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');

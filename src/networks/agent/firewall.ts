@@ -12,7 +12,6 @@ const KINDS = {
 const ENOUGH = 10;
 const COUNTER = /counter (\S+) \{\s+packets (\d+)/g;
 
-/** The names of the counters in the node's table. */
 export const COUNTERS = Object.keys(KINDS).flatMap((kind) => [`${kind}_before`, `${kind}_after`]);
 
 /** Tells whether other rules of the node drop all packets of a kind. */

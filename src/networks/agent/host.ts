@@ -35,7 +35,6 @@ export function settingsOf(root: string): Settings {
   };
 }
 
-/** The node of this process. */
 export class Host {
   readonly #root: string;
   readonly #programs: Programs;
@@ -47,7 +46,6 @@ export class Host {
     this.#settings = settings;
   }
 
-  /** The operator's interfaces and the others. */
   async links(): Promise<NodeLinks> {
     const { run } = this.#programs;
     const addresses = await run('ip', ['-json', '-details', 'address', 'show']);
@@ -96,7 +94,6 @@ export class Host {
     if ((await this.#settings.get(name)) === '0') await this.#settings.set(name, '1');
   }
 
-  /** Takes the steps. Resolves with the failures by bridge. */
   async take(steps: readonly Step[]): Promise<ReadonlyMap<string, string>> {
     const ip = steps.map(({ bridge, ip: lines }) => ({ bridge, lines }));
     const failed = await runBatch(this.#programs.run, 'ip', ip);
@@ -106,7 +103,6 @@ export class Host {
     return new Map([...failed, ...(await runBatch(this.#programs.run, 'bridge', fdb))]);
   }
 
-  /** The bridges that are marked as joined. */
   async joined(): Promise<ReadonlySet<string>> {
     try {
       return new Set(await readdir(join(this.#root, JOINED)));

@@ -2,7 +2,6 @@ import { isRecord } from '../../util/json.ts';
 import { readRange } from '../ipam/cidr.ts';
 import type { ClusterRange } from '../ipam/cluster-ranges.ts';
 
-/** A bridge of the operator. */
 export interface BridgeLink {
   readonly mac: string;
   readonly isUp: boolean;
@@ -16,7 +15,6 @@ export interface RemoteEntry {
   readonly peer: string;
 }
 
-/** A VXLAN interface of the operator. */
 export interface TunnelLink {
   readonly vni: number;
   readonly local: string | undefined;
@@ -55,17 +53,14 @@ const OUR_TUNNEL = /^nx-[0-9a-f]{12}$/;
 /** The forwarding entry for broadcasts and unknown addresses. */
 export const ALL_PEERS = '00:00:00:00:00:00';
 
-/** Whether the interface belongs to the operator. */
 export function isOurs(name: string): boolean {
   return OUR_BRIDGE.test(name) || OUR_TUNNEL.test(name);
 }
 
-/** The name of the VXLAN interface of one of the operator's bridges. */
 export function tunnelName(bridge: string): string {
   return bridge.replace(/^nw-/, 'nx-');
 }
 
-/** The inverse of {@link tunnelName}. */
 function bridgeOfTunnel(tunnel: string): string {
   return tunnel.replace(/^nx-/, 'nw-');
 }

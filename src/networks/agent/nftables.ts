@@ -4,7 +4,6 @@ import { bitsOf, formatRange, type Range } from '../ipam/cidr.ts';
 import { FIRST_VNI } from '../multus/cni-config.ts';
 import { COUNTERS } from './firewall.ts';
 
-/** What the node's rules depend on. */
 export interface RuleFacts {
   /** All bridges of Networks on this node. */
   readonly bridges: readonly {
@@ -20,14 +19,11 @@ export interface RuleFacts {
 /** The whole table, for `nft -f -`, and a digest that the table contains. */
 export interface Rules {
   readonly text: string;
-  /** Undefined if there is no table. */
   readonly digest: string | undefined;
 }
 
 const TABLE = `inet ${PROGRAM}`;
-/** The table, for `nft list counters table`. */
 export const OWN_TABLE = TABLE.split(' ');
-/** The chain with the digest, for `nft list chain`. */
 export const DIGEST_CHAIN = [...OWN_TABLE, 'forward'];
 /** Of all chains of the node. */
 const PRIORITY = { before: -1000, after: 1000 } as const;
@@ -113,7 +109,6 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
   return { text: `${replace}table ${TABLE} {\n${table}}\n`, digest };
 }
 
-/** The digest in the output of `nft list chain`; undefined if it has none. */
 export function digestIn(output: string): string | undefined {
   return DIGEST.exec(output)?.[1];
 }

@@ -12,7 +12,7 @@ import { NODE_AGENT_FIELD_MANAGER } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { installPlugins } from './cni/cni-plugins.ts';
-import { FirstConfiguration } from './cni/first-configuration.ts';
+import { withoutMultus } from './cni/first-configuration.ts';
 import { Host, settingsOf } from './host.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
@@ -97,7 +97,6 @@ export async function nodeAgent(
   }
 }
 
-/** Adds all parts of the node agent to the manager. */
 function setUp(
   manager: Manager,
   options: NodeAgentOptions &
@@ -151,7 +150,7 @@ function setUp(
     nowMs,
   });
   const { cniConfDir: path } = options;
-  const configuration = new FirstConfiguration({ directory: join(hostRoot, path), path, log });
+  let isUnknownTold = false;
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
@@ -159,11 +158,15 @@ function setUp(
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.sync();
       const unable = await Promise.all(parts.map((part) => part.problems(networks.lister.list())));
-      const withoutMultus = await configuration.withoutMultus();
+      const lacks = await withoutMultus(join(hostRoot, path));
+      // A node whose pods start all the same has it in another directory.
+      if (lacks === null && !isUnknownTold)
+        log.info({ path }, "no CNI configuration of a cluster's network: not known whether Multus is the first");
+      isUnknownTold = lacks === null;
       const report = {
         ...joins,
         problems: Object.assign({}, joins.problems, ...unable),
-        ...(withoutMultus !== undefined && { withoutMultus }),
+        ...(typeof lacks === 'string' && { withoutMultus: lacks }),
         ...(pod && { pod }),
       };
       failure = problem;

@@ -21,7 +21,6 @@ export interface NodePlanInput {
   readonly due: ReadonlySet<string>;
 }
 
-/** What a node forwards. */
 export interface Forwards {
   readonly ipv4: boolean;
   /** The devices whose packets of IPv6 are forwarded. */
@@ -141,7 +140,6 @@ function meshOf(
   };
 }
 
-/** The ranges of the bridge's addresses. */
 function rangesOf(bridge: string, { bridges }: NodeLinks): readonly Range[] {
   const addresses = bridges.get(bridge)?.addresses ?? [];
   return addresses.flatMap((address) => readRange(address) ?? []);

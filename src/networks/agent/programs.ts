@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 
 /** Runs programs. If one fails, its promise rejects with its standard error. */
 export interface Programs {
-  /** Runs a program with this input. Resolves with its standard output. */
   readonly run: (program: string, args: readonly string[], input?: string) => Promise<string>;
 }
 
@@ -10,7 +9,6 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Of `bridge fdb show`, with a million entries. */
 const MAX_OUTPUT = 128 * 2 ** 20;
 
-/** Runs a program of this file system. */
 export const run: Programs['run'] = (program, args, input = '') =>
   new Promise((resolve, reject) => {
     const options = { env: { PATH }, maxBuffer: MAX_OUTPUT };
@@ -24,7 +22,6 @@ export const run: Programs['run'] = (program, args, input = '') =>
     child.stdin?.end(input);
   });
 
-/** Lines for a batch of one bridge. */
 export interface BatchPart {
   readonly bridge: string;
   readonly lines: readonly string[];

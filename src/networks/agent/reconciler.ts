@@ -29,12 +29,10 @@ export interface ReconcilerOptions {
   readonly log: Logger;
 }
 
-/** The result of a round. */
 export interface Outcome {
   readonly report: NodeReport;
   /** How many Networks of this node are joined. */
   readonly joined: number;
-  /** Undefined if all are joined. */
   readonly problem: string | undefined;
 }
 
@@ -45,7 +43,6 @@ interface ReadNetwork {
   readonly network: NodeNetwork | undefined;
 }
 
-/** The Networks of a round. */
 interface Wanted {
   readonly networks: readonly NodeNetwork[];
   readonly here: readonly NodeNetwork[];
@@ -66,9 +63,7 @@ export class Reconciler {
   readonly #read = new WeakMap<Network, ReadNetwork>();
   /** The Networks of this node in the last round. */
   #done = '';
-  /** The time of the last round; undefined if it had failures. */
   #doneMs: number | undefined;
-  /** The report without problems. */
   #node: NodeReport = { version: REPORT_VERSION, ranges: [], problems: {} };
   #outcome: Outcome = { report: this.#node, joined: 0, problem: undefined };
 
@@ -102,7 +97,6 @@ export class Reconciler {
     return this.#outcome;
   }
 
-  /** Writes the problems of the Networks of this node into the outcome. */
   #tell({ here }: Wanted, problemOf: (bridge: string) => string | undefined): void {
     const found = here.flatMap(({ key, bridge }) => {
       const problem = problemOf(bridge);
@@ -141,7 +135,6 @@ export class Reconciler {
     return read;
   }
 
-  /** Resolves with the problems by bridge. */
   async #reconcile(
     wanted: Wanted,
   ): Promise<{ readonly of: ReadonlyMap<string, string>; readonly hasFailed: boolean }> {
@@ -193,7 +186,6 @@ export class Reconciler {
     return failed;
   }
 
-  /** Removes bridges. Resolves with those that are gone. */
   async #remove(steps: readonly Step[], { isNeeded }: Wanted): Promise<ReadonlySet<string>> {
     const { host, onRemoved } = this.#options;
     if (steps.length === 0) return new Set();

@@ -5,7 +5,6 @@ export const CONDITION_TYPES = ['Accepted', 'Ready', 'NodesReady', 'Progressing'
 
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-/** The new content of a condition. */
 export interface ConditionUpdate {
   readonly status: Condition['status'];
   readonly reason: string;
@@ -23,7 +22,6 @@ const MAX_MESSAGE_LENGTH = 32_768;
 /** The time of the updates, and the generation of the spec that they describe. */
 export interface Judgement {
   readonly generation: number | undefined;
-  /** RFC 3339. */
   readonly now: string;
 }
 

@@ -1,6 +1,5 @@
 import type { Network, NetworkSpec } from './types.ts';
 
-/** A range and its gateway. */
 export interface GatewayRange {
   readonly cidr: string;
   readonly gateway: string;
@@ -37,7 +36,6 @@ export function rangesOf({ cidr, gateway, secondary }: Subnet): readonly Gateway
   return [{ cidr, gateway }, ...(secondary ? [secondary] : [])];
 }
 
-/** The subnet in the spec. */
 export function subnetOf(spec: NetworkSpec): Subnet {
   return pickSubnet(spec);
 }

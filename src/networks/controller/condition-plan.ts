@@ -10,17 +10,14 @@ export interface ObservedState {
   readonly defaultMtu?: number;
   /** The current subnet: from the provider or, if a user removed it there, from the status. */
   readonly current: Subnet | undefined;
-  /** Why the operator does not accept the desired subnet. */
   readonly specError: SpecError | undefined;
   /** Undefined if the provider does not count users. */
   readonly usage: Usage | undefined;
   /** Why another range would be better for an accepted Network: a sentence without a full stop. */
   readonly warning?: string | undefined;
-  /** Whether the provider can attach pods. */
   readonly attachesPods: boolean;
 }
 
-/** The result of applying the target. */
 export type Outcome = Ensured | { readonly kind: 'failed'; readonly message: string };
 
 /** The most pods that a message names. It counts the others. */

@@ -21,7 +21,6 @@ export interface NetworkWriterOptions {
   readonly copies: MutationCache<Network>;
   readonly events: EventRecorder;
   readonly clock: Pick<Clock, 'now'>;
-  /** The time of day. */
   readonly now: () => Date;
 }
 
@@ -141,7 +140,6 @@ export class StatusThrottle {
     return Math.max(0, dueAt - now);
   }
 
-  /** Records a write. */
   written(key: ObjectKey): void {
     const now = this.#clock.now();
     this.#dueAt.delete(key);

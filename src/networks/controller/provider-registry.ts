@@ -62,7 +62,6 @@ export class ProviderRegistry {
 export type NetworkState =
   | {
       readonly kind: 'ready';
-      /** That of the real network. */
       readonly subnet?: Subnet | undefined;
       /** Whether pods may choose options of their ports. */
       readonly hasPorts?: boolean | undefined;

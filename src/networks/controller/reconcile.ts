@@ -45,14 +45,12 @@ export function networkReconcile(options: ReconcileOptions): Reconcile {
 }
 
 interface Attempt {
-  /** The Network after the writes of the attempt. */
   readonly network: Network;
   readonly observed: ObservedState;
   readonly outcome: Outcome | undefined;
   readonly error?: Error;
 }
 
-/** Creates or updates the real network of a Network, and records the result in its status. */
 async function applySpec(
   first: Network,
   provider: Provider,
@@ -124,7 +122,6 @@ async function observe(
 /** The garbage collector's finalizer for `kubectl delete --cascade=orphan`: owned objects stay. */
 const ORPHAN_FINALIZER = 'orphan';
 
-/** Deletes the real network of a deleted Network, and then removes the finalizer of the Network. */
 async function deleteNetwork(
   network: Network,
   provider: Provider,

@@ -44,12 +44,10 @@ export function isChange(previous: NetworkStatus | undefined, wanted: NetworkSta
   return !isDeepStrictEqual({ ...previous, conditions }, { ...wanted });
 }
 
-/** Whether only the counts differ. */
 export function isRecount(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
   return isChange(previous, wanted) && !isChange(withoutCounts(previous), withoutCounts(wanted));
 }
 
-/** Whether counts that exist already change. */
 export function changesCounts(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
   if (previous?.attachedPods === undefined) return false;
   return (

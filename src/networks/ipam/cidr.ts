@@ -39,7 +39,6 @@ export function formatShort(range: Range): string {
   return isSingle ? formatAddress(range.address) : formatRange(range);
 }
 
-/** The inverse of {@link parseRange}. */
 export function formatRange({ address, prefixLength }: Range): string {
   return `${formatAddress(address)}/${prefixLength}`;
 }
@@ -50,7 +49,6 @@ export function overlaps(a: Range, b: Range): boolean {
   return a.address.match(b.address, Math.min(a.prefixLength, b.prefixLength));
 }
 
-/** Whether the outer range contains the inner one. */
 export function holds(outer: Range, inner: Range): boolean {
   return outer.prefixLength <= inner.prefixLength && overlaps(outer, inner);
 }
@@ -94,7 +92,6 @@ export function addressAt(number: bigint, bits: 32 | 128): ipaddr.IPv4 | ipaddr.
   );
 }
 
-/** IPv6 has no broadcast. */
 function broadcastAddress(range: Range): string | undefined {
   return range.address.kind() === 'ipv4'
     ? ipaddr.IPv4.broadcastAddressFromCIDR(formatRange(range)).toString()

@@ -25,7 +25,6 @@ export class ClusterRanges {
   readonly #byUser = new Map<string, readonly ClusterRange[]>();
   readonly #handlers: OnClusterRanges[] = [];
 
-  /** Adds a handler for each change. */
   onChange(handler: OnClusterRanges): void {
     this.#handlers.push(handler);
   }
@@ -98,11 +97,9 @@ export interface RangeHolder extends KubeObject {
 
 /** The part of core/v1 Node that Networks need. */
 export interface ClusterNode extends RangeHolder {
-  /** Its InternalIPs. */
   readonly addresses: readonly string[];
   /** Whether its kubelet does not respond: what the node ran may still run. */
   readonly isAway: boolean;
-  /** Whether new pods may not be scheduled there. */
   readonly isCordoned: boolean;
   /** Whether only pods with a toleration may be scheduled there. The taints of conditions, such as not-ready, do not count. */
   readonly isTainted: boolean;

@@ -12,8 +12,6 @@ import { RangeClaims } from './range-claims.ts';
 export interface RangeRules {
   readonly policy: RangePolicy;
   readonly cluster: ClusterRanges;
-  /** Called once for each refusal because of another Network. The status does not name one of another namespace. */
-  readonly onOverlap?: (key: ObjectKey, other: ObjectKey) => void;
 }
 
 /** Decides whether to accept a Network's spec: valid, possible for its provider, allowed, and with a free range. */
@@ -23,8 +21,6 @@ export class RangeAllocator {
   readonly #rules: RangeRules | undefined;
   /** By provider, because providers have separate address spaces. */
   readonly #claims = new Map<string, RangeClaims>();
-  /** The Network for which each was last refused. */
-  readonly #overlapping = new Map<ObjectKey, ObjectKey>();
 
   /** Calls `onFreed` for each Network to reconcile again. Without rules, only overlaps of Networks are refused. */
   constructor(providers: ProviderRegistry, onFreed: (key: ObjectKey) => void, rules?: RangeRules) {
@@ -49,7 +45,6 @@ export class RangeAllocator {
     const notAllowed = this.#isHeld(network) ? undefined : this.#policyProblem(network);
     if (notAllowed !== undefined) return { reason: 'RangeNotAllowed', message: notAllowed };
     const blocked = this.#claimsOf(provider).claim(keyOf(network));
-    this.#reportOverlap(keyOf(network), blocked && 'key' in blocked.by ? blocked.by.key : undefined);
     if (!blocked) return undefined;
     const { by } = blocked;
     const cidr = formatRange(blocked.range);
@@ -73,23 +68,12 @@ export class RangeAllocator {
     return undefined;
   }
 
-  /** Records the subnet of the real network, and frees other ranges of the Network. */
   settle(network: Network, shape: Subnet): void {
     this.#claimsOf(this.#providers.of(network)).settle(keyOf(network), shape);
   }
 
-  /** Frees all ranges of a Network whose real network is deleted. */
   forget(network: Network): void {
-    this.#overlapping.delete(keyOf(network));
     for (const claims of this.#claims.values()) claims.forget(keyOf(network), network.metadata.uid);
-  }
-
-  #reportOverlap(key: ObjectKey, other: ObjectKey | undefined): void {
-    if (this.#overlapping.get(key) === other) return;
-    this.#overlapping.delete(key);
-    if (other === undefined) return;
-    this.#overlapping.set(key, other);
-    this.#rules?.onOverlap?.(key, other);
   }
 
   /** Applies the policy only to networks on nodes. Remote providers have their own rules. */
@@ -127,7 +111,6 @@ function nameFor({ metadata: { namespace } }: Network, other: ObjectKey): string
   return splitKey(other).namespace === namespace ? `Network ${other}` : 'a Network of another namespace';
 }
 
-/** The ranges that Networks may have. */
 export interface RangePolicy {
   /** A Network's range must be inside one of these. */
   readonly allowed: readonly Range[];

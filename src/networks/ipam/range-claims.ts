@@ -7,13 +7,11 @@ import { formatRange, parseRange, type Range } from './cidr.ts';
 import type { ClusterRange, ClusterRanges } from './cluster-ranges.ts';
 import { RangeTree } from './range-tree.ts';
 
-/** The Network that blocks a range, and its range. */
 interface Blocker {
   readonly key: ObjectKey;
   readonly cidr: string;
 }
 
-/** A range that a Network cannot have, and why. */
 export interface Blocked {
   readonly range: Range;
   readonly by: Blocker | ClusterRange;

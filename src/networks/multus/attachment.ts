@@ -31,7 +31,6 @@ export function attachmentFor(network: Network, mtu: number | undefined, isShare
   return attachmentWith(network, cniConfig(keyOf(network), mtu, isShared));
 }
 
-/** The attachment of a Network with this CNI configuration, as JSON. */
 export function attachmentWith(network: Network, config: string): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {
@@ -84,7 +83,6 @@ export function isMadeFor(attachment: NetworkAttachmentDefinition, network: Netw
   return isFree && (attachment.spec?.config ?? '').includes(`"bridge":"${bridgeName(keyOf(network))}"`);
 }
 
-/** The UID of the Network for which the operator created the definition. */
 export function madeForUid({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[UID_ANNOTATION];
 }
@@ -125,7 +123,6 @@ function bounded(text: string): string {
   return text.length > MAX_TEXT ? '' : text;
 }
 
-/** Whether the operator's parts of the attachment are as it wants them. */
 export function isAsWanted(actual: NetworkAttachmentDefinition, wanted: WantedAttachment): boolean {
   const { labels, annotations, finalizers, ownerReferences } = actual.metadata;
   const has = (entries: typeof labels, all: Readonly<Record<string, string>>) =>

@@ -28,7 +28,6 @@ export interface AttachmentsOptions {
   readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
 }
 
-/** The definition of the Network is there. */
 interface Attachable extends Pick<Realised, 'change'> {
   readonly kind: 'attachable';
 }
@@ -57,12 +56,10 @@ export class Attachments {
     this.#copies.settle(key);
   }
 
-  /** The cached definition, or the operator's newer write. */
   known(key: ObjectKey): NetworkAttachmentDefinition | undefined {
     return this.#copies.get(key);
   }
 
-  /** Creates or restores the definition. */
   async ensure(
     network: Network,
     wanted: WantedAttachment,

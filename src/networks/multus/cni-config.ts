@@ -39,7 +39,6 @@ export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }
 
-/** Whether a value is a VNI of the operator. */
 export function isVni(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= FIRST_VNI && Number(value) < FIRST_VNI + VNI_COUNT;
 }

@@ -97,7 +97,6 @@ export class MultusProvider implements Provider {
   }
 }
 
-/** Sets up the provider with the definitions of the cluster. */
 export function setUpMultus(
   manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>,
   context: MultusContext,

@@ -17,7 +17,6 @@ export const VNI_INDEXERS = {
 export class Vnis {
   readonly #networks: Pick<Lister<Network>, 'byIndex'>;
   readonly #given = new Map<ObjectKey, number>();
-  /** Networks by identifier. */
   readonly #holders = new MultiMap<number, ObjectKey>();
 
   /** `networks` has the indexers VNI_INDEXERS. */
@@ -43,7 +42,6 @@ export class Vnis {
     return this.#give(key, before !== undefined && !isTaken(before) ? before : firstFree(key, isTaken));
   }
 
-  /** Frees the identifier of a deleted Network. */
   release(key: ObjectKey): void {
     const given = this.#given.get(key);
     if (given === undefined) return;

@@ -28,11 +28,9 @@ export interface NetworkNodesOptions {
   /** With POD_INDEXERS. Has all pods of the namespace of the agents, too. */
   readonly pods: Source<NetworkPod>;
   readonly ranges: Pick<ClusterRanges, 'set'>;
-  /** The ranges that Networks may have. */
   readonly allowed: readonly Range[];
   /** Called when the nodes of this Network may have changed. */
   readonly onNetwork: (key: ObjectKey) => void;
-  /** Called when the default MTU has changed. */
   readonly onMtu: () => void;
   /** Called when Multus may have come to the node, or left it. `isAll`: it has come to the first of all nodes, or left the last. */
   readonly onMultus: (node: string, isAll: boolean) => void;

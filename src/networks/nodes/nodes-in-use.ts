@@ -5,11 +5,9 @@ import type { Network, NetworkNode } from '../api/types.ts';
 import type { NodesInUse } from '../providers.ts';
 import type { NodeReport } from './node-report.ts';
 
-/** What is known of a node. */
 export interface KnownNode {
   /** Its first InternalIP; undefined if it has none, or the Node does not exist. */
   readonly internalIp: string | undefined;
-  /** Whether its Node is not Ready. */
   readonly isAway?: boolean;
   /** The report of its agent; undefined without a report of this release. */
   readonly report: NodeReport | undefined;
@@ -22,7 +20,6 @@ export interface KnownNode {
 /** Reasons of NodesReady. The message tells all, and the reason is the first of them. */
 const REASONS = ['NodeFailed', 'NoMultus', 'InterfaceMissing', 'NoAgent'] as const;
 
-/** Why a Network does not work on a node. */
 interface Trouble {
   readonly name: string;
   readonly reason: (typeof REASONS)[number];

@@ -19,7 +19,6 @@ import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import { type AttachOptions, hintsFor, optionProblem, parseRequest } from './request.ts';
 import { keyOfSelected, mergeNetworks, type Selection } from './selection.ts';
 
-/** The decision about a new pod. */
 export type Attachment =
   | { readonly outcome: 'untouched'; readonly warning?: string }
   | {
@@ -154,7 +153,6 @@ export type Attach = (
   options: { readonly fresh: boolean; readonly signal: CallSignal },
 ) => Promise<Attachment>;
 
-/** The webhook that attaches pods to Networks. */
 export function createAttachHandler({ attach, log }: { attach: Attach; log: Logger }): ReviewHandler {
   return async (request, signal) => {
     const { uid, namespace, object: pod = {}, dryRun } = request;

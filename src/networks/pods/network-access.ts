@@ -12,11 +12,9 @@ export class NetworkAccess {
     return network.slice(0, network.indexOf('/')) === podNamespace || this.isShared(network);
   }
 
-  /** Whether pods of all namespaces may use it. */
   isShared(network: string): boolean {
     return this.#shared.includes('*') || this.#shared.includes(network.slice(0, network.indexOf('/')));
   }
 }
 
-/** Every pod may use every Network. */
 export const OPEN_ACCESS = new NetworkAccess(['*']);

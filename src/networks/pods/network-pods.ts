@@ -21,7 +21,6 @@ const MAX_LABELS = 64;
 
 /** The cached part of a core/v1 Pod: what Networks need. */
 export interface NetworkPod extends KubeObject {
-  /** The node of the pod. */
   readonly nodeName?: string;
   /** The index of the operator's scheduling gate; undefined without one. */
   readonly gate?: number;
@@ -52,9 +51,7 @@ const WITHOUT_NETWORKS = {
 
 /** The networks of a pod in the two annotations. */
 interface Selections {
-  /** From the operator's annotation. */
   readonly asked?: string | Overlong;
-  /** From Multus' annotation. */
   readonly multus?: string | Overlong;
 }
 
@@ -139,7 +136,6 @@ export function isRelevant(pod: NetworkPod): boolean {
   return isGated(pod) || networksOf(pod).length > 0;
 }
 
-/** Whether it still waits for its Networks. */
 export function isGated({ gate }: NetworkPod): boolean {
   return gate !== undefined;
 }
@@ -149,7 +145,6 @@ export function addressesOn({ selected, attachedTo }: NetworkPod, network: Objec
   return new Set([...selected, ...attachedTo].flatMap((each) => (each.network === network ? each.ips : [])));
 }
 
-/** Networks that the pod names, or is attached to. */
 export function networksOf(pod: NetworkPod | undefined): readonly ObjectKey[] {
   const { asksFor = [], attachedTo = [] } = pod ?? {};
   return [...new Set([...asksFor, ...attachedTo.map(({ network }) => network)])];

@@ -156,7 +156,6 @@ function uses({ metadata, labels, isReady, hostname, ...rest }: NetworkPod): unk
   return rest;
 }
 
-/** The pods that wait for the Network, or for an address of it. */
 function waitingFor(pods: Pick<Lister<NetworkPod>, 'byIndex'>, network: ObjectKey): readonly NetworkPod[] {
   return [...pods.byIndex('gated', network), ...pods.byIndex('lacking', network)];
 }

@@ -159,7 +159,6 @@ function gatewayProblem(selected: Selected): string | undefined {
   return `asks for the mac of a gateway on Network ${keyOfSelected(selected)}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
 }
 
-/** What does not fit the Network. */
 function stateProblem(
   selected: Selected,
   { subnet, hasPorts }: NetworkState & { readonly kind: 'ready' },

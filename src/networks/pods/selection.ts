@@ -30,7 +30,6 @@ export interface Selection {
 
 /** Replaces the text of an annotation that is too long for a cache. */
 export interface Overlong {
-  /** Number of characters. */
   readonly length: number;
 }
 
@@ -163,7 +162,6 @@ export function ipsOf(element: JsonObject): readonly string[] {
 export interface AttachedTo {
   /** `namespace/name` of its NetworkAttachmentDefinition. */
   readonly network: string;
-  /** The pod's addresses on it. */
   readonly ips: readonly string[];
 }
 

@@ -41,7 +41,6 @@ export interface NetworkServicesOptions {
   readonly after: Task;
 }
 
-/** Sets up the controller that gives Services the addresses of pods on Networks, in EndpointSlices. */
 export function setUpNetworkServices(manager: Manager, options: NetworkServicesOptions): void {
   const { events, networks, pods } = options;
   const controller = manager.controller('network-service');
@@ -102,14 +101,12 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
   });
 }
 
-/** The part of a pod that endpoints depend on. */
 function named(pod: NetworkPod): unknown {
   const { gate, labels, isReady, hostname, nodeName, metadata } = pod;
   const addresses = networksOf(pod).map((network) => [network, ...addressesOn(pod, network)]);
   return [gate, labels, isReady, hostname, nodeName, metadata.deletionTimestamp, addresses];
 }
 
-/** The key of the Service of a slice. */
 function serviceOf({ metadata }: NetworkSlice): ObjectKey {
   return `${metadata.namespace}/${metadata.labels?.[SERVICE_LABEL]}`;
 }

@@ -15,7 +15,6 @@ export interface NamedService extends KubeObject {
   readonly ports: readonly SlicePort[];
 }
 
-/** A port of a Service and of its EndpointSlices. */
 export interface SlicePort {
   readonly name: string;
   readonly port: number;

@@ -32,7 +32,6 @@ export CNI_ARGS
 printf '%s' "$config" | "$plugin"
 `;
 
-/** How ovs-cni names the devices of pods. */
 const POD_DEVICE = /^veth/;
 /** ovn-controller connects a port within a second. */
 const GRACE_MS = 10_000;
@@ -166,5 +165,4 @@ function parsed(text: string): JsonValue | undefined {
   }
 }
 
-/** The part of the node agent. */
 export const ovnNode: SetUpNodePart = (options) => new OvnNode(options);

@@ -39,7 +39,6 @@ export function openStackErrorFrom(what: string, status: number, body: unknown):
   return new OpenStackError(status, type, `${what}: ${status}${message === '' ? '' : ` ${message}`}`);
 }
 
-/** The resource to change or delete does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof OpenStackError && error.status === 404;
 }

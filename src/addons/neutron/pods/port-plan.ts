@@ -50,7 +50,6 @@ export function portFor(pod: KubeObject, networkId: string, asked: JsonObject): 
   };
 }
 
-/** The IDs of the security groups that the pod asks for. */
 function securityGroupsOf(asked: JsonObject): readonly string[] {
   const groups = own(asked, SECURITY_GROUPS_KEY);
   return isArray(groups) ? groups.filter((group) => typeof group === 'string') : [];

@@ -55,7 +55,6 @@ export class PortRemover {
     this.#options = options;
   }
 
-  /** Records a port of a pod. */
   learn(port: NeutronPort): void {
     const pod = podOf(port);
     if (!pod) return;
@@ -65,12 +64,10 @@ export class PortRemover {
     if (this.#isSuspect(pod.key)) this.#options.enqueue(pod.key);
   }
 
-  /** Whether the operator knows ports of the pod. */
   has(pod: ObjectKey): boolean {
     return this.#ports.has(pod);
   }
 
-  /** Looks in the lists of the store for ports to remove. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { store, clusterId } = this.#options;
     const cluster = await clusterId(signal);
@@ -106,7 +103,6 @@ export class PortRemover {
     return {};
   };
 
-  /** Whether a port may have to be removed. */
   #isSuspect(key: ObjectKey): boolean {
     const ports = [...(this.#ports.get(key)?.values() ?? [])];
     const networks = new Set(ports.map(({ networkId }) => networkId));
