@@ -95,10 +95,9 @@ export function setUpNetworks(
       if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
     },
     onMtu: enqueueAll,
-    onMultus(node, isAll) {
-      const gated = isAll ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
-      for (const pod of gated) podController.queue.add(keyOf(pod));
-      if (isAll) enqueueAll();
+    onMultus() {
+      for (const pod of pods.lister.list().filter(isGated)) podController.queue.add(keyOf(pod));
+      enqueueAll();
     },
   });
   const after = async (signal: AbortSignal) => {
@@ -114,7 +113,7 @@ export function setUpNetworks(
     ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
     providers: registry,
     networkQueue: queue,
-    withoutMultus: (names) => networkNodes.withoutMultus(names),
+    withoutMultus: () => networkNodes.withoutMultus(),
   });
   const context: ProviderContext = {
     namespace,
