@@ -6,6 +6,7 @@ import type { JsonObject } from '../util/json.ts';
 import type { ConditionUpdate } from './api/conditions.ts';
 import type { Subnet } from './api/subnet.ts';
 import type { Network, NetworkNode } from './api/types.ts';
+import type { Attachments } from './multus/attachments.ts';
 
 /**
  * Creates, updates and deletes real networks. All methods are idempotent, and find earlier work by the UID of the
@@ -60,6 +61,8 @@ export interface ProviderContext {
   readonly enqueue: (key: ObjectKey) => void;
   readonly enqueueAll: () => void;
   readonly usageOf: (network: Network) => Usage;
+  /** Keeps the NetworkAttachmentDefinitions of Networks. */
+  readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
   /** The MTU of networks that node agents connect, if the spec sets none, in bytes. */
   readonly defaultMtu: () => number;
   /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */

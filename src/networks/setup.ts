@@ -115,7 +115,7 @@ export function setUpNetworks(
     networkQueue: queue,
     withoutMultus: () => networkNodes.withoutMultus(),
   });
-  const context: ProviderContext = {
+  const context: Omit<ProviderContext, 'attachments'> = {
     namespace,
     after,
     networks: networks.lister,
@@ -134,7 +134,10 @@ export function setUpNetworks(
     withoutMultus: () => networkNodes.withoutMultus(),
     isShared: (key) => access.isShared(key),
   };
-  for (const setUp of [setUpMultus, ...providers]) registry.add(setUp(manager, context));
+  const multus = setUpMultus(manager, context);
+  registry.add(multus);
+  const { attachments } = multus;
+  for (const setUp of providers) registry.add(setUp(manager, { ...context, attachments }));
 
   const { reconcile, keys } = setUpNetworkController({
     ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },

@@ -1,16 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { NAMESPACES, SECRETS } from '../../kube/api/core-resources.ts';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { SECONDS_BUCKETS } from '../../kube/prometheus/index.ts';
 import { aborted } from '../../kube/util/linked-abort.ts';
-import {
-  NETWORK_ATTACHMENT_DEFINITIONS,
-  type NetworkAttachmentDefinition,
-} from '../../networks/api/resources.ts';
-import { cachedAttachment } from '../../networks/multus/attachment.ts';
-import { Attachments } from '../../networks/multus/attachments.ts';
 import type { Provider, ProviderContext, SetUpProvider } from '../../networks/providers.ts';
 import { NeutronConnection } from './connection.ts';
 import { NeutronGarbageCollector, type NeutronMetrics } from './garbage-collector.ts';
@@ -62,10 +56,9 @@ function setUpNeutron(
   const api = () => connection.api();
   const store = new NeutronStore({ api, clock });
   const clusterId = clusterIdOf(client);
-  const attachments = attachmentsOf(manager);
   const remover = setUpRemover(manager, context, { api, store, clusterId });
   const onPort = (port: NeutronPort) => remover.learn(port);
-  const { pods, enqueue, usageOf } = context;
+  const { pods, enqueue, usageOf, attachments } = context;
   const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
   const attaching = { attachments, attachesPods, usageOf, ports };
   const provider = new NeutronProvider({ api, store, clusterId, attaching });
@@ -115,22 +108,6 @@ function setUpRemover(
   });
   controller.reconcile(remover.reconcile, { keys: () => [], after });
   return remover;
-}
-
-/** The definitions, in the same cache as those of the provider multus. */
-function attachmentsOf(manager: Manager): Attachments {
-  const informer = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, {
-    transform: cachedAttachment,
-    startWhen: manager.served(NETWORK_ATTACHMENT_DEFINITIONS).until,
-  });
-  const attachments = new Attachments({ client: manager.leaderClient, attachments: informer });
-  const settle = (definition: NetworkAttachmentDefinition) => attachments.settle(keyOf(definition));
-  informer.addEventHandler({
-    onAdd: settle,
-    onUpdate: (_, current) => settle(current),
-    onDelete: settle,
-  });
-  return attachments;
 }
 
 /** The UID of kube-system: as good as a cluster's ID, since that namespace lives as long as the cluster. */

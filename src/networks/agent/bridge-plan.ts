@@ -162,28 +162,3 @@ function gatewayMac(vni: number): string {
 function isSix({ address }: Range): boolean {
   return bitsOf(address) === 128;
 }
-
-/** Tells which bridges have been unused for some time. */
-export class UnusedBridges {
-  readonly #unusedBridgeTtlMs: number;
-  readonly #since = new Map<string, number>();
-
-  constructor(unusedBridgeTtlMs: number) {
-    this.#unusedBridgeTtlMs = unusedBridgeTtlMs;
-  }
-
-  /**
-   * Call it in each round, with all unused bridges. Returns those that were unused in a round at least the given time
-   * ago, and in each round since.
-   */
-  due(unneeded: ReadonlySet<string>, nowMs: number): ReadonlySet<string> {
-    for (const bridge of this.#since.keys()) if (!unneeded.has(bridge)) this.#since.delete(bridge);
-    const due = new Set<string>();
-    for (const bridge of unneeded) {
-      const since = this.#since.get(bridge);
-      if (since === undefined) this.#since.set(bridge, nowMs);
-      else if (nowMs - since >= this.#unusedBridgeTtlMs) due.add(bridge);
-    }
-    return due;
-  }
-}

@@ -3,7 +3,7 @@ import type { Logger } from '../../kube/util/log.ts';
 import type { Network } from '../api/types.ts';
 import { bridgeName } from '../multus/cni-config.ts';
 import { type NodeReport, REPORT_VERSION } from '../nodes/node-report.ts';
-import { hasGateways, type Step, UnusedBridges, unneededBridges } from './bridge-plan.ts';
+import { hasGateways, type Step, unneededBridges } from './bridge-plan.ts';
 import { type NodeNetwork, nodeNetworkOf } from './desired.ts';
 import { FirewallWatch } from './firewall.ts';
 import type { Host } from './host.ts';
@@ -58,7 +58,8 @@ const ATTEMPTS = 2;
 /** Reconciles a node with the Networks that have pods on it. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #unused: UnusedBridges;
+  /** Since when each bridge has been unneeded. */
+  readonly #unneededSince = new Map<string, number>();
   readonly #firewall: FirewallWatch;
   readonly #read = new WeakMap<Network, ReadNetwork>();
   /** The Networks of this node in the last round. */
@@ -69,7 +70,6 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#unused = new UnusedBridges(options.unusedBridgeTtlMs);
     this.#firewall = new FirewallWatch(options.port);
   }
 
@@ -147,14 +147,21 @@ export class Reconciler {
       this.#node = { ...this.#node, underlay };
       const unneeded = unneededBridges(links, isNeeded);
       // A Network that is gone has no pods that could come back.
-      const gone = [...unneeded].filter(isGone);
-      const due = new Set([...this.#unused.due(unneeded, nowMs()), ...gone]);
+      const due = new Set([...this.#unneededForLong(unneeded, nowMs()), ...[...unneeded].filter(isGone)]);
       const plan = nodePlan({ networks, links, routes, underlay, port, unneeded, due });
       const isLast = attempt === ATTEMPTS;
       const failed = await this.#apply(plan, wanted, links, isLast);
       if (failed.size > 0 && !isLast) continue;
       return { of: new Map([...plan.warnings, ...plan.refused, ...failed]), hasFailed: failed.size > 0 };
     }
+  }
+
+  #unneededForLong(unneeded: ReadonlySet<string>, nowMs: number): readonly string[] {
+    const since = this.#unneededSince;
+    for (const bridge of since.keys()) if (!unneeded.has(bridge)) since.delete(bridge);
+    for (const bridge of unneeded) since.set(bridge, since.get(bridge) ?? nowMs);
+    const { unusedBridgeTtlMs } = this.#options;
+    return [...unneeded].filter((bridge) => nowMs - (since.get(bridge) ?? nowMs) >= unusedBridgeTtlMs);
   }
 
   async #apply(

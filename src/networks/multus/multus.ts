@@ -36,12 +36,12 @@ export class MultusProvider implements Provider {
   readonly takesAddresses = true;
   readonly #options: MultusOptions;
   readonly #vnis: Vnis;
-  readonly #attachments: Attachments;
+  readonly attachments: Attachments;
 
   constructor(options: MultusOptions) {
     this.#options = options;
     this.#vnis = new Vnis(options.networks);
-    this.#attachments = new Attachments(options);
+    this.attachments = new Attachments(options);
   }
 
   defaultMtu(): number {
@@ -54,7 +54,7 @@ export class MultusProvider implements Provider {
 
   /** Call this when the informer sees a change of the definition with this key. */
   settle(key: ObjectKey): void {
-    this.#attachments.settle(key);
+    this.attachments.settle(key);
   }
 
   leftBehind(): readonly ObjectKey[] {
@@ -69,7 +69,7 @@ export class MultusProvider implements Provider {
 
   async usage(network: Network): Promise<Usage | undefined> {
     const { usageOf } = this.#options;
-    const found = this.#attachments.known(keyOf(network));
+    const found = this.attachments.known(keyOf(network));
     // Ignore pods attached to a definition that was never the operator's.
     const isForeign = network.status?.cidr === undefined && found && !isMadeFor(found, network);
     return usageOf && isForeign ? { pods: [], allocated: 0 } : usageOf?.(network);
@@ -79,7 +79,7 @@ export class MultusProvider implements Provider {
     const vni = this.#vnis.vniFor(network);
     const isShared = this.#options.isShared?.(keyOf(network)) ?? false;
     const wanted = attachmentFor(network, subnet.mtu, isShared);
-    const ensured = await this.#attachments.ensure(network, wanted, signal);
+    const ensured = await this.attachments.ensure(network, wanted, signal);
     if (ensured.kind === 'notReady') return ensured;
     const obstacle = this.#options.withoutMultus?.();
     if (obstacle !== undefined) return nowhere(obstacle);
@@ -88,19 +88,19 @@ export class MultusProvider implements Provider {
   }
 
   remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
-    return this.#attachments.remove(network, retain, signal);
+    return this.attachments.remove(network, retain, signal);
   }
 
   async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
     this.#vnis.release(key);
-    await this.#attachments.release(key, signal);
+    await this.attachments.release(key, signal);
   }
 }
 
 export function setUpMultus(
   manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>,
   context: MultusContext,
-): Provider {
+): MultusProvider {
   const { networks, enqueue } = context;
   const { informer, known } = informerIfServed(manager, NETWORK_ATTACHMENT_DEFINITIONS, {
     transform: cachedAttachment,

@@ -57,16 +57,10 @@ export function largestMtu({ address, mtu }: Underlay): number {
 }
 
 /** A report of this or a later version, or why it is none, as a sentence without a full stop. */
-export type ReadReport =
-  | { readonly current: NodeReport; readonly problem: undefined }
-  | { readonly current: undefined; readonly problem: string };
-
-export function readReport(text = ''): ReadReport {
-  const refused = (problem: string): ReadReport => ({ current: undefined, problem });
+export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'> {
   if (text.length > MAX_REPORT) {
-    return refused(
-      `the report of its node agent has ${text.length} characters: at most ${MAX_REPORT} are read`,
-    );
+    const problem = `the report of its node agent has ${text.length} characters: at most ${MAX_REPORT} are read`;
+    return { current: undefined, problem };
   }
   let value: unknown;
   try {
@@ -74,11 +68,8 @@ export function readReport(text = ''): ReadReport {
   } catch {
     // As for any other value that is no object.
   }
-  return isReport(value) ? { current: value, problem: undefined } : refused(problemOf(value) ?? '');
-}
-
-function isReport(value: unknown): value is NodeReport {
-  return problemOf(value) === undefined;
+  const problem = problemOf(value);
+  return { current: problem === undefined ? (value as NodeReport) : undefined, problem };
 }
 
 function problemOf(value: unknown): string | undefined {
