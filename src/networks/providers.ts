@@ -6,7 +6,7 @@ import type { JsonObject } from '../util/json.ts';
 import type { ConditionUpdate } from './api/conditions.ts';
 import type { Subnet } from './api/subnet.ts';
 import type { Network, NetworkNode } from './api/types.ts';
-import type { Attachments } from './multus/attachments.ts';
+import type { WantedAttachment } from './multus/attachment.ts';
 
 /**
  * Creates, updates and deletes real networks. All methods are idempotent, and find earlier work by the UID of the
@@ -61,8 +61,7 @@ export interface ProviderContext {
   readonly enqueue: (key: ObjectKey) => void;
   readonly enqueueAll: () => void;
   readonly usageOf: (network: Network) => Usage;
-  /** Keeps the NetworkAttachmentDefinitions of Networks. */
-  readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
+  readonly definitions: Definitions;
   /** The MTU of networks that node agents connect, if the spec sets none, in bytes. */
   readonly defaultMtu: () => number;
   /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */
@@ -77,6 +76,19 @@ export interface LivePods {
   /** The UID of the pod with this key; undefined if the cache has none. */
   uidOf(key: ObjectKey): string | undefined;
   onGone(handler: (key: ObjectKey) => void): void;
+}
+
+/** The NetworkAttachmentDefinitions of Networks, for providers to which Multus attaches pods. */
+export interface Definitions {
+  /** Creates or restores the definition. */
+  ensure(network: Network, wanted: WantedAttachment, signal: AbortSignal): Promise<Attachable | NotReady>;
+  /** Deletes the definition; with `retain`, keeps it without ownership. */
+  remove(network: Network, retain: boolean, signal: AbortSignal): Promise<Removal>;
+}
+
+/** The definition of the Network is there. */
+export interface Attachable extends Pick<Realised, 'change'> {
+  readonly kind: 'attachable';
 }
 
 /** The ports that a provider makes for the interfaces of pods, before the pods start. */

@@ -115,7 +115,7 @@ export function setUpNetworks(
     networkQueue: queue,
     withoutMultus: () => networkNodes.withoutMultus(),
   });
-  const context: Omit<ProviderContext, 'attachments'> = {
+  const context: Omit<ProviderContext, 'definitions'> = {
     namespace,
     after,
     networks: networks.lister,
@@ -136,8 +136,8 @@ export function setUpNetworks(
   };
   const multus = setUpMultus(manager, context);
   registry.add(multus);
-  const { attachments } = multus;
-  for (const setUp of providers) registry.add(setUp(manager, { ...context, attachments }));
+  const definitions = multus.attachments;
+  for (const setUp of providers) registry.add(setUp(manager, { ...context, definitions }));
 
   const { reconcile, keys } = setUpNetworkController({
     ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },

@@ -3,8 +3,8 @@ import { type GatewayRange, rangesOf, type Subnet, subnetOf } from '../../networ
 import type { Network } from '../../networks/api/types.ts';
 import { parseRange } from '../../networks/ipam/cidr.ts';
 import { attachmentWith } from '../../networks/multus/attachment.ts';
-import type { Attachments } from '../../networks/multus/attachments.ts';
 import type {
+  Definitions,
   Ensured,
   NotReady,
   PodPorts,
@@ -47,7 +47,7 @@ export interface NeutronOptions {
 
 /** How pods attach to networks of Neutron. */
 export interface Attaching {
-  readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
+  readonly definitions: Definitions;
   readonly attachesPods: boolean;
   readonly usageOf?: ((network: Network) => Usage) | undefined;
   readonly ports?: NeutronPodPorts;
@@ -119,7 +119,7 @@ export class NeutronProvider implements Provider {
   }
 
   async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
-    const definition = await this.#options.attaching?.attachments.remove(network, retain, signal);
+    const definition = await this.#options.attaching?.definitions.remove(network, retain, signal);
     if (definition?.kind === 'blocked') return definition;
     try {
       await this.#store.refreshed(signal);
@@ -190,11 +190,11 @@ export class NeutronProvider implements Provider {
 
   /** Writes the definition with which pods attach. */
   async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured> {
-    const attachments = this.#options.attaching?.attachments;
-    if (!attachments || !this.attachesPods) return made;
+    const definitions = this.#options.attaching?.definitions;
+    if (!definitions || !this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
     const wanted = attachmentWith(network, ovsConfig(network, mtu));
-    const attached = await attachments.ensure(network, wanted, signal);
+    const attached = await definitions.ensure(network, wanted, signal);
     if (attached.kind === 'notReady') return attached;
     return made.change === 'none' ? { ...made, change: attached.change } : made;
   }

@@ -58,9 +58,9 @@ function setUpNeutron(
   const clusterId = clusterIdOf(client);
   const remover = setUpRemover(manager, context, { api, store, clusterId });
   const onPort = (port: NeutronPort) => remover.learn(port);
-  const { pods, enqueue, usageOf, attachments } = context;
+  const { pods, enqueue, usageOf, definitions } = context;
   const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
-  const attaching = { attachments, attachesPods, usageOf, ports };
+  const attaching = { definitions, attachesPods, usageOf, ports };
   const provider = new NeutronProvider({ api, store, clusterId, attaching });
   const known = (key: ObjectKey) => networks.get(key);
   const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });

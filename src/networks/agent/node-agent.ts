@@ -161,7 +161,10 @@ function setUp(
       const lacks = await withoutMultus(join(hostRoot, path));
       // A node whose pods start all the same has it in another directory.
       if (lacks === null && !isUnknownTold)
-        log.info({ path }, "no CNI configuration of a cluster's network: not known whether Multus is the first");
+        log.info(
+          { path },
+          "no CNI configuration of a cluster's network: not known whether Multus is the first",
+        );
       isUnknownTold = lacks === null;
       const report = {
         ...joins,

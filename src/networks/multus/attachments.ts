@@ -12,7 +12,7 @@ import {
   withoutFinalizer,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import type { NotReady, Realised, Removal } from '../providers.ts';
+import type { Attachable, Definitions, NotReady, Realised, Removal } from '../providers.ts';
 import {
   disownmentOf,
   isAsWanted,
@@ -28,10 +28,6 @@ export interface AttachmentsOptions {
   readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
 }
 
-interface Attachable extends Pick<Realised, 'change'> {
-  readonly kind: 'attachable';
-}
-
 /** The most attempts of one call; each retry starts from the live object. */
 const MAX_ATTEMPTS = 3;
 
@@ -40,7 +36,7 @@ const MAX_ATTEMPTS = 3;
  * Network's UID in its owner reference or, if a user removed that, in its annotation, or with its own text. It never
  * changes others.
  */
-export class Attachments {
+export class Attachments implements Definitions {
   readonly #client: AttachmentsOptions['client'];
   readonly #attachments: AttachmentsOptions['attachments'];
   readonly #copies: MutationCache<NetworkAttachmentDefinition>;
@@ -90,7 +86,6 @@ export class Attachments {
     }
   }
 
-  /** Deletes the definition; with `retain`, keeps it without ownership. */
   async remove(network: Network, retain: boolean, signal: AbortSignal): Promise<Removal> {
     // The cache may not show a new definition yet.
     const first = this.known(keyOf(network)) ?? (await this.#live(network, signal));
