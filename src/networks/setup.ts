@@ -95,9 +95,10 @@ export function setUpNetworks(
       if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
     },
     onMtu: enqueueAll,
-    onMultus() {
-      for (const pod of pods.lister.list().filter(isGated)) podController.queue.add(keyOf(pod));
-      enqueueAll();
+    onMultus(node, isAll) {
+      const gated = isAll ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
+      for (const pod of gated) podController.queue.add(keyOf(pod));
+      if (isAll) enqueueAll();
     },
   });
   const after = async (signal: AbortSignal) => {
@@ -113,7 +114,7 @@ export function setUpNetworks(
     ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
     providers: registry,
     networkQueue: queue,
-    withoutMultus: () => networkNodes.withoutMultus(),
+    withoutMultus: (names) => networkNodes.withoutMultus(names),
   });
   const context: Omit<ProviderContext, 'definitions'> = {
     namespace,

@@ -32,8 +32,8 @@ export interface NetworkNodesOptions {
   /** Called when the nodes of this Network may have changed. */
   readonly onNetwork: (key: ObjectKey) => void;
   readonly onMtu: () => void;
-  /** Called when Multus has come to the first of all nodes, or left the last. */
-  readonly onMultus: () => void;
+  /** Called when Multus may have come to the node, or left it. `isAll`: it has come to the first of all nodes, or left the last. */
+  readonly onMultus: (node: string, isAll: boolean) => void;
   readonly events: EventRecorder;
 }
 
@@ -87,25 +87,27 @@ export class NetworkNodes {
   }
 
   /**
-   * Why no pod gets an interface on all nodes that take new pods: Multus is on none of those whose agents report.
-   * Undefined if it is on one, or no agent reports. With a taint, Multus' own pods may not be for the node: it counts only
-   * if it has Multus.
+   * Why no pod gets an interface on these nodes, or on all that take new pods: Multus is on none of those whose agents
+   * report. Undefined if it is on one, or no agent reports. With a taint, Multus' own pods may not be for the node: it counts
+   * only if it has Multus.
    */
-  withoutMultus(): string | undefined {
+  withoutMultus(names?: readonly string[]): string | undefined {
     const { nodes, reports } = this.#options;
     let example: ReportObject | undefined;
-    for (const report of reports?.lister.list() ?? []) {
+    for (const report of names?.flatMap((name) => this.#reportOf(name) ?? []) ??
+      reports?.lister.list() ??
+      []) {
       const { name } = report.metadata;
       if (!report.current || this.#missing.has(name)) continue;
       const hasMultus = report.current.withoutMultus === undefined;
       const node = nodes.lister.get(name);
-      if (!takesPods(node) || (!hasMultus && node?.isTainted)) continue;
+      if (!names && !(takesPods(node) && (hasMultus || !node?.isTainted))) continue;
       if (hasMultus) return undefined;
       example ??= report;
     }
     if (!example) return undefined;
     const why = clip(example.current?.withoutMultus ?? '', MAX_WORDS);
-    return `Multus attaches no pods on all nodes, for example on ${example.metadata.name}: ${why}`;
+    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'all nodes'}, for example on ${example.metadata.name}: ${why}`;
   }
 
   /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
@@ -154,7 +156,7 @@ export class NetworkNodes {
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
     if (hasMoved || (previous?.isAway ?? false) !== (current?.isAway ?? false)) this.#onUsers(name);
     const isSame = takesPods(previous) === takesPods(current) && previous?.isTainted === current?.isTainted;
-    if (!isSame) this.#tellOfMultus();
+    if (!isSame) this.#tellOfMultus(name, false);
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
@@ -165,7 +167,9 @@ export class NetworkNodes {
     const relevant = (report: ReportObject | undefined) =>
       report && [report.problem, report.current?.underlay?.address, report.current?.withoutMultus];
     if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
-    this.#tellOfMultus();
+    // Also the first report of a node counts.
+    const multusOf = (report: ReportObject | undefined) => report?.current && [report.current.withoutMultus];
+    this.#tellOfMultus(name, !isDeepStrictEqual(multusOf(previous), multusOf(current)));
     const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[key] !== after[key]) this.#options.onNetwork(key);
@@ -205,21 +209,23 @@ export class NetworkNodes {
 
   #lookForAgent(node: string): void {
     const { pods, namespace, clock } = this.#options;
-    const pod = this.#reportOf(node)?.current?.pod;
+    const report = this.#reportOf(node)?.current;
+    const { pod } = report ?? {};
     const wasThere = !this.#missing.has(node);
     const isThere = !pod || pods.lister.get(`${namespace}/${pod.name}`)?.metadata.uid === pod.uid;
     if (wasThere === isThere) return;
     if (isThere) this.#missing.delete(node);
     else this.#missing.set(node, { name: pod.name, sinceMs: clock.now(), isGone: false });
     if (isThere) this.#onUsers(node);
-    this.#tellOfMultus();
+    this.#tellOfMultus(node, report?.withoutMultus !== undefined);
   }
 
-  #tellOfMultus(): void {
+  /** `isNews`: whether pods that may run on this node alone may start now, or no longer. */
+  #tellOfMultus(node: string, isNews: boolean): void {
     const isWithout = this.withoutMultus() !== undefined;
-    if (isWithout === this.#isWithoutMultus) return;
+    const isAll = isWithout !== this.#isWithoutMultus;
     this.#isWithoutMultus = isWithout;
-    this.#options.onMultus();
+    if (isAll || isNews) this.#options.onMultus(node, isAll);
   }
 
   #onUsers(name: string): void {

@@ -34,8 +34,8 @@ export interface PodGatesOptions {
   readonly ipam: Pick<IpamState, 'conflictsOf'>;
   readonly addresses: Pick<PodAddresses, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
-  /** Why pods start without their Networks on all nodes; undefined if on one they do not. */
-  readonly withoutMultus: () => string | undefined;
+  /** Why pods start without their Networks on these nodes, or on all; undefined if on one they do not. */
+  readonly withoutMultus: (nodes: readonly string[] | undefined) => string | undefined;
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
@@ -75,7 +75,7 @@ export class PodGates {
   };
 
   /** Lifts the gate if all Networks of the pod are Ready, and Multus' annotation, which may have changed, names each of them. */
-  #decide({ selections = {}, metadata: { namespace = '' } }: NetworkPod): GateDecision {
+  #decide({ selections = {}, metadata: { namespace = '' }, namedNodes }: NetworkPod): GateDecision {
     const { access, stateOf, withoutMultus } = this.#options;
     const { asked, multus } = selections;
     if (asked === undefined) return { kind: 'lift', networks: [] };
@@ -100,7 +100,7 @@ export class PodGates {
     // What the webhook could not know before the Network was Ready.
     const wrong = optionProblem(merged.text, namespace, { access, stateOf });
     if (wrong !== undefined) return invalid(`${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
-    const why = withoutMultus();
+    const why = withoutMultus(namedNodes);
     return why === undefined ? { kind: 'lift', networks } : waits('WaitsForNetwork', why);
   }
 

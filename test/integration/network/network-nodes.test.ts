@@ -236,17 +236,32 @@ describe('Multus', () => {
   const isGated = async (name: string) =>
     (await run(`get pod ${name} -o jsonpath={.spec}`)).includes('Gates');
   const events = (name: string) => run(`events --for pod/${name} --no-headers`);
-  const asking = (name: string) => ({
+  const asking = (name: string, spec: object = {}) => ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'cni' } },
-    spec: { containers: [{ name: 'app', image: 'app' }] },
+    spec: { containers: [{ name: 'app', image: 'app' }], ...spec },
+  });
+
+  test('is waited for by a pod that may run only on a node without it', async () => {
+    await report('a', fine);
+    await addNode('bare', '192.0.2.77');
+    await report('bare', bare);
+    await addNetwork('cni', '10.60.0.0/24', '10.60.0.1');
+    await until('cni', 'Ready', 'Ready');
+    const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
+    await fixture.apply(asking('tied', { nodeSelector }), asking('free'));
+    await eventually('the free one loses its gate', async () => !(await isGated('free')));
+    await eventually('the Event of the tied one', async () =>
+      /WaitsForNetwork .* on bare: its first CNI/.test(await events('tied')),
+    );
+    expect(await isGated('tied')).toBe(true);
+    await report('bare', fine);
+    await eventually('the tied one loses its gate', async () => !(await isGated('tied')));
   });
 
   test('is on no node: a Network is not Ready until it is on one', async () => {
     const reports = await run(`get configmaps -n ${AGENTS} -l samplecrd.k8s.io/node-report -o name`);
-    await addNetwork('cni', '10.60.0.0/24', '10.60.0.1');
-    await until('cni', 'Ready', 'Ready');
     for (const name of reports.trim().split('\n')) await report(name.replace('configmap/', ''), bare);
     await until('cni', 'Ready', 'ProviderUnavailable');
     await fixture.apply(asking('held'));

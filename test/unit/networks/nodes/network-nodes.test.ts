@@ -26,13 +26,14 @@ function stage() {
   const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
   const ranges = new ClusterRanges();
   const told: string[] = [];
+  const onNode: string[] = [];
   const networkNodes = new NetworkNodes({
     ...{ nodes, reports, clock, namespace: 'agents', pods, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
     onMtu: () => told.push('mtu'),
-    onMultus: () => told.push('multus everywhere'),
+    onMultus: (node, isAll) => (isAll ? told.push('multus everywhere') : onNode.push(node)),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
@@ -64,7 +65,7 @@ function stage() {
   const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
   return {
     ...{ networkNodes, nodes, reports, pods, clock },
-    ...{ node, report, reportText, pod, agent, met, told, reasonOn },
+    ...{ node, report, reportText, pod, agent, met, told, onNode, reasonOn },
   };
 }
 
@@ -149,6 +150,25 @@ describe('Multus', () => {
     expect(networkNodes.withoutMultus()).toBeUndefined();
     const changes = told.filter((each) => each === 'multus everywhere');
     expect(changes).toHaveLength(6);
+  });
+
+  test('is not on the nodes that a pod names', () => {
+    const { networkNodes, node, report, onNode } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    report('n2');
+    report('n1', { ...bare, ranges: ['192.0.2.0/24'] });
+    expect(onNode).toEqual([]);
+    report('n1');
+    expect(onNode).toEqual(['n1']);
+    report('n1', bare);
+    const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
+    expect([on('n1'), on('n1', 'unknown')]).toEqual(
+      Array(2).fill(
+        expect.stringMatching(/^Multus attaches no pods on the nodes of the pod, for example on n1/),
+      ),
+    );
+    expect([on('n2'), on('n1', 'n2'), on('unknown'), on()]).toEqual(Array(4).fill(undefined));
   });
 
   test('is asked about nodes that are not cordoned', () => {

@@ -36,11 +36,7 @@ function stage({
   const did: string[] = [];
   const patches: (readonly Operation[])[] = [];
   const notices: EventDetails[] = [];
-  const world = {
-    pod: pod as NetworkPod | undefined,
-    state: { kind: 'ready' } as NetworkState,
-    withoutMultus: undefined as string | undefined,
-  };
+  const world: { pod: NetworkPod | undefined; state: NetworkState } = { pod, state: { kind: 'ready' } };
   const conflicts: ReturnType<IpamState['conflictsOf']>[number][] = [];
   const gates = new PodGates({
     ipam: { conflictsOf: () => conflicts },
@@ -61,7 +57,7 @@ function stage({
     pods: { get: () => world.pod },
     users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
     stateOf: () => world.state,
-    withoutMultus: () => world.withoutMultus,
+    withoutMultus: (nodes) => (nodes?.join() === 'bare' ? 'Multus attaches no pods there' : undefined),
     access,
     events: { event: (_, notice) => notices.push(notice) },
   });
@@ -129,13 +125,14 @@ test('a waiting pod gets one Event for each reason', async () => {
   ]);
 });
 
-test('a pod waits while Multus is on no node', async () => {
-  const { world, did, notices, reconcile } = stage();
-  world.withoutMultus = 'Multus attaches no pods';
+test('a pod waits that may run only on nodes without Multus', async () => {
+  const on = (name: string) =>
+    gatedPod([GATE], undefined, { nodeSelector: { 'kubernetes.io/hostname': name } });
+  const { world, did, notices, reconcile } = stage({ pod: on('bare') });
   await reconcile();
-  const note = 'waits for its Network: Multus attaches no pods';
+  const note = 'waits for its Network: Multus attaches no pods there';
   expect([did, notices.map((each) => each.note)]).toEqual([[], [note]]);
-  world.withoutMultus = undefined;
+  world.pod = on('other');
   await reconcile();
   expect(did).toEqual(['reserve', 'patch']);
 });
