@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { isDnsLabel } from '../../injection/podspec/names.ts';
 import { quote } from '../../util/clip.ts';
-import { isArray, type JsonObject, type JsonValue, own } from '../../util/json.ts';
+import { isArray, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
 import { Allocations } from '../addresses/allocations.ts';
 import { poolsOf } from '../addresses/pool.ts';
@@ -26,6 +26,8 @@ export interface AttachOptions {
   readonly stateOf: (key: string) => NetworkState;
 }
 
+/** What Linux refuses in the name of an interface. */
+const NO_INTERFACE = /^\.{0,2}$|[\s/:%]|.{16}/;
 /** Interfaces that each pod has. */
 const TAKEN_INTERFACES: readonly JsonValue[] = ['lo', 'eth0'];
 /** Linux gives an interface no multicast address, and not zero. */
@@ -127,6 +129,7 @@ export function optionProblem(
 ): string | undefined {
   const selection = parseSelection(text, namespace);
   if ('problem' in selection) return selection.problem;
+  const ours: Selected[] = [];
   for (const selected of selection.networks) {
     const key = keyOfSelected(selected);
     const state = access.allows(namespace, key) ? stateOf(key) : undefined;
@@ -138,8 +141,61 @@ export function optionProblem(
       gatewayProblem(selected) ??
       (state?.kind === 'ready' ? stateProblem(selected, state) : undefined);
     if (problem !== undefined) return problem;
+    if (state?.kind === 'ready') ours.push(selected);
+  }
+  return interfaceProblem(selection.networks) ?? routeProblem(selection.networks) ?? repetitionProblem(ours);
+}
+
+/** Multus names an interface by the place of its network, if the annotation does not. */
+function interfaceProblem(networks: readonly Selected[]): string | undefined {
+  const owners = new Map<JsonValue, Selected>();
+  for (const [index, selected] of networks.entries()) {
+    const { interface: asked, interfaceRequest: former } = selected.element;
+    const device = asked || former || `net${index + 1}`;
+    if (typeof device !== 'string' || NO_INTERFACE.test(device) || TAKEN_INTERFACES.includes(device))
+      return `has ${quote(device)} as interface: write a name for an interface, such as net1`;
+    const other = owners.get(device);
+    if (other) {
+      const both = `${keyOfSelected(other)} and ${keyOfSelected(selected)}`;
+      return `names two networks for the interface ${device}, ${both}: write another interface for one of them`;
+    }
+    owners.set(device, selected);
   }
   return undefined;
+}
+
+/** Multus refuses more than one default route of a family. */
+function routeProblem(networks: readonly Selected[]): string | undefined {
+  const routes = networks.flatMap(({ element }) => routesOf(element));
+  const six = routes.filter((address) => address.includes(':')).length;
+  if (six < 2 && routes.length - six < 2) return undefined;
+  return 'has more than one default-route of a family: write one';
+}
+
+/** Nothing can have an address, or a hardware address, twice on a network. */
+function repetitionProblem(networks: readonly Selected[]): string | undefined {
+  const seen = new Set<string>();
+  for (const selected of networks) {
+    const key = keyOfSelected(selected);
+    const mac = ownString(selected.element, 'mac') || undefined;
+    for (const value of [...ipsOf(selected.element), ...(mac === undefined ? [] : [mac])]) {
+      const known = `${key} ${value === mac ? mac.replace(/[:.-]/g, '').toLowerCase() : plain(value)}`;
+      if (seen.has(known)) return `asks for ${quote(value)} twice on Network ${key}: write it once`;
+      seen.add(known);
+    }
+  }
+  return undefined;
+}
+
+function routesOf(element: JsonObject): readonly string[] {
+  const routes = own(element, 'default-route');
+  return isArray(routes) ? routes.filter((each) => typeof each === 'string') : [];
+}
+
+/** An address in canonical form, without its prefix length. */
+function plain(text: string): string {
+  const [address = ''] = text.split('/');
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : text;
 }
 
 /** A key that Multus takes for another one, so that the pod would get something else than the operator sees. */
@@ -175,6 +231,12 @@ function stateProblem(
     const problem = allocations.problemOf(ip);
     if (problem !== undefined)
       return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
+  }
+  for (const route of routesOf(element)) {
+    // The gateway may be one, and also another pod.
+    const problem = allocations.problemOf(route);
+    if (problem !== undefined && /range|broadcast/.test(problem))
+      return `has the default-route ${route} on Network ${key}, which ${problem}: write its gateway`;
   }
   return undefined;
 }

@@ -25,6 +25,11 @@ function attached(
   return attach(to, 'red', { access: new NetworkAccess(sharedNamespaces), stateOf });
 }
 
+/** Twice on one Network, which Multus allows. */
+function blue2(...ips: readonly (readonly string[])[]): string {
+  return JSON.stringify(ips.map((each) => ({ name: 'blue', ips: each })));
+}
+
 /** Applies the answer to the pod, as the API server does. */
 function patched(before: Pod, result: Attachment) {
   if (result.outcome !== 'attached') throw new Error(JSON.stringify(result));
@@ -184,13 +189,21 @@ describe('attach refuses', () => {
     });
   });
 
+  // Multus, a CNI plugin or Linux would refuse it, each time the kubelet tries.
   const subnet = { cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
   const ready = { 'red/blue': { kind: 'ready', subnet }, 'red/green': { kind: 'ready', subnet } } as const;
   const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }]);
 
   test.each([
+    ['one interface for two', 'blue@net1,green@net1', 'interface net1, red/blue and red/green'],
+    [
+      'the one of Multus by place',
+      '[{"name":"blue","interface":"net2"},{"name":"green"}]',
+      'interface net2, red/blue and red/green',
+    ],
     ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'another prefix length than its range, /24'],
     ['a larger prefix', blue({ ips: ['10.0.0.60/16'] }), 'another prefix length than its range, /24'],
+    ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
     ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
     ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
     ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in its range'],
@@ -198,6 +211,17 @@ describe('attach refuses', () => {
     ['an address that only some read', blue({ ips: ['10.0.7'] }), 'as ips'],
     ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
     ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
+    ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
+    [
+      'a default route to all',
+      blue({ 'default-route': ['10.0.0.255'] }),
+      'is its broadcast address: write its',
+    ],
+    [
+      'two default routes',
+      '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]',
+      'more than one default-route',
+    ],
     ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is for gateways'],
     ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is for gateways'],
   ])('%s', (_, asked, message) => {
@@ -206,10 +230,28 @@ describe('attach refuses', () => {
   });
 
   test.each([
+    [
+      'an interface of ours',
+      '[{"name":"some-nad"},{"name":"nad","interface":"net3"}]',
+      'interface net3, red/nad',
+    ],
+    ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
+    [
+      'an interface that each pod has',
+      '[{"name":"some-nad","interfaceRequest":"eth0"}]',
+      'has "eth0" as inter',
+    ],
     ['a MAC address of gateways', '[{"name":"blue","mac":"026e.7700.0001"}]', '02:6e:77:… is for gateways'],
+    [
+      'a MAC address twice on a Network',
+      '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',
+      'twice on Network red/blue',
+    ],
     ['a text as addresses', '[{"name":"blue","ips":"10.0.0.7"}]', 'has "10.0.0.7" as ips'],
     ['another prefix', '[{"name":"blue","ips":["10.0.0.7/16"]}]', 'another prefix length'],
     ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
+    ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
+    ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
   ])("%s in Multus' annotation", (_, multus, message) => {
     expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
       outcome: 'refused',
@@ -231,10 +273,11 @@ describe('attach refuses', () => {
     '[{"name":"green","interface":"Net-1.2_x","mac":"02-00-00-00-00-07"}]',
     '[{"name":"green","interface":"","mac":"","namespace":null,"ips":null,"cni-args":null}]',
     '[{"name":"green","interfaceRequest":"net7"}]',
-    '[{"name":"some-nad","mac":"x","default-route":"y","interface":"net%d"}]',
+    '[{"name":"nad","interface":"a","mac":"02:00:00:00:00:07"},{"name":"nad","interface":"b","mac":"02:00:00:00:00:07"}]',
     'red /green @ net7',
-  ])("not %s in Multus' annotation, which Multus checks", (multus) => {
-    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
+  ])("not %s in Multus' annotation, which Multus reads", (multus) => {
+    const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
+    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject({
       outcome: 'attached',
     });
   });
