@@ -6,16 +6,22 @@ import { annotation, nameOf } from '../../injection/podspec/pod.ts';
 import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
 import { parseStatus } from '../../injection/status.ts';
+import { splitKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { NETWORK_GATE } from '../../networks/api/names.ts';
+import { NETWORKS } from '../../networks/api/resources.ts';
+import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
+import { networkPods } from '../../networks/pods/network-pods.ts';
 import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { lastWords } from '../last-event.ts';
 import { CALLED_AS } from '../program-name.ts';
+import { ifReadable } from '../readable.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
 import { EnvoyConfigurations } from './envoy-configuration.ts';
 
+const NETWORK_PODS = networkPods(OPEN_ACCESS);
 /** Names in one message. */
 const MAX_NAMES = 3;
 /** Pods about which there is a finding of its own. */
@@ -51,6 +57,7 @@ export async function existingPods(
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),
     ...failingContainers(found, keys),
+    ...(await missingInterfaces(client, found)),
   ];
   const add = (reason: string, names: readonly string[], what: string) => {
     if (names.length > 0) findings.push({ reason, message: `${podsCalled(names)} ${what}` });
@@ -152,4 +159,24 @@ export function failingContainers(pods: readonly JsonObject[], keys: Keys): read
     });
   });
   return findings.slice(0, MAX_PODS);
+}
+
+/** A finding for each running pod that Multus did not attach to a Network that it asks for. */
+export async function missingInterfaces(
+  client: KubeClient,
+  pods: readonly JsonObject[],
+): Promise<readonly CheckFinding[]> {
+  const missing = pods.flatMap((pod) => {
+    const { metadata, unattached = [] } = NETWORK_PODS.decode(pod);
+    return unattached.map((network) => ({ pod: metadata.name, network, ...splitKey(network) }));
+  });
+  const findings = await Promise.all(
+    missing.slice(0, MAX_PODS).map(async ({ pod, network, namespace = '', name }) => {
+      // What is no Network is another definition.
+      if ((await ifReadable(client.get(NETWORKS, { namespace, name }))) === undefined) return [];
+      const message = `pod ${pod} runs without its interface on Network ${network}, because Multus did not attach it: recreate it when Multus is on its node`;
+      return [{ reason: 'interface-missing', message }];
+    }),
+  );
+  return findings.flat();
 }
