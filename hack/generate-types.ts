@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
-import { httpRouteCrds } from '../test/env/http-route-crds.ts';
+import { httpRouteCrds } from '../test/env/gateway-api-crds.ts';
 
 /**
  * Generates the TypeScript types of custom resources from their CRDs, so that both have one source.

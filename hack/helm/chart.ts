@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
-import { httpRouteCrds } from '../../test/env/http-route-crds.ts';
+import { httpRouteCrds } from '../../test/env/gateway-api-crds.ts';
 import { neededBy, render } from './render.ts';
 import { type Change, helmTemplate, valueName } from './template.ts';
 import { withValues } from './values.ts';

@@ -5,7 +5,7 @@ import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { httpRouteCrds } from '../env/http-route-crds.ts';
+import { httpRouteCrds } from '../env/gateway-api-crds.ts';
 import { OPTED_IN } from '../support/cluster/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { stopCluster } from '../support/cluster/e2e-cluster.ts';

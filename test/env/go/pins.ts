@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectDirectory } from '../control-plane/project-directory.ts';
 
-/** A Go module from which programs are built. */
+/** A Go module from which programs are built, or files taken. */
 export interface Pin {
   readonly module: string;
   /** As in `v1.36.3`. */
   readonly version: string;
-  /** SHA-256 of the go.sum with which it is built, in hex. */
+  /** SHA-256 of the go.sum with which it is built, in hex; for a module that is not built, its own hash in a go.sum. */
   readonly lock: string;
+  /** Modules, as in `example.com/a@v1.0.0`, that it is built with in place of the versions that it asks for. */
+  readonly replace?: readonly string[];
 }
 
 const FILE = join(projectDirectory(), 'test', 'env', 'go', 'pins.txt');

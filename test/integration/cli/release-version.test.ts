@@ -7,7 +7,7 @@ import { VERSION } from '../../../src/kube/util/version.ts';
 import { cacheRoot } from '../../env/control-plane/cache-directory.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
-import { httpRouteCrds } from '../../env/http-route-crds.ts';
+import { httpRouteCrds } from '../../env/gateway-api-crds.ts';
 
 const NAME = 'registry.example.com/envoy-initializer';
 const DIGEST = `sha256:${'d'.repeat(64)}`;

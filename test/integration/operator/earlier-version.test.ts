@@ -5,7 +5,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
-import { httpRouteCrds } from '../../env/http-route-crds.ts';
+import { httpRouteCrds } from '../../env/gateway-api-crds.ts';
 import {
   applyOverlay,
   listed,

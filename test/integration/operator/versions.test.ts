@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { chosenKubernetes } from '../../env/control-plane/kubernetes.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { httpRouteCrds } from '../../env/http-route-crds.ts';
+import { httpRouteCrds } from '../../env/gateway-api-crds.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
 import { MINOR as minor } from '../../support/jest/since.ts';

@@ -11,7 +11,7 @@ import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { eventually } from '../../env/eventually.ts';
-import { httpRouteCrds } from '../../env/http-route-crds.ts';
+import { httpRouteCrds } from '../../env/gateway-api-crds.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { memoryOf } from '../../support/operator/process-memory.ts';
 import { operatorCalls } from '../../support/operator/rights.ts';

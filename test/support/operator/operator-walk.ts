@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { httpRouteCrds } from '../../env/http-route-crds.ts';
+import { httpRouteCrds } from '../../env/gateway-api-crds.ts';
 import { must, type Operator, startOperator } from '../../env/operator.ts';
 
 const NAMESPACE = '--namespace=envoy-initializer';

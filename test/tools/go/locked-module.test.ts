@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { lockedModule } from '../../env/go/locked-module.ts';
+import { lockedModule, moduleTexts } from '../../env/go/locked-module.ts';
 import { fakeGoEnv, makeFakeGo } from '../../support/operator/fake-go.ts';
 
 // As Kubernetes has it: a module beside it, which is published on its own, and an example, which is not.
@@ -52,6 +52,25 @@ describe('a pinned module', () => {
     expect(goSum).toBe(
       `${GO_SUM}k8s.io/kubernetes v1.36.3 h1:zip\nk8s.io/kubernetes v1.36.3/go.mod h1:mod\n` +
         'k8s.io/api v0.36.3 h1:zip\nk8s.io/api v0.36.3/go.mod h1:mod\n',
+    );
+  });
+
+  test('is built with another version of a module in place of the one that it asks for', async () => {
+    const pin = {
+      ...PIN,
+      replace: ['example.com/other@v0.9.0'],
+      lock: 'c7a8e870e922e3f3434bcaa761b6f0796169fc91d793128381280bcb7551afa1',
+    };
+    const directory = await lockedModule(pin, fakeGoEnv(fakeGo, cache));
+    const [goMod, goSum] = ['go.mod', 'go.sum'].map((file) => readFileSync(join(directory, file), 'utf8'));
+    expect(goMod).toContain('\nreplace example.com/other => example.com/other v0.9.0\n');
+    expect(goSum).toContain('example.com/other v0.9.0 h1:zip\nexample.com/other v0.9.0/go.mod h1:mod\n');
+  });
+
+  test('has files of no other archive than the pinned one', async () => {
+    const texts = moduleTexts({ ...PIN, lock: 'h1:other' }, 'config', fakeGoEnv(fakeGo, cache));
+    await expect(texts).rejects.toThrow(
+      'k8s.io/kubernetes@v1.36.3: expected h1:other as its hash, got h1:zip',
     );
   });
 

@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import type { ProgressStream } from '../../control-plane/progress.ts';
 import { projectDirectory } from '../../control-plane/project-directory.ts';
-import { ensureGoProgram } from '../../go/go-program.ts';
+import { ensureGoProgram, findGoProgram } from '../../go/go-program.ts';
+import { newerGo } from '../../go/newer-go.ts';
 import { pinOf } from '../../go/pins.ts';
-import { GATEWAY_API, gatewayApiModule } from '../../http-route-crds.ts';
 
-/** Kinds that the suite's mesh tests read; Services are the parents of our routes, so the Gateways stay unused. */
-const KINDS = ['gatewayclasses', 'gateways', 'grpcroutes', 'httproutes', 'referencegrants'];
+/** Its images' module, of which only tests of Gateways use anything, is not to be had in the version that it asks for. */
+const SUITE = {
+  ...pinOf('sigs.k8s.io/gateway-api/conformance'),
+  replace: ['sigs.k8s.io/gateway-api-conformance-images@v0.1.0'],
+};
 const ISTIO = pinOf('istio.io/istio');
 
 /** The official conformance suite of the Gateway API as a program; built, in minutes, where the cache has none. */
@@ -15,10 +18,9 @@ export async function ensureConformanceSuite(
   progress: ProgressStream,
 ): Promise<string> {
   const source = join(projectDirectory(), 'test', 'env', 'cluster', 'gateway-api', 'conformance.go');
-  return ensureGoProgram(
-    { name: 'gateway-api-conformance', package: source, pin: GATEWAY_API },
-    env,
-    progress,
+  const program = { name: 'gateway-api-conformance', package: source, pin: SUITE };
+  return (
+    (await findGoProgram(program, env)) ?? ensureGoProgram(program, await newerGo(env, progress), progress)
   );
 }
 
@@ -32,10 +34,4 @@ export async function ensureEcho(
     return ensureGoProgram({ name: `echo-${name}`, package: source, pin: ISTIO }, env, progress);
   };
   return { client: await program('client'), server: await program('server') };
-}
-
-/** The files of the Gateway API's standard CRDs, of the suite's version. */
-export async function gatewayApiCrds(): Promise<string[]> {
-  const crds = join(await gatewayApiModule(process.env), 'config', 'crd', 'standard');
-  return KINDS.map((kind) => join(crds, `gateway.networking.k8s.io_${kind}.yaml`));
 }

@@ -7,7 +7,7 @@ import { writeOciLayout } from './oci-layout.ts';
 import { addBusybox, copyProgram } from './rootfs.ts';
 
 /** The image that the mesh tests of the Gateway API name. */
-export const ECHO_IMAGE = 'registry.k8s.io/gateway-api/echo-advanced:v1.5.1';
+export const ECHO_IMAGE = 'registry.k8s.io/gateway-api/conformance/echo-advanced:v0.1.0';
 
 /**
  * The client ends a batch of 500 requests after 5 s, and no flag of the suite changes that. A busy machine takes
