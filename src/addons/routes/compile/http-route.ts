@@ -28,6 +28,11 @@ export interface HTTPRouteRule {
   readonly filters?: readonly HTTPRouteFilter[];
   readonly matches?: readonly HTTPRouteMatch[];
   readonly name?: string;
+  readonly retry?: {
+    readonly attempts?: number;
+    readonly backoff?: string;
+    readonly codes?: readonly number[];
+  };
   readonly timeouts?: {
     readonly backendRequest?: string;
     readonly request?: string;
