@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { GATEWAY_APIS, gatewayApiCrds } from '../../env/gateway-api-crds.ts';
+import { OPT_IN } from '../../support/injection/demo.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+jest.setTimeout(120_000);
+
+const GROUP = 'gateway.networking.k8s.io';
+const DEFINITIONS = ['httproutes', 'grpcroutes', 'referencegrants'];
+/** Each kind of route, and a match by a name that its file has. */
+const ROUTES: readonly (readonly [kind: string, match: (name: string) => object])[] = [
+  ['HTTPRoute', (name) => ({ path: { type: 'PathPrefix', value: `/${name}` } })],
+];
+
+let fixture: OperatorFixture;
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture();
+  const transparent = join(projectDirectory(), 'deploy/transparent');
+  await fixture.kubectl('apply', '--server-side', '--force-conflicts', '-k', transparent);
+  const labels = { [OPT_IN]: 'true' };
+  const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
+  const service = (name: string, namespace: string) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace },
+    spec: { ports: [{ port: 80 }], selector: { app: name } },
+  });
+  await fixture.apply(
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'clients', labels, annotations } },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } },
+    service('web', 'default'),
+    service('safe', 'bank'),
+  );
+  if (fixture.controlPlane.hasControllerManager)
+    await kubectl('wait --for=create serviceaccount/default --namespace=clients --timeout=30s');
+  await eventually('a pod with the template is there', async () => {
+    await kubectl('delete pod a --namespace=clients --ignore-not-found --wait=false --force');
+    const spec = { containers: [{ name: 'app', image: 'app' }] };
+    await fixture.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'a', namespace: 'clients' },
+      spec,
+    });
+    return (await kubectl('get pod a --namespace=clients -o yaml')).includes('envoy-routes');
+  });
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+const file = () =>
+  kubectl('get configmap envoy-routes --namespace=clients -o jsonpath={.data} --ignore-not-found');
+
+// In this order, as a cluster is updated: what was made with an earlier version stays.
+test.each(
+  GATEWAY_APIS.flatMap((pin) => ROUTES.map(([kind, match]) => ({ version: pin.version, pin, kind, match }))),
+)('with the definitions of $version, a $kind is accepted and delivered', async ({ pin, kind, match }) => {
+  const crds = await gatewayApiCrds(pin);
+  const files = DEFINITIONS.flatMap((name) => ['-f', join(crds, `${GROUP}_${name}.yaml`)]);
+  await fixture.kubectl('apply', '--server-side', '--force-conflicts', ...files);
+  await kubectl(
+    `wait --for=condition=Established ${DEFINITIONS.map((name) => `crd/${name}.${GROUP}`).join(' ')}`,
+  );
+  const name = `${kind.toLowerCase()}-${pin.version.replaceAll('.', '-')}`;
+  const grant = {
+    apiVersion: `${GROUP}/v1beta1`,
+    kind: 'ReferenceGrant',
+    metadata: { name, namespace: 'bank' },
+    spec: { from: [{ group: GROUP, kind, namespace: 'default' }], to: [{ group: '', kind: 'Service' }] },
+  };
+  const route = {
+    apiVersion: `${GROUP}/v1`,
+    kind,
+    metadata: { name, namespace: 'default' },
+    spec: {
+      parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+      rules: [{ matches: [match(name)], backendRefs: [{ name: 'safe', namespace: 'bank', port: 80 }] }],
+    },
+  };
+  await eventually('the API server has the definitions', async () => {
+    const input = [grant, route].map((object) => JSON.stringify(object)).join('\n---\n');
+    return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;
+  });
+  await eventually('the route is in the file', async () => (await file()).includes(name));
+  const accepted = async () => {
+    const { metadata, status } = JSON.parse(await kubectl(`get ${kind} ${name} --namespace=default -o json`));
+    const conditions: readonly { type: string; status: string; observedGeneration: number }[] =
+      status?.parents?.[0]?.conditions ?? [];
+    return ['Accepted', 'ResolvedRefs'].every((type) =>
+      conditions.some(
+        (each) =>
+          each.type === type && each.status === 'True' && each.observedGeneration === metadata.generation,
+      ),
+    );
+  };
+  await eventually('its status says so', accepted);
+  const earlier = GATEWAY_APIS.slice(0, GATEWAY_APIS.indexOf(pin));
+  const all = await file();
+  for (const { version } of earlier)
+    expect(all).toContain(`${kind.toLowerCase()}-${version.replaceAll('.', '-')}`);
+  await kubectl(`delete referencegrant ${name} --namespace=bank`);
+});
