@@ -13,13 +13,24 @@ import { servicesOf } from './routes.ts';
 
 /** Few names and values, so that routes meet. */
 export const NAMESPACES = ['shop', 'office', 'elsewhere'] as const;
-const NAMES = ['echo', 'v1', 'v2'] as const;
-const PATHS = ['/', '/a', '/a/', '/a/b', '/ab', '/A', '/v1/x', '/a%20b', '/a.b', "/it's(1)+$"];
-const REGEXES = ['/v[0-9]+/.*', '/a.*', '.*b', '(?i)/a', '[^/]+', '/\\w+', 'x{2,3}|', '\\pL+', 'é+', '/$'];
+export const NAMES = ['echo', 'v1', 'v2'] as const;
+export const PATHS = ['/', '/a', '/a/', '/a/b', '/ab', '/A', '/v1/x', '/a%20b', '/a.b', "/it's(1)+$"];
+export const REGEXES = [
+  '/v[0-9]+/.*',
+  '/a.*',
+  '.*b',
+  '(?i)/a',
+  '[^/]+',
+  '/\\w+',
+  'x{2,3}|',
+  '\\pL+',
+  'é+',
+  '/$',
+];
 const BAD_REGEXES = ['(?=a)', '(', 'a{1001}', '\\1', '\\p{Emoji}', '\\x{100}', '', '(a{500}){3}', 'a**'];
-const HEADERS = ['x-a', 'X-A', 'x-b', 'accept', 'host'];
-const QUERY = ['q', 'Q', 'r'];
-const VALUES = ['1', 'two', 'two,3', 'a b', '100%', '%REQ(host)%', 'ü', 'a=b'];
+export const HEADERS = ['x-a', 'X-A', 'x-b', 'accept', 'host'];
+export const QUERY = ['q', 'Q', 'r'];
+export const VALUES = ['1', 'two', 'two,3', 'a b', '100%', '%REQ(host)%', 'ü', 'a=b'];
 
 const some = <T>(values: readonly T[]) => fc.constantFrom(...values);
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });

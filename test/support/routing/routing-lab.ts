@@ -95,9 +95,14 @@ export class RoutingLab {
   /** Gives Envoy the routes of a namespace, and waits until it has taken them. */
   async apply(input: RoutingInput, clientNamespace: string): Promise<RouteFile> {
     const file = compileRoutes(input).file(clientNamespace);
-    await this.write(file.text);
-    await eventually('Envoy has the routes', async () => (await this.version()) === file.version);
+    await this.take(file.text, file.version);
     return file;
+  }
+
+  /** Gives Envoy a file, and waits until it has taken it. */
+  async take(content: string, version: string): Promise<void> {
+    await this.write(content);
+    await eventually('Envoy has the routes', async () => (await this.version()) === version);
   }
 
   async write(content: string): Promise<void> {

@@ -1,0 +1,129 @@
+import type { Request } from '../../../src/addons/routes/compile/explain.ts';
+import type {
+  HTTPHeaderMatch,
+  HTTPRoute,
+  HTTPRouteMatch,
+} from '../../../src/addons/routes/compile/http-route.ts';
+
+/** A port of a Service that a client sends to. */
+interface Destination {
+  readonly service: string;
+  readonly port: number;
+}
+
+/** One match of one rule, with all that the order depends on. */
+interface Candidate {
+  readonly rule: string;
+  readonly match: HTTPRouteMatch;
+  readonly rank: readonly (number | string)[];
+}
+
+/**
+ * Which rule a request belongs to, by what the Gateway API says and nothing of what this program is made of: such as
+ * `shop/route rules[0]`; `none` if the Service has routes and no rule matches; undefined if it has no routes for the client.
+ */
+export function ruleFor(
+  routes: readonly HTTPRoute[],
+  client: string,
+  destination: Destination,
+  request: Request,
+): string | undefined {
+  const attached = routes.filter((route) => isAttached(route, destination));
+  const [owner] = destination.service.split('/');
+  const of = (namespace: string | undefined) =>
+    attached.filter(({ metadata }) => metadata.namespace === namespace);
+  // Routes of the client's own namespace are in the place of those of the Service's.
+  const consumers = of(client);
+  const valid = consumers.length > 0 ? consumers : of(owner);
+  if (valid.length === 0) return undefined;
+  const found = valid.flatMap(candidatesOf).filter(({ match }) => matches(match, request));
+  return found.sort((a, b) => compareRanks(a.rank, b.rank))[0]?.rule ?? 'none';
+}
+
+/** A route with a list of rules that is empty, which the CRD forbids since 1.6, says nothing. */
+function isAttached({ metadata, spec }: HTTPRoute, { service, port }: Destination): boolean {
+  if (spec.rules?.length === 0) return false;
+  return (spec.parentRefs ?? []).some(
+    (parent) =>
+      parent.kind === 'Service' &&
+      `${parent.namespace ?? metadata.namespace}/${parent.name}` === service &&
+      (parent.port ?? port) === port,
+  );
+}
+
+function candidatesOf({ metadata, spec }: HTTPRoute): readonly Candidate[] {
+  const key = `${metadata.namespace}/${metadata.name}`;
+  return (spec.rules ?? [{}]).flatMap(({ matches: given = [] }, index) =>
+    (given.length > 0 ? given : [{}]).map((match, at): Candidate => {
+      const { type = 'PathPrefix', value = '/' } = match.path ?? {};
+      const length = type === 'PathPrefix' ? Math.max(withoutSlashes(value).length, 1) : value.length;
+      return {
+        rule: `${key} rules[${index}]`,
+        match,
+        rank: [
+          ['Exact', 'RegularExpression', 'PathPrefix'].indexOf(type),
+          -length,
+          match.method === undefined ? 1 : 0,
+          -firstOfEach(match.headers, (name) => name.toLowerCase()).length,
+          -firstOfEach(match.queryParams, (name) => name).length,
+          metadata.creationTimestamp ?? '',
+          key,
+          index,
+          at,
+        ],
+      };
+    }),
+  );
+}
+
+function compareRanks(a: Candidate['rank'], b: Candidate['rank']): number {
+  const at = a.findIndex((value, index) => value !== b[index]);
+  const [one, other] = [a[at] ?? 0, b[at] ?? 0];
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+function matches(match: HTTPRouteMatch, { method, path: target, headers }: Request): boolean {
+  const [path = '', query = ''] = target.split('?');
+  const parameters = new URLSearchParams(query);
+  return (
+    pathMatches(match.path ?? {}, path) &&
+    (match.method ?? method) === method &&
+    firstOfEach(match.headers, (name) => name.toLowerCase()).every((each) =>
+      valueMatches(each, headers[each.name.toLowerCase()]),
+    ) &&
+    firstOfEach(match.queryParams, (name) => name).every((each) =>
+      valueMatches(each, parameters.get(each.name) ?? undefined),
+    )
+  );
+}
+
+function pathMatches(wanted: NonNullable<HTTPRouteMatch['path']>, path: string): boolean {
+  const { type = 'PathPrefix', value = '/' } = wanted;
+  if (type === 'Exact') return path === value;
+  if (type === 'RegularExpression') return expression(value).test(path);
+  return `${path}/`.startsWith(`${withoutSlashes(value)}/`);
+}
+
+function valueMatches({ type = 'Exact', value }: HTTPHeaderMatch, found: string | undefined): boolean {
+  if (found === undefined) return false;
+  return type === 'Exact' ? found === value : expression(value).test(found);
+}
+
+/** Of several criteria for one name, the first counts. */
+function firstOfEach<T extends { readonly name: string }>(
+  list: readonly T[] = [],
+  canonical: (name: string) => string,
+): readonly T[] {
+  return list.filter(
+    ({ name }, index) => list.findIndex((each) => canonical(each.name) === canonical(name)) === index,
+  );
+}
+
+const withoutSlashes = (path: string) => path.replace(/\/+$/, '');
+
+/** All of a text, in the words of RE2 that the generated expressions have. */
+function expression(re2: string): RegExp {
+  const flags = re2.startsWith('(?i)') ? 'isu' : 'su';
+  return new RegExp(`^(?:${re2.replace('(?i)', '').replaceAll('\\pL', '\\p{L}')})$`, flags);
+}
