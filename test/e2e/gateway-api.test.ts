@@ -55,8 +55,6 @@ function conformanceArgs(report: string, version: string): string[] {
     `-supported-features=${FEATURES.join(',')}`,
     '-namespace-labels=initializer.kubernetes.io/envoy=true',
     '-namespace-annotations=initializer.kubernetes.io/envoy-templates=transparent',
-    // Only routes are of use to us, so the others may be of any version.
-    '-allow-crds-mismatch',
     '-cleanup-base-resources=false',
     // 3 in a row succeed by chance without a mesh.
     '-timeout-config-overrides=MaxTimeToConsistency:30;RequiredConsecutiveSuccesses:8',
