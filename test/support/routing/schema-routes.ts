@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
+import type { Request } from '../../../src/addons/routes/compile/explain.ts';
 import type { HTTPRoute } from '../../../src/addons/routes/compile/http-route.ts';
 import { gatewayApiCrds } from '../../env/gateway-api-crds.ts';
 import type { Pin } from '../../env/go/pins.ts';
@@ -44,6 +45,26 @@ export async function schemaRoutes(pin: Pin, port: number): Promise<fc.Arbitrary
   );
 }
 
+/** A request changed to meet one of the matches of routes, as far as text can be put into one as it is. */
+export function aimedAt(routes: readonly HTTPRoute[], index: number, request: Request): Request {
+  const matches = routes.flatMap(({ spec }) => (spec.rules ?? []).flatMap((rule) => rule.matches ?? []));
+  const { path, method, headers = [], queryParams = [] } = matches[index % matches.length] ?? {};
+  const ascii = (value: string) => value.replaceAll(/[^ -~]/g, '');
+  // Not every value is a host.
+  const fields = headers
+    .map(({ name, value }) => [name.toLowerCase(), ascii(value)] as const)
+    .filter(([name]) => name !== 'host');
+  const query = queryParams
+    .filter(({ type }) => type !== 'RegularExpression')
+    .map(({ name, value }) => `${name}=${ascii(value).replaceAll(' ', '')}`);
+  const isExpression = path?.type === 'RegularExpression';
+  return {
+    method: method ?? request.method,
+    path: isExpression || !path?.value ? request.path : [path.value, ...query].join('?'),
+    headers: { ...request.headers, ...Object.fromEntries(fields) },
+  };
+}
+
 /** Values with which routes meet each other, requests and Services. */
 function hintsFor(port: number): Hints {
   const some = (values: readonly unknown[]) => fc.constantFrom(...values);
@@ -60,8 +81,9 @@ function hintsFor(port: number): Hints {
   return [
     [/^parentRefs$/, fc.array(parent, { minLength: 1, maxLength: 2 })],
     [/path<RegularExpression>\.value$/, some(REGEXES)],
-    [/path(<\w+>)?\.(value|replace\w+)$/, some(PATHS)],
+    [/path(<\w+>)?\.(value|replace\w+)$/, some(['/', '/a', '/', '/a', '/a', ...PATHS])],
     [/(headers|queryParams)\[\]<RegularExpression>\.value$/, some(REGEXES)],
+    [/matches\[\]\.method$/, some(['GET', 'POST'])],
     [/queryParams\[\](<\w+>)?\.name$/, some(QUERY)],
     [/(headers|add|set)\[\](<\w+>)?\.name$|remove\[\]$/, some(HEADERS)],
     [/(headers|add|set|queryParams)\[\](<\w+>)?\.value$/, some(VALUES)],
