@@ -61,13 +61,15 @@ describeWithEnvoy('routes by the schemas of the Gateway API in a real Envoy', (e
             content.resources[0].response_headers_to_add = [NAME_RULES];
             await lab.take(JSON.stringify(content), file.version);
             for (const { any, aim, to } of list) {
-              const request = aim === null ? any : aimedAt(routes, aim, any);
-              const destination = { service: keyOf(to), port: lab.port };
+              const aimed = aim === null ? undefined : aimedAt(routes, aim, any);
+              const request = aimed?.request ?? any;
+              const service = services.find((each) => keyOf(each) === aimed?.service) ?? to;
+              const destination = { service: keyOf(service), port: lab.port };
               const expected = ruleFor(routes, client, destination, {
                 ...request,
                 headers: { host: 'a.test', ...request.headers },
               });
-              const { status, headers } = await lab.ask(`${to.spec?.clusterIPs?.[0]}:${lab.port}`, {
+              const { status, headers } = await lab.ask(`${service.spec?.clusterIPs?.[0]}:${lab.port}`, {
                 ...request,
                 headers: Object.entries(request.headers),
               });

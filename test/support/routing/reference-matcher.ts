@@ -123,7 +123,7 @@ function firstOfEach<T extends { readonly name: string }>(
 const withoutSlashes = (path: string) => path.replace(/\/+$/, '');
 
 /** All of a text, in the words of RE2 that the generated expressions have. */
-function expression(re2: string): RegExp {
+export function expression(re2: string): RegExp {
   const flags = re2.startsWith('(?i)') ? 'isu' : 'su';
   return new RegExp(`^(?:${re2.replace('(?i)', '').replaceAll('\\pL', '\\p{L}')})$`, flags);
 }

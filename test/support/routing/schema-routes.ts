@@ -7,6 +7,7 @@ import type { HTTPRoute } from '../../../src/addons/routes/compile/http-route.ts
 import { gatewayApiCrds } from '../../env/gateway-api-crds.ts';
 import type { Pin } from '../../env/go/pins.ts';
 import { HEADERS, NAMES, NAMESPACES, PATHS, QUERY, REGEXES, VALUES } from './arbitrary-routes.ts';
+import { expression } from './reference-matcher.ts';
 import { type Hints, type Schema, valuesOf } from './schema-values.ts';
 
 interface Definition {
@@ -45,23 +46,39 @@ export async function schemaRoutes(pin: Pin, port: number): Promise<fc.Arbitrary
   );
 }
 
-/** A request changed to meet one of the matches of routes, as far as text can be put into one as it is. */
-export function aimedAt(routes: readonly HTTPRoute[], index: number, request: Request): Request {
-  const matches = routes.flatMap(({ spec }) => (spec.rules ?? []).flatMap((rule) => rule.matches ?? []));
-  const { path, method, headers = [], queryParams = [] } = matches[index % matches.length] ?? {};
-  const ascii = (value: string) => value.replaceAll(/[^ -~]/g, '');
+/** Texts of which each expression but one matches some. */
+const EXAMPLES = ['/a', '/v1/x', '/', 'xx', 'b'];
+
+/** A request changed to meet one of the matches of routes, as far as it can; and a Service that this route is for. */
+export function aimedAt(
+  routes: readonly HTTPRoute[],
+  index: number,
+  request: Request,
+): { readonly request: Request; readonly service: string } {
+  const all = routes.flatMap(({ metadata, spec }) =>
+    (spec.rules ?? []).flatMap(({ matches = [{}] }) =>
+      matches.map((match) => ({ match, namespace: metadata.namespace, parent: spec.parentRefs?.[0] })),
+    ),
+  );
+  const { match = {}, namespace, parent } = all[index % all.length] ?? {};
+  const { path, method, headers = [], queryParams = [] } = match;
+  const textOf = ({ type = 'Exact', value = '/' }: { readonly type?: string; readonly value?: string }) =>
+    type === 'RegularExpression'
+      ? (EXAMPLES.find((text) => expression(value).test(text)) ?? 'x')
+      : value.replaceAll(/[^ -~]/g, '');
   // Not every value is a host.
   const fields = headers
-    .map(({ name, value }) => [name.toLowerCase(), ascii(value)] as const)
+    .map((each) => [each.name.toLowerCase(), textOf(each)] as const)
     .filter(([name]) => name !== 'host');
-  const query = queryParams
-    .filter(({ type }) => type !== 'RegularExpression')
-    .map(({ name, value }) => `${name}=${ascii(value).replaceAll(' ', '')}`);
-  const isExpression = path?.type === 'RegularExpression';
+  const query = queryParams.map((each) => `${each.name}=${textOf(each).replaceAll(' ', '')}`);
+  const to = textOf(path ?? {});
   return {
-    method: method ?? request.method,
-    path: isExpression || !path?.value ? request.path : [path.value, ...query].join('?'),
-    headers: { ...request.headers, ...Object.fromEntries(fields) },
+    request: {
+      method: method ?? request.method,
+      path: [to.startsWith('/') ? to : request.path, query.join('&')].filter(Boolean).join('?'),
+      headers: { ...request.headers, ...Object.fromEntries(fields) },
+    },
+    service: `${parent?.namespace ?? namespace}/${parent?.name}`,
   };
 }
 
