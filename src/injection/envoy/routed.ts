@@ -125,6 +125,17 @@ const SET_STATE = 'extensions.filters.http.set_filter_state.v3.Config';
 /** The filter by which a route says the address of its backend. Only a route has the address. */
 export const ADDRESS: JsonObject = { ...typed(ADDRESS_FILTER, SET_STATE), disabled: true };
 
+const CORS_FILTER = 'cors';
+const CORS_TYPE = 'extensions.filters.http.cors.v3';
+
+/** The filter CORS, which does nothing for a route without {@link corsPolicy}. */
+export const CORS: JsonObject = typed(CORS_FILTER, `${CORS_TYPE}.Cors`);
+
+/** The option of a route that says which origins may read its answers. */
+export function corsPolicy(policy: JsonObject): JsonObject {
+  return { [CORS_FILTER]: { '@type': `type.googleapis.com/envoy.${CORS_TYPE}.CorsPolicy`, ...policy } };
+}
+
 /**
  * The option of a route that gives {@link ROUTED} an address. Unlike a header, it is still there when the connection
  * fails and Envoy tries again, and clients cannot write it.
@@ -135,7 +146,7 @@ export function backendAddress(to: string): JsonObject {
     format_string: { text_format_source: { inline_string: to } },
   };
   const filter = { '@type': `type.googleapis.com/envoy.${SET_STATE}`, on_request_headers: [value] };
-  return { typed_per_filter_config: { [ADDRESS_FILTER]: filter } };
+  return { [ADDRESS_FILTER]: filter };
 }
 
 const UNLIMITED = 4_294_967_295;

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../util/json.ts';
 import { ACCESS_LOG, address, asItsClient, httpFilter, ownRoutes, RENEWED, typed } from './parts.ts';
 import {
   ADDRESS,
+  CORS,
   directRoutes,
   fileRoutes,
   MIRROR_ADDRESS,
@@ -49,7 +50,7 @@ export const CAPTURE_LISTENERS: readonly JsonObject[] = [
       generate_request_id: false,
     },
     fileRoutes('%DOWNSTREAM_LOCAL_ADDRESS%'),
-    [ADDRESS],
+    [CORS, ADDRESS],
   ),
   REFUSAL_LISTENER,
 ];

@@ -7,7 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compileRoutes, type RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
 import { explainRequest } from '../../../src/addons/routes/compile/explain.ts';
-import type { HTTPRouteMatch, HTTPRouteRule } from '../../../src/addons/routes/compile/http-route.ts';
+import type {
+  HTTPPathModifier,
+  HTTPRouteFilter,
+  HTTPRouteMatch,
+  HTTPRouteRule,
+} from '../../../src/addons/routes/compile/http-route.ts';
 import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -211,7 +216,11 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
         { matches: [{ path: some }], backendRefs: [to('v2')] },
         { matches: [{ path: { value: '/none' } }] },
         { matches: [{ path: { value: '/zero' } }], backendRefs: [to('v2', { weight: 0 })] },
-        { matches: [{ path: { value: '/filter' } }], filters: [{ type: 'CORS' }], backendRefs: [to('v2')] },
+        {
+          matches: [{ path: { value: '/filter' } }],
+          filters: [{ type: 'ExtensionRef' }],
+          backendRefs: [to('v2')],
+        },
         {
           matches: [{ path: { type: 'RegularExpression', value: '(' }, method: 'POST' }],
           backendRefs: [to('v2')],
@@ -319,6 +328,165 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
         expect((await lab.ask(echo, { path: '/hang' })).status).toBe(504);
       },
     );
+
+    test.each<[HTTPRouteRule['retry'], readonly number[], number, number]>([
+      [{ attempts: 3, codes: [500] }, [500, 500], 200, 3],
+      [{ attempts: 3, codes: [500] }, [500, 500, 500, 500, 500], 500, 4],
+      [{ attempts: 3, codes: [500] }, [503], 503, 1],
+      [{ codes: [502, 429] }, [429], 200, 2],
+      [{ codes: [502, 429] }, [502, 502], 502, 2],
+      [{ attempts: 0, codes: [500] }, [500], 500, 1],
+      [{ attempts: 2, codes: [500], backoff: '10ms' }, [500, 500], 200, 3],
+      [{ attempts: 2 }, [503], 503, 1],
+      [undefined, [503], 503, 1],
+    ])(
+      'tries again after %j: answers of %j end with %i after %i requests',
+      async (retry, statuses, last, sent) => {
+        await apply({ ...(retry && { retry }), backendRefs: [to('v2')] });
+        lab.requests.splice(0);
+        lab.statuses.splice(0, Infinity, ...statuses);
+        const { status } = await lab.ask(echo);
+        lab.statuses.splice(0);
+        expect([status, lab.requests.length]).toEqual([last, sent]);
+      },
+    );
+
+    test('tries again after an attempt that takes too long, and within the time of the request', async () => {
+      const timeouts = { backendRequest: '100ms' };
+      await apply({ retry: { attempts: 2 }, timeouts, backendRefs: [to('v2')] });
+      lab.statuses.splice(0, Infinity, 0);
+      expect((await lab.ask(echo)).status).toBe(200);
+      await apply({
+        retry: { attempts: 100, codes: [500] },
+        timeouts: { request: '200ms', backendRequest: '100ms' },
+        backendRefs: [to('v2')],
+      });
+      expect((await lab.ask(echo, { path: '/hang' })).status).toBe(504);
+    });
+
+    test('gives up failed connections at once with 0 attempts, and after as many as there may be', async () => {
+      const retries = () => lab.statistic('cluster.routed.upstream_rq_retry$');
+      for (const attempts of [0, 2]) {
+        await apply({ retry: { attempts }, backendRefs: [to('dead')] });
+        const before = await retries();
+        expect((await lab.ask(echo)).status).toBe(503);
+        expect((await retries()) - before).toBe(attempts);
+      }
+    });
+
+    describe('with CORS', () => {
+      const preflight = (origin: string) => ({
+        method: 'OPTIONS',
+        headers: [
+          ['Origin', origin],
+          ['Access-Control-Request-Method', 'PUT'],
+          ['Access-Control-Request-Headers', 'x-a'],
+        ] as const,
+      });
+      const corsOf = (headers: Readonly<Record<string, string>>) =>
+        Object.fromEntries(
+          Object.entries(headers).flatMap(([name, value]) =>
+            name.startsWith('access-control-') ? [[name.slice('access-control-'.length), value]] : [],
+          ),
+        );
+      const cors = (given: NonNullable<HTTPRouteFilter['cors']>, onBackend = false) => {
+        const filters: readonly HTTPRouteFilter[] = [{ type: 'CORS', cors: given }];
+        return apply({
+          ...(!onBackend && { filters }),
+          backendRefs: [to('v2', onBackend ? { filters } : {})],
+        });
+      };
+
+      test.each([false, true])('answers preflights itself (on a backend: %s)', async (onBackend) => {
+        await cors(
+          {
+            allowOrigins: ['https://www.foo.test:443', 'http://*.bar.test'],
+            allowMethods: ['GET', 'PUT'],
+            allowHeaders: ['x-a', 'x-b'],
+            exposeHeaders: ['x-c'],
+            allowCredentials: true,
+            maxAge: 3600,
+          },
+          onBackend,
+        );
+        lab.requests.splice(0);
+        for (const origin of ['https://www.foo.test', 'http://a.b.bar.test']) {
+          const { status, headers } = await lab.ask(echo, preflight(origin));
+          expect(status).toBe(200);
+          expect(corsOf(headers)).toEqual({
+            'allow-origin': origin,
+            'allow-methods': 'GET,PUT',
+            'allow-headers': 'x-a,x-b',
+            'expose-headers': 'x-c',
+            'allow-credentials': 'true',
+            'max-age': '3600',
+          });
+        }
+        for (const origin of [
+          'http://www.foo.test',
+          'https://a.bar.test',
+          'http://bar.test',
+          'http://a.bar.test:81',
+        ]) {
+          const { status, headers } = await lab.ask(echo, preflight(origin));
+          expect([origin, status, corsOf(headers)['allow-origin']]).toEqual([origin, 200, undefined]);
+        }
+        expect(lab.requests).toEqual([]);
+        const { headers, seen } = await lab.ask(echo, { headers: [['Origin', 'https://www.foo.test']] });
+        expect([headers['access-control-allow-origin'], seen?.at]).toEqual(['https://www.foo.test', at(2)]);
+        const other = await lab.ask(echo, { headers: [['Origin', 'https://other.test']] });
+        expect([corsOf(other.headers), other.seen?.at]).toEqual([{}, at(2)]);
+      });
+
+      test.each([false, true])('with stars, and credentials: %s', async (allowCredentials) => {
+        await cors({
+          allowOrigins: ['*'],
+          allowMethods: ['*'],
+          allowHeaders: ['*'],
+          exposeHeaders: ['*'],
+          allowCredentials,
+        });
+        const { headers } = await lab.ask(echo, preflight('https://any.test'));
+        expect(corsOf(headers)).toEqual({
+          'allow-origin': 'https://any.test',
+          'allow-methods': 'PUT',
+          'allow-headers': 'x-a',
+          'max-age': '5',
+          ...(allowCredentials ? { 'allow-credentials': 'true' } : { 'expose-headers': '*' }),
+        });
+      });
+    });
+
+    test('rewrites requests to each backend in its own way', async () => {
+      const rewrite = (hostname: string, path?: HTTPPathModifier) => ({
+        filters: [{ type: 'URLRewrite', urlRewrite: { hostname, ...(path && { path }) } }],
+      });
+      const prefix = { type: 'ReplacePrefixMatch', replacePrefixMatch: '/two' } as const;
+      const full = { type: 'ReplaceFullPath', replaceFullPath: '/three' } as const;
+      await apply({
+        matches: [{ path: { value: '/a' } }],
+        backendRefs: [
+          to('v2', { weight: 6, ...rewrite('v2.test', prefix) }),
+          to('v3', { weight: 3, ...rewrite('v3.test', full) }),
+          to('v4', { weight: 2, ...rewrite('v4.test') }),
+          to('gone'),
+        ],
+      });
+      const counts = new Map<string, number>();
+      for (let i = 0; i < 600; i++) {
+        const { status, seen } = await lab.ask(echo, { path: '/a/b' });
+        const key = seen ? `${seen.at.slice(-1)} ${seen.headers.host}${seen.url}` : `${status}`;
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      }
+      const shares = { '2 v2.test/two/b': 300, '3 v3.test/three': 150, '4 v4.test/a/b': 100, 500: 50 };
+      expect([...counts.keys()].sort()).toEqual(Object.keys(shares).sort());
+      // Six standard deviations.
+      for (const [key, share] of Object.entries(shares)) {
+        expect(Math.abs((counts.get(key) ?? 0) - share)).toBeLessThan(
+          6 * Math.sqrt(share * (1 - share / 600)),
+        );
+      }
+    });
 
     test('finds the host by an address of IPv6', async () => {
       const six = {

@@ -122,6 +122,20 @@ export const filters = fc.oneof(
     'urlRewrite',
     compact<object>({ hostname: optional(some(['a.test'])), path: optional(newPath) }),
   ),
+  filter(
+    'CORS',
+    'cors',
+    compact<object>({
+      allowOrigins: optional(
+        fc.array(some(['*', 'https://*.a.test', 'http://A.test:80', 'ftp://a', 'http://*:81'])),
+      ),
+      allowMethods: optional(some([['GET', 'PUT'], ['*'], ['a b']])),
+      allowHeaders: optional(some([['x-a', 'x-b'], ['*']])),
+      exposeHeaders: optional(some([['x-a'], []])),
+      maxAge: optional(some([1, 86_400])),
+      allowCredentials: optional(fc.boolean()),
+    }),
+  ),
   filter('ExtensionRef', 'extensionRef', fc.constant({ group: 'a', kind: 'B', name: 'c' })),
   filter('Cache', 'cache', fc.constant({})),
 ) as fc.Arbitrary<unknown> as fc.Arbitrary<HTTPRouteFilter>;
@@ -140,6 +154,13 @@ const rules: fc.Arbitrary<HTTPRouteRule> = compact({
         .map(([backend, own]) => ({ ...backend, ...(own && { filters: own }) })),
       { maxLength: 3 },
     ),
+  ),
+  retry: optional(
+    compact<object>({
+      attempts: optional(some([0, 1, 5, 1e15])),
+      codes: optional(some([[], [500, 503], [200]])),
+      backoff: optional(some(['10ms', '0s', '99999h', 'soon'])),
+    }),
   ),
   timeouts: optional(
     compact<object>({

@@ -44,6 +44,8 @@ export interface Asked {
  */
 export class RoutingLab {
   readonly requests: Seen[] = [];
+  /** The statuses of the next answers of the server: 200 when there are none. 0 never answers. */
+  readonly statuses: number[] = [];
   readonly #envoy: EnvoyProcess;
   readonly #server: Server;
   readonly #directory: string;
@@ -56,8 +58,10 @@ export class RoutingLab {
       const { method = '', url = '', headers } = request;
       const seen = { at: request.socket.localAddress ?? '', method, url, headers };
       this.requests.push(seen);
+      const status = this.statuses.shift() ?? 200;
       // For tests of timeouts.
-      if (url.includes('hang')) return;
+      if (url.includes('hang') || status === 0) return;
+      response.statusCode = status;
       response.setHeader('given', 'by-the-backend').end(JSON.stringify(seen));
     });
   }

@@ -16,11 +16,13 @@ export interface AttachedPort {
 export type Attachment = { readonly reference: ParentReference } & (
   | { readonly ports: readonly AttachedPort[] }
   /** Why there is no parent, or no place for the routes of one. */
-  | { readonly missing: string; readonly reason?: 'RoutesTooLarge' }
+  | { readonly missing: string; readonly reason?: 'RoutesTooLarge' | 'UnsupportedValue' }
 );
 
 /** Of one route. A Service may have thousands of ports, and a route 32 Services. */
 const MAX_PORTS = 128;
+
+const PARENT_FIELDS = ['group', 'kind', 'name', 'namespace', 'port', 'sectionName'];
 
 /** The protocols of an application that are HTTP in plain text. */
 const HTTP_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
@@ -42,6 +44,12 @@ export function attach({ metadata, spec }: HTTPRoute, services: Services): reado
   return (spec.parentRefs ?? [])
     .filter(({ group, kind }) => group === '' && kind === 'Service')
     .map((reference) => {
+      const unknown = Object.keys(reference).filter((field) => !PARENT_FIELDS.includes(field));
+      if (unknown.length > 0) {
+        // It may say that the route is for fewer ports or clients.
+        const missing = `parentRefs: ${unknown.join(', ')} is not supported, so the route does not apply to this parent: remove it`;
+        return { reference, missing, reason: 'UnsupportedValue' };
+      }
       const namespace = reference.namespace ?? metadata.namespace ?? '';
       const key = `${namespace}/${reference.name}`;
       const service = services.get(key);

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../util/json.ts';
 import { socket } from './attach.ts';
-import { matchOf, modifiersOf, routeOf } from './entry-configuration.ts';
+import { corsOf, matchOf, modifiersOf, routesOf } from './entry-configuration.ts';
 import { AUTOMATON_BYTES, STEP_BYTES } from './left-out.ts';
-import type { Action, Entry, Match } from './model.ts';
+import type { Action, Entry, Filtered, Match } from './model.ts';
 import { automatonBytes, regexSteps } from './regex.ts';
 
 const LONGEST_PORT = 65535;
@@ -18,18 +18,24 @@ const REWRITE_STEPS = 20;
  * automaton by {@link AUTOMATON_BYTES}. A file has all of a rule for each of its matches: here it is written once.
  */
 export function bytesOfEntries(entries: readonly Entry[]): number {
-  const actions = new Map<Action, number>();
+  const actions = new Map<Action, ActionSize>();
   return entries.reduce((sum, entry) => {
-    const known = actions.get(entry.action) ?? actionBytes(entry);
-    actions.set(entry.action, known);
+    const { bytes, count } = actions.get(entry.action) ?? actionSize(entry);
+    actions.set(entry.action, { bytes, count });
     const { path, headers, queryParams } = entry.match;
     const patterns = [
       ...(path.type === 'RegularExpression' ? [path.value] : []),
       ...[...headers, ...queryParams].flatMap(({ isRegex, value }) => (isRegex ? value : [])),
     ];
     const cost = patterns.reduce((all, pattern) => all + expressionBytes(pattern), 0);
-    return sum + known + bytesOf(matchOf(entry.match)) + cost;
+    return sum + bytes + count * (bytesOf(matchOf(entry.match)) + cost);
   }, 0);
+}
+
+/** What the routes of an entry take beside its match, which each of them has. */
+interface ActionSize {
+  readonly bytes: number;
+  readonly count: number;
 }
 
 /** What a valid regular expression counts beside its text. */
@@ -37,19 +43,31 @@ export function expressionBytes(pattern: string): number {
   return STEP_BYTES * regexSteps(pattern) + Math.ceil(automatonBytes(pattern) / AUTOMATON_BYTES);
 }
 
-/** What an entry takes beside its match. */
-function actionBytes(entry: Entry): number {
+function actionSize(entry: Entry): ActionSize {
   // Whether a backend has an address is not known yet.
-  const [written, refused] = [entry.action, REFUSED].map((action) =>
-    bytesOf(routeOf({ ...entry, match: ANY, action }, LONGEST_PORT, () => LONGEST)),
+  const [written = [], refused = []] = [entry.action, REFUSED].map((action) =>
+    routesOf({ ...entry, match: ANY, action }, LONGEST_PORT, () => LONGEST),
   );
-  const { path } = entry.action.kind === 'forward' ? entry.action : {};
-  const steps = path === undefined ? 0 : REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
-  // And what an entry that refuses has from its rule; and a comma.
-  const { modifiers } = entry.action.kind === 'error' ? {} : entry.action;
-  const more = modifiers ? bytesOf(modifiersOf(modifiers)) : 0;
+  const { action } = entry;
+  const parts = action.kind === 'forward' ? [action, ...action.backends] : [action];
+  const steps = parts.reduce((sum, part) => sum + ('modifiers' in part ? stepsOf(part) : 0), 0);
+  // And what an entry that refuses has from its rule.
+  const more = action.kind === 'error' ? 0 : bytesOf({ ...modifiersOf(action.modifiers), ...corsOf(action) });
+  const size = (routes: readonly JsonObject[]) => routes.reduce((sum, route) => sum + bytesOf(route) + 1, 0);
   const match = bytesOf(matchOf(ANY));
-  return Math.max(written ?? 0, (refused ?? 0) + more) - match + 1 + STEP_BYTES * steps;
+  const bytes = size(written) - written.length * match;
+  return {
+    bytes:
+      Math.max(bytes, written.length * (size(refused) - match + more)) + STEP_BYTES * written.length * steps,
+    count: written.length,
+  };
+}
+
+/** Of the patterns of filters. */
+function stepsOf({ path, cors }: Filtered): number {
+  const origins = (cors?.origins ?? []).reduce((sum, { length }) => sum + length, 0);
+  if (path === undefined) return origins;
+  return origins + REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
 }
 
 /** What it takes in a file. */

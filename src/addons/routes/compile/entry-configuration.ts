@@ -1,10 +1,18 @@
 import { PATIENCE } from '../../../injection/envoy/parts.ts';
-import { backendAddress, MIRROR_HEADER, MIRRORED, REFUSAL, ROUTED } from '../../../injection/envoy/routed.ts';
+import {
+  backendAddress,
+  corsPolicy,
+  MIRROR_HEADER,
+  MIRRORED,
+  REFUSAL,
+  ROUTED,
+} from '../../../injection/envoy/routed.ts';
 import type { JsonArray, JsonObject } from '../../../util/json.ts';
 import type {
   Backend,
   Broken,
   Entry,
+  Filtered,
   Forward,
   HeaderChanges,
   Match,
@@ -18,6 +26,7 @@ import type {
 /** The address of a backend; undefined if there is none. */
 export type Locate = (target: Target) => string | undefined;
 
+const MILLION = 1_000_000;
 const WELL_KNOWN = { http: 80, https: 443 };
 const REDIRECTS: Readonly<Record<number, string>> = {
   301: 'MOVED_PERMANENTLY',
@@ -32,16 +41,29 @@ export function entryName({ route, rule }: Entry): string {
   return `${route} rules[${rule}]`;
 }
 
-/** An entry as a route of Envoy. */
-export function routeOf(entry: Entry, port: number, locate: Locate): JsonObject {
+/** An entry as routes of Envoy: one, or one for each backend if it takes a route to do what they ask for. */
+export function routesOf(entry: Entry, port: number, locate: Locate): readonly JsonObject[] {
   const { action, match } = entry;
   const start = { name: entryName(entry), match: matchOf(match) };
-  if (action.kind === 'error') return { ...start, ...refusal(entry) };
-  const modifiers = modifiersOf(action.modifiers);
-  if (action.kind === 'redirect')
-    return { ...start, redirect: redirectOf(action.redirect, port), ...modifiers };
-  const route = forwardOf(action, locate);
-  return { ...start, ...(route ? { route } : refusal(entry)), ...modifiers };
+  if (action.kind === 'error') return [{ ...start, ...refusal(entry) }];
+  const rest = { ...modifiersOf(action.modifiers), ...perFilter(corsOf(action)) };
+  if (action.kind === 'redirect') return [{ ...start, redirect: redirectOf(action.redirect, port), ...rest }];
+  const shares = action.backends.filter(({ weight }) => weight > 0);
+  if (!shares.some((share) => 'path' in share)) {
+    const route = forwardOf(action, locate);
+    return [{ ...start, ...(route ? { route } : refusal(entry)), ...rest }];
+  }
+  const total = shares.reduce((sum, { weight }) => sum + weight, 0);
+  let sum = 0;
+  return shares.map((share) => {
+    sum += share.weight;
+    // Envoy compares all of these with one random number for each request, so each has the sum up to its own.
+    const numerator = Math.floor((sum / total) * MILLION);
+    const part = { runtime_fraction: { default_value: { numerator, denominator: 'MILLION' } } };
+    const alone = { ...action, ...('path' in share && { path: share.path }), backends: [share] };
+    const route = forwardOf(alone, locate);
+    return { ...start, match: { ...start.match, ...part }, ...(route ? { route } : refusal(entry)), ...rest };
+  });
 }
 
 function refusal({ route }: Entry): JsonObject {
@@ -88,23 +110,81 @@ function forwardOf(action: Forward, locate: Locate): JsonObject | undefined {
     .map((backend) => ({ backend, address: 'broken' in backend ? undefined : locate(backend) }));
   if (shares.every(({ address }) => address === undefined)) return undefined;
   const clusters = shares.map(({ backend, address }) => clusterOf(backend, address));
-  const { hostname, path, timeout, backendTimeout } = action;
+  const { hostname, path, timeout } = action;
   return {
     weighted_clusters: { clusters },
     timeout: seconds(timeout ?? 0),
     ...(hostname !== undefined && { host_rewrite_literal: hostname }),
     ...(path && ('full' in path ? { regex_rewrite: replaced('^/[^?]*', path.full) } : prefixOf(path))),
     ...mirrorsOf(action, locate),
-    ...(backendTimeout !== undefined && {
-      retry_policy: { ...PATIENCE, per_try_timeout: seconds(backendTimeout) },
-    }),
+    ...retryOf(action),
   };
 }
 
+/** What differs from the retry policy of the host. */
+function retryOf({ retry, backendTimeout }: Forward): JsonObject {
+  if (retry === undefined && backendTimeout === undefined) return {};
+  const limit = backendTimeout === undefined ? {} : { per_try_timeout: seconds(backendTimeout) };
+  if (retry === undefined) return { retry_policy: { ...PATIENCE, ...limit } };
+  const { attempts, codes, backoff } = retry;
+  if (attempts === 0) return { retry_policy: limit };
+  const conditions = [
+    // Nobody has begun to handle the request.
+    ...['connect-failure', 'refused-stream', 'unavailable'],
+    ...(codes.length > 0 ? ['retriable-status-codes'] : []),
+    // Envoy has no other name for an attempt that takes too long.
+    ...(backendTimeout === undefined ? [] : ['reset']),
+  ];
+  const policy = {
+    retry_on: conditions.join(),
+    num_retries: attempts,
+    ...(codes.length > 0 && { retriable_status_codes: codes }),
+    ...(backoff !== undefined && { retry_back_off: { base_interval: seconds(backoff) } }),
+    ...limit,
+  };
+  return { retry_policy: policy };
+}
+
 /** A share without an address goes to the listener that answers 500. */
-function clusterOf({ weight, ...backend }: Backend | Broken, address: string | undefined): JsonObject {
-  const modifiers = 'modifiers' in backend ? modifiersOf(backend.modifiers) : {};
-  return { name: ROUTED, weight, ...backendAddress(address ?? REFUSAL), ...modifiers };
+function clusterOf(backend: Backend | Broken, address: string | undefined): JsonObject {
+  const start = { name: ROUTED, weight: backend.weight };
+  const filter = backendAddress(address ?? REFUSAL);
+  if ('broken' in backend) return { ...start, ...perFilter(filter) };
+  const { hostname } = backend;
+  return {
+    ...start,
+    ...perFilter({ ...filter, ...corsOf(backend) }),
+    ...(hostname !== undefined && { host_rewrite_literal: hostname }),
+    ...modifiersOf(backend.modifiers),
+  };
+}
+
+/** The options of filters by their names. */
+function perFilter(options: JsonObject): JsonObject {
+  return Object.keys(options).length > 0 ? { typed_per_filter_config: options } : {};
+}
+
+export function corsOf({ cors }: Filtered): JsonObject {
+  if (cors === undefined) return {};
+  const { origins, methods, headers, exposed, maxAge, credentials } = cors;
+  return corsPolicy({
+    allow_origin_string_match: origins.map(originOf),
+    ...(methods.length > 0 && { allow_methods: methods.join() }),
+    ...(headers.length > 0 && { allow_headers: headers.join() }),
+    ...(exposed.length > 0 && { expose_headers: exposed.join() }),
+    max_age: `${maxAge}`,
+    allow_credentials: credentials,
+    forward_not_matching_preflights: false,
+  });
+}
+
+/** Browsers write origins in lower case, and without the usual port. */
+function originOf(origin: string): JsonObject {
+  const text = origin.toLowerCase().replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2');
+  // Envoy looks for a star before it looks for the origin.
+  if (text === '*' || !text.includes('*')) return { exact: text };
+  const escaped = text.replaceAll('.', '\\.').replace('*', '[^:/]+');
+  return { safe_regex: { regex: escaped } };
 }
 
 function mirrorsOf({ mirrors }: Forward, locate: Locate): JsonObject {

@@ -64,9 +64,28 @@ export interface Target {
   readonly port: number;
 }
 
-export interface Backend extends Target {
-  readonly weight: number;
+/** What filters ask for: those of a rule, or of one backend. */
+export interface Filtered {
   readonly modifiers: Modifiers;
+  readonly hostname?: string;
+  readonly path?: NewPath;
+  readonly cors?: Cors;
+}
+
+/** Which pages of other origins may read the answers. */
+export interface Cors {
+  /** Such as `https://*.example.com`. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly headers: readonly string[];
+  readonly exposed: readonly string[];
+  /** In seconds. */
+  readonly maxAge: number;
+  readonly credentials: boolean;
+}
+
+export interface Backend extends Target, Filtered {
+  readonly weight: number;
 }
 
 export interface Mirror extends Target {
@@ -80,21 +99,30 @@ export interface Broken {
   readonly broken: true;
 }
 
-export interface Forward {
+export interface Forward extends Filtered {
   readonly kind: 'forward';
   readonly backends: readonly (Backend | Broken)[];
-  readonly hostname?: string;
-  readonly path?: NewPath;
   readonly mirrors: readonly Mirror[];
   /** In milliseconds. */
   readonly timeout?: number;
   readonly backendTimeout?: number;
+  /** Undefined: failed connections alone are tried again. */
+  readonly retry?: Retry;
+}
+
+export interface Retry {
+  /** Beside the first one. */
+  readonly attempts: number;
+  /** The statuses of answers after which to try again. */
+  readonly codes: readonly number[];
+  /** Before the first retry, in milliseconds. */
+  readonly backoff?: number;
 }
 
 /** What happens to a request that matches. */
 export type Action =
-  | (Forward & { readonly modifiers: Modifiers })
-  | { readonly kind: 'redirect'; readonly redirect: Redirect; readonly modifiers: Modifiers }
+  | Forward
+  | (Filtered & { readonly kind: 'redirect'; readonly redirect: Redirect })
   /** The rule is invalid: requests get 500. */
   | { readonly kind: 'error' };
 

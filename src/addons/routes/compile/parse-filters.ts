@@ -8,18 +8,26 @@ import type {
   HTTPRequestRedirectFilter,
   HTTPRouteFilter,
 } from './http-route.ts';
-import type { Header, HeaderChanges, Match, Mirror, Modifiers, NewPath, Redirect, Target } from './model.ts';
+import type { Filtered, Header, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
+import { parseCors } from './parse-cors.ts';
 import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
 
 /** What the filters of a rule ask for. */
-export interface Filters {
-  readonly modifiers: Modifiers;
+export interface Filters extends Filtered {
   readonly mirrors: readonly Mirror[];
   readonly redirect?: Redirect;
-  readonly hostname?: string;
-  readonly path?: NewPath;
 }
 
+/** What may be written beside the type of a filter. */
+const FILTER_FIELDS: Readonly<Record<string, keyof HTTPRouteFilter>> = {
+  RequestHeaderModifier: 'requestHeaderModifier',
+  ResponseHeaderModifier: 'responseHeaderModifier',
+  RequestMirror: 'requestMirror',
+  RequestRedirect: 'requestRedirect',
+  URLRewrite: 'urlRewrite',
+  ExtensionRef: 'extensionRef',
+  CORS: 'cors',
+};
 /** The headers by which a sidecar finds its way begin so. */
 const RESERVED = 'x-envoy-initializer-';
 /** How long a message is, and how its connection is used, the sidecar says itself. */
@@ -27,6 +35,8 @@ const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade']
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MILLION = 1_000_000;
 const STATUSES = [301, 302, 303, 307, 308];
+/** What becomes of a rule with a part of a filter that this program does not know. */
+export const WITHOUT_FILTER = 'the rule works as without this filter';
 
 /** Reads the filters of a rule; undefined if one of them is invalid. `matches` are those of the rule. */
 export function parseFilters(
@@ -42,36 +52,49 @@ export function parseFilters(
   const seen = new Set<string>();
   for (const [index, filter] of (given ?? []).entries()) {
     const path = [...at, index];
+    const field = FILTER_FIELDS[filter.type] ?? 'type';
+    const inside = [...path, field];
     const before = findings.faults.length;
     if (filter.type !== 'RequestMirror' && seen.has(filter.type)) {
       findings.add('IncompatibleFilters', path, `repeats ${filter.type}: use it once`);
+      isValid = false;
     }
     seen.add(filter.type);
+    const known = ['type', field];
+    // Requests do not depend on a copy of them, and without CORS, browsers keep answers from pages of other origins.
+    const isOptional = filter.type === 'RequestMirror' || filter.type === 'CORS';
+    if (isOptional && findings.ignoredFields(filter, path, known, WITHOUT_FILTER)) continue;
+    if (!isOptional && field !== 'type') findings.unknownFields(filter, path, known);
     switch (filter.type) {
-      case 'RequestHeaderModifier':
-      case 'ResponseHeaderModifier':
-        found.modifiers = { ...found.modifiers, ...parseModifier(filter, path, findings) };
-        break;
-      case 'RequestMirror': {
-        const mirror = parseMirror(filter.requestMirror, namespace, [...path, 'requestMirror'], findings);
-        if (typeof mirror === 'object') mirrors.push(mirror);
-        // The traffic itself does not depend on its copy.
-        if (mirror === 'unresolved') continue;
+      case 'RequestHeaderModifier': {
+        const request = parseChanges(filter.requestHeaderModifier, inside, findings);
+        found.modifiers = { ...found.modifiers, request };
         break;
       }
+      case 'ResponseHeaderModifier': {
+        const response = parseChanges(filter.responseHeaderModifier, inside, findings);
+        found.modifiers = { ...found.modifiers, response };
+        break;
+      }
+      case 'RequestMirror': {
+        const mirror = parseMirror(filter.requestMirror, namespace, inside, findings);
+        if (mirror === undefined) break;
+        if (mirror) mirrors.push(mirror);
+        continue;
+      }
+      case 'CORS': {
+        const cors = parseCors(filter.cors, inside, findings);
+        if (cors === undefined) break;
+        if (cors) found.cors = cors;
+        continue;
+      }
       case 'RequestRedirect': {
-        const redirect = parseRedirect(
-          filter.requestRedirect,
-          matches,
-          [...path, 'requestRedirect'],
-          findings,
-        );
+        const redirect = parseRedirect(filter.requestRedirect, matches, inside, findings);
         if (redirect) found.redirect = redirect;
         break;
       }
       case 'URLRewrite': {
         const { hostname, path: modifier, ...rest } = filter.urlRewrite ?? {};
-        const inside = [...path, 'urlRewrite'];
         findings.unknownFields(rest, inside, []);
         if (hostname !== undefined && checkHost(hostname, inside, findings)) found.hostname = hostname;
         const newPath = parsePathModifier(modifier, matches, [...inside, 'path'], findings);
@@ -79,18 +102,10 @@ export function parseFilters(
         break;
       }
       case 'ExtensionRef':
-        findings.add(
-          'InvalidKind',
-          [...path, 'extensionRef'],
-          'extensions are not supported: remove the filter',
-        );
+        findings.add('InvalidKind', inside, 'extensions are not supported: remove the filter');
         break;
       default:
-        findings.add(
-          'UnsupportedValue',
-          [...path, 'type'],
-          `the filter ${shown(filter.type)} is not supported`,
-        );
+        findings.add('UnsupportedValue', inside, `the filter ${shown(filter.type)} is not supported`);
     }
     isValid &&= findings.faults.length === before;
   }
@@ -101,38 +116,36 @@ export function parseFilters(
   return isValid ? { modifiers: {}, ...found, mirrors } : undefined;
 }
 
-/** Reads the filters of one backend; undefined if one of them is invalid. Backends only have changes to headers. */
+/** Reads the filters of one backend; undefined if one of them is invalid. */
 export function parseBackendFilters(
   given: readonly HTTPRouteFilter[] | undefined,
+  matches: readonly Match[],
+  namespace: string,
   at: Path,
   findings: Findings,
-): Modifiers | undefined {
-  const before = findings.faults.length;
-  let modifiers: Modifiers = {};
-  for (const [index, filter] of (given ?? []).entries()) {
-    const path = [...at, index];
-    if (filter.type === 'RequestHeaderModifier' || filter.type === 'ResponseHeaderModifier') {
-      modifiers = { ...modifiers, ...parseModifier(filter, path, findings) };
-    } else {
-      const message = `the filter ${shown(filter.type)} is not supported for a backend: move it to the rule`;
-      findings.add('UnsupportedValue', [...path, 'type'], message);
-    }
+): Filtered | undefined {
+  const filters = parseFilters(given, matches, namespace, at, findings);
+  if (filters === undefined) return undefined;
+  const { mirrors, redirect, ...own } = filters;
+  if (redirect)
+    return findings.add('UnsupportedValue', at, 'RequestRedirect works for a rule: move it there');
+  if (mirrors.length > 0) {
+    findings.add(
+      'FieldIgnored',
+      at,
+      'RequestMirror works for a rule: no copy is sent until you move it there',
+    );
   }
-  return findings.faults.length === before ? modifiers : undefined;
-}
-
-function parseModifier(filter: HTTPRouteFilter, at: Path, findings: Findings): Modifiers {
-  return filter.type === 'RequestHeaderModifier'
-    ? { request: parseChanges(filter.requestHeaderModifier, [...at, 'requestHeaderModifier'], findings) }
-    : { response: parseChanges(filter.responseHeaderModifier, [...at, 'responseHeaderModifier'], findings) };
+  return own;
 }
 
 function parseChanges(given: HTTPHeaderFilter = {}, at: Path, findings: Findings): HeaderChanges {
   findings.unknownFields(given, at, ['set', 'add', 'remove']);
   const { set = [], add = [], remove = [] } = given;
   for (const [list, headers] of Object.entries({ set, add })) {
-    for (const [index, { name, value }] of headers.entries()) {
+    for (const [index, { name, value, ...rest }] of headers.entries()) {
       const path = [...at, list, index];
+      findings.unknownFields(rest, path, []);
       checkName(name, [...path, 'name'], findings);
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a header cannot have.
       if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value)) {
@@ -176,15 +189,22 @@ function checkHost(hostname: string, at: Path, findings: Findings): boolean {
   return false;
 }
 
+/** False if no copy is sent and the rule goes on. */
 function parseMirror(
   given: HTTPRequestMirrorFilter | undefined,
   namespace: string,
   at: Path,
   findings: Findings,
-): Mirror | 'unresolved' | undefined {
+): Mirror | false | undefined {
   if (given === undefined) return findings.add('UnsupportedValue', at, 'is required');
-  const { backendRef, percent, fraction, ...rest } = given;
-  if (findings.unknownFields(rest, at, [])) return undefined;
+  const { backendRef, percent, fraction } = given;
+  const parts: readonly (readonly [object, Path, readonly string[]])[] = [
+    [given, at, ['backendRef', 'percent', 'fraction']],
+    [backendRef, [...at, 'backendRef'], TARGET_FIELDS],
+    [fraction ?? {}, [...at, 'fraction'], ['numerator', 'denominator']],
+  ];
+  if (parts.some(([part, path, known]) => findings.ignoredFields(part, path, known, WITHOUT_FILTER)))
+    return false;
   const share =
     fraction === undefined
       ? ((percent ?? 100) / 100) * MILLION
@@ -193,7 +213,7 @@ function parseMirror(
     return findings.add('UnsupportedValue', at, 'the share of requests must be from 0 to 1');
   }
   const target = parseTarget(backendRef, namespace, [...at, 'backendRef'], findings);
-  return target ? { ...target, share: Math.round(share) } : 'unresolved';
+  return target ? { ...target, share: Math.round(share) } : false;
 }
 
 function parseRedirect(
@@ -254,6 +274,8 @@ function parsePathModifier(
   return { prefix: withoutEndingSlash(match.path.value), replacement };
 }
 
+/** The fields that {@link parseTarget} reads. */
+export const TARGET_FIELDS = ['group', 'kind', 'name', 'namespace', 'port'];
 const FIELDS_OF_PATH = ['type', 'replaceFullPath', 'replacePrefixMatch'];
 
 /** Reads a reference to a port of a Service; undefined, with a fault, if it is one to something else. */

@@ -2,9 +2,9 @@ import type { Path } from '../../../util/diagnostic.ts';
 import { parseDuration } from '../../../util/duration.ts';
 import { Findings, type RouteFault } from './findings.ts';
 import type { HTTPBackendRef, HTTPRoute, HTTPRouteRule } from './http-route.ts';
-import type { Action, Backend, Broken, Match } from './model.ts';
+import type { Action, Backend, Broken, Match, Retry } from './model.ts';
 import { keyOf, type ObjectKey } from './objects.ts';
-import { parseBackendFilters, parseFilters, parseTarget } from './parse-filters.ts';
+import { parseBackendFilters, parseFilters, parseTarget, TARGET_FIELDS } from './parse-filters.ts';
 import { type ParsedMatch, parseMatch, shown } from './parse-match.ts';
 
 /** A route as far as it alone says. Whether its Services exist, it does not. */
@@ -21,13 +21,18 @@ export interface ParsedRule {
   readonly action: Action;
 }
 
-const RULE_FIELDS = ['name', 'matches', 'filters', 'backendRefs', 'timeouts'];
+/** `useDefaultGateways` is for Gateways alone. */
+const SPEC_FIELDS = ['parentRefs', 'hostnames', 'rules', 'useDefaultGateways'];
+const RULE_FIELDS = ['name', 'matches', 'filters', 'backendRefs', 'timeouts', 'retry'];
 const MAX_WEIGHT = 1_000_000;
+/** Of retries. The API has no limit. */
+const MAX_ATTEMPTS = 1000;
 
 /** Reads a route. An invalid rule stays, with an error as its action, and a fault that says why. */
 export function parseRoute(object: HTTPRoute): ParsedRoute {
   const findings = new Findings();
   const namespace = object.metadata.namespace ?? '';
+  findings.ignoredFields(object.spec, ['spec'], SPEC_FIELDS, 'the route works as without it');
   const rules = (object.spec.rules ?? [{}]).map((rule, index) =>
     parseRule(rule, namespace, ['rules', index], findings),
   );
@@ -54,62 +59,82 @@ function parseAction(
   at: Path,
   findings: Findings,
 ): Action {
-  const isUnknown = findings.unknownFields(rule, at, RULE_FIELDS);
+  // What decides which requests go where is in matches, filters and backends.
+  findings.ignoredFields(rule, at, RULE_FIELDS);
   const filters = parseFilters(rule.filters, matches, namespace, [...at, 'filters'], findings);
   const times = parseTimeouts(rule.timeouts, [...at, 'timeouts'], findings);
+  const retry = parseRetry(rule.retry, [...at, 'retry'], findings);
   const references = rule.backendRefs ?? [];
   if (filters?.redirect && references.length > 0) {
     findings.add('IncompatibleFilters', at, 'has RequestRedirect and backendRefs: remove one of them');
     return { kind: 'error' };
   }
   const backends = references.map((reference, index) =>
-    parseBackend(reference, namespace, [...at, 'backendRefs', index], findings),
+    parseBackend(reference, matches, namespace, [...at, 'backendRefs', index], findings),
   );
-  if (isUnknown || filters === undefined || times === undefined) return { kind: 'error' };
-  const { modifiers, redirect, ...rest } = filters;
-  if (redirect) return { kind: 'redirect', redirect, modifiers };
-  return { kind: 'forward', ...rest, ...times, backends, modifiers };
+  if (filters === undefined || times === undefined || retry === undefined) return { kind: 'error' };
+  const { redirect, mirrors, ...own } = filters;
+  if (redirect) return { kind: 'redirect', redirect, ...own };
+  return { kind: 'forward', ...own, mirrors, ...times, ...(retry && { retry }), backends };
 }
 
 function parseBackend(
   reference: HTTPBackendRef,
+  matches: readonly Match[],
   namespace: string,
   at: Path,
   findings: Findings,
 ): Backend | Broken {
-  const { filters, weight = 1, group, kind, name, namespace: other, port, ...rest } = reference;
-  const isUnknown = findings.unknownFields(rest, at, []);
-  const target = parseTarget(
-    {
-      name,
-      ...(group !== undefined && { group }),
-      ...(kind !== undefined && { kind }),
-      ...(other !== undefined && { namespace: other }),
-      ...(port !== undefined && { port }),
-    },
-    namespace,
-    at,
-    findings,
-  );
-  const modifiers = parseBackendFilters(filters, [...at, 'filters'], findings);
+  const { filters, weight = 1 } = reference;
+  const isUnknown = findings.unknownFields(reference, at, [...TARGET_FIELDS, 'filters', 'weight']);
+  const target = parseTarget(reference, namespace, at, findings);
+  const own = parseBackendFilters(filters, matches, namespace, [...at, 'filters'], findings);
   if (!(weight >= 0 && weight <= MAX_WEIGHT)) {
     findings.add('UnsupportedValue', [...at, 'weight'], `${weight} is not from 0 to ${MAX_WEIGHT}`);
     return { weight: 1, broken: true };
   }
-  if (isUnknown || target === undefined || modifiers === undefined) return { weight, broken: true };
-  return { ...target, weight, modifiers };
+  if (isUnknown || target === undefined || own === undefined) return { weight, broken: true };
+  return { ...target, weight, ...own };
 }
 
 function parseTimeouts(
-  { request, backendRequest, ...rest }: NonNullable<HTTPRouteRule['timeouts']> = {},
+  given: HTTPRouteRule['timeouts'] = {},
   at: Path,
   findings: Findings,
 ): { readonly timeout?: number; readonly backendTimeout?: number } | undefined {
-  const isUnknown = findings.unknownFields(rest, at, []);
-  const timeout = durationIn(request, [...at, 'request'], findings);
-  const backendTimeout = durationIn(backendRequest, [...at, 'backendRequest'], findings);
-  if (isUnknown || timeout === undefined || backendTimeout === undefined) return undefined;
+  findings.ignoredFields(given, at, ['request', 'backendRequest']);
+  const timeout = durationIn(given.request, [...at, 'request'], findings);
+  const backendTimeout = durationIn(given.backendRequest, [...at, 'backendRequest'], findings);
+  if (timeout === undefined || backendTimeout === undefined) return undefined;
   return { ...(timeout > 0 && { timeout }), ...(backendTimeout > 0 && { backendTimeout }) };
+}
+
+/** False if there is none, undefined if it is invalid. */
+function parseRetry(given: HTTPRouteRule['retry'], at: Path, findings: Findings): Retry | false | undefined {
+  if (given === undefined) return false;
+  findings.ignoredFields(given, at, ['attempts', 'codes', 'backoff']);
+  const { attempts = 1, codes = [] } = given;
+  const backoff = durationIn(given.backoff, [...at, 'backoff'], findings);
+  const wrong = codes.find((code) => !(code >= 400 && code <= 599));
+  if (wrong !== undefined) {
+    return findings.add('UnsupportedValue', [...at, 'codes'], `${wrong} is not from 400 to 599`);
+  }
+  if (!(attempts >= 0)) {
+    return findings.add('UnsupportedValue', [...at, 'attempts'], `${attempts} is not 0 or more`);
+  }
+  if (attempts > MAX_ATTEMPTS) {
+    findings.add(
+      'FieldIgnored',
+      [...at, 'attempts'],
+      `${attempts} are too many: the sidecar tries ${MAX_ATTEMPTS} times`,
+    );
+  }
+  if (backoff === undefined) return undefined;
+  return {
+    attempts: Math.min(attempts, MAX_ATTEMPTS),
+    codes: [...new Set(codes)],
+    ...(backoff > 0 && { backoff }),
+  };
 }
 
 /** The milliseconds of a duration (GEP-2257) such as 1h30m; 0 if there is none. */

@@ -4,7 +4,7 @@ import { NO_ROUTES, routesFile } from '../../../injection/envoy/routed.ts';
 import type { JsonObject } from '../../../util/json.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import { bytesOf } from './entry-bytes.ts';
-import { type Locate, routeOf } from './entry-configuration.ts';
+import { type Locate, routesOf } from './entry-configuration.ts';
 import type { Entry } from './model.ts';
 
 /** A file that Envoy reads its routes from. */
@@ -97,7 +97,7 @@ export function portHost(port: AttachedPort, entries: readonly Entry[], locate: 
   const text = JSON.stringify(
     hostOf(
       port,
-      entries.map((entry) => routeOf(entry, port.port, locate)),
+      entries.flatMap((entry) => routesOf(entry, port.port, locate)),
     ),
   );
   return {

@@ -60,6 +60,7 @@ function conditionsOf(
   const isAbout = (type: string) => (fault: RouteFault) => FAULT_REASONS[fault.reason] === type;
   const [refusals, references] = [faults.filter(isAbout('Accepted')), faults.filter(isAbout('ResolvedRefs'))];
   const rules = object.spec.rules?.length ?? 1;
+  const ignored = faults.filter(isAbout('none'));
   const isRefused = refusals.length > 0 && refused.length === rules;
   const accepted =
     'missing' in attachment
@@ -70,7 +71,7 @@ function conditionsOf(
             'Accepted',
             true,
             'Accepted',
-            [portsOf(attachment.ports), ...unserved.map(unservedText)].join('; '),
+            [portsOf(attachment.ports), ...unserved.map(unservedText), ...ignored.map(faultText)].join('; '),
           );
   const [first] = references;
   return [
@@ -96,7 +97,11 @@ function programmedBy(
 }
 
 function listed(faults: readonly RouteFault[]): string {
-  return faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  return faults.map(faultText).join('; ');
+}
+
+function faultText({ path, message }: RouteFault): string {
+  return `${path}: ${message}`;
 }
 
 /** Of a rule that is valid and yet answers 500. */

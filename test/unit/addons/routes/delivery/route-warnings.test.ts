@@ -65,14 +65,14 @@ test('a route without a problem has no warning', async () => {
 
 test('a route with problems has one for each', async () => {
   const route = routeFor('shop/new', 'shop/echo', [
-    { backendRefs: [{ name: 'none', port: 80 }], filters: [{ type: 'CORS', cors: {} }] },
+    { backendRefs: [{ name: 'none', port: 80 }], filters: [{ type: 'ExtensionRef' }] },
     { backendRefs },
     { backendRefs },
   ]);
   expect(await warningsFor(route)).toEqual([
     'RuleNeverMatches: rules[1] gets no request with path below "/": shop/new rules[0] has the same match and comes first',
     'RuleNeverMatches: rules[2] gets no request with path below "/": shop/new rules[0] has the same match and comes first',
-    'UnsupportedValue: rules[0].filters[0].type: the filter "CORS" is not supported',
+    'InvalidKind: rules[0].filters[0].extensionRef: extensions are not supported: remove the filter',
   ]);
 });
 
