@@ -30,7 +30,7 @@ export function isNameOf(names: readonly string[], group: string, text: string):
 }
 
 /** What only `check` takes, and which its own modules parse. */
-export const OTHER_KINDS = ['httproute', 'network'];
+export const OTHER_KINDS = ['httproute', 'grpcroute', 'network'];
 
 /**
  * Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind, also with its group, as in

@@ -53,7 +53,7 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
 export function addCheckOptions(command: Command): Command {
   command.argument(
     '[target]',
-    'a pod, workload, HTTPRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
+    'a pod, workload, HTTPRoute, GRPCRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
   );
   command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
   addInputOptions(command, 'manifests to check instead of a target')

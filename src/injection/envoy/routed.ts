@@ -37,7 +37,7 @@ export const READY_ROUTES: readonly JsonObject[] = [
   { match: { path: '/ready' }, route: { cluster: 'admin' } },
 ];
 
-/** Answers 500, for shares of requests whose backend does not exist. */
+/** Answers 500, for shares of requests whose backend does not exist; of 503, Envoy makes UNAVAILABLE for a call of gRPC. */
 const REFUSAL_HOST = '127.0.0.1';
 const REFUSAL_PORT = 15002;
 export const REFUSAL = `${REFUSAL_HOST}:${REFUSAL_PORT}`;
@@ -112,7 +112,10 @@ export const REFUSAL_LISTENER: JsonObject = {
       filters: [
         httpFilter(
           'refusal',
-          ownRoutes('refusal', [{ match: { prefix: '/' }, direct_response: { status: 500 } }]),
+          ownRoutes('refusal', [
+            { match: { prefix: '/', grpc: {} }, direct_response: { status: 503 } },
+            { match: { prefix: '/' }, direct_response: { status: 500 } },
+          ]),
         ),
       ],
     },

@@ -43,6 +43,7 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list services', LISTS],
   ['list configmaps envoy-initializer', LISTS],
   ['list configmaps envoy-routes', LISTS],
+  ['list grpcroutes.gateway.networking.k8s.io', LISTS],
   ['list httproutes.gateway.networking.k8s.io', LISTS],
   ['list referencegrants.gateway.networking.k8s.io', LISTS],
   ['list limitranges', LISTS],

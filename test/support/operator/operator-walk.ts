@@ -216,16 +216,19 @@ class Walk {
       metadata: { name: 'web', namespace: 'default' },
       spec: { ports: [{ port: 80 }] },
     });
-    await this.#apply({
-      apiVersion: 'gateway.networking.k8s.io/v1',
-      kind: 'HTTPRoute',
-      metadata: { name: 'web', namespace: 'default' },
-      spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }] },
-    });
     const status = '--output=jsonpath={.status.parents[*].controllerName}';
-    await eventually('the route has a status', async () => {
-      return (await this.#kubectl(['get', 'httproute', 'web', status])) !== '';
-    });
+    // The HTTPRoute comes first, so that the file has it before the GRPCRoute takes its place.
+    for (const kind of ['HTTPRoute', 'GRPCRoute']) {
+      await this.#apply({
+        apiVersion: 'gateway.networking.k8s.io/v1',
+        kind,
+        metadata: { name: 'web', namespace: 'default' },
+        spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }], rules: [{}] },
+      });
+      await eventually(`the ${kind} has a status`, async () => {
+        return (await this.#kubectl(['get', kind.toLowerCase(), 'web', status])) !== '';
+      });
+    }
     const file = ['get', 'configmap/envoy-routes', '--namespace=default', '--output=jsonpath={.data}'];
     await eventually('the route is in the file', async () =>
       (await this.#kubectl(file)).includes('default/web'),

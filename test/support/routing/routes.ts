@@ -1,5 +1,6 @@
 import { loadAll } from 'js-yaml';
 import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
+import type { GRPCRoute, GRPCRouteRule, Route } from '../../../src/addons/routes/compile/grpc-route.ts';
 import type {
   HTTPRoute,
   HTTPRouteRule,
@@ -12,7 +13,7 @@ export function routingInput(yaml: string): RoutingInput {
   const objects = loadAll(yaml) as readonly { readonly kind: string }[];
   const ofKind = (kind: string) => objects.filter((object) => object.kind === kind);
   return {
-    routes: ofKind('HTTPRoute') as readonly unknown[] as readonly HTTPRoute[],
+    routes: [...ofKind('HTTPRoute'), ...ofKind('GRPCRoute')] as readonly unknown[] as readonly Route[],
     services: servicesOf(ofKind('Service') as readonly unknown[] as readonly Service[]),
   };
 }
@@ -40,4 +41,15 @@ export function routeFor(
     metadata: { namespace, name, generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: { parentRefs: [reference], rules },
   };
+}
+
+/** A GRPCRoute for Service `parent`, `namespace/name`. */
+export function grpcRouteFor(
+  key: string,
+  parent: string,
+  rules: readonly GRPCRouteRule[],
+  more: Partial<ParentReference> = {},
+): GRPCRoute {
+  const route = routeFor(key, parent, [], more);
+  return { ...route, kind: 'GRPCRoute', spec: { ...route.spec, rules } };
 }

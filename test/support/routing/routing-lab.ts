@@ -127,7 +127,7 @@ export class RoutingLab {
 
   /** Sends one request by way of Envoy to an address that it was going to. */
   async ask(address: string, { method = 'GET', path = '/', headers = [] }: Asked = {}): Promise<Answer> {
-    const socket = await this.#connect(address);
+    const socket = await this.connect(address);
     const host = headers.some(([name]) => name.toLowerCase() === 'host') ? [] : [['Host', 'a.test']];
     const lines = [...host, ['Connection', 'close'], ...headers].map(
       ([name, value]) => `${name}: ${value}\r\n`,
@@ -143,7 +143,8 @@ export class RoutingLab {
     return parseAnswer(raw);
   }
 
-  async #connect(address: string): Promise<Socket> {
+  /** A connection by way of Envoy to an address that it was going to. */
+  async connect(address: string): Promise<Socket> {
     const { hostname, port } = new URL(this.#envoy.url(OUTBOUND_PORT));
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');

@@ -62,7 +62,7 @@ test.each([
   [['check', 'deploymnet/web'], /^error: unknown kind "deploymnet": did you mean deployment\/web\?/],
   [
     ['check', 'foo/web', '--kubeconfig=/nowhere/config'],
-    /^error: unknown kind "foo": use one of deployment, .*, pod, httproute, network$/m,
+    /^error: unknown kind "foo": use one of deployment, .*, pod, httproute, grpcroute, network$/m,
   ],
   [
     ['drift', '--restart=pod/web', '--kubeconfig=/nowhere/config'],

@@ -1,32 +1,28 @@
 import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report.ts';
-import { isForbidden, isNotFound } from '../../../kube/api/api-error.ts';
+import { isForbidden } from '../../../kube/api/api-error.ts';
 import { ENDPOINT_SLICES } from '../../../kube/api/core-resources.ts';
-import type { KubeObject } from '../../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { isObject, own, ownObjects, ownString } from '../../../util/json.ts';
 import type { Compilation, CompiledRoute } from '../compile/compile.ts';
 import { explainRoute } from '../compile/explain.ts';
+import { routeKey } from '../compile/grpc-route.ts';
 import { NO_SIDECAR, routeProblems } from '../compile/problems.ts';
 import { CONTROLLER_NAME, PROGRAMMED } from '../compile/status.ts';
-import { all, compileLive } from './check-routes.ts';
-
-const GRPC_ROUTES: Resource<KubeObject> = {
-  group: 'gateway.networking.k8s.io',
-  version: 'v1',
-  kind: 'GRPCRoute',
-  plural: 'grpcroutes',
-  namespaced: true,
-  decode: decodeObject,
-};
+import { compileLive } from './check-routes.ts';
 
 /** Says what a route does, and what keeps it from doing more. */
-export async function checkRoute(client: KubeClient, namespace: string, name: string): Promise<ObjectReport> {
+export async function checkRoute(
+  client: KubeClient,
+  kind: 'HTTPRoute' | 'GRPCRoute',
+  metadata: { readonly namespace: string; readonly name: string },
+): Promise<ObjectReport> {
+  const { namespace } = metadata;
+  const object = `${kind.toLowerCase()}/${metadata.name}`;
   const { compilation } = await compileLive(client);
-  const key = `${namespace}/${name}`;
+  const key = routeKey({ kind, metadata });
   const route = compilation.routes.get(key);
-  if (!route) throw new UsageError(`httproute/${name} does not exist in namespace ${namespace}`);
+  if (!route) throw new UsageError(`${object} does not exist in namespace ${namespace}`);
   const backends = await Promise.all(
     backendsOf(compilation, route).map(async (service) => ({
       service,
@@ -35,7 +31,7 @@ export async function checkRoute(client: KubeClient, namespace: string, name: st
   );
   const idle = backends.filter(({ ready }) => ready === 0);
   return {
-    object: `httproute/${name}`,
+    object,
     namespace,
     because: [
       ...explainRoute(compilation, key),
@@ -48,7 +44,6 @@ export async function checkRoute(client: KubeClient, namespace: string, name: st
         reason: 'no-ready-endpoints',
         message: `Service ${service} has no ready endpoint: its share of requests gets 503`,
       })),
-      ...(await grpcRoutes(client, route)),
       ...delivery(route),
     ],
   };
@@ -82,11 +77,11 @@ function delivery({ object }: CompiledRoute): readonly CheckFinding[] {
 
 /** The Services to which a route sends requests. */
 function backendsOf(compilation: Compilation, { object, faults }: CompiledRoute): readonly string[] {
-  const { namespace = '', name } = object.metadata;
+  const { namespace = '' } = object.metadata;
   const targets = compilation
     .ports(namespace)
     .flatMap(({ entries }) => entries)
-    .filter(({ route }) => route === `${namespace}/${name}`)
+    .filter(({ route }) => route === routeKey(object))
     .flatMap(({ action }) => (action.kind === 'forward' ? action.backends : []));
   const isLost = (service: string) => faults.some(({ message }) => message.includes(`Service ${service} `));
   const services = targets.flatMap((target) => ('broken' in target ? [] : target.service));
@@ -113,31 +108,4 @@ async function readyEndpoints(client: KubeClient, service: string): Promise<numb
     if (isForbidden(err)) return undefined;
     throw err;
   }
-}
-
-/** GRPCRoutes of the same Services, which other implementations may prefer (GEP-1426). */
-async function grpcRoutes(
-  client: KubeClient,
-  { object, attachments }: CompiledRoute,
-): Promise<readonly CheckFinding[]> {
-  const routes = await all(client, GRPC_ROUTES).catch((err: unknown) => {
-    if (isNotFound(err) || isForbidden(err)) return [];
-    throw err;
-  });
-  const services = new Set(
-    attachments.map(
-      ({ reference: { namespace = object.metadata.namespace, name } }) => `${namespace}/${name}`,
-    ),
-  );
-  return routes.flatMap((route) => {
-    const { namespace, name } = route.metadata;
-    const parents = isObject(route) ? ownObjects(own(route, 'spec'), 'parentRefs') : [];
-    const shared = parents
-      .filter((parent) => ownString(parent, 'kind') === 'Service')
-      .map((parent) => `${ownString(parent, 'namespace') ?? namespace}/${ownString(parent, 'name')}`)
-      .find((service) => services.has(service));
-    if (shared === undefined) return [];
-    const message = `GRPCRoute ${namespace}/${name} is for Service ${shared}, too. Sidecars follow HTTPRoutes only; other implementations prefer the GRPCRoute`;
-    return [{ reason: 'grpc-route', message }];
-  });
 }

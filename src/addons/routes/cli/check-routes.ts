@@ -20,6 +20,7 @@ import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
 import {
+  GRPC_ROUTES,
   HTTP_ROUTES,
   type LiveService,
   REFERENCE_GRANTS,
@@ -113,7 +114,7 @@ export async function checkRequest(
   return { object, namespace, because: [...because, ...bypasses.because], findings };
 }
 
-const STRAIGHT = 'no HTTPRoute applies: the request goes straight to its destination';
+const STRAIGHT = 'no route applies: the request goes straight to its destination';
 
 /** The containers of a pod whose requests do not go through Envoy, although it captures those of the pod. */
 function capturedBy(pod: KubeObject, keys: Keys) {
@@ -142,7 +143,7 @@ function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding |
     return { reason: 'no-sidecar', message: `the pod has no sidecar: run check pod/${metadata.name}` };
   if (!status.added.volumes?.includes(ROUTES_CONFIG_MAP)) {
     const templates = status.templates.map(({ name }) => name).join(', ');
-    const message = `the sidecar (template ${templates}) does not capture the requests of the pod: HTTPRoutes need the template transparent (docs/routing.md)`;
+    const message = `the sidecar (template ${templates}) does not capture the requests of the pod: routes need the template transparent (docs/routing.md)`;
     return { reason: 'no-capture', message };
   }
   const excluded = metadata.annotations?.[EXCLUDED_PORTS] ?? '';
@@ -218,13 +219,15 @@ export async function compileLive(
       { cause },
     );
   });
-  const services = await all(client, SERVICES);
-  const grants = await all(client, REFERENCE_GRANTS).catch((cause: unknown) => {
+  const orNone = (cause: unknown) => {
     if (isNotFound(cause)) return [];
     throw cause;
-  });
+  };
+  const grpcRoutes = await all(client, GRPC_ROUTES).catch(orNone);
+  const services = await all(client, SERVICES);
+  const grants = await all(client, REFERENCE_GRANTS).catch(orNone);
   const compilation = compileRoutes({
-    routes,
+    routes: [...routes, ...grpcRoutes],
     grants,
     services: new Map(services.map((service) => [keyOf(service), serviceSummary(service)])),
   });
@@ -232,10 +235,7 @@ export async function compileLive(
 }
 
 /** All objects of a kind, in all namespaces. */
-export async function all<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-): Promise<readonly T[]> {
+async function all<T extends KubeObject>(client: KubeClient, resource: Resource<T>): Promise<readonly T[]> {
   const { items } = await client.list(resource, {});
   return items.map((item) => resource.decode(item));
 }

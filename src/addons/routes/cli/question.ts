@@ -4,7 +4,7 @@ import { nameInTarget, parseTarget } from '../../../cli/check/check-target.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
-import { HTTP_ROUTES } from '../delivery/resources.ts';
+import { GRPC_ROUTES, HTTP_ROUTES } from '../delivery/resources.ts';
 import { checkRoute } from './check-route.ts';
 import { checkRequest, parseHeader, parseMethod, parseUrl } from './check-routes.ts';
 
@@ -14,7 +14,10 @@ interface RequestOptions {
   readonly header?: readonly string[];
 }
 
-const TARGET = { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] };
+export const TARGETS = [
+  { kind: 'HTTPRoute', resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] },
+  { kind: 'GRPCRoute', resource: GRPC_ROUTES, names: ['grpcroute', 'grpcroutes'] },
+] as const;
 
 /** Adds the flags of `check` that describe a request. */
 export function addRequestOptions(command: Command): void {
@@ -35,13 +38,17 @@ export function addRequestOptions(command: Command): void {
     );
 }
 
-/** The question about an HTTPRoute, or about a request of a pod, that a target and the flags are. */
+/** The question about a route, or about a request of a pod, that a target and the flags are. */
 export const routeQuestion: NonNullable<CheckParts['question']> = (target, options) => {
   const { to, method, header, annotation }: RequestOptions & ClusterOptions = options;
-  const route = target === undefined ? undefined : nameInTarget(target, TARGET);
+  const [route] = TARGETS.flatMap((each) => {
+    const name = target === undefined ? undefined : nameInTarget(target, each);
+    return name === undefined ? [] : [{ kind: each.kind, name }];
+  });
   if (to === undefined) {
     if (method ?? header) throw new UsageError('--method and --header work with --to only: add --to URL');
-    return route === undefined ? undefined : (client, namespace) => checkRoute(client, namespace, route);
+    if (route === undefined) return undefined;
+    return (client, namespace) => checkRoute(client, route.kind, { namespace, name: route.name });
   }
   const pod = target === undefined || route !== undefined ? undefined : parseTarget(target);
   if (pod?.workload.kind !== 'Pod') {

@@ -1,5 +1,6 @@
 import { quoteText } from '../../../util/clip.ts';
-import type { HTTPRoute, ParentReference } from './http-route.ts';
+import type { Route } from './grpc-route.ts';
+import type { ParentReference } from './http-route.ts';
 import type { Target } from './model.ts';
 import type { ObjectKey, Service, ServicePort, Services } from './objects.ts';
 
@@ -14,9 +15,13 @@ export interface AttachedPort {
 
 /** What became of one reference to a parent. */
 export type Attachment = { readonly reference: ParentReference } & (
-  | { readonly ports: readonly AttachedPort[] }
+  | {
+      readonly ports: readonly AttachedPort[];
+      /** Which routes have other ports of the Service. */
+      readonly conflict?: string;
+    }
   /** Why there is no parent, or no place for the routes of one. */
-  | { readonly missing: string; readonly reason?: 'RoutesTooLarge' | 'UnsupportedValue' }
+  | { readonly missing: string; readonly reason?: 'RoutesTooLarge' | 'UnsupportedValue' | 'Conflicted' }
 );
 
 /** Of one route. A Service may have thousands of ports, and a route 32 Services. */
@@ -39,7 +44,7 @@ const HTTP_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** What became of a route's references to Services. References to other kinds, such as Gateways, are not ours. */
-export function attach({ metadata, spec }: HTTPRoute, services: Services): readonly Attachment[] {
+export function attach({ metadata, spec }: Route, services: Services): readonly Attachment[] {
   let room = MAX_PORTS;
   return (spec.parentRefs ?? [])
     .filter(({ group, kind }) => group === '' && kind === 'Service')

@@ -1,10 +1,10 @@
 import { type AttachedPort, type Attachment, attach, locate } from './attach.ts';
 import { bytesOfEntries } from './entry-bytes.ts';
 import type { RouteFault } from './findings.ts';
-import { grantsOf, type IsGranted, type ReferenceGrant, withoutUngranted } from './grants.ts';
-import type { HTTPRoute } from './http-route.ts';
+import { grantsOf, type ReferenceGrant, withoutUngranted } from './grants.ts';
+import { isGrpcRoute, kindOf, type Route, routeKey } from './grpc-route.ts';
 import type { Entry, Match, Target } from './model.ts';
-import { keyOf, type ObjectKey, type Services } from './objects.ts';
+import type { ObjectKey, Services } from './objects.ts';
 import { type ParsedRoute, parseRoute } from './parse.ts';
 import {
   type Draft,
@@ -22,7 +22,7 @@ import { heldKey, patternsOf, unread, withhold } from './shares.ts';
 
 /** All that routing depends on. The objects must not change: what is read from one is remembered. */
 export interface RoutingInput {
-  readonly routes: readonly HTTPRoute[];
+  readonly routes: readonly Route[];
   readonly services: Services;
   /** Those of all namespaces; none if they are left out. */
   readonly grants?: readonly ReferenceGrant[];
@@ -30,7 +30,7 @@ export interface RoutingInput {
 
 /** A route with all that is known about it. */
 export interface CompiledRoute {
-  readonly object: HTTPRoute;
+  readonly object: Route;
   readonly attachments: readonly Attachment[];
   readonly faults: readonly RouteFault[];
   /** The indices of the rules that answer 500 to all requests. */
@@ -60,10 +60,10 @@ interface Reading {
   readonly bytes: number;
 }
 
-const readings = new WeakMap<HTTPRoute, Reading>();
+const readings = new WeakMap<Route, Reading>();
 
 /** Expressions take most of the time, so there is a step for each. */
-function* read(object: HTTPRoute): Generator<void, Reading> {
+function* read(object: Route): Generator<void, Reading> {
   const known = readings.get(object);
   if (known) return known;
   for (const pattern of patternsOf(object)) {
@@ -105,30 +105,38 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     places.set(key, found);
     return found;
   };
-  const attached = new Map<HTTPRoute, readonly Attachment[]>();
+  const attached = new Map<Route, readonly Attachment[]>();
   for (const object of routes) {
     attached.set(object, attach(object, services));
     yield;
   }
   const skipped = yield* unread(attachedPorts(attached));
-  const found = new Map<HTTPRoute, Reading>();
+  const found = new Map<Route, Reading>();
   const drafts = new Map<string, Draft>();
   for (const [object, attachments] of attached) {
     // Routes of Gateways alone are not read.
     if (attachments.length > 0 && !skipped.has(object)) {
       const reading = yield* read(object);
-      found.set(object, isProducer(object, attachments) ? permitted(reading, isGranted) : reading);
+      found.set(
+        object,
+        isProducer(object, attachments)
+          ? permitted(reading, (from, service) => isGranted(kindOf(object), from, service))
+          : reading,
+      );
     }
     addRoute(drafts, object, found.get(object), skipped.get(object), attachments);
     yield;
   }
+  const conflicts = withoutConflicts(drafts);
   const why = withhold(drafts, ROOM, hostBytes);
   const compiled = new Map<ObjectKey, CompiledRoute>();
   for (const [object, attachments] of attached) {
     const reading = found.get(object);
-    compiled.set(keyOf(object), {
+    compiled.set(routeKey(object), {
       object,
-      attachments: attachments.map((each) => withWithheld(each, object, skipped.get(object), why)),
+      attachments: attachments.map((each) =>
+        withWithheld(withoutConflict(each, object, conflicts), object, skipped.get(object), why),
+      ),
       faults: reading ? [...reading.route.faults, ...backendFaults(reading.route, place)] : [],
       refused: reading?.refused ?? [],
       unserved: reading?.unserved ?? [],
@@ -149,7 +157,7 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
 }
 
 /** A reading without what no ReferenceGrant lets it name. It takes no more bytes for that. */
-function permitted(reading: Reading, isGranted: IsGranted): Reading {
+function permitted(reading: Reading, isGranted: (from: string, service: ObjectKey) => boolean): Reading {
   const route = withoutUngranted(reading.route, isGranted);
   if (route === reading.route) return reading;
   const entries = entriesOf(route);
@@ -157,7 +165,7 @@ function permitted(reading: Reading, isGranted: IsGranted): Reading {
 }
 
 /** Whether a route holds for clients of other namespaces. */
-function isProducer({ metadata }: HTTPRoute, attachments: readonly Attachment[]): boolean {
+function isProducer({ metadata }: Route, attachments: readonly Attachment[]): boolean {
   return portsOf(attachments).some(({ namespace }) => namespace === metadata.namespace);
 }
 
@@ -166,7 +174,7 @@ function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
 }
 
 /** The routes with a reference to a Service. */
-function* attachedPorts(attached: ReadonlyMap<HTTPRoute, readonly Attachment[]>) {
+function* attachedPorts(attached: ReadonlyMap<Route, readonly Attachment[]>) {
   for (const [object, list] of attached) if (list.length > 0) yield [object, portsOf(list)] as const;
 }
 
@@ -175,7 +183,7 @@ const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;
 /** An attachment to a port whose routes are left out is none. */
 function withWithheld(
   attachment: Attachment,
-  { metadata: { namespace = '' } }: HTTPRoute,
+  { metadata: { namespace = '' } }: Route,
   skipped: string | undefined,
   why: ReadonlyMap<string, string>,
 ): Attachment {
@@ -187,16 +195,52 @@ function withWithheld(
     : { reference: attachment.reference, missing, reason: 'RoutesTooLarge' };
 }
 
+/**
+ * Takes HTTPRoutes from the ports that have GRPCRoutes for the same clients: of one port, one kind of routes applies
+ * (GEP-1294). Says which GRPCRoute, by {@link heldKey}.
+ */
+function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<string, ObjectKey> {
+  const conflicts = new Map<string, ObjectKey>();
+  for (const [key, { port, producers, consumers }] of drafts) {
+    for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
+      const first = routes.find(({ isGrpc }) => isGrpc);
+      if (first === undefined || routes.every(({ isGrpc }) => isGrpc)) continue;
+      conflicts.set(heldKey(key, namespace), first.key);
+      routes.splice(0, Infinity, ...routes.filter(({ isGrpc }) => isGrpc));
+    }
+  }
+  return conflicts;
+}
+
+/** An attachment without the ports that GRPCRoutes have. */
+function withoutConflict(
+  attachment: Attachment,
+  object: Route,
+  conflicts: ReadonlyMap<string, ObjectKey>,
+): Attachment {
+  if ('missing' in attachment || isGrpcRoute(object)) return attachment;
+  const { namespace = '' } = object.metadata;
+  const rivalOf = (port: AttachedPort) => conflicts.get(heldKey(draftKey(port), namespace));
+  const ports = attachment.ports.filter((port) => rivalOf(port) === undefined);
+  const lost = attachment.ports.find((port) => rivalOf(port) !== undefined);
+  if (lost === undefined) return attachment;
+  const text = `${rivalOf(lost)} is for Service ${lost.service} port ${lost.port}, and comes before HTTPRoutes`;
+  return ports.length === 0
+    ? { reference: attachment.reference, missing: text, reason: 'Conflicted' }
+    : { ...attachment, ports, conflict: text };
+}
+
 function addRoute(
   drafts: Map<string, Draft>,
-  object: HTTPRoute,
+  object: Route,
   reading: Reading | undefined,
   unread: string | undefined,
   attachments: readonly Attachment[],
 ): void {
   const namespace = object.metadata.namespace ?? '';
   const placed: PlacedRoute = {
-    key: keyOf(object),
+    key: routeKey(object),
+    isGrpc: isGrpcRoute(object),
     entries: reading?.entries ?? [],
     bytes: reading?.bytes ?? 0,
     ...(unread !== undefined && { unread }),

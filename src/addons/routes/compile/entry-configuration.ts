@@ -8,6 +8,7 @@ import {
   ROUTED,
 } from '../../../injection/envoy/routed.ts';
 import type { JsonArray, JsonObject } from '../../../util/json.ts';
+import { routeText } from './grpc-route.ts';
 import type {
   Backend,
   Broken,
@@ -66,9 +67,10 @@ export function routesOf(entry: Entry, port: number, locate: Locate): readonly J
   });
 }
 
-function refusal({ route }: Entry): JsonObject {
-  const body = { inline_string: `HTTPRoute ${route} is invalid here: see its status\n` };
-  return { direct_response: { status: 500, body } };
+/** For a call, Envoy makes UNAVAILABLE of 503, as the API has it, and UNKNOWN of 500. */
+function refusal({ route, match: { call } }: Entry): JsonObject {
+  const body = { inline_string: `${routeText(route)} is invalid here: see its status\n` };
+  return { direct_response: { status: call ? 503 : 500, body } };
 }
 
 export function matchOf({ path: { type, value }, method, headers, queryParams }: Match): JsonObject {

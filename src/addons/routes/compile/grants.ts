@@ -1,4 +1,5 @@
 import type { RouteFault } from './findings.ts';
+import { kindOf } from './grpc-route.ts';
 import type { Action, Target } from './model.ts';
 import type { ObjectKey, ObjectMeta } from './objects.ts';
 import type { ParsedRoute } from './parse.ts';
@@ -12,8 +13,8 @@ export interface ReferenceGrant {
   };
 }
 
-/** Whether HTTPRoutes of a namespace may name a Service of another one. */
-export type IsGranted = (from: string, service: ObjectKey) => boolean;
+/** Whether routes of a kind in a namespace may name a Service of another one. */
+type IsGranted = (kind: string, from: string, service: ObjectKey) => boolean;
 
 /** Of one namespace, the first by name: there is no other limit, and each may name 16 Services for 16 namespaces. */
 const MAX_GRANTS = 256;
@@ -34,10 +35,10 @@ export function grantsOf(grants: readonly ReferenceGrant[]): IsGranted {
     return first;
   };
   const known = new Map<string, ReadonlySet<string | undefined>>();
-  return (from, service) => {
+  return (kind, from, service) => {
     const [namespace = '', name = ''] = service.split('/');
-    const pair = `${from}/${namespace}`;
-    const names = known.get(pair) ?? namesFor(from, firstOf(namespace));
+    const pair = `${kind} ${from}/${namespace}`;
+    const names = known.get(pair) ?? namesFor(kind, from, firstOf(namespace));
     known.set(pair, names);
     return names.has(undefined) || names.has(name);
   };
@@ -49,15 +50,20 @@ function firstByName(grants: readonly ReferenceGrant[]): readonly ReferenceGrant
 }
 
 /** The names of the Services that routes of a namespace may use; undefined among them stands for all. */
-function namesFor(from: string, grants: readonly ReferenceGrant[]): ReadonlySet<string | undefined> {
+function namesFor(
+  route: string,
+  from: string,
+  grants: readonly ReferenceGrant[],
+): ReadonlySet<string | undefined> {
   const names = grants
-    .filter(({ spec }) => spec.from.some((each) => isRoute(each) && each.namespace === from))
+    .filter(({ spec }) =>
+      spec.from.some(({ group, kind, namespace }) => group === GROUP && kind === route && namespace === from),
+    )
     .flatMap(({ spec }) => spec.to.filter(isService).map(({ name }) => name || undefined));
   return new Set(names);
 }
 
-const isRoute = ({ group, kind }: { readonly group: string; readonly kind: string }) =>
-  group === 'gateway.networking.k8s.io' && kind === 'HTTPRoute';
+const GROUP = 'gateway.networking.k8s.io';
 const isService = ({ group, kind }: { readonly group: string; readonly kind: string }) =>
   group === '' && kind === 'Service';
 
@@ -65,13 +71,16 @@ const isService = ({ group, kind }: { readonly group: string; readonly kind: str
  * A producer route, with errors in place of the backends that no ReferenceGrant lets it name, and without such mirrors.
  * It decides for clients of all namespaces: they may reach Services that its author may not (ADR 27).
  */
-export function withoutUngranted(route: ParsedRoute, isGranted: IsGranted): ParsedRoute {
+export function withoutUngranted(
+  route: ParsedRoute,
+  isGranted: (from: string, service: ObjectKey) => boolean,
+): ParsedRoute {
   const { namespace = '' } = route.object.metadata;
   const isRefused = ({ service }: Target) =>
     !service.startsWith(`${namespace}/`) && !isGranted(namespace, service);
   const faults: RouteFault[] = [];
   const refuse = ({ service }: Target, path: string) => {
-    const message = `no ReferenceGrant lets HTTPRoutes of namespace ${namespace} use Service ${service}: create one in its namespace`;
+    const message = `no ReferenceGrant lets ${kindOf(route.object)}s of namespace ${namespace} use Service ${service}: create one in its namespace`;
     faults.push({ reason: 'RefNotPermitted', path, message });
   };
   const permitted = (action: Action, rule: number): Action => {

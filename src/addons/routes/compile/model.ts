@@ -6,6 +6,8 @@ import type { ObjectKey } from './objects.ts';
 export interface Match {
   readonly path: PathMatch;
   readonly method?: string;
+  /** Of a GRPCRoute: the parts of the path as they are given, empty for any. */
+  readonly call?: { readonly service: string; readonly method: string };
   /** Names are in lower case. */
   readonly headers: readonly ValueMatch[];
   readonly queryParams: readonly ValueMatch[];
@@ -123,7 +125,7 @@ export interface Retry {
 export type Action =
   | Forward
   | (Filtered & { readonly kind: 'redirect'; readonly redirect: Redirect })
-  /** The rule is invalid: requests get 500. */
+  /** The rule is invalid: requests get 500, calls UNAVAILABLE. */
   | { readonly kind: 'error' };
 
 /** One match of one rule, with all that decides its place among others. */

@@ -12,7 +12,8 @@ export const TOKEN = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/;
 /** The characters of a path. */
 export const PATH = /^\/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$/;
 export const PATH_TYPES = ['Exact', 'RegularExpression', 'PathPrefix'] as const;
-const ALL: PathMatch = { type: 'PathPrefix', value: '/' };
+/** Matches all requests. */
+export const ANY: Match = { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] };
 
 /** Quotes a value for a message. */
 export function shown(value: unknown): string {
@@ -30,16 +31,15 @@ export function parseMatch(given: HTTPRouteMatch, at: Path, findings: Findings):
   const before = findings.faults.length;
   findings.unknownFields(given, at, ['path', 'method', 'headers', 'queryParams']);
   const match = {
-    path: parsePath(given.path, [...at, 'path'], findings) ?? ALL,
+    path: parsePath(given.path, [...at, 'path'], findings) ?? ANY.path,
     ...method(given.method, at, findings),
-    headers: values(given.headers, [...at, 'headers'], findings, (name) => name.toLowerCase()),
+    headers: parseHeaders(given.headers, [...at, 'headers'], findings),
     queryParams: values(given.queryParams, [...at, 'queryParams'], findings, (name) => name),
   };
   return findings.faults.length === before ? { match } : { match, meant: meantBy(given) };
 }
 
-function meantBy({ path, method, headers = [], queryParams = [] }: HTTPRouteMatch): Match {
-  const asGiven = ({ name, value }: HTTPHeaderMatch) => ({ name, value, isRegex: true });
+function meantBy({ path, method, headers, queryParams }: HTTPRouteMatch): Match {
   return {
     // Of a type that is not known, it may be as specific as any.
     path: {
@@ -47,13 +47,28 @@ function meantBy({ path, method, headers = [], queryParams = [] }: HTTPRouteMatc
       value: path?.value ?? '/',
     },
     ...(method !== undefined && { method }),
-    headers: headers.map(asGiven),
-    queryParams: queryParams.map(asGiven),
+    headers: valuesAsGiven(headers),
+    queryParams: valuesAsGiven(queryParams),
   };
 }
 
+/** For values that may have no meaning: how many there are decides on the place of a match. */
+export function valuesAsGiven(
+  given: readonly (HTTPHeaderMatch | HTTPQueryParamMatch)[] = [],
+): readonly ValueMatch[] {
+  return given.map(({ name, value }) => ({ name, value, isRegex: true }));
+}
+
+export function parseHeaders(
+  given: readonly HTTPHeaderMatch[] | undefined,
+  at: Path,
+  findings: Findings,
+): readonly ValueMatch[] {
+  return values(given, at, findings, (name) => name.toLowerCase());
+}
+
 function parsePath(given: HTTPRouteMatch['path'], at: Path, findings: Findings): PathMatch | undefined {
-  if (given === undefined) return ALL;
+  if (given === undefined) return ANY.path;
   if (findings.unknownFields(given, at, ['type', 'value'])) return undefined;
   const { type = 'PathPrefix', value = '/' } = given;
   if (type === 'RegularExpression') {

@@ -1,16 +1,18 @@
 import type { Path } from '../../../util/diagnostic.ts';
 import { parseDuration } from '../../../util/duration.ts';
 import { Findings, type RouteFault } from './findings.ts';
-import type { HTTPBackendRef, HTTPRoute, HTTPRouteRule } from './http-route.ts';
+import { isGrpcRoute, type Route, routeKey } from './grpc-route.ts';
+import type { HTTPBackendRef, HTTPRouteRule } from './http-route.ts';
 import type { Action, Backend, Broken, Match, Retry } from './model.ts';
-import { keyOf, type ObjectKey } from './objects.ts';
+import type { ObjectKey } from './objects.ts';
 import { parseBackendFilters, parseFilters, parseTarget, TARGET_FIELDS } from './parse-filters.ts';
-import { type ParsedMatch, parseMatch, shown } from './parse-match.ts';
+import { ANY, type ParsedMatch, parseMatch, shown } from './parse-match.ts';
+import { parseMethodMatch } from './parse-method.ts';
 
 /** A route as far as it alone says. Whether its Services exist, it does not. */
 export interface ParsedRoute {
   readonly key: ObjectKey;
-  readonly object: HTTPRoute;
+  readonly object: Route;
   readonly rules: readonly ParsedRule[];
   readonly faults: readonly RouteFault[];
 }
@@ -23,44 +25,69 @@ export interface ParsedRule {
 
 /** `useDefaultGateways` is for Gateways alone. */
 const SPEC_FIELDS = ['parentRefs', 'hostnames', 'rules', 'useDefaultGateways'];
-const RULE_FIELDS = ['name', 'matches', 'filters', 'backendRefs', 'timeouts', 'retry'];
+const RULE_FIELDS = ['name', 'matches', 'filters', 'backendRefs'];
 const MAX_WEIGHT = 1_000_000;
 /** Of retries. The API has no limit. */
 const MAX_ATTEMPTS = 1000;
 
 /** Reads a route. An invalid rule stays, with an error as its action, and a fault that says why. */
-export function parseRoute(object: HTTPRoute): ParsedRoute {
+export function parseRoute(object: Route): ParsedRoute {
   const findings = new Findings();
-  const namespace = object.metadata.namespace ?? '';
   findings.ignoredFields(object.spec, ['spec'], SPEC_FIELDS, 'the route works as without it');
-  const rules = (object.spec.rules ?? [{}]).map((rule, index) =>
-    parseRule(rule, namespace, ['rules', index], findings),
-  );
-  return { key: keyOf(object), object, rules, faults: findings.faults };
+  const namespace = object.metadata.namespace ?? '';
+  const rules = isGrpcRoute(object)
+    ? parseRules(object.spec.rules, GRPC_RULE, parseMethodMatch, namespace, findings)
+    : parseRules(object.spec.rules, HTTP_RULE, parseMatch, namespace, findings);
+  return { key: routeKey(object), object, rules, faults: findings.faults };
 }
 
-function parseRule(rule: HTTPRouteRule, namespace: string, at: Path, findings: Findings): ParsedRule {
-  const given = rule.matches?.length ? rule.matches : [{}];
-  const matches = given.map((match, index) => parseMatch(match, [...at, 'matches', index], findings));
-  const action = parseAction(
-    rule,
-    matches.map(({ match }) => match),
-    namespace,
-    at,
-    findings,
-  );
-  return { ...(rule.name !== undefined && { name: rule.name }), matches, action };
+interface Rule<M> extends Omit<HTTPRouteRule, 'matches'> {
+  readonly matches?: readonly M[];
+}
+
+/** What is different between kinds of routes. */
+interface RuleKind {
+  readonly fields: readonly string[];
+  /** The match of a rule that has none. */
+  readonly any: Match;
+}
+
+const HTTP_RULE = { fields: [...RULE_FIELDS, 'timeouts', 'retry'], any: ANY };
+const GRPC_RULE = { fields: RULE_FIELDS, any: { ...ANY, call: { service: '', method: '' } } };
+
+function parseRules<M>(
+  rules: readonly Rule<M>[] = [{}],
+  { fields, any }: RuleKind,
+  parse: (match: M, at: Path, findings: Findings) => ParsedMatch,
+  namespace: string,
+  findings: Findings,
+): readonly ParsedRule[] {
+  return rules.map((rule, index) => {
+    const at = ['rules', index];
+    // What decides which requests go where is in matches, filters and backends.
+    findings.ignoredFields(rule, at, fields);
+    const given = rule.matches?.map((match, i) => parse(match, [...at, 'matches', i], findings)) ?? [];
+    const matches = given.length > 0 ? given : [{ match: any }];
+    const { timeouts: _, retry: __, ...common } = rule;
+    const known = fields === RULE_FIELDS ? common : rule;
+    const action = parseAction(
+      known,
+      matches.map(({ match }) => match),
+      namespace,
+      at,
+      findings,
+    );
+    return { ...(rule.name !== undefined && { name: rule.name }), matches, action };
+  });
 }
 
 function parseAction(
-  rule: HTTPRouteRule,
+  rule: Omit<HTTPRouteRule, 'matches'>,
   matches: readonly Match[],
   namespace: string,
   at: Path,
   findings: Findings,
 ): Action {
-  // What decides which requests go where is in matches, filters and backends.
-  findings.ignoredFields(rule, at, RULE_FIELDS);
   const filters = parseFilters(rule.filters, matches, namespace, [...at, 'filters'], findings);
   const times = parseTimeouts(rule.timeouts, [...at, 'timeouts'], findings);
   const retry = parseRetry(rule.retry, [...at, 'retry'], findings);

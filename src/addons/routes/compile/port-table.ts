@@ -21,6 +21,7 @@ export const ROOM = MAX_BYTES - routeFile(hostList([])).bytes;
 /** A route in the place of a draft. */
 export interface PlacedRoute {
   readonly key: ObjectKey;
+  readonly isGrpc: boolean;
   readonly entries: readonly Entry[];
   /** What its entries take at most. */
   readonly bytes: number;

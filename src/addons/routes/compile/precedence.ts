@@ -1,4 +1,4 @@
-import type { Entry } from './model.ts';
+import type { Entry, Match } from './model.ts';
 import { PATH_TYPES } from './parse-match.ts';
 
 /**
@@ -13,14 +13,25 @@ export function inOrder<T extends Entry>(entries: readonly T[]): readonly T[] {
 function compareEntries(a: Entry, b: Entry): number {
   return (
     Number(a.isLast) - Number(b.isLast) ||
-    PATH_TYPES.indexOf(a.match.path.type) - PATH_TYPES.indexOf(b.match.path.type) ||
-    b.match.path.value.length - a.match.path.value.length ||
-    Number(b.match.method !== undefined) - Number(a.match.method !== undefined) ||
+    (a.match.call && b.match.call ? compareCalls(a.match.call, b.match.call) : comparePaths(a, b)) ||
     b.match.headers.length - a.match.headers.length ||
     b.match.queryParams.length - a.match.queryParams.length ||
     compareText(a.created, b.created) ||
     // Within a route, entries come in the order of its rules, and sorting keeps that.
     compareText(a.route, b.route)
+  );
+}
+
+/** A longer service, then a longer method, whatever their types are. */
+function compareCalls(a: NonNullable<Match['call']>, b: NonNullable<Match['call']>): number {
+  return b.service.length - a.service.length || b.method.length - a.method.length;
+}
+
+function comparePaths(a: Entry, b: Entry): number {
+  return (
+    PATH_TYPES.indexOf(a.match.path.type) - PATH_TYPES.indexOf(b.match.path.type) ||
+    b.match.path.value.length - a.match.path.value.length ||
+    Number(b.match.method !== undefined) - Number(a.match.method !== undefined)
   );
 }
 

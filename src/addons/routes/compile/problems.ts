@@ -2,7 +2,7 @@ import type { AttachedPort } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './entry-configuration.ts';
 import type { FaultReason } from './findings.ts';
-import type { HTTPRoute } from './http-route.ts';
+import type { Route } from './grpc-route.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { shown } from './parse-match.ts';
@@ -14,6 +14,7 @@ export interface RouteProblem {
   readonly reason:
     | FaultReason
     | 'NoMatchingParent'
+    | 'Conflicted'
     | 'NoServiceParent'
     | 'AddressTaken'
     | 'RuleNeverMatches'
@@ -43,7 +44,12 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
     ...attachments.flatMap((attachment): readonly RouteProblem[] =>
       'missing' in attachment
         ? [{ reason: attachment.reason ?? 'NoMatchingParent', message: attachment.missing }]
-        : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
+        : [
+            ...(attachment.conflict === undefined
+              ? []
+              : [{ reason: 'Conflicted' as const, message: attachment.conflict }]),
+            ...attachment.ports.flatMap((port) => portProblems(key, port, routed)),
+          ],
     ),
     ...faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
     ...(attachments.some((attachment) => 'ports' in attachment) ? unserved : []).map(
@@ -56,7 +62,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
 }
 
 /** For a Service, the API ignores host names. A Gateway beside it uses them. */
-function unusedHostnames({ spec }: HTTPRoute): readonly RouteProblem[] {
+function unusedHostnames({ spec }: Route): readonly RouteProblem[] {
   const isUsed = spec.parentRefs?.some(({ kind }) => kind !== 'Service');
   if (isUsed || !spec.hostnames?.length) return [];
   const message = 'hostnames: sidecars ignore them, because requests belong to a Service by their address';
@@ -106,13 +112,18 @@ export function pathText({ type, value }: PathMatch): string {
 }
 
 /** Such as `path below "/a", method GET`. */
-export function matchText({ path, method, headers, queryParams: params }: Match): string {
+export function matchText({ path, method, call, headers, queryParams: params }: Match): string {
   const value = (kind: string) => (each: ValueMatch) =>
     `${kind} ${each.name}${each.isRegex ? '~' : '='}${shown(each.value)}`;
   return [
-    `path ${pathText(path)}`,
+    call ? callText(call) : `path ${pathText(path)}`,
     ...(method === undefined ? [] : [`method ${method}`]),
     ...headers.map(value('header')),
     ...params.map(value('query parameter')),
   ].join(', ');
+}
+
+/** Such as `method shop.Cart/Add`. */
+function callText({ service, method }: NonNullable<Match['call']>): string {
+  return `method ${service || '*'}/${method || '*'}`;
 }

@@ -1,7 +1,7 @@
 import type { AttachedPort } from './attach.ts';
-import type { HTTPRoute } from './http-route.ts';
+import { isGrpcRoute, type Route, routeKey, routeText } from './grpc-route.ts';
 import { AUTOMATON_BYTES, largestBeyond, MAX_BYTES, MAX_ROUTE_BYTES, STEP_BYTES } from './left-out.ts';
-import { keyOf } from './objects.ts';
+import { methodPattern } from './parse-method.ts';
 import type { Draft, PlacedRoute } from './port-table.ts';
 import { MAX_STEPS, regexSteps } from './regex.ts';
 
@@ -9,10 +9,10 @@ import { MAX_STEPS, regexSteps } from './regex.ts';
 const ENTRY_BYTES = 130;
 const HOW = `each of its matches has all backends and filters of its rule, and a step of a regular expression counts as ${STEP_BYTES}, ${AUTOMATON_BYTES} bytes of what Envoy may keep of it as 1`;
 
-const said = new WeakMap<HTTPRoute, number>();
+const said = new WeakMap<Route, number>();
 
 /** What the rules of a route say, in bytes. It takes time in proportion to that. */
-export function saidBytes(route: HTTPRoute): number {
+export function saidBytes(route: Route): number {
   const known = said.get(route);
   if (known !== undefined) return known;
   const text = Buffer.byteLength(JSON.stringify(route.spec.rules ?? []));
@@ -23,7 +23,7 @@ export function saidBytes(route: HTTPRoute): number {
 }
 
 /** A route as a cache keeps it: without its rules, if they are too long. What they said is remembered. */
-export function withoutLongRules<T extends HTTPRoute>(route: T): T {
+export function withoutLongRules<T extends Route>(route: T): T {
   const bytes = saidBytes(route);
   const { rules, ...spec } = route.spec;
   const kept = bytes > MAX_ROUTE_BYTES ? { ...route, spec } : route;
@@ -31,7 +31,7 @@ export function withoutLongRules<T extends HTTPRoute>(route: T): T {
   return kept;
 }
 
-function stepsOf(route: HTTPRoute): number {
+function stepsOf(route: Route): number {
   return [...patternsOf(route)].reduce((sum, pattern) => {
     const steps = regexSteps(pattern);
     // One with more is refused, not compiled.
@@ -40,14 +40,24 @@ function stepsOf(route: HTTPRoute): number {
 }
 
 /** The regular expressions of a route. */
-export function* patternsOf({ spec: { rules = [] } }: HTTPRoute): Generator<string> {
-  for (const { matches = [] } of rules) {
-    for (const { path, headers = [], queryParams = [] } of matches) {
-      for (const { type, value } of [...(path ? [path] : []), ...headers, ...queryParams]) {
-        if (type === 'RegularExpression' && value !== undefined) yield value;
-      }
-    }
+export function* patternsOf(route: Route): Generator<string> {
+  const values = isGrpcRoute(route)
+    ? matchesOf(route.spec.rules).flatMap(({ method, headers = [] }) => [
+        ...(method ? [{ type: method.type, value: methodPattern(method) }] : []),
+        ...headers,
+      ])
+    : matchesOf(route.spec.rules).flatMap(({ path, headers = [], queryParams = [] }) => [
+        ...(path ? [path] : []),
+        ...headers,
+        ...queryParams,
+      ]);
+  for (const { type, value } of values) {
+    if (type === 'RegularExpression' && value !== undefined) yield value;
   }
+}
+
+function matchesOf<M>(rules: readonly { readonly matches?: readonly M[] }[] = []): readonly M[] {
+  return rules.flatMap(({ matches = [] }) => matches);
 }
 
 /**
@@ -55,18 +65,18 @@ export function* patternsOf({ spec: { rules = [] } }: HTTPRoute): Generator<stri
  * step for each.
  */
 export function* unread(
-  routes: Iterable<readonly [HTTPRoute, readonly AttachedPort[]]>,
-): Generator<void, ReadonlyMap<HTTPRoute, string>> {
-  const out = new Map<HTTPRoute, string>();
+  routes: Iterable<readonly [Route, readonly AttachedPort[]]>,
+): Generator<void, ReadonlyMap<Route, string>> {
+  const out = new Map<Route, string>();
   const namespaces = new Map<string, Map<string, number>>();
-  const byKey = new Map<string, HTTPRoute>();
+  const byKey = new Map<string, Route>();
   for (const [route, ports] of routes) {
     yield;
-    const [bytes, key, { namespace = '' }] = [saidBytes(route), keyOf(route), route.metadata];
+    const [bytes, key, { namespace = '' }] = [saidBytes(route), routeKey(route), route.metadata];
     if (bytes > MAX_ROUTE_BYTES) {
       out.set(
         route,
-        `HTTPRoute ${key} takes ${bytes} bytes, more than ${MAX_ROUTE_BYTES} (a step of a regular expression counts as ${STEP_BYTES}): make several routes of it`,
+        `${routeText(key)} takes ${bytes} bytes, more than ${MAX_ROUTE_BYTES} (a step of a regular expression counts as ${STEP_BYTES}): make several routes of it`,
       );
       continue;
     }
@@ -77,7 +87,7 @@ export function* unread(
   for (const [namespace, sizes] of namespaces) {
     for (const [key, bytes] of largestBeyond(sizes, MAX_BYTES)) {
       const route = byKey.get(key);
-      if (route) out.set(route, shareText(`HTTPRoute ${key}`, bytes, namespace));
+      if (route) out.set(route, shareText(routeText(key), bytes, namespace));
       yield;
     }
   }
@@ -107,7 +117,7 @@ export function withhold(
   }
   for (const [namespace, sizes] of namespaces) {
     for (const [key, bytes] of largestBeyond(sizes, room)) {
-      why.set(heldKey(key, namespace), shareText(`the HTTPRoutes of Service port ${key}`, bytes, namespace));
+      why.set(heldKey(key, namespace), shareText(`the routes of Service port ${key}`, bytes, namespace));
     }
   }
   for (const [key, { port, producers, consumers }] of drafts) {

@@ -71,7 +71,12 @@ function conditionsOf(
             'Accepted',
             true,
             'Accepted',
-            [portsOf(attachment.ports), ...unserved.map(unservedText), ...ignored.map(faultText)].join('; '),
+            [
+              portsOf(attachment.ports),
+              ...(attachment.conflict === undefined ? [] : [attachment.conflict]),
+              ...unserved.map(unservedText),
+              ...ignored.map(faultText),
+            ].join('; '),
           );
   const [first] = references;
   return [

@@ -1,7 +1,7 @@
-import { keyOf } from '../../../kube/api/object.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { Slices } from '../../../kube/util/slices.ts';
 import { type Compilation, compileSteps } from '../compile/compile.ts';
+import { routeKey } from '../compile/grpc-route.ts';
 import type { Progress } from './progress.ts';
 import type { LiveGrant, LiveRoute, LiveService } from './resources.ts';
 
@@ -54,7 +54,7 @@ export class LiveCompilation {
     const list = routes.list();
     const compilation = yield* compileSteps({ routes: list, services, grants: grants.list() });
     yield* compilation.prepare(namespaces());
-    progress.compiled(list.map((route) => [keyOf(route), route]));
+    progress.compiled(list.map((route) => [routeKey(route), route]));
     return compilation;
   }
 }

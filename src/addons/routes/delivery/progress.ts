@@ -82,7 +82,7 @@ export class Progress {
   of(route: ObjectKey, compilation: Compilation, fleet: Fleet): Programmed {
     this.#count(compilation, fleet);
     const changed = this.#changed.get(route)?.at ?? 0;
-    const home = route.slice(0, route.indexOf('/'));
+    const home = compilation.routes.get(route)?.object.metadata.namespace ?? '';
     const { isEverywhere, namespaces } = compilation.reach(route);
     const holds = (namespace: string) => namespaces.has(namespace) !== isEverywhere;
     if (this.#homesLeftOut.has(home)) return this.#ofLeftOut(home, changed, holds, fleet);

@@ -4,28 +4,38 @@ import { identityOf } from '../../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
 import { isRecord } from '../../../util/json.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
-import type { HTTPRoute } from '../compile/http-route.ts';
+import { isGrpcRoute, type Route } from '../compile/grpc-route.ts';
 import type { Service } from '../compile/objects.ts';
 import { withoutLongRules } from '../compile/shares.ts';
 
-/** An HTTPRoute of the API server. */
-export type LiveRoute = HTTPRoute & KubeObject;
+/** A route of the API server. */
+export type LiveRoute = Route & KubeObject;
 
 /** A Service of the API server. */
 export type LiveService = Service & KubeObject;
 
-export const HTTP_ROUTES: Resource<LiveRoute> = {
-  group: 'gateway.networking.k8s.io',
-  version: 'v1',
-  kind: 'HTTPRoute',
-  plural: 'httproutes',
-  namespaced: true,
-  decode(value) {
-    const object = decodeObject(value);
-    if (!isRoute(object)) throw new TypeError('expected an HTTPRoute with a spec');
-    return object;
-  },
-};
+export const HTTP_ROUTES = routesOf('HTTPRoute', 'httproutes');
+export const GRPC_ROUTES = routesOf('GRPCRoute', 'grpcroutes');
+
+/** The items of a list come without their kind. */
+function routesOf(kind: 'HTTPRoute' | 'GRPCRoute', plural: string): Resource<LiveRoute> {
+  return {
+    group: 'gateway.networking.k8s.io',
+    version: 'v1',
+    kind,
+    plural,
+    namespaced: true,
+    decode(value) {
+      const object = { ...decodeObject(value), kind };
+      if (!isRoute(object)) throw new TypeError(`expected ${kind} with a spec`);
+      return object;
+    },
+  };
+}
+
+export function resourceOf(route: LiveRoute): Resource<LiveRoute> {
+  return isGrpcRoute(route) ? GRPC_ROUTES : HTTP_ROUTES;
+}
 
 export const SERVICES: Resource<LiveService> = {
   group: '',
@@ -78,18 +88,15 @@ export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k
 const MAX_PORTS = 256;
 
 /** Keeps what routing reads of a route: managed fields and annotations may be larger than all of it. */
-export function routeSummary({ metadata, spec, status }: LiveRoute): LiveRoute {
-  const { generation, creationTimestamp, deletionTimestamp } = metadata;
-  return withoutLongRules({
-    metadata: {
-      ...identityOf({ metadata }),
-      ...(generation !== undefined && { generation }),
-      ...(creationTimestamp !== undefined && { creationTimestamp }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    },
-    spec,
-    ...(status && { status }),
-  });
+export function routeSummary(route: LiveRoute): LiveRoute {
+  const { generation, creationTimestamp, deletionTimestamp } = route.metadata;
+  const metadata = {
+    ...identityOf(route),
+    ...(generation !== undefined && { generation }),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+  };
+  return withoutLongRules({ ...route, metadata });
 }
 
 /** Keeps what routing reads of a Service. */

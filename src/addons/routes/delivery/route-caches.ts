@@ -8,10 +8,12 @@ import { parseStatus } from '../../../injection/status.ts';
 import { COPIED_CONFIG_MAPS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
 import type { Informer } from '../../../kube/cache/informer.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
 import { waitForSync } from '../../../kube/cache/wait-for-sync.ts';
 import type { Served } from '../../../kube/client/discovery.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import {
+  GRPC_ROUTES,
   grantSummary,
   HTTP_ROUTES,
   type LiveGrant,
@@ -32,7 +34,8 @@ const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 
 /** What the delivery of routes watches. */
 export class RouteCaches {
-  readonly routes: Informer<LiveRoute>;
+  /** HTTPRoutes, and GRPCRoutes where the cluster has their CRD. */
+  readonly routeInformers: readonly [Informer<LiveRoute>, Informer<LiveRoute>];
   readonly services: Informer<LiveService>;
   /** Empty where the cluster has no such CRD. */
   readonly grants: Informer<LiveGrant>;
@@ -41,7 +44,8 @@ export class RouteCaches {
   readonly pods: Informer<KubeObject>;
   readonly #envoyMaps: Informer<KubeObject>;
   readonly #statusKey: string;
-  readonly #grantsServed: Served;
+  /** Kinds that the cluster may lack, and whether it does. */
+  readonly #optional: readonly (readonly [Served, Pick<Informer<never>, 'hasSynced' | 'waitForSync'>])[];
 
   /** `startWhen` resolves once the API server serves HTTPRoutes. */
   constructor(
@@ -51,17 +55,19 @@ export class RouteCaches {
     startWhen: (signal: AbortSignal) => Promise<boolean>,
   ) {
     this.#statusKey = keys.status;
-    this.routes = manager.informer(HTTP_ROUTES, {
-      startWhen,
-      transform: routeSummary,
-      indexers: { [PARENT]: parentsIn },
-    });
+    const [grpcServed, grantsServed] = [manager.served(GRPC_ROUTES), manager.served(REFERENCE_GRANTS)];
+    const ofRoutes = { transform: routeSummary, indexers: { [PARENT]: parentsIn } };
+    const grpc = manager.informer(GRPC_ROUTES, { ...ofRoutes, startWhen: grpcServed.until });
+    this.routeInformers = [manager.informer(HTTP_ROUTES, { ...ofRoutes, startWhen }), grpc];
     this.services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
-    this.#grantsServed = manager.served(REFERENCE_GRANTS);
     this.grants = manager.informer(REFERENCE_GRANTS, {
-      startWhen: this.#grantsServed.until,
+      startWhen: grantsServed.until,
       transform: grantSummary,
     });
+    this.#optional = [
+      [grpcServed, grpc],
+      [grantsServed, this.grants],
+    ];
     this.maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
     // The same as for the copies of it.
     const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
@@ -74,13 +80,24 @@ export class RouteCaches {
 
   /** Resolves with true when all are known. */
   async waitForSync(signal: AbortSignal): Promise<boolean> {
-    await this.#grantsServed.known(signal);
+    await Promise.all(this.#optional.map(([served]) => served.known(signal)));
     return waitForSync(this.#all(), signal);
   }
 
   hasSynced(): boolean {
-    return this.#grantsServed.isServed !== undefined && this.#all().every((informer) => informer.hasSynced());
+    const isKnown = this.#optional.every(([served]) => served.isServed !== undefined);
+    return isKnown && this.#all().every((informer) => informer.hasSynced());
   }
+
+  /** Routes of both kinds, by {@link routeKey}. */
+  readonly routes: Pick<Lister<LiveRoute>, 'get' | 'list' | 'byIndex'> = {
+    get: (key) => {
+      const [name = '', kind = 'HTTPRoute'] = key.split(' ').reverse();
+      return this.routeInformers[kind === 'HTTPRoute' ? 0 : 1].lister.get(name);
+    },
+    list: () => this.routeInformers.flatMap(({ lister }) => lister.list()),
+    byIndex: (index, value) => this.routeInformers.flatMap(({ lister }) => lister.byIndex(index, value)),
+  };
 
   /** Whether the sidecar of a pod mounts the file of routes. */
   isRouted({ metadata }: KubeObject): boolean {
@@ -117,8 +134,8 @@ export class RouteCaches {
   }
 
   #all() {
-    const grants = this.#grantsServed.isServed ? [this.grants] : [];
-    return [this.routes, this.services, this.maps, this.pods, ...grants];
+    const optional = this.#optional.flatMap(([served, informer]) => (served.isServed ? [informer] : []));
+    return [this.routeInformers[0], this.services, this.maps, this.pods, ...optional];
   }
 }
 

@@ -4,11 +4,12 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../../kube/events/events.ts';
 import type { Compilation } from '../compile/compile.ts';
+import { kindOf } from '../compile/grpc-route.ts';
 import type { RouteCondition, RouteParentStatus } from '../compile/http-route.ts';
 import type { ObjectKey } from '../compile/objects.ts';
 import { NO_SIDECAR } from '../compile/problems.ts';
 import { CONTROLLER_NAME, nextParents, PROGRAMMED, type Programmed, parentsOf } from '../compile/status.ts';
-import { HTTP_ROUTES, type LiveRoute } from './resources.ts';
+import { type LiveRoute, resourceOf } from './resources.ts';
 
 export interface RouteStatusOptions {
   readonly client: Pick<KubeClient, 'mergePatch'>;
@@ -79,15 +80,15 @@ export class RouteStatus {
 
   /** Returns false if another client was faster: the watch delivers the new state. */
   async #write(
-    { metadata }: LiveRoute,
+    route: LiveRoute,
     parents: readonly RouteParentStatus[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { namespace, name, resourceVersion } = metadata;
+    const { namespace, name, resourceVersion } = route.metadata;
     const patch = { metadata: { resourceVersion }, status: { parents } };
     try {
       const options = { subresource: 'status', signal };
-      await this.#options.client.mergePatch(HTTP_ROUTES, { namespace, name }, patch, options);
+      await this.#options.client.mergePatch(resourceOf(route), { namespace, name }, patch, options);
       return true;
     } catch (err) {
       if (!isConflict(err) && !isNotFound(err)) throw err;
@@ -96,12 +97,13 @@ export class RouteStatus {
   }
 
   #tell(
-    { metadata }: LiveRoute,
+    route: LiveRoute,
     before: readonly RouteParentStatus[],
     after: readonly RouteParentStatus[],
     programmed: Programmed,
   ): void {
-    const object = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata };
+    const { metadata } = route;
+    const object = { apiVersion: 'gateway.networking.k8s.io/v1', kind: kindOf(route), metadata };
     for (const details of eventsOf(before, after, programmed)) this.#options.events.event(object, details);
   }
 }

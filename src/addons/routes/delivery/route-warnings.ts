@@ -7,9 +7,9 @@ import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { isArray, isObject, type JsonValue, own, sameJson } from '../../../util/json.ts';
 import type { AttachedPort } from '../compile/attach.ts';
 import { compileSteps } from '../compile/compile.ts';
-import { keyOf } from '../compile/objects.ts';
+import { routeKey } from '../compile/grpc-route.ts';
 import { NO_SIDECAR, type RouteProblem, routeProblems } from '../compile/problems.ts';
-import { HTTP_ROUTES, type LiveGrant, type LiveRoute, type LiveService } from './resources.ts';
+import { GRPC_ROUTES, HTTP_ROUTES, type LiveGrant, type LiveRoute, type LiveService } from './resources.ts';
 
 export interface RouteWarningsOptions {
   /** With the index PARENT. */
@@ -101,10 +101,13 @@ function changedRoute({
   oldObject,
 }: AdmissionRequest): LiveRoute | undefined {
   const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
-  if (!isChange || kind.group !== HTTP_ROUTES.group || kind.kind !== HTTP_ROUTES.kind) return undefined;
+  const resource = [HTTP_ROUTES, GRPC_ROUTES].find(
+    (each) => each.group === kind.group && each.kind === kind.kind,
+  );
+  if (!isChange || !resource) return undefined;
   if (!isObject(object) || sameJson(own(object, 'spec') ?? null, own(oldObject, 'spec') ?? null))
     return undefined;
-  const route = HTTP_ROUTES.decode(object);
+  const route = resource.decode(object);
   return { ...route, metadata: { creationTimestamp: NEWEST, ...route.metadata, namespace, name } };
 }
 
@@ -116,13 +119,13 @@ async function problemsOf(
   { routes, services, grants, hasSidecars, slices }: RouteWarningsOptions,
   signal: AbortSignal,
 ): Promise<readonly RouteProblem[]> {
-  const key = keyOf(route);
+  const key = routeKey(route);
   const others = new Map(
     parentsIn(route)
       .flatMap((parent) => routes.byIndex(PARENT, parent))
       // Those of others never hold for the same clients.
       .filter(({ metadata }) => metadata.namespace === route.metadata.namespace)
-      .map((other) => [keyOf(other), other]),
+      .map((other) => [routeKey(other), other]),
   );
   others.delete(key);
   const compared = others.size > MAX_OTHERS ? [] : others.values();

@@ -7,12 +7,13 @@ import { asWaiting } from '../../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import { Slices } from '../../../kube/util/slices.ts';
 import type { Core } from '../../../operator/core.ts';
+import { routeKey } from '../compile/grpc-route.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';
 import { LiveCompilation } from './live-compilation.ts';
 import { type RouteMetrics, routeMetrics } from './metrics.ts';
 import { Progress } from './progress.ts';
-import { HTTP_ROUTES } from './resources.ts';
+import { HTTP_ROUTES, type LiveRoute, resourceOf } from './resources.ts';
 import { namespacesOf, RouteCaches } from './route-caches.ts';
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
@@ -36,7 +37,7 @@ const FIRST_FILE_MS = 5000;
 /** The path of the webhook. */
 const WARNINGS = '/validate-route';
 
-/** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
+/** Sets up the delivery of routes to sidecars, once the API server serves HTTPRoutes. */
 export function setUpRouteDelivery(
   manager: Manager,
   { pods, envoyConfiguration, decide: { keys } }: Pick<Core, 'pods' | 'envoyConfiguration' | 'decide'>,
@@ -63,7 +64,7 @@ export function setUpRouteDelivery(
 
 function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): void {
   const warnings = createRouteHandler({
-    routes: caches.routes.lister,
+    routes: caches.routes,
     services: caches.services.lister,
     grants: caches.grants.lister,
     hasSynced: () => caches.hasSynced(),
@@ -104,7 +105,7 @@ function deliveryOf(
   };
   const progress = new Progress();
   const compilation = new LiveCompilation({
-    routes: caches.routes.lister,
+    routes: caches.routes,
     services: caches.services.lister,
     grants: caches.grants.lister,
     progress,
@@ -135,7 +136,7 @@ function deliveryOf(
   const files = routeFiles(manager, options.namespace, parts);
   const status = new RouteStatus({
     client,
-    routes: caches.routes.lister,
+    routes: caches.routes,
     compilation: () => compilation.get(),
     programmed: (key, compiled) =>
       progress.of(key, compiled, {
@@ -195,18 +196,16 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
   };
   caches.services.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
   caches.grants.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
-  caches.routes.addEventHandler({
-    onAdd: mark,
-    onUpdate(before, route) {
-      const isSame =
-        before.metadata.uid === route.metadata.uid &&
-        before.metadata.generation === route.metadata.generation;
-      // Only the status has changed.
-      if (isSame) work.statuses.queue.add(keyOf(route));
-      else changes.mark();
-    },
-    onDelete: mark,
-  });
+  const onRoute = (before: LiveRoute, route: LiveRoute) => {
+    const isSame =
+      before.metadata.uid === route.metadata.uid && before.metadata.generation === route.metadata.generation;
+    // Only the status has changed.
+    if (isSame) work.statuses.queue.add(routeKey(route));
+    else changes.mark();
+  };
+  for (const routes of caches.routeInformers) {
+    routes.addEventHandler({ onAdd: mark, onUpdate: onRoute, onDelete: mark });
+  }
   const onMap = ({ metadata: { namespace = '' } }: KubeObject) => work.files.queue.add(namespace);
   caches.maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
   const queueMissingFile = ({ metadata: { namespace } }: KubeObject) => {
@@ -234,7 +233,7 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
 function runChanges(manager: Manager, { caches, changes, compilation, sidecars, work }: Delivery): void {
   const after = (signal: AbortSignal) => caches.waitForSync(signal);
   const queueStatuses = () => {
-    for (const route of caches.routes.lister.list()) work.statuses.queue.add(keyOf(route));
+    for (const route of caches.routes.list()) work.statuses.queue.add(routeKey(route));
   };
   const handle = async () => {
     await compilation.renew();
@@ -271,8 +270,11 @@ function runControllers({ caches, compilation, metrics, sidecars, files, status,
     },
   });
   work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
-    keys: () => caches.routes.lister.list().map(keyOf),
+    keys: () => caches.routes.list().map(routeKey),
     after,
-    waiting: (key) => asWaiting(HTTP_ROUTES, caches.routes.lister.get(key)),
+    waiting(key) {
+      const route = caches.routes.get(key);
+      return route && asWaiting(resourceOf(route), route);
+    },
   });
 }

@@ -7,7 +7,7 @@ import type { KubeClient } from '../../../../../src/kube/client/client.ts';
 import type { JsonObject } from '../../../../../src/util/json.ts';
 import { decideInput, podWith, templateSet } from '../../../../support/injection/demo.ts';
 import { injectChecked } from '../../../../support/injection/inject-checked.ts';
-import { routeFor, serviceAt } from '../../../../support/routing/routes.ts';
+import { grpcRouteFor, routeFor, serviceAt } from '../../../../support/routing/routes.ts';
 
 const set = templateSet({ config: readFileSync('deploy/transparent/template.yaml', 'utf8') });
 const app = (name: string, runAsUser = 5) => ({ name, image: 'i', securityContext: { runAsUser } });
@@ -21,7 +21,7 @@ function check(spec: JsonObject, annotations: JsonObject = {}) {
   return checkRequest(client, 'default', 'a', request, keysFor());
 }
 
-const STRAIGHT = 'no HTTPRoute applies: the request goes straight to its destination';
+const STRAIGHT = 'no route applies: the request goes straight to its destination';
 const finding = {
   reason: 'proxy-user',
   message:
@@ -60,23 +60,22 @@ test.each(['80', '22, 80', '22 80'])('excluded ports bypass it: %j', async (port
   expect(findings).toEqual([expect.objectContaining({ reason: 'excluded-port' })]);
 });
 
-test('a GRPCRoute of the same Service is a finding', async () => {
-  const rpc = {
-    metadata: { namespace: 'shop', name: 'rpc' },
-    spec: { parentRefs: [{ kind: 'Service', name: 'web' }] },
-  };
+test('an HTTPRoute says which GRPCRoute comes before it, and a GRPCRoute is checked by its own name', async () => {
+  const backendRefs = [{ name: 'web', port: 80 }];
   const items: Readonly<Record<string, readonly object[]>> = {
-    httproutes: [routeFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'web', port: 80 }] }])],
+    httproutes: [routeFor('shop/r', 'shop/web', [{ backendRefs }])],
     services: [serviceAt('shop/web', '10.96.0.7')],
-    grpcroutes: [rpc],
+    grpcroutes: [grpcRouteFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'gone', port: 80 }] }])],
   };
-  const list = async ({ plural }: { readonly plural: string }) => ({
-    metadata: {},
-    items: items[plural] ?? [],
+  const client = {
+    list: async ({ plural }: { readonly plural: string }) => ({ metadata: {}, items: items[plural] ?? [] }),
+  } as unknown as KubeClient;
+  const object = { namespace: 'shop', name: 'r' };
+  expect((await checkRoute(client, 'HTTPRoute', object)).findings).toContainEqual({
+    reason: 'Conflicted',
+    message: 'GRPCRoute shop/r is for Service shop/web port 80, and comes before HTTPRoutes',
   });
-  const { findings } = await checkRoute({ list } as unknown as KubeClient, 'shop', 'r');
-  expect(findings).toContainEqual({
-    reason: 'grpc-route',
-    message: expect.stringContaining('GRPCRoute shop/rpc is for Service shop/web'),
-  });
+  const report = await checkRoute(client, 'GRPCRoute', object);
+  expect(report.object).toBe('grpcroute/r');
+  expect(report.findings.map(({ reason }) => reason)).toEqual(['BackendNotFound']);
 });

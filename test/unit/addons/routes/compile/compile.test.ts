@@ -146,7 +146,7 @@ describe('routes of one namespace that take more than its share', () => {
     [
       'a product of matches, backends and filters',
       times(4, () => ({ matches: matches(32), backendRefs: backends, filters: set('%'.repeat(4000)) })),
-      /^namespace a has more than 900000 bytes of routes, .* the HTTPRoutes of Service port a\/api:80, \d{7} bytes/,
+      /^namespace a has more than 900000 bytes of routes, .* the routes of Service port a\/api:80, \d{7} bytes/,
     ],
     [
       'what it says',

@@ -102,6 +102,6 @@ test.each([
   ['to another name', grant({}, { name: 'we' })],
   ['in another namespace', { ...grant(), metadata: { namespace: 'banks', name: 'g' } }],
 ])('a grant %s allows nothing', (_, given) => {
-  expect(grantsOf([given])('shop', 'bank/web')).toBe(false);
-  expect(grantsOf([given, grant()])('shop', 'bank/web')).toBe(true);
+  expect(grantsOf([given])('HTTPRoute', 'shop', 'bank/web')).toBe(false);
+  expect(grantsOf([given, grant()])('HTTPRoute', 'shop', 'bank/web')).toBe(true);
 });

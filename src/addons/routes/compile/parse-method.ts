@@ -1,0 +1,75 @@
+import type { Path } from '../../../util/diagnostic.ts';
+import type { Findings } from './findings.ts';
+import type { GRPCRouteMatch } from './grpc-route.ts';
+import type { PathMatch } from './model.ts';
+import { ANY, type ParsedMatch, parseHeaders, shown, valuesAsGiven } from './parse-match.ts';
+import { regexFault } from './regex.ts';
+
+/** What the CRD allows of type Exact. */
+const SERVICE = /^\.?[a-z_]\w*(\.[a-z_]\w*)*$/i;
+const METHOD = /^[a-z_]\w*$/i;
+/** A segment of a path. */
+const SEGMENT = '[^/]+';
+
+/** Reads a match of a GRPCRoute: the path of a call is `/service/method`. */
+export function parseMethodMatch(given: GRPCRouteMatch, at: Path, findings: Findings): ParsedMatch {
+  const before = findings.faults.length;
+  findings.unknownFields(given, at, ['method', 'headers']);
+  const path = parseMethod(given.method, [...at, 'method'], findings);
+  const { service = '', method = '' } = given.method ?? {};
+  const headers = parseHeaders(given.headers, [...at, 'headers'], findings);
+  const match = { ...ANY, path: path ?? ANY.path, call: { service, method }, headers };
+  if (findings.faults.length === before) return { match };
+  return { match, meant: { ...match, headers: valuesAsGiven(given.headers) } };
+}
+
+function parseMethod(
+  given: GRPCRouteMatch['method'] = {},
+  at: Path,
+  findings: Findings,
+): PathMatch | undefined {
+  if (findings.unknownFields(given, at, ['type', 'service', 'method'])) return undefined;
+  const { type = 'Exact', service = '', method = '' } = given;
+  if (type === 'RegularExpression') {
+    for (const [name, value] of Object.entries({ service, method })) {
+      const fault = value === '' ? undefined : regexFault(value);
+      if (fault === undefined) continue;
+      return findings.add(
+        'UnsupportedValue',
+        [...at, name],
+        `the regular expression ${shown(value)} ${fault}`,
+      );
+    }
+    const value = methodPattern(given);
+    const fault = regexFault(value);
+    if (fault === undefined) return { type, value };
+    return findings.add('UnsupportedValue', at, `the regular expression ${shown(value)} ${fault}`);
+  }
+  if (type !== 'Exact') {
+    return findings.add('UnsupportedValue', [...at, 'type'], `${shown(type)} is not supported`);
+  }
+  if (service !== '' && !SERVICE.test(service)) {
+    return findings.add(
+      'UnsupportedValue',
+      [...at, 'service'],
+      `${shown(service)} is not the name of a service`,
+    );
+  }
+  if (method !== '' && !METHOD.test(method)) {
+    return findings.add(
+      'UnsupportedValue',
+      [...at, 'method'],
+      `${shown(method)} is not the name of a method`,
+    );
+  }
+  if (service === '' && method === '') return ANY.path;
+  if (service === '') return { type: 'RegularExpression', value: `/${SEGMENT}/${method}` };
+  if (method === '') return { type: 'PathPrefix', value: `/${service}` };
+  return { type: 'Exact', value: `/${service}/${method}` };
+}
+
+/** The expression that the path of a call matches if service and method match theirs. */
+export function methodPattern({ service, method }: NonNullable<GRPCRouteMatch['method']>): string {
+  const part = (pattern: string | undefined) => (pattern ? `(?:${pattern})` : SEGMENT);
+  return `/${part(service)}/${part(method)}`;
+}
