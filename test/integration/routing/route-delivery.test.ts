@@ -281,6 +281,58 @@ test('the file is there before the configuration that the first pod waits for', 
   expect(Number(routes.resourceVersion)).toBeLessThan(Number(envoy.resourceVersion));
 });
 
+test('a GRPCRoute takes the place of an HTTPRoute of its port, and both statuses say so', async () => {
+  await fixture.apply(service('calls', 'default'));
+  const parentRefs = [{ group: '', kind: 'Service', name: 'calls' }];
+  const http = route('calls', 'default', 'web-2');
+  await fixture.apply({ ...http, spec: { ...http.spec, parentRefs } });
+  await eventually('the HTTPRoute is in the file', async () => (await file('clients')).includes('"/calls"'));
+  const grpc = {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'GRPCRoute',
+    metadata: { name: 'calls', namespace: 'default' },
+    spec: {
+      parentRefs,
+      rules: [
+        {
+          matches: [{ method: { service: 'shop.Cart', method: 'Add' } }],
+          backendRefs: [{ name: 'web-2', port: 80 }],
+          filters: [{ type: 'ExtensionRef', extensionRef: { group: 'a', kind: 'B', name: 'c' } }],
+        },
+        {
+          matches: [{ method: { service: 'shop.Cart' } }],
+          backendRefs: [{ name: 'web-2', port: 80 }],
+        },
+      ],
+    },
+  };
+  const { stderr } = await fixture.controlPlane.kubectl(['apply', '-f', '-'], {
+    input: JSON.stringify(grpc),
+  });
+  expect(stderr).toContain('InvalidKind: rules[0].filters[0].extensionRef');
+  await eventually('it has lost the port', async () => {
+    const accepted = await condition('Accepted', 'calls', 'default');
+    return accepted?.reason === 'Conflicted' && accepted.message.includes('GRPCRoute default/calls');
+  });
+  const text = await file('clients');
+  expect(text).not.toContain('"/calls"');
+  expect(text).toContain('GRPCRoute default/calls rules[1]');
+  const status = async (type: string) =>
+    kubectl(
+      `get grpcroute calls --namespace=default -o jsonpath={.status.parents[0].conditions[?(@.type=="${type}")].status}`,
+    );
+  await eventually('it is accepted', async () => (await status('Accepted')) === 'True');
+  expect(await status('PartiallyInvalid')).toBe('True');
+  const asked = await cli('check', 'pod/a', '-n', 'clients', '--to', 'http://calls.default/shop.Cart/Remove');
+  expect(asked.text).toContain(
+    'GRPCRoute default/calls rules[1] matches method shop.Cart/*: 100 % to default/web-2:80',
+  );
+  expect((await cli('check', 'grpcroute/calls', '-n', 'default')).text).toContain('InvalidKind');
+  await kubectl('delete grpcroute calls --namespace=default');
+  await eventually('the HTTPRoute is back', async () => (await file('clients')).includes('"/calls"'));
+  await kubectl('delete httproute calls --namespace=default');
+});
+
 test('check says what a route does, and which rule takes a request', async () => {
   const check = (...args: readonly string[]) => cli('check', ...args);
   await fixture.apply(route('lost', 'default', 'nobody'));

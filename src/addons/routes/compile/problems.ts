@@ -116,7 +116,8 @@ export function matchText({ path, method, call, headers, queryParams: params }: 
   const value = (kind: string) => (each: ValueMatch) =>
     `${kind} ${each.name}${each.isRegex ? '~' : '='}${shown(each.value)}`;
   return [
-    call ? callText(call) : `path ${pathText(path)}`,
+    ...(call ? [callText(call)] : []),
+    ...(call && path.type !== 'RegularExpression' ? [] : [`path ${pathText(path)}`]),
     ...(method === undefined ? [] : [`method ${method}`]),
     ...headers.map(value('header')),
     ...params.map(value('query parameter')),

@@ -8,6 +8,7 @@ import type { Manager } from '../../../kube/manager/manager.ts';
 import { Slices } from '../../../kube/util/slices.ts';
 import type { Core } from '../../../operator/core.ts';
 import { routeKey } from '../compile/grpc-route.ts';
+import { CONTROLLER_NAME } from '../compile/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';
 import { LiveCompilation } from './live-compilation.ts';
@@ -87,7 +88,9 @@ interface Delivery {
   readonly work: Work;
 }
 
-type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
+type Work = Readonly<
+  Record<'files' | 'sidecars' | 'statuses' | 'newStatuses', ReturnType<Manager['controller']>>
+>;
 
 function deliveryOf(
   manager: Manager,
@@ -102,6 +105,7 @@ function deliveryOf(
     files: manager.controller('route-files', FILE_WORKERS),
     sidecars: manager.controller('route-sidecars', SIDECAR_WORKERS),
     statuses: manager.controller('route-status', STATUS_WORKERS),
+    newStatuses: manager.controller('route-status-new', STATUS_WORKERS),
   };
   const progress = new Progress();
   const compilation = new LiveCompilation({
@@ -233,7 +237,10 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
 function runChanges(manager: Manager, { caches, changes, compilation, sidecars, work }: Delivery): void {
   const after = (signal: AbortSignal) => caches.waitForSync(signal);
   const queueStatuses = () => {
-    for (const route of caches.routes.list()) work.statuses.queue.add(routeKey(route));
+    for (const route of caches.routes.list()) {
+      // What a route has become does not wait for the numbers of others.
+      (isSaid(route) ? work.statuses : work.newStatuses).queue.add(routeKey(route));
+    }
   };
   const handle = async () => {
     await compilation.renew();
@@ -269,12 +276,26 @@ function runControllers({ caches, compilation, metrics, sidecars, files, status,
       metrics.reset();
     },
   });
+  const waiting = (key: string) => {
+    const route = caches.routes.get(key);
+    return route && asWaiting(resourceOf(route), route);
+  };
   work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
     keys: () => caches.routes.list().map(routeKey),
     after,
-    waiting(key) {
-      const route = caches.routes.get(key);
-      return route && asWaiting(resourceOf(route), route);
-    },
+    waiting,
   });
+  const first = async (key: string, signal: AbortSignal) => {
+    await status.reconcile(key, signal);
+    // There, its numbers are looked at again.
+    work.statuses.queue.add(key);
+    return {};
+  };
+  work.newStatuses.reconcile(first, { keys: () => [], after, waiting });
+}
+
+/** Whether the status is about the present form of a route. */
+function isSaid({ metadata, status }: LiveRoute): boolean {
+  const ours = (status?.parents ?? []).filter(({ controllerName }) => controllerName === CONTROLLER_NAME);
+  return ours.some(({ conditions }) => conditions[0]?.observedGeneration === metadata.generation);
 }

@@ -43,10 +43,14 @@ function setUp(service = 'shop/echo') {
     now: () => clock.now(),
     wallClock: () => new Date('2026-01-01T00:00:00.123Z'),
   });
+  const change = () => {
+    const { metadata } = live;
+    live = { ...live, metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 } };
+  };
   const reconcile = () => status.reconcile('shop/one', signal);
   const numbers = () =>
     writes.map((parents) => parents[0]?.conditions.find(({ type }) => type.endsWith('Programmed'))?.message);
-  return { clock, programmed, writes, versions, events, state, reconcile, numbers };
+  return { clock, programmed, writes, versions, events, state, change, reconcile, numbers };
 }
 
 test('is written once, with an Event', async () => {
@@ -140,3 +144,21 @@ test('a route that is new to a new leader is accepted at once, without numbers, 
   await reconcile();
   expect(numbers()).toEqual([undefined, '1 of 1 sidecars']);
 });
+
+test.each([true, false])(
+  'a new generation is said at once, whatever the numbers wait for (surveyed: %s)',
+  async (isSurveyed) => {
+    const { writes, state, change, reconcile } = setUp();
+    await reconcile();
+    state.isSurveyed = isSurveyed;
+    for (const generation of [2, 3]) {
+      change();
+      await reconcile();
+      const said = writes.at(-1)?.flatMap(({ conditions }) => conditions) ?? [];
+      expect(new Set(said.map(({ observedGeneration }) => observedGeneration))).toEqual(
+        new Set([generation]),
+      );
+      expect(said).toContainEqual(expect.objectContaining({ type: 'Accepted', status: 'True' }));
+    }
+  },
+);
