@@ -22,34 +22,42 @@ export interface RouteFault {
   readonly message: string;
 }
 
-/** Collects what is wrong. */
-export class Findings {
-  readonly faults: RouteFault[] = [];
+/** A part of a route. All parts of one route share what is wrong. */
+export class Place {
+  readonly faults: RouteFault[];
+  readonly #path: Path;
+
+  constructor(faults: RouteFault[] = [], path: Path = []) {
+    this.faults = faults;
+    this.#path = path;
+  }
+
+  /** A part of this part. */
+  in(...steps: Path): Place {
+    return new Place(this.faults, [...this.#path, ...steps]);
+  }
 
   /** Adds a fault, and returns undefined: the part does not exist. */
-  add(reason: FaultReason, path: Path, message: string): undefined {
-    this.faults.push({ reason, path: formatPath(path), message });
+  add(reason: FaultReason, message: string): undefined {
+    this.faults.push({ reason, path: formatPath(this.#path), message });
   }
 
   /**
    * Finds fields that this program does not know, as a later version of the CRD may have them. To ignore one of these
    * could send traffic where the author forbids it, so the part that has it is refused.
    */
-  unknownFields(object: object, path: Path, known: readonly string[]): boolean {
-    const unknown = Object.keys(object).filter((key) => !known.includes(key));
-    for (const key of unknown) this.add('UnsupportedValue', [...path, key], 'is not supported: remove it');
-    return unknown.length > 0;
+  unknownFields(object: object, known: readonly string[]): boolean {
+    return this.#others(object, known, 'UnsupportedValue', 'remove it');
   }
 
   /** The same for fields without which the rest may go on: `effect` says how. */
-  ignoredFields(
-    object: object,
-    path: Path,
-    known: readonly string[],
-    effect = 'the rule works as without it',
-  ): boolean {
-    const unknown = Object.keys(object).filter((key) => !known.includes(key));
-    for (const key of unknown) this.add('FieldIgnored', [...path, key], `is not supported: ${effect}`);
-    return unknown.length > 0;
+  ignoredFields(object: object, known: readonly string[], effect = 'the rule works as without it'): boolean {
+    return this.#others(object, known, 'FieldIgnored', effect);
+  }
+
+  #others(object: object, known: readonly string[], reason: FaultReason, effect: string): boolean {
+    const others = Object.keys(object).filter((key) => !known.includes(key));
+    for (const key of others) this.in(key).add(reason, `is not supported: ${effect}`);
+    return others.length > 0;
   }
 }

@@ -1,5 +1,4 @@
-import type { Path } from '../../../util/diagnostic.ts';
-import type { Findings } from './findings.ts';
+import type { Place } from './findings.ts';
 import type { HTTPRouteFilter } from './http-route.ts';
 import type { Cors } from './model.ts';
 import { shown, TOKEN } from './parse-match.ts';
@@ -16,27 +15,23 @@ const FIELDS = [
 const ORIGIN = /^\*$|^https?:\/\/((\*\.)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+|\*)(:[0-9]{1,5})?$/;
 
 /** Reads the filter CORS. False if it has no effect and the rule goes on, undefined if it is invalid. */
-export function parseCors(
-  given: HTTPRouteFilter['cors'],
-  at: Path,
-  findings: Findings,
-): Cors | false | undefined {
-  if (given === undefined) return findings.add('UnsupportedValue', at, 'is required');
+export function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | undefined {
+  if (given === undefined) return at.add('UnsupportedValue', 'is required');
   // An unknown field may say that fewer origins are allowed.
-  if (findings.ignoredFields(given, at, FIELDS, 'the rule works as without this filter')) return false;
+  if (at.ignoredFields(given, FIELDS, 'the rule works as without this filter')) return false;
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
-  const before = findings.faults.length;
+  const before = at.faults.length;
   const check = (name: string, values: readonly string[], pattern: RegExp) => {
     for (const [index, value] of values.entries()) {
       if (pattern.test(value)) continue;
-      findings.add('UnsupportedValue', [...at, name, index], `${shown(value)} is not valid here`);
+      at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
     }
   };
   check('allowOrigins', allowOrigins, ORIGIN);
   for (const [name, values] of Object.entries({ allowMethods, allowHeaders, exposeHeaders })) {
     check(name, values, TOKEN);
   }
-  if (findings.faults.length > before) return undefined;
+  if (at.faults.length > before) return undefined;
   return {
     origins: allowOrigins,
     methods: allowMethods,

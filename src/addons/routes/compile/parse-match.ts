@@ -1,6 +1,5 @@
 import { quoteText } from '../../../util/clip.ts';
-import type { Path } from '../../../util/diagnostic.ts';
-import type { Findings } from './findings.ts';
+import type { Place } from './findings.ts';
 import type { HTTPHeaderMatch, HTTPQueryParamMatch, HTTPRouteMatch } from './http-route.ts';
 import type { Match, PathMatch, ValueMatch } from './model.ts';
 import { regexFault } from './regex.ts';
@@ -27,16 +26,16 @@ export interface ParsedMatch {
   readonly meant?: Match;
 }
 
-export function parseMatch(given: HTTPRouteMatch, at: Path, findings: Findings): ParsedMatch {
-  const before = findings.faults.length;
-  findings.unknownFields(given, at, ['path', 'method', 'headers', 'queryParams']);
+export function parseMatch(given: HTTPRouteMatch, at: Place): ParsedMatch {
+  const before = at.faults.length;
+  at.unknownFields(given, ['path', 'method', 'headers', 'queryParams']);
   const match = {
-    path: parsePath(given.path, [...at, 'path'], findings) ?? ANY.path,
-    ...method(given.method, at, findings),
-    headers: parseHeaders(given.headers, [...at, 'headers'], findings),
-    queryParams: values(given.queryParams, [...at, 'queryParams'], findings, (name) => name),
+    path: parsePath(given.path, at.in('path')) ?? ANY.path,
+    ...method(given.method, at),
+    headers: parseHeaders(given.headers, at.in('headers')),
+    queryParams: values(given.queryParams, at.in('queryParams'), (name) => name),
   };
-  return findings.faults.length === before ? { match } : { match, meant: meantBy(given) };
+  return at.faults.length === before ? { match } : { match, meant: meantBy(given) };
 }
 
 function meantBy({ path, method, headers, queryParams }: HTTPRouteMatch): Match {
@@ -61,29 +60,24 @@ export function valuesAsGiven(
 
 export function parseHeaders(
   given: readonly HTTPHeaderMatch[] | undefined,
-  at: Path,
-  findings: Findings,
+  at: Place,
 ): readonly ValueMatch[] {
-  return values(given, at, findings, (name) => name.toLowerCase());
+  return values(given, at, (name) => name.toLowerCase());
 }
 
-function parsePath(given: HTTPRouteMatch['path'], at: Path, findings: Findings): PathMatch | undefined {
+function parsePath(given: HTTPRouteMatch['path'], at: Place): PathMatch | undefined {
   if (given === undefined) return ANY.path;
-  if (findings.unknownFields(given, at, ['type', 'value'])) return undefined;
+  if (at.unknownFields(given, ['type', 'value'])) return undefined;
   const { type = 'PathPrefix', value = '/' } = given;
   if (type === 'RegularExpression') {
     const fault = regexFault(value);
     if (fault === undefined) return { type, value };
-    return findings.add(
-      'UnsupportedValue',
-      [...at, 'value'],
-      `the regular expression ${shown(value)} ${fault}`,
-    );
+    return at.in('value').add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
   }
-  if (type !== 'Exact' && type !== 'PathPrefix') return unknownType(type, at, findings);
+  if (type !== 'Exact' && type !== 'PathPrefix') return unknownType(type, at);
   if (!PATH.test(value)) {
     const message = `${shown(value)} is not a path: write one that begins with / and has no query`;
-    return findings.add('UnsupportedValue', [...at, 'value'], message);
+    return at.in('value').add('UnsupportedValue', message);
   }
   return { type, value: type === 'Exact' ? value : withoutEndingSlash(value) || '/' };
 }
@@ -95,23 +89,22 @@ export function withoutEndingSlash(path: string): string {
   return path.slice(0, end);
 }
 
-function method(given: string | undefined, at: Path, findings: Findings): { readonly method?: string } {
+function method(given: string | undefined, at: Place): { readonly method?: string } {
   if (given === undefined) return {};
   if (TOKEN.test(given)) return { method: given };
-  findings.add('UnsupportedValue', [...at, 'method'], `${shown(given)} is not a method`);
+  at.in('method').add('UnsupportedValue', `${shown(given)} is not a method`);
   return {};
 }
 
 /** Of several criteria for one name, the first counts. */
 function values(
   given: readonly (HTTPHeaderMatch | HTTPQueryParamMatch)[] | undefined,
-  at: Path,
-  findings: Findings,
+  at: Place,
   canonical: (name: string) => string,
 ): readonly ValueMatch[] {
   const found = new Map<string, ValueMatch>();
   for (const [index, criterion] of (given ?? []).entries()) {
-    const parsed = valueMatch(criterion, [...at, index], findings, canonical);
+    const parsed = valueMatch(criterion, at.in(index), canonical);
     if (parsed && !found.has(parsed.name)) found.set(parsed.name, parsed);
   }
   // Their order does not matter to a request, so equal matches have equal text.
@@ -120,26 +113,21 @@ function values(
 
 function valueMatch(
   given: HTTPHeaderMatch | HTTPQueryParamMatch,
-  at: Path,
-  findings: Findings,
+  at: Place,
   canonical: (name: string) => string,
 ): ValueMatch | undefined {
-  if (findings.unknownFields(given, at, ['name', 'type', 'value'])) return undefined;
+  if (at.unknownFields(given, ['name', 'type', 'value'])) return undefined;
   const { name, type = 'Exact', value } = given;
-  if (type !== 'Exact' && type !== 'RegularExpression') return unknownType(type, at, findings);
+  if (type !== 'Exact' && type !== 'RegularExpression') return unknownType(type, at);
   if (!TOKEN.test(name)) {
-    return findings.add('UnsupportedValue', [...at, 'name'], `${shown(name)} is not a name`);
+    return at.in('name').add('UnsupportedValue', `${shown(name)} is not a name`);
   }
   const fault = type === 'RegularExpression' ? regexFault(value) : undefined;
   if (fault === undefined) return { name: canonical(name), value, isRegex: type === 'RegularExpression' };
-  return findings.add(
-    'UnsupportedValue',
-    [...at, 'value'],
-    `the regular expression ${shown(value)} ${fault}`,
-  );
+  return at.in('value').add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
 }
 
 /** For a value that the CRD gained after this program was made. */
-function unknownType(type: never, at: Path, findings: Findings): undefined {
-  return findings.add('UnsupportedValue', [...at, 'type'], `${shown(type)} is not supported`);
+function unknownType(type: never, at: Place): undefined {
+  return at.in('type').add('UnsupportedValue', `${shown(type)} is not supported`);
 }

@@ -1,5 +1,4 @@
-import type { Path } from '../../../util/diagnostic.ts';
-import type { Findings } from './findings.ts';
+import type { Place } from './findings.ts';
 import type { GRPCRouteMatch } from './grpc-route.ts';
 import type { PathMatch } from './model.ts';
 import { ANY, type ParsedMatch, parseHeaders, shown, valuesAsGiven } from './parse-match.ts';
@@ -12,55 +11,39 @@ const METHOD = /^[a-z_]\w*$/i;
 const SEGMENT = '[^/]+';
 
 /** Reads a match of a GRPCRoute: the path of a call is `/service/method`. */
-export function parseMethodMatch(given: GRPCRouteMatch, at: Path, findings: Findings): ParsedMatch {
-  const before = findings.faults.length;
-  findings.unknownFields(given, at, ['method', 'headers']);
-  const path = parseMethod(given.method, [...at, 'method'], findings);
+export function parseMethodMatch(given: GRPCRouteMatch, at: Place): ParsedMatch {
+  const before = at.faults.length;
+  at.unknownFields(given, ['method', 'headers']);
+  const path = parseMethod(given.method, at.in('method'));
   const { service = '', method = '' } = given.method ?? {};
-  const headers = parseHeaders(given.headers, [...at, 'headers'], findings);
+  const headers = parseHeaders(given.headers, at.in('headers'));
   const match = { ...ANY, path: path ?? ANY.path, call: { service, method }, headers };
-  if (findings.faults.length === before) return { match };
+  if (at.faults.length === before) return { match };
   return { match, meant: { ...match, headers: valuesAsGiven(given.headers) } };
 }
 
-function parseMethod(
-  given: GRPCRouteMatch['method'] = {},
-  at: Path,
-  findings: Findings,
-): PathMatch | undefined {
-  if (findings.unknownFields(given, at, ['type', 'service', 'method'])) return undefined;
+function parseMethod(given: GRPCRouteMatch['method'] = {}, at: Place): PathMatch | undefined {
+  if (at.unknownFields(given, ['type', 'service', 'method'])) return undefined;
   const { type = 'Exact', service = '', method = '' } = given;
   if (type === 'RegularExpression') {
     for (const [name, value] of Object.entries({ service, method })) {
       const fault = value === '' ? undefined : regexFault(value);
       if (fault === undefined) continue;
-      return findings.add(
-        'UnsupportedValue',
-        [...at, name],
-        `the regular expression ${shown(value)} ${fault}`,
-      );
+      return at.in(name).add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
     }
     const value = methodPattern(given);
     const fault = regexFault(value);
     if (fault === undefined) return { type, value };
-    return findings.add('UnsupportedValue', at, `the regular expression ${shown(value)} ${fault}`);
+    return at.add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
   }
   if (type !== 'Exact') {
-    return findings.add('UnsupportedValue', [...at, 'type'], `${shown(type)} is not supported`);
+    return at.in('type').add('UnsupportedValue', `${shown(type)} is not supported`);
   }
   if (service !== '' && !SERVICE.test(service)) {
-    return findings.add(
-      'UnsupportedValue',
-      [...at, 'service'],
-      `${shown(service)} is not the name of a service`,
-    );
+    return at.in('service').add('UnsupportedValue', `${shown(service)} is not the name of a service`);
   }
   if (method !== '' && !METHOD.test(method)) {
-    return findings.add(
-      'UnsupportedValue',
-      [...at, 'method'],
-      `${shown(method)} is not the name of a method`,
-    );
+    return at.in('method').add('UnsupportedValue', `${shown(method)} is not the name of a method`);
   }
   if (service === '' && method === '') return ANY.path;
   if (service === '') return { type: 'RegularExpression', value: `/${SEGMENT}/${method}` };
