@@ -322,7 +322,7 @@ test('a GRPCRoute takes the place of an HTTPRoute of its port, and both statuses
       `get grpcroute calls --namespace=default -o jsonpath={.status.parents[0].conditions[?(@.type=="${type}")].status}`,
     );
   await eventually('it is accepted', async () => (await status('Accepted')) === 'True');
-  expect(await status('PartiallyInvalid')).toBe('True');
+  expect(await status('ResolvedRefs')).toBe('False');
   const asked = await cli('check', 'pod/a', '-n', 'clients', '--to', 'http://calls.default/shop.Cart/Remove');
   expect(asked.text).toContain(
     'GRPCRoute default/calls rules[1] matches method shop.Cart/*: 100 % to default/web-2:80',

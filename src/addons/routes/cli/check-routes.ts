@@ -18,6 +18,7 @@ import { entryName } from '../compile/entry-configuration.ts';
 import { explainRequest, type Request } from '../compile/explain.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
+import { TOKEN } from '../compile/parse-match.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
 import {
   GRPC_ROUTES,
@@ -38,8 +39,6 @@ export interface AskedRequest {
 
 /** The ports of other hosts that capture.sh leaves out. */
 const EXCLUDED_PORTS = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
-/** RFC 9110, 5.6.2. */
-const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** Parses the value of `--to`. */
 export function parseUrl(value: string): URL {
@@ -54,14 +53,14 @@ export function parseUrl(value: string): URL {
 
 /** Parses a value of `--method`. */
 export function parseMethod(value: string): string {
-  if (!HTTP_TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
+  if (!TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
   return value;
 }
 
 /** Checks a value of `--header`. */
 export function parseHeader(line: string): string {
   const [name = '', value] = line.split(/:(.*)/s);
-  if (value === undefined || !HTTP_TOKEN.test(name))
+  if (value === undefined || !TOKEN.test(name))
     throw new InvalidArgumentError('Use a name and a value such as "version: 2".');
   return line;
 }

@@ -15,11 +15,7 @@ export interface AttachedPort {
 
 /** What became of one reference to a parent. */
 export type Attachment = { readonly reference: ParentReference } & (
-  | {
-      readonly ports: readonly AttachedPort[];
-      /** Which routes have other ports of the Service. */
-      readonly conflict?: string;
-    }
+  | { readonly ports: readonly AttachedPort[] }
   /** Why there is no parent, or no place for the routes of one. */
   | { readonly missing: string; readonly reason?: 'RoutesTooLarge' | 'UnsupportedValue' | 'Conflicted' }
 );
@@ -128,4 +124,9 @@ function isHttp({ protocol = 'TCP', appProtocol }: ServicePort): boolean {
 
 function protocolOf({ protocol = 'TCP', appProtocol }: ServicePort): string {
   return protocol === 'TCP' ? (appProtocol ?? protocol) : protocol;
+}
+
+/** Such as `Service default/web port 80`. */
+export function portText({ service, port }: AttachedPort): string {
+  return `Service ${service} port ${port}`;
 }

@@ -1,4 +1,4 @@
-import { type AttachedPort, type Attachment, attach, locate } from './attach.ts';
+import { type AttachedPort, type Attachment, attach, locate, portText } from './attach.ts';
 import { bytesOfEntries } from './entry-bytes.ts';
 import type { RouteFault } from './findings.ts';
 import { grantsOf, type ReferenceGrant, withoutUngranted } from './grants.ts';
@@ -128,16 +128,20 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     yield;
   }
   const conflicts = withoutConflicts(drafts);
-  const why = withhold(drafts, ROOM, hostBytes);
+  const losses = { skipped, conflicts, withheld: withhold(drafts, ROOM, hostBytes) };
   const compiled = new Map<ObjectKey, CompiledRoute>();
   for (const [object, attachments] of attached) {
     const reading = found.get(object);
+    const left = attachments.map((each) => withoutLosses(each, object, losses));
     compiled.set(routeKey(object), {
       object,
-      attachments: attachments.map((each) =>
-        withWithheld(withoutConflict(each, object, conflicts), object, skipped.get(object), why),
-      ),
-      faults: reading ? [...reading.route.faults, ...backendFaults(reading.route, place)] : [],
+      attachments: left,
+      faults: [
+        ...(reading ? [...reading.route.faults, ...backendFaults(reading.route, place)] : []),
+        ...attachments.flatMap((each, i) =>
+          'missing' in (left[i] ?? each) ? [] : conflictsOf(each, object, losses),
+        ),
+      ],
       refused: reading?.refused ?? [],
       unserved: reading?.unserved ?? [],
     });
@@ -180,19 +184,39 @@ function* attachedPorts(attached: ReadonlyMap<Route, readonly Attachment[]>) {
 
 const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;
 
-/** An attachment to a port whose routes are left out is none. */
-function withWithheld(
-  attachment: Attachment,
-  { metadata: { namespace = '' } }: Route,
-  skipped: string | undefined,
-  why: ReadonlyMap<string, string>,
-): Attachment {
+/** What a route has lost, by {@link heldKey}: ports whose routes are left out, and HTTPRoutes the ports of GRPCRoutes. */
+interface Losses {
+  readonly skipped: ReadonlyMap<Route, string>;
+  readonly withheld: ReadonlyMap<string, string>;
+  readonly conflicts: ReadonlyMap<string, ObjectKey>;
+}
+
+/** An attachment to a port whose routes are left out is none, and neither is one without a port. */
+function withoutLosses(attachment: Attachment, object: Route, losses: Losses): Attachment {
   if ('missing' in attachment) return attachment;
-  const held = attachment.ports.map((port) => why.get(heldKey(draftKey(port), namespace)));
-  const missing = skipped ?? held.find((text) => text !== undefined);
-  return missing === undefined
-    ? attachment
-    : { reference: attachment.reference, missing, reason: 'RoutesTooLarge' };
+  const { reference, ports } = attachment;
+  const held = ports.map((port) => losses.withheld.get(portOfRoute(port, object)));
+  const missing = losses.skipped.get(object) ?? held.find((text) => text !== undefined);
+  if (missing !== undefined) return { reference, missing, reason: 'RoutesTooLarge' };
+  const [conflict] = conflictsOf(attachment, object, losses);
+  const left = ports.filter(
+    (port) => isGrpcRoute(object) || !losses.conflicts.has(portOfRoute(port, object)),
+  );
+  if (conflict && left.length === 0) return { reference, missing: conflict.message, reason: 'Conflicted' };
+  return { reference, ports: left };
+}
+
+function conflictsOf(attachment: Attachment, object: Route, { conflicts }: Losses): readonly RouteFault[] {
+  if (isGrpcRoute(object) || 'missing' in attachment) return [];
+  return attachment.ports.flatMap((port) => {
+    const rival = conflicts.get(portOfRoute(port, object));
+    const message = `${rival} is for ${portText(port)}, and comes before HTTPRoutes`;
+    return rival === undefined ? [] : [{ reason: 'Conflicted' as const, path: 'parentRefs', message }];
+  });
+}
+
+function portOfRoute(port: AttachedPort, { metadata: { namespace = '' } }: Route): string {
+  return heldKey(draftKey(port), namespace);
 }
 
 /**
@@ -210,24 +234,6 @@ function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<strin
     }
   }
   return conflicts;
-}
-
-/** An attachment without the ports that GRPCRoutes have. */
-function withoutConflict(
-  attachment: Attachment,
-  object: Route,
-  conflicts: ReadonlyMap<string, ObjectKey>,
-): Attachment {
-  if ('missing' in attachment || isGrpcRoute(object)) return attachment;
-  const { namespace = '' } = object.metadata;
-  const rivalOf = (port: AttachedPort) => conflicts.get(heldKey(draftKey(port), namespace));
-  const ports = attachment.ports.filter((port) => rivalOf(port) === undefined);
-  const lost = attachment.ports.find((port) => rivalOf(port) !== undefined);
-  if (lost === undefined) return attachment;
-  const text = `${rivalOf(lost)} is for Service ${lost.service} port ${lost.port}, and comes before HTTPRoutes`;
-  return ports.length === 0
-    ? { reference: attachment.reference, missing: text, reason: 'Conflicted' }
-    : { ...attachment, ports, conflict: text };
 }
 
 function addRoute(

@@ -1,11 +1,11 @@
-import type { AttachedPort } from './attach.ts';
+import { type AttachedPort, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './entry-configuration.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
-import { findPort, matchText, pathText, portText } from './problems.ts';
+import { findPort, matchText, pathText } from './problems.ts';
 import { regexMatches } from './regex.ts';
 
 /** A request as a sidecar compares it with routes. */

@@ -10,6 +10,8 @@ export const FAULT_REASONS = {
   UnsupportedProtocol: 'ResolvedRefs',
   /** What was written has no effect, and the rest goes on: no condition is false for that. */
   FieldIgnored: 'none',
+  /** GRPCRoutes have some of its ports. */
+  Conflicted: 'none',
 } as const;
 
 export type FaultReason = keyof typeof FAULT_REASONS;

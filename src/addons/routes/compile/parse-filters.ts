@@ -1,3 +1,4 @@
+import { defined } from '../../../util/defined.ts';
 import type { Place } from './findings.ts';
 import type {
   HTTPBackendRef,
@@ -220,13 +221,7 @@ function parseRedirect(
   }
   if (hostname !== undefined && !checkHost(hostname, at)) return undefined;
   const path = parsePathModifier(modifier, matches, at.in('path'));
-  return {
-    ...(scheme !== undefined && { scheme }),
-    ...(hostname !== undefined && { hostname }),
-    ...(port !== undefined && { port }),
-    ...(path && { path }),
-    status,
-  };
+  return defined({ scheme, hostname, port, path, status });
 }
 
 function parsePathModifier(

@@ -23,7 +23,6 @@ export interface ParsedRoute {
 }
 
 export interface ParsedRule {
-  readonly name?: string;
   readonly matches: readonly ParsedMatch[];
   readonly action: Action;
 }
@@ -80,11 +79,7 @@ function parseRules<M>(
     const { timeouts: _, retry: __, ...common } = rule;
     const known = fields === RULE_FIELDS ? common : rule;
     const scope = { matches: matches.map(({ match }) => match), namespace };
-    return {
-      ...(rule.name !== undefined && { name: rule.name }),
-      matches,
-      action: parseAction(known, scope, at),
-    };
+    return { matches, action: parseAction(known, scope, at) };
   });
 }
 

@@ -1,4 +1,4 @@
-import type { AttachedPort } from './attach.ts';
+import { type AttachedPort, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './entry-configuration.ts';
 import type { FaultReason } from './findings.ts';
@@ -14,7 +14,6 @@ export interface RouteProblem {
   readonly reason:
     | FaultReason
     | 'NoMatchingParent'
-    | 'Conflicted'
     | 'NoServiceParent'
     | 'AddressTaken'
     | 'RuleNeverMatches'
@@ -44,12 +43,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
     ...attachments.flatMap((attachment): readonly RouteProblem[] =>
       'missing' in attachment
         ? [{ reason: attachment.reason ?? 'NoMatchingParent', message: attachment.missing }]
-        : [
-            ...(attachment.conflict === undefined
-              ? []
-              : [{ reason: 'Conflicted' as const, message: attachment.conflict }]),
-            ...attachment.ports.flatMap((port) => portProblems(key, port, routed)),
-          ],
+        : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
     ),
     ...faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
     ...(attachments.some((attachment) => 'ports' in attachment) ? unserved : []).map(
@@ -98,11 +92,6 @@ export function findPort(
   { service, port }: AttachedPort,
 ): RoutedPort | undefined {
   return routed.find((each) => each.service === service && each.port === port);
-}
-
-/** Such as `Service default/web port 80`. */
-export function portText({ service, port }: AttachedPort): string {
-  return `Service ${service} port ${port}`;
 }
 
 /** Such as `below "/a"`. */

@@ -71,12 +71,7 @@ function conditionsOf(
             'Accepted',
             true,
             'Accepted',
-            [
-              portsOf(attachment.ports),
-              ...(attachment.conflict === undefined ? [] : [attachment.conflict]),
-              ...unserved.map(unservedText),
-              ...ignored.map(faultText),
-            ].join('; '),
+            [portsOf(attachment.ports), ...unserved.map(unservedText), ...ignored.map(faultText)].join('; '),
           );
   const [first] = references;
   return [

@@ -2,6 +2,7 @@ import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts
 import type { KubeObject } from '../../../kube/api/object.ts';
 import { identityOf } from '../../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
+import { defined } from '../../../util/defined.ts';
 import { isRecord } from '../../../util/json.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
 import { isGrpcRoute, type Route } from '../compile/grpc-route.ts';
@@ -90,12 +91,8 @@ const MAX_PORTS = 256;
 /** Keeps what routing reads of a route: managed fields and annotations may be larger than all of it. */
 export function routeSummary(route: LiveRoute): LiveRoute {
   const { generation, creationTimestamp, deletionTimestamp } = route.metadata;
-  const metadata = {
-    ...identityOf(route),
-    ...(generation !== undefined && { generation }),
-    ...(creationTimestamp !== undefined && { creationTimestamp }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-  };
+  const identity = identityOf(route);
+  const metadata = defined({ ...identity, generation, creationTimestamp, deletionTimestamp });
   return withoutLongRules({ ...route, metadata });
 }
 
@@ -105,22 +102,10 @@ export function serviceSummary({ metadata, spec = {} }: LiveService): LiveServic
   // Of one without an address, ports have no meaning, and nothing limits how many of these there are.
   const hasAddress = (clusterIPs ?? [clusterIP]).some((address) => address && address !== 'None');
   const ports = hasAddress ? spec.ports : undefined;
-  return {
-    metadata: identityOf({ metadata }),
-    spec: {
-      ...(type !== undefined && { type }),
-      ...(clusterIP !== undefined && { clusterIP }),
-      ...(clusterIPs && { clusterIPs }),
-      ...(ports && {
-        ports: ports.slice(0, MAX_PORTS).map(({ name, port, protocol, appProtocol }) => ({
-          ...(name !== undefined && { name }),
-          port,
-          ...(protocol !== undefined && { protocol }),
-          ...(appProtocol !== undefined && { appProtocol }),
-        })),
-      }),
-    },
-  };
+  const known = ports
+    ?.slice(0, MAX_PORTS)
+    .map(({ name, port, protocol, appProtocol }) => defined({ name, port, protocol, appProtocol }));
+  return { metadata: identityOf({ metadata }), spec: defined({ type, clusterIP, clusterIPs, ports: known }) };
 }
 
 /** Keeps what routing reads of a ReferenceGrant. */
