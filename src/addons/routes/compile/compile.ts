@@ -1,8 +1,8 @@
 import { type AttachedPort, type Attachment, attach, locate, portText } from './attach.ts';
 import { bytesOfEntries } from './entry-bytes.ts';
-import type { RouteFault } from './findings.ts';
-import { grantsOf, type ReferenceGrant, withoutUngranted } from './grants.ts';
-import { isGrpcRoute, kindOf, type Route, routeKey } from './grpc-route.ts';
+import { faultText, type RouteFault } from './findings.ts';
+import { grantsOf, type IsGranted, type ReferenceGrant, withoutUngranted } from './grants.ts';
+import { isGrpcRoute, type Route, routeKey } from './grpc-route.ts';
 import type { Entry, Match, Target } from './model.ts';
 import type { ObjectKey, Services } from './objects.ts';
 import { type ParsedRoute, parseRoute } from './parse.ts';
@@ -117,12 +117,7 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     // Routes of Gateways alone are not read.
     if (attachments.length > 0 && !skipped.has(object)) {
       const reading = yield* read(object);
-      found.set(
-        object,
-        isProducer(object, attachments)
-          ? permitted(reading, (from, service) => isGranted(kindOf(object), from, service))
-          : reading,
-      );
+      found.set(object, isProducer(object, attachments) ? permitted(reading, isGranted) : reading);
     }
     addRoute(drafts, object, found.get(object), skipped.get(object), attachments);
     yield;
@@ -132,15 +127,12 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
   const compiled = new Map<ObjectKey, CompiledRoute>();
   for (const [object, attachments] of attached) {
     const reading = found.get(object);
-    const left = attachments.map((each) => withoutLosses(each, object, losses));
     compiled.set(routeKey(object), {
       object,
-      attachments: left,
+      attachments: attachments.map((each) => withoutLosses(each, object, losses)),
       faults: [
         ...(reading ? [...reading.route.faults, ...backendFaults(reading.route, place)] : []),
-        ...attachments.flatMap((each, i) =>
-          'missing' in (left[i] ?? each) ? [] : conflictsOf(each, object, losses),
-        ),
+        ...conflictsOf(object, attachments, conflicts),
       ],
       refused: reading?.refused ?? [],
       unserved: reading?.unserved ?? [],
@@ -161,7 +153,7 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
 }
 
 /** A reading without what no ReferenceGrant lets it name. It takes no more bytes for that. */
-function permitted(reading: Reading, isGranted: (from: string, service: ObjectKey) => boolean): Reading {
+function permitted(reading: Reading, isGranted: IsGranted): Reading {
   const route = withoutUngranted(reading.route, isGranted);
   if (route === reading.route) return reading;
   const entries = entriesOf(route);
@@ -188,31 +180,36 @@ const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;
 interface Losses {
   readonly skipped: ReadonlyMap<Route, string>;
   readonly withheld: ReadonlyMap<string, string>;
-  readonly conflicts: ReadonlyMap<string, ObjectKey>;
+  readonly conflicts: ReadonlyMap<string, string>;
 }
 
 /** An attachment to a port whose routes are left out is none, and neither is one without a port. */
-function withoutLosses(attachment: Attachment, object: Route, losses: Losses): Attachment {
+function withoutLosses(
+  attachment: Attachment,
+  object: Route,
+  { skipped, withheld, conflicts }: Losses,
+): Attachment {
   if ('missing' in attachment) return attachment;
   const { reference, ports } = attachment;
-  const held = ports.map((port) => losses.withheld.get(portOfRoute(port, object)));
-  const missing = losses.skipped.get(object) ?? held.find((text) => text !== undefined);
+  const held = ports.map((port) => withheld.get(portOfRoute(port, object)));
+  const missing = skipped.get(object) ?? held.find((text) => text !== undefined);
   if (missing !== undefined) return { reference, missing, reason: 'RoutesTooLarge' };
-  const [conflict] = conflictsOf(attachment, object, losses);
-  const left = ports.filter(
-    (port) => isGrpcRoute(object) || !losses.conflicts.has(portOfRoute(port, object)),
-  );
-  if (conflict && left.length === 0) return { reference, missing: conflict.message, reason: 'Conflicted' };
-  return { reference, ports: left };
+  const lost = conflictsOf(object, [attachment], conflicts);
+  if (lost.length === 0) return attachment;
+  const left = ports.filter((port) => !conflicts.has(portOfRoute(port, object)));
+  if (left.length > 0) return { reference, ports: left };
+  return { reference, missing: lost.map(faultText).join('; '), reason: 'Conflicted' };
 }
 
-function conflictsOf(attachment: Attachment, object: Route, { conflicts }: Losses): readonly RouteFault[] {
-  if (isGrpcRoute(object) || 'missing' in attachment) return [];
-  return attachment.ports.flatMap((port) => {
-    const rival = conflicts.get(portOfRoute(port, object));
-    const message = `${rival} is for ${portText(port)}, and comes before HTTPRoutes`;
-    return rival === undefined ? [] : [{ reason: 'Conflicted' as const, path: 'parentRefs', message }];
-  });
+/** The ports that GRPCRoutes have in place of an HTTPRoute. */
+function conflictsOf(
+  object: Route,
+  attachments: readonly Attachment[],
+  conflicts: Losses['conflicts'],
+): readonly RouteFault[] {
+  const keys = isGrpcRoute(object) ? [] : portsOf(attachments).map((port) => portOfRoute(port, object));
+  const messages = keys.flatMap((key) => conflicts.get(key) ?? []);
+  return messages.map((message) => ({ reason: 'Conflicted', path: 'parentRefs', message }));
 }
 
 function portOfRoute(port: AttachedPort, { metadata: { namespace = '' } }: Route): string {
@@ -221,15 +218,16 @@ function portOfRoute(port: AttachedPort, { metadata: { namespace = '' } }: Route
 
 /**
  * Takes HTTPRoutes from the ports that have GRPCRoutes for the same clients: of one port, one kind of routes applies
- * (GEP-1294). Says which GRPCRoute, by {@link heldKey}.
+ * (GEP-1294). Says which one has it, by {@link heldKey}.
  */
-function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<string, ObjectKey> {
-  const conflicts = new Map<string, ObjectKey>();
+function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<string, string> {
+  const conflicts = new Map<string, string>();
   for (const [key, { port, producers, consumers }] of drafts) {
     for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
       const first = routes.find(({ isGrpc }) => isGrpc);
       if (first === undefined || routes.every(({ isGrpc }) => isGrpc)) continue;
-      conflicts.set(heldKey(key, namespace), first.key);
+      const text = `${first.key} is for ${portText(port)}, and comes before HTTPRoutes`;
+      conflicts.set(heldKey(key, namespace), text);
       routes.splice(0, Infinity, ...routes.filter(({ isGrpc }) => isGrpc));
     }
   }

@@ -112,11 +112,11 @@ function forwardOf(action: Forward, locate: Locate): JsonObject | undefined {
     .map((backend) => ({ backend, address: 'broken' in backend ? undefined : locate(backend) }));
   if (shares.every(({ address }) => address === undefined)) return undefined;
   const clusters = shares.map(({ backend, address }) => clusterOf(backend, address));
-  const { hostname, path, timeout } = action;
+  const { path, timeout } = action;
   return {
     weighted_clusters: { clusters },
     timeout: seconds(timeout ?? 0),
-    ...(hostname !== undefined && { host_rewrite_literal: hostname }),
+    ...hostOf(action),
     ...(path && ('full' in path ? { regex_rewrite: replaced('^/[^?]*', path.full) } : prefixOf(path))),
     ...mirrorsOf(action, locate),
     ...retryOf(action),
@@ -130,15 +130,10 @@ function retryOf({ retry, backendTimeout }: Forward): JsonObject {
   if (retry === undefined) return { retry_policy: { ...PATIENCE, ...limit } };
   const { attempts, codes, backoff } = retry;
   if (attempts === 0) return { retry_policy: limit };
-  const conditions = [
-    // Nobody has begun to handle the request.
-    ...['connect-failure', 'refused-stream', 'unavailable'],
-    ...(codes.length > 0 ? ['retriable-status-codes'] : []),
-    // Envoy has no other name for an attempt that takes too long.
-    ...(backendTimeout === undefined ? [] : ['reset']),
-  ];
+  // Nobody has begun to handle the request, or an attempt takes too long, for which Envoy has no other name.
+  const always = `connect-failure,refused-stream,unavailable${backendTimeout === undefined ? '' : ',reset'}`;
   const policy = {
-    retry_on: conditions.join(),
+    retry_on: codes.length > 0 ? `${always},retriable-status-codes` : always,
     num_retries: attempts,
     ...(codes.length > 0 && { retriable_status_codes: codes }),
     ...(backoff !== undefined && { retry_back_off: { base_interval: seconds(backoff) } }),
@@ -148,17 +143,14 @@ function retryOf({ retry, backendTimeout }: Forward): JsonObject {
 }
 
 /** A share without an address goes to the listener that answers 500. */
-function clusterOf(backend: Backend | Broken, address: string | undefined): JsonObject {
-  const start = { name: ROUTED, weight: backend.weight };
-  const filter = backendAddress(address ?? REFUSAL);
-  if ('broken' in backend) return { ...start, ...perFilter(filter) };
-  const { hostname } = backend;
-  return {
-    ...start,
-    ...perFilter({ ...filter, ...corsOf(backend) }),
-    ...(hostname !== undefined && { host_rewrite_literal: hostname }),
-    ...modifiersOf(backend.modifiers),
-  };
+function clusterOf(backend: Backend | Broken, address = REFUSAL): JsonObject {
+  const own: Filtered = 'broken' in backend ? { modifiers: {} } : backend;
+  const filters = perFilter({ ...backendAddress(address), ...corsOf(own) });
+  return { name: ROUTED, weight: backend.weight, ...filters, ...hostOf(own), ...modifiersOf(own.modifiers) };
+}
+
+function hostOf({ hostname }: Filtered): JsonObject {
+  return hostname === undefined ? {} : { host_rewrite_literal: hostname };
 }
 
 /** The options of filters by their names. */

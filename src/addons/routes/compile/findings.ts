@@ -24,6 +24,10 @@ export interface RouteFault {
   readonly message: string;
 }
 
+export function faultText({ path, message }: RouteFault): string {
+  return `${path}: ${message}`;
+}
+
 /** A part of a route. All parts of one route share what is wrong. */
 export class Place {
   readonly faults: RouteFault[];

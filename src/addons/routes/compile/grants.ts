@@ -14,7 +14,7 @@ export interface ReferenceGrant {
 }
 
 /** Whether routes of a kind in a namespace may name a Service of another one. */
-type IsGranted = (kind: string, from: string, service: ObjectKey) => boolean;
+export type IsGranted = (kind: string, from: string, service: ObjectKey) => boolean;
 
 /** Of one namespace, the first by name: there is no other limit, and each may name 16 Services for 16 namespaces. */
 const MAX_GRANTS = 256;
@@ -71,16 +71,14 @@ const isService = ({ group, kind }: { readonly group: string; readonly kind: str
  * A producer route, with errors in place of the backends that no ReferenceGrant lets it name, and without such mirrors.
  * It decides for clients of all namespaces: they may reach Services that its author may not (ADR 27).
  */
-export function withoutUngranted(
-  route: ParsedRoute,
-  isGranted: (from: string, service: ObjectKey) => boolean,
-): ParsedRoute {
+export function withoutUngranted(route: ParsedRoute, isGranted: IsGranted): ParsedRoute {
   const { namespace = '' } = route.object.metadata;
+  const kind = kindOf(route.object);
   const isRefused = ({ service }: Target) =>
-    !service.startsWith(`${namespace}/`) && !isGranted(namespace, service);
+    !service.startsWith(`${namespace}/`) && !isGranted(kind, namespace, service);
   const faults: RouteFault[] = [];
   const refuse = ({ service }: Target, path: string) => {
-    const message = `no ReferenceGrant lets ${kindOf(route.object)}s of namespace ${namespace} use Service ${service}: create one in its namespace`;
+    const message = `no ReferenceGrant lets ${kind}s of namespace ${namespace} use Service ${service}: create one in its namespace`;
     faults.push({ reason: 'RefNotPermitted', path, message });
   };
   const permitted = (action: Action, rule: number): Action => {

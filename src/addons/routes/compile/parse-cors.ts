@@ -14,11 +14,14 @@ const FIELDS = [
 /** The pattern of the CRD: a scheme and a host, of which the left part or all may be a star; or a star alone. */
 const ORIGIN = /^\*$|^https?:\/\/((\*\.)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+|\*)(:[0-9]{1,5})?$/;
 
+/** What becomes of a rule with a part of a filter that this program does not know. */
+export const WITHOUT_FILTER = 'the rule works as without this filter';
+
 /** Reads the filter CORS. False if it has no effect and the rule goes on, undefined if it is invalid. */
 export function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | undefined {
   if (given === undefined) return at.add('UnsupportedValue', 'is required');
   // An unknown field may say that fewer origins are allowed.
-  if (at.ignoredFields(given, FIELDS, 'the rule works as without this filter')) return false;
+  if (at.ignoredFields(given, FIELDS, WITHOUT_FILTER)) return false;
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
   const before = at.faults.length;
   const check = (name: string, values: readonly string[], pattern: RegExp) => {

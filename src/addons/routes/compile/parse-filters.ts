@@ -9,7 +9,7 @@ import type {
   HTTPRouteFilter,
 } from './http-route.ts';
 import type { Filtered, Header, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
-import { parseCors } from './parse-cors.ts';
+import { parseCors, WITHOUT_FILTER } from './parse-cors.ts';
 import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
 
 /** What filters depend on: the matches of their rule, and the namespace of their route. */
@@ -41,8 +41,6 @@ const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade']
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MILLION = 1_000_000;
 const STATUSES = [301, 302, 303, 307, 308];
-/** What becomes of a rule with a part of a filter that this program does not know. */
-export const WITHOUT_FILTER = 'the rule works as without this filter';
 
 /** Reads the filters of a rule; undefined if one of them is invalid. */
 export function parseFilters(
@@ -70,16 +68,15 @@ export function parseFilters(
     if (isOptional && path.ignoredFields(filter, known, WITHOUT_FILTER)) continue;
     if (!isOptional && field !== 'type') path.unknownFields(filter, known);
     switch (filter.type) {
-      case 'RequestHeaderModifier': {
-        const request = parseChanges(filter.requestHeaderModifier, inside);
-        found.modifiers = { ...found.modifiers, request };
+      case 'RequestHeaderModifier':
+        found.modifiers = { ...found.modifiers, request: parseChanges(filter.requestHeaderModifier, inside) };
         break;
-      }
-      case 'ResponseHeaderModifier': {
-        const response = parseChanges(filter.responseHeaderModifier, inside);
-        found.modifiers = { ...found.modifiers, response };
+      case 'ResponseHeaderModifier':
+        found.modifiers = {
+          ...found.modifiers,
+          response: parseChanges(filter.responseHeaderModifier, inside),
+        };
         break;
-      }
       case 'RequestMirror': {
         const mirror = parseMirror(filter.requestMirror, scope.namespace, inside);
         if (mirror === undefined) break;

@@ -1,7 +1,7 @@
 import { type AttachedPort, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './entry-configuration.ts';
-import type { FaultReason } from './findings.ts';
+import { type FaultReason, faultText } from './findings.ts';
 import type { Route } from './grpc-route.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
@@ -45,7 +45,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
         ? [{ reason: attachment.reason ?? 'NoMatchingParent', message: attachment.missing }]
         : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
     ),
-    ...faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
+    ...faults.map((fault) => ({ reason: fault.reason, message: faultText(fault) })),
     ...(attachments.some((attachment) => 'ports' in attachment) ? unserved : []).map(
       (rule): RouteProblem => ({ reason: 'NoBackend', message: unservedText(rule) }),
     ),

@@ -2,7 +2,7 @@ import { clip } from '../../../util/clip.ts';
 import { type JsonValue, sameJson } from '../../../util/json.ts';
 import type { Attachment } from './attach.ts';
 import type { CompiledRoute } from './compile.ts';
-import { FAULT_REASONS, type RouteFault } from './findings.ts';
+import { FAULT_REASONS, faultText, type RouteFault } from './findings.ts';
 import type { ParentReference, RouteCondition, RouteParentStatus } from './http-route.ts';
 
 /** The name under which the operator writes into the status of routes. */
@@ -98,10 +98,6 @@ function programmedBy(
 
 function listed(faults: readonly RouteFault[]): string {
   return faults.map(faultText).join('; ');
-}
-
-function faultText({ path, message }: RouteFault): string {
-  return `${path}: ${message}`;
 }
 
 /** Of a rule that is valid and yet answers 500. */

@@ -129,11 +129,7 @@ export class RouteFiles {
     const { text, version } = file;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
     const data = { [ROUTES_FILE]: text };
-    const options = {
-      query: { fieldManager: ROUTES_MANAGER },
-      accept: METADATA_ONLY,
-      signal,
-    };
+    const options = { query: { fieldManager: ROUTES_MANAGER }, accept: METADATA_ONLY, signal };
     try {
       const written = found
         ? await client.request('PATCH', resourcePath(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }), {

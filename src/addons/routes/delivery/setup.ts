@@ -31,7 +31,8 @@ export interface RouteOptions {
 const FILE_WORKERS = 8;
 /** More than 20: a change is to reach 50 pods in seconds. Most of their time they wait. */
 const SIDECAR_WORKERS = 32;
-const STATUS_WORKERS = 2;
+/** As many as hundreds of changed numbers do not hold up a route that has changed. */
+const STATUS_WORKERS = 8;
 /** How often new and ended sidecars are counted in statuses. */
 const NUMBERS_MS = 10_000;
 const FIRST_FILE_MS = 5000;
@@ -88,9 +89,7 @@ interface Delivery {
   readonly work: Work;
 }
 
-type Work = Readonly<
-  Record<'files' | 'sidecars' | 'statuses' | 'newStatuses', ReturnType<Manager['controller']>>
->;
+type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
 
 function deliveryOf(
   manager: Manager,
@@ -105,7 +104,6 @@ function deliveryOf(
     files: manager.controller('route-files', FILE_WORKERS),
     sidecars: manager.controller('route-sidecars', SIDECAR_WORKERS),
     statuses: manager.controller('route-status', STATUS_WORKERS),
-    newStatuses: manager.controller('route-status-new', STATUS_WORKERS),
   };
   const progress = new Progress();
   const compilation = new LiveCompilation({
@@ -237,10 +235,9 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
 function runChanges(manager: Manager, { caches, changes, compilation, sidecars, work }: Delivery): void {
   const after = (signal: AbortSignal) => caches.waitForSync(signal);
   const queueStatuses = () => {
-    for (const route of caches.routes.list()) {
-      // What a route has become does not wait for the numbers of others.
-      (isSaid(route) ? work.statuses : work.newStatuses).queue.add(routeKey(route));
-    }
+    // What a route has become does not wait for the numbers of others.
+    const routes = caches.routes.list().toSorted((a, b) => Number(isSaid(a)) - Number(isSaid(b)));
+    for (const route of routes) work.statuses.queue.add(routeKey(route));
   };
   const handle = async () => {
     await compilation.renew();
@@ -276,22 +273,14 @@ function runControllers({ caches, compilation, metrics, sidecars, files, status,
       metrics.reset();
     },
   });
-  const waiting = (key: string) => {
-    const route = caches.routes.get(key);
-    return route && asWaiting(resourceOf(route), route);
-  };
   work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
     keys: () => caches.routes.list().map(routeKey),
     after,
-    waiting,
+    waiting(key) {
+      const route = caches.routes.get(key);
+      return route && asWaiting(resourceOf(route), route);
+    },
   });
-  const first = async (key: string, signal: AbortSignal) => {
-    await status.reconcile(key, signal);
-    // There, its numbers are looked at again.
-    work.statuses.queue.add(key);
-    return {};
-  };
-  work.newStatuses.reconcile(first, { keys: () => [], after, waiting });
 }
 
 /** Whether the status is about the present form of a route. */
