@@ -25,10 +25,20 @@ describeWithEnvoy('odd routes in a real Envoy', (envoy) => {
   const to = (name: string, namespace = 'shop') => ({ backendRefs: [{ name, namespace, port: lab.port }] });
 
   test('a parent is named by the name of its port', async () => {
-    const ports = [{ port: lab.port, name: 'web' }, { port: 1, name: 'admin' }];
+    const ports = [
+      { port: lab.port, name: 'web' },
+      { port: 1, name: 'admin' },
+    ];
     const service = lab.service('shop', 'echo', 1);
-    const services = servicesOf([{ ...service, spec: { ...service.spec, ports } }, lab.service('shop', 'v2', 2)]);
-    for (const [sectionName, expected] of [['web', at(2)], ['admin', at(1)], ['none', at(1)]] as const) {
+    const services = servicesOf([
+      { ...service, spec: { ...service.spec, ports } },
+      lab.service('shop', 'v2', 2),
+    ]);
+    for (const [sectionName, expected] of [
+      ['web', at(2)],
+      ['admin', at(1)],
+      ['none', at(1)],
+    ] as const) {
       const route = routeFor('shop/r', 'shop/echo', [to('v2')], { sectionName });
       await lab.apply({ routes: [route], services }, 'client');
       expect([sectionName, await ask(1)]).toEqual([sectionName, expected]);
