@@ -14,7 +14,7 @@ import { compileLive } from './check-routes.ts';
 /** Says what a route does, and what keeps it from doing more. */
 export async function checkRoute(
   client: KubeClient,
-  kind: 'HTTPRoute' | 'GRPCRoute',
+  kind: string,
   metadata: { readonly namespace: string; readonly name: string },
 ): Promise<ObjectReport> {
   const { namespace } = metadata;

@@ -15,8 +15,8 @@ interface RequestOptions {
 }
 
 export const TARGETS = [
-  { kind: 'HTTPRoute', resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] },
-  { kind: 'GRPCRoute', resource: GRPC_ROUTES, names: ['grpcroute', 'grpcroutes'] },
+  { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] },
+  { resource: GRPC_ROUTES, names: ['grpcroute', 'grpcroutes'] },
 ] as const;
 
 /** Adds the flags of `check` that describe a request. */
@@ -43,7 +43,7 @@ export const routeQuestion: NonNullable<CheckParts['question']> = (target, optio
   const { to, method, header, annotation }: RequestOptions & ClusterOptions = options;
   const [route] = TARGETS.flatMap((each) => {
     const name = target === undefined ? undefined : nameInTarget(target, each);
-    return name === undefined ? [] : [{ kind: each.kind, name }];
+    return name === undefined ? [] : [{ kind: each.resource.kind, name }];
   });
   if (to === undefined) {
     if (method ?? header) throw new UsageError('--method and --header work with --to only: add --to URL');

@@ -56,10 +56,7 @@ export function attach({ metadata, spec }: Route, services: Services): readonly 
       const service = services.get(key);
       const found = addressesOf(service);
       if (service === undefined || 'missing' in found) {
-        return {
-          reference,
-          missing: `Service ${key} ${'missing' in found ? found.missing : 'does not exist'}`,
-        };
+        return { reference, missing: `Service ${key} ${'missing' in found ? found.missing : ''}` };
       }
       const ports = portsOf(service, reference);
       if (typeof ports === 'string') return { reference, missing: `Service ${key} ${ports}` };

@@ -60,6 +60,7 @@ interface Reading {
   readonly bytes: number;
 }
 
+const REFUSED = { kind: 'error' } as const;
 const readings = new WeakMap<Route, Reading>();
 
 /** Expressions take most of the time, so there is a step for each. */
@@ -308,12 +309,7 @@ function entriesOf({ key, object, rules }: ParsedRoute): readonly Entry[] {
   return inOrder(meant).map(({ actual, ...entry }): Entry => {
     isRefused ||= actual !== undefined;
     if (!isRefused) return entry;
-    return {
-      ...entry,
-      match: actual ?? entry.match,
-      isLast: actual !== undefined,
-      action: { kind: 'error' },
-    };
+    return { ...entry, match: actual ?? entry.match, isLast: actual !== undefined, action: REFUSED };
   });
 }
 

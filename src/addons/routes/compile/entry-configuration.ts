@@ -50,20 +50,18 @@ export function routesOf(entry: Entry, port: number, locate: Locate): readonly J
   const rest = { ...modifiersOf(action.modifiers), ...perFilter(corsOf(action)) };
   if (action.kind === 'redirect') return [{ ...start, redirect: redirectOf(action.redirect, port), ...rest }];
   const shares = action.backends.filter(({ weight }) => weight > 0);
-  if (!shares.some((share) => 'path' in share)) {
-    const route = forwardOf(action, locate);
-    return [{ ...start, ...(route ? { route } : refusal(entry)), ...rest }];
-  }
-  const total = shares.reduce((sum, { weight }) => sum + weight, 0);
+  const isSplit = shares.some((share) => 'path' in share);
+  const total = shares.reduce((all, { weight }) => all + weight, 0);
   let sum = 0;
-  return shares.map((share) => {
-    sum += share.weight;
+  return (isSplit ? shares : [action]).map((part) => {
+    if ('weight' in part) sum += part.weight;
     // Envoy compares all of these with one random number for each request, so each has the sum up to its own.
     const numerator = Math.floor((sum / total) * MILLION);
-    const part = { runtime_fraction: { default_value: { numerator, denominator: 'MILLION' } } };
-    const alone = { ...action, ...('path' in share && { path: share.path }), backends: [share] };
-    const route = forwardOf(alone, locate);
-    return { ...start, match: { ...start.match, ...part }, ...(route ? { route } : refusal(entry)), ...rest };
+    const share = { runtime_fraction: { default_value: { numerator, denominator: 'MILLION' } } };
+    const path = 'path' in part ? { path: part.path } : {};
+    const route = forwardOf('weight' in part ? { ...action, ...path, backends: [part] } : action, locate);
+    const first = isSplit ? { ...start, match: { ...start.match, ...share } } : start;
+    return { ...first, ...(route ? { route } : refusal(entry)), ...rest };
   });
 }
 

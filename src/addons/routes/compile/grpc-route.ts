@@ -37,8 +37,8 @@ export function kindOf(route: Pick<Route, 'kind'>): 'HTTPRoute' | 'GRPCRoute' {
 }
 
 /** `namespace/name` of an HTTPRoute, `GRPCRoute namespace/name` of a GRPCRoute: both may have one name. */
-export function routeKey(route: Pick<Route, 'kind' | 'metadata'>): ObjectKey {
-  return isGrpcRoute(route) ? `${GRPC} ${keyOf(route)}` : keyOf(route);
+export function routeKey(route: Pick<HTTPRoute, 'kind' | 'metadata'>): ObjectKey {
+  return route.kind === GRPC ? `${GRPC} ${keyOf(route)}` : keyOf(route);
 }
 
 /** With its kind, for messages. */

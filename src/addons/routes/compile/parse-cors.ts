@@ -26,8 +26,8 @@ export function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | fal
   const before = at.faults.length;
   const check = (name: string, values: readonly string[], pattern: RegExp) => {
     for (const [index, value] of values.entries()) {
-      if (pattern.test(value)) continue;
-      at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
+      if (!pattern.test(value))
+        at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
     }
   };
   check('allowOrigins', allowOrigins, ORIGIN);

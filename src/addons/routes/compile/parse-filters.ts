@@ -127,9 +127,7 @@ export function parseBackendFilters(
   if (filters === undefined) return undefined;
   const { mirrors, redirect, ...own } = filters;
   if (redirect) return at.add('UnsupportedValue', 'RequestRedirect works for a rule: move it there');
-  if (mirrors.length > 0) {
-    at.add('FieldIgnored', 'RequestMirror works for a rule: no copy is sent until you move it there');
-  }
+  if (mirrors.length > 0) at.add('FieldIgnored', 'RequestMirror works for a rule: no copy is sent');
   return own;
 }
 

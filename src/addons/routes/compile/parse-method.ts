@@ -26,24 +26,24 @@ function parseMethod(given: GRPCRouteMatch['method'] = {}, at: Place): PathMatch
   if (at.unknownFields(given, ['type', 'service', 'method'])) return undefined;
   const { type = 'Exact', service = '', method = '' } = given;
   if (type === 'RegularExpression') {
-    for (const [name, value] of Object.entries({ service, method })) {
-      const fault = value === '' ? undefined : regexFault(value);
-      if (fault === undefined) continue;
-      return at.in(name).add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
-    }
     const value = methodPattern(given);
-    const fault = regexFault(value);
-    if (fault === undefined) return { type, value };
-    return at.add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
+    const patterns = Object.entries({ service, method }).filter(([, pattern]) => pattern !== '');
+    for (const [name, pattern] of [...patterns, ['', value] as const]) {
+      const fault = regexFault(pattern);
+      const place = name === '' ? at : at.in(name);
+      if (fault) return place.add('UnsupportedValue', `the regular expression ${shown(pattern)} ${fault}`);
+    }
+    return { type, value };
   }
   if (type !== 'Exact') {
     return at.in('type').add('UnsupportedValue', `${shown(type)} is not supported`);
   }
-  if (service !== '' && !SERVICE.test(service)) {
-    return at.in('service').add('UnsupportedValue', `${shown(service)} is not the name of a service`);
-  }
-  if (method !== '' && !METHOD.test(method)) {
-    return at.in('method').add('UnsupportedValue', `${shown(method)} is not the name of a method`);
+  for (const [name, value, pattern] of [
+    ['service', service, SERVICE],
+    ['method', method, METHOD],
+  ] as const) {
+    if (value === '' || pattern.test(value)) continue;
+    return at.in(name).add('UnsupportedValue', `${shown(value)} is not the name of a ${name}`);
   }
   if (service === '' && method === '') return ANY.path;
   if (service === '') return { type: 'RegularExpression', value: `/${SEGMENT}/${method}` };

@@ -135,15 +135,8 @@ function parseRetry(given: HTTPRouteRule['retry'], at: Place): Retry | false | u
   if (wrong !== undefined) {
     return at.in('codes').add('UnsupportedValue', `${wrong} is not from 400 to 599`);
   }
-  if (!(attempts >= 0)) {
-    return at.in('attempts').add('UnsupportedValue', `${attempts} is not 0 or more`);
-  }
-  if (attempts > MAX_ATTEMPTS) {
-    at.in('attempts').add(
-      'FieldIgnored',
-      `${attempts} are too many: the sidecar tries ${MAX_ATTEMPTS} times`,
-    );
-  }
+  if (!(attempts >= 0)) return at.in('attempts').add('UnsupportedValue', `${attempts} is not 0 or more`);
+  if (attempts > MAX_ATTEMPTS) at.in('attempts').add('FieldIgnored', `no more than ${MAX_ATTEMPTS} are made`);
   if (backoff === undefined) return undefined;
   return {
     attempts: Math.min(attempts, MAX_ATTEMPTS),

@@ -105,15 +105,10 @@ export function matchText({ path, method, call, headers, queryParams: params }: 
   const value = (kind: string) => (each: ValueMatch) =>
     `${kind} ${each.name}${each.isRegex ? '~' : '='}${shown(each.value)}`;
   return [
-    ...(call ? [callText(call)] : []),
+    ...(call ? [`method ${call.service || '*'}/${call.method || '*'}`] : []),
     ...(call && path.type !== 'RegularExpression' ? [] : [`path ${pathText(path)}`]),
     ...(method === undefined ? [] : [`method ${method}`]),
     ...headers.map(value('header')),
     ...params.map(value('query parameter')),
   ].join(', ');
-}
-
-/** Such as `method shop.Cart/Add`. */
-function callText({ service, method }: NonNullable<Match['call']>): string {
-  return `method ${service || '*'}/${method || '*'}`;
 }
