@@ -7,7 +7,7 @@ import { freePorts } from '../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { ensureFlagger, flaggerCrds, startFlagger } from '../env/flagger.ts';
-import { httpRouteCrds } from '../env/http-route-crds.ts';
+import { httpRouteCrds } from '../env/gateway-api-crds.ts';
 import { ensurePrometheus } from '../env/prometheus.ts';
 import { kubectl } from '../support/cluster/cluster-kubectl.ts';
 import { stopCluster } from '../support/cluster/e2e-cluster.ts';

@@ -2,18 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProgressStream } from './control-plane/progress.ts';
 import type { Supervisor } from './control-plane/supervisor.ts';
-import { ensureGoProgram, findGoProgram } from './go/go-program.ts';
+import { ensureGoProgram } from './go/go-program.ts';
 import { moduleFiles } from './go/locked-module.ts';
 import { pinOf } from './go/pins.ts';
 
 const MODULE = 'github.com/fluxcd/flagger';
 const PIN = pinOf(MODULE);
 const PROGRAM = { name: 'flagger', package: `${MODULE}/cmd/flagger`, pin: PIN };
-
-/** The path of Flagger in the cache; undefined where it is not built. */
-export function findFlagger(env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  return findGoProgram(PROGRAM, env);
-}
 
 /** Builds Flagger into the cache where it is not there, which takes minutes. Resolves to its path. */
 export function ensureFlagger(env: NodeJS.ProcessEnv, progress: ProgressStream): Promise<string> {

@@ -42,7 +42,9 @@ beforeAll(async () => {
   // The others are Istio's templates and values.
   const names = (await readdir(directory)).filter((name) => /^[^.]+(\.[^.]+)?\.yaml$/.test(name)).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
-  inputs = names.map((name, i) => [name, texts[i] ?? ''] as const).filter(([, text]) => podsIn(text).length > 0);
+  inputs = names
+    .map((name, i) => [name, texts[i] ?? ''] as const)
+    .filter(([, text]) => podsIn(text).length > 0);
   lab = await PolicyLab.start();
   await lab.createNamespaces('plain', {});
   await lab.install([OF]);

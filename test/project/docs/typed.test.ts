@@ -52,7 +52,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # Uninstall': 'test/integration/operator/uninstall.test.ts runs uninstall',
-  'docs/install.md # With Helm': 'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
+  'docs/install.md # With Helm':
+    'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
   'docs/neutron.md # Walkthrough':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':

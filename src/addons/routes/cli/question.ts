@@ -14,7 +14,7 @@ interface RequestOptions {
   readonly header?: readonly string[];
 }
 
-export const TARGETS = [
+const TARGETS = [
   { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] },
   { resource: GRPC_ROUTES, names: ['grpcroute', 'grpcroutes'] },
 ] as const;
