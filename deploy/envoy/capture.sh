@@ -22,8 +22,8 @@ rules() {
   echo '*nat'
   echo ':ENVOY_INBOUND - [0:0]'
   echo ':ENVOY_OUTBOUND - [0:0]'
-  # The kubelet checks Envoy itself.
-  for port in 15021 $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
+  # The kubelet checks Envoy itself, and Prometheus reads its metrics.
+  for port in 15021 15090 $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
   echo '-A ENVOY_INBOUND -p tcp -j REDIRECT --to-ports 15006'
   # Envoy's own connections would loop back to it.
   echo "-A ENVOY_OUTBOUND -m owner --uid-owner $PROXY_UID -j RETURN"

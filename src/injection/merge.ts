@@ -135,13 +135,23 @@ function addFields(
   kind: AddedKind,
   { status }: MergeContext,
 ): void {
+  const isScraped = kind === 'annotations' && saysScraping(patch.pod);
   for (const [key, value] of Object.entries(fields)) {
+    if (isScraped && key.startsWith(SCRAPING)) continue;
     const current = own(own(own(patch.pod, path[0]), path[1]), key) ?? [];
     // Kubernetes treats an empty list as absent.
     if (!isArray(current) || current.length > 0 || saysSeccomp(patch.pod, kind, key)) continue;
     patch.set(path, key, value);
     status.added(kind, key);
   }
+}
+
+/** Say together how Prometheus reads a pod: of a pod that has one of them, a further one would change what the others say. */
+export const SCRAPING = 'prometheus.io/';
+
+function saysScraping(pod: JsonObject): boolean {
+  const annotations = own(own(pod, 'metadata'), 'annotations');
+  return isObject(annotations) && Object.keys(annotations).some((key) => key.startsWith(SCRAPING));
 }
 
 /** The API server refuses a pod whose annotation of old and field for seccomp differ. The pod says one: it keeps it alone. */

@@ -2,6 +2,7 @@ import { isArray, isObject, type JsonObject, type JsonValue, own } from '../util
 import { MAX_LENGTH } from '../util/text-bounds.ts';
 import { DEFAULT_CONTAINER_KEY } from './inject.ts';
 import type { Keys } from './keys.ts';
+import { SCRAPING } from './merge.ts';
 import { AUTO_IMAGE, MIRROR_ANNOTATION, nameOf, type Pod, SECCOMP_ANNOTATION } from './podspec/pod.ts';
 import type { TemplateSet } from './template/template-set.ts';
 
@@ -73,7 +74,8 @@ export function podViewer({ templates }: TemplateSet, keys: Keys): (pod: Pod) =>
       if (given === undefined) return {};
       return { [map]: isObject(given) ? picked(given, Object.keys(given).filter(isKept)) : given };
     };
-    const isKnown = (key: string) => annotations.has(key) || key.startsWith(keys.optIn);
+    const isKnown = (key: string) =>
+      annotations.has(key) || key.startsWith(keys.optIn) || key.startsWith(SCRAPING);
     return {
       metadata: { ...kept('labels', (key) => labels.has(key)), ...kept('annotations', isKnown) },
       spec: Object.fromEntries(view),

@@ -1,4 +1,5 @@
 import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
+import { SCRAPING } from '../../injection/merge.ts';
 import { celHas, celString, celStrings, celWhen } from '../../injection/podspec/cel.ts';
 import { nameOf } from '../../injection/podspec/pod.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
@@ -31,7 +32,7 @@ export function additionVariables(template: Template, options: InjectionOptions)
 function annotations(template: Template, options: InjectionOptions): readonly Variable[] {
   const keys = Object.keys(template.annotations);
   const first = defaultContainerCondition(template, options);
-  const there = isIn('metadata.annotations');
+  const there = keys.some((key) => key.startsWith(SCRAPING)) ? isInOrScraped() : isIn('metadata.annotations');
   if (first === undefined || keys.includes(DEFAULT_CONTAINER_KEY))
     return variable('annotations', keys, there);
   const own = celString(DEFAULT_CONTAINER_KEY);
@@ -49,6 +50,13 @@ function filter(names: string, there: string): string {
 
 function isIn(path: string): string {
   return `${celHas(path)} && name in object.${path}`;
+}
+
+/** The same for annotations: those of Prometheus are added all or none, as in `mergeTemplate`. */
+function isInOrScraped(): string {
+  const starts = (name: string) => `${name}.startsWith(${celString(SCRAPING)})`;
+  const all = 'object.metadata.annotations';
+  return `${celHas('metadata.annotations')} && (name in ${all} || ${starts('name')} && ${all}.exists(key, ${starts('key')}))`;
 }
 
 /** The values of labels or annotations, by their keys, as an expression. */

@@ -1,4 +1,4 @@
-import { READINESS_PORT } from './parts.ts';
+import { METRICS_PORT, READINESS_PORT } from './parts.ts';
 import { INBOUND_PORT, OUTBOUND_PORT } from './transparent.ts';
 
 /**
@@ -29,8 +29,8 @@ rules() {
   echo '*nat'
   echo ':ENVOY_INBOUND - [0:0]'
   echo ':ENVOY_OUTBOUND - [0:0]'
-  # The kubelet checks Envoy itself.
-  for port in ${READINESS_PORT} $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
+  # The kubelet checks Envoy itself, and Prometheus reads its metrics.
+  for port in ${READINESS_PORT} ${METRICS_PORT} $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
   echo '-A ENVOY_INBOUND -p tcp -j REDIRECT --to-ports ${INBOUND_PORT}'
   # Envoy's own connections would loop back to it.
   echo "-A ENVOY_OUTBOUND -m owner --uid-owner $PROXY_UID -j RETURN"

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../util/json.ts';
 import { CAPTURE_SCRIPT } from './capture-script.ts';
+import { INBOUND_METRICS, METRICS_BOOTSTRAP, METRICS_LISTENER } from './metrics.ts';
 import {
-  ACCESS_LOG,
+  accessLog,
   address,
   asItsClient,
   cluster,
@@ -68,17 +69,18 @@ function bootstrap(
   return {
     admin: { address: ADMIN },
     static_resources: {
-      listeners: [...listeners, listener(READINESS, READINESS_PORT, readiness)],
+      listeners: [...listeners, listener(READINESS, READINESS_PORT, readiness), METRICS_LISTENER],
       clusters: [...clusters, cluster('admin', 'STATIC', ADMIN)],
     },
     layered_runtime: { layers: [DRAIN_LAYER] },
+    ...METRICS_BOOTSTRAP,
   };
 }
 
 /** Port 80, for the application. */
 function http(target: JsonObject): JsonObject {
   return listener('http', 80, {
-    ...ACCESS_LOG,
+    ...accessLog(INBOUND_METRICS),
     ...RENEWED,
     // Forwards the address of the client in X-Forwarded-For.
     use_remote_address: true,

@@ -5,6 +5,8 @@ const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 /** The port on which the kubelet checks readiness: the admin endpoint is only for the pod. */
 export const READINESS_PORT = 15021;
+/** The port of the metrics. */
+export const METRICS_PORT = 15090;
 
 /** A filter, or a part of one, with its configuration. `type` omits the common prefix of all types. */
 export function typed(name: string, type: string, configuration: JsonObject = {}): JsonObject {
@@ -39,10 +41,10 @@ export function httpFilter(
   );
 }
 
-/** The access log, for requests to the application. */
-export const ACCESS_LOG: JsonObject = {
-  access_log: [typed('stdout', 'extensions.access_loggers.stream.v3.StdoutAccessLog')],
-};
+/** The access log, and what counts requests. */
+export function accessLog(metrics: JsonObject): JsonObject {
+  return { access_log: [typed('stdout', 'extensions.access_loggers.stream.v3.StdoutAccessLog'), metrics] };
+}
 
 /**
  * Closes connections that clients keep open after a while, with the response to a request. Thus clients have moved to

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../util/json.ts';
-import { ACCESS_LOG, address, asItsClient, httpFilter, ownRoutes, RENEWED, typed } from './parts.ts';
+import { INBOUND_METRICS, ROUTE_METRICS } from './metrics.ts';
+import { accessLog, address, asItsClient, httpFilter, ownRoutes, RENEWED, typed } from './parts.ts';
 import {
   ADDRESS,
   CORS,
@@ -33,7 +34,7 @@ export const CAPTURE_LISTENERS: readonly JsonObject[] = [
     'inbound',
     INBOUND_PORT,
     {
-      ...ACCESS_LOG,
+      ...accessLog(INBOUND_METRICS),
       ...RENEWED,
       // Forwards the address of the client in X-Forwarded-For.
       use_remote_address: true,
@@ -44,7 +45,7 @@ export const CAPTURE_LISTENERS: readonly JsonObject[] = [
     OUTBOUND,
     OUTBOUND_PORT,
     {
-      ...ACCESS_LOG,
+      ...accessLog(ROUTE_METRICS),
       // The peer sees the application's request without our headers.
       skip_xff_append: true,
       generate_request_id: false,

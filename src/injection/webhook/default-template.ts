@@ -17,6 +17,9 @@ containers:
       - name: envoy
         containerPort: 80
         protocol: TCP
+      - name: envoy-metrics
+        containerPort: 15090
+        protocol: TCP
     # A listener of its own: the kubelet cannot reach the admin endpoint, which listens on localhost.
     startupProbe:
       httpGet:

@@ -10,7 +10,7 @@ import { DEMO_TEMPLATE, OPT_IN, STATUS, templateSet } from './demo.ts';
 
 /** Adds to every list and map of the spec that injection may add to, and to the metadata. */
 export const WIDE_TEMPLATE = `
-metadata: {labels: {mesh: "1"}, annotations: {example.com/mesh: "1"}}
+metadata: {labels: {mesh: "1"}, annotations: {example.com/mesh: "1", prometheus.io/port: "15090"}}
 spec:
   containers:
     - {name: envoy, image: i, ports: [{name: proxy, containerPort: 15001, hostPort: 15002}]}
@@ -143,7 +143,11 @@ const spec = fields({
 const annotation = fc.oneof(
   {
     weight: 40,
-    arbitrary: fc.constantFrom<JsonObject[]>({ a: 'b' }, { 'kubectl.kubernetes.io/default-container': 'x' }),
+    arbitrary: fc.constantFrom<JsonObject[]>(
+      { a: 'b' },
+      { 'kubectl.kubernetes.io/default-container': 'x' },
+      { 'prometheus.io/path': '/' },
+    ),
   },
   {
     weight: 2,

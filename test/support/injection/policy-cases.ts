@@ -189,7 +189,10 @@ const labels = fc.dictionary(fc.constantFrom('app', 'mesh', 'example.com/team'),
   maxKeys: 2,
 });
 const annotations = fc.dictionary(
-  fc.constantFrom('note', 'example.com/A_b.c', 'kubectl.kubernetes.io/default-container'),
+  fc.constantFrom(
+    ...['note', 'example.com/A_b.c', 'kubectl.kubernetes.io/default-container'],
+    ...['prometheus.io/scrape', 'prometheus.io/port', 'prometheus.io/path'],
+  ),
   text,
   { maxKeys: 2 },
 );

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
 import { REFUSAL } from '../../../src/injection/envoy/routed.ts';
 import { INBOUND_PORT, OUTBOUND_PORT } from '../../../src/injection/envoy/transparent.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
@@ -29,7 +29,10 @@ export async function startEnvoy(
   configuration: JsonObject,
   replace: Readonly<Record<string, string>> = {},
 ): Promise<EnvoyProcess> {
-  const own = [80, READINESS_PORT, 9901, INBOUND_PORT, OUTBOUND_PORT, Number(REFUSAL.split(':')[1])];
+  const own = [
+    ...[80, READINESS_PORT, METRICS_PORT, 9901],
+    ...[INBOUND_PORT, OUTBOUND_PORT, Number(REFUSAL.split(':')[1])],
+  ];
   const free = await freePorts(own.length);
   const url = (port: number) => `http://127.0.0.1:${free[own.indexOf(port)]}`;
   let text = JSON.stringify(configuration);

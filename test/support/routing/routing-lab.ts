@@ -8,7 +8,8 @@ import { compileRoutes, type RoutingInput } from '../../../src/addons/routes/com
 import type { Service } from '../../../src/addons/routes/compile/objects.ts';
 import type { RouteFile } from '../../../src/addons/routes/compile/route-configuration.ts';
 import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
-import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { METRICS_PATH } from '../../../src/injection/envoy/metrics.ts';
+import { METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
 import { REFUSAL, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../src/injection/envoy/routed.ts';
 import { OUTBOUND_PORT } from '../../../src/injection/envoy/transparent.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -44,8 +45,10 @@ export interface Asked {
  */
 export class RoutingLab {
   readonly requests: Seen[] = [];
-  /** The statuses of the next answers of the server: 200 when there are none. 0 never answers. */
+  /** The statuses of the next answers of the server, 0 for none. */
   readonly statuses: number[] = [];
+  /** The status of the others. */
+  status: (seen: Seen) => number = () => 200;
   readonly #envoy: EnvoyProcess;
   readonly #server: Server;
   readonly #directory: string;
@@ -58,7 +61,7 @@ export class RoutingLab {
       const { method = '', url = '', headers } = request;
       const seen = { at: request.socket.localAddress ?? '', method, url, headers };
       this.requests.push(seen);
-      const status = this.statuses.shift() ?? 200;
+      const status = this.statuses.shift() ?? this.status(seen);
       // For tests of timeouts.
       if (url.includes('hang') || status === 0) return;
       response.statusCode = status;
@@ -118,6 +121,11 @@ export class RoutingLab {
   /** The version of the routes that Envoy runs. */
   async version(): Promise<string> {
     return (await fetch(`${this.#envoy.url(READINESS_PORT)}/routes`)).text();
+  }
+
+  /** The page that Prometheus reads. */
+  async metrics(): Promise<string> {
+    return (await fetch(`${this.#envoy.url(METRICS_PORT)}${METRICS_PATH}`)).text();
   }
 
   async statistic(name: string): Promise<number> {

@@ -75,6 +75,20 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     expect(status.added).toEqual({ labels: ['x/y'], annotations: ['a/b-c'] });
   });
 
+  const scraped = { 'prometheus.io/port': '15090', 'prometheus.io/scrape': 'true' };
+  test.each<[string, JsonObject, readonly string[]]>([
+    ['all', { note: 'x' }, ['note', ...Object.keys(scraped)]],
+    ['none, if the pod has one', { 'prometheus.io/scrape': 'true' }, ['prometheus.io/scrape']],
+    ['none, if the pod has another one', { 'prometheus.io/path': '/m' }, ['prometheus.io/path']],
+  ])('the annotations of Prometheus: %s', (_, annotations, keys) => {
+    const config = `metadata: {annotations: ${JSON.stringify(scraped)}}\nspec: {}`;
+    const { pod, status } = injected({}, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
+    const all = metadataOf(pod).annotations as JsonObject;
+    expect(Object.keys(all).filter((key) => !key.startsWith(OPT_IN))).toEqual(keys);
+    expect(all).toMatchObject(annotations);
+    expect(status.added).toEqual(keys.length > 2 ? { annotations: Object.keys(scraped) } : {});
+  });
+
   test.each<[string, JsonObject, JsonObject]>([
     ['seccomp.security.alpha.kubernetes.io/pod', { securityContext: { seccompProfile: { type: 'A' } } }, {}],
     ['seccompProfile', {}, { 'seccomp.security.alpha.kubernetes.io/pod': 'runtime/default' }],

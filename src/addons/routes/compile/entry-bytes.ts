@@ -46,7 +46,7 @@ export function expressionBytes(pattern: string): number {
 function actionSize(entry: Entry): ActionSize {
   // Whether a backend has an address is not known yet.
   const [written = [], refused = []] = [entry.action, REFUSED].map((action) =>
-    routesOf({ ...entry, match: ANY, action }, LONGEST_PORT, () => LONGEST),
+    routesOf({ ...entry, match: ANY, action }, LONGEST_PORT, longestAddresses()),
   );
   const { action } = entry;
   const parts = action.kind === 'forward' ? [action, ...action.backends] : [action];
@@ -68,6 +68,12 @@ function stepsOf({ path, cors }: Filtered): number {
   const origins = (cors?.origins ?? []).reduce((sum, { length }) => sum + length, 0);
   if (path === undefined) return origins;
   return origins + REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
+}
+
+/** Addresses as long as the longest, each another one: the file has the names of backends by their addresses. */
+function longestAddresses(): () => string {
+  let count = 0;
+  return () => `${count++}`.padStart(LONGEST.length, 'f');
 }
 
 /** What it takes in a file. */

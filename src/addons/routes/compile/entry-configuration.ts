@@ -1,3 +1,4 @@
+import { BACKENDS } from '../../../injection/envoy/metrics.ts';
 import { PATIENCE } from '../../../injection/envoy/parts.ts';
 import {
   backendAddress,
@@ -59,10 +60,22 @@ export function routesOf(entry: Entry, port: number, locate: Locate): readonly J
     const numerator = Math.floor((sum / total) * MILLION);
     const share = { runtime_fraction: { default_value: { numerator, denominator: 'MILLION' } } };
     const path = 'path' in part ? { path: part.path } : {};
-    const route = forwardOf('weight' in part ? { ...action, ...path, backends: [part] } : action, locate);
+    const its = 'weight' in part ? { ...action, ...path, backends: [part] } : action;
+    const route = forwardOf(its, locate);
     const first = isSplit ? { ...start, match: { ...start.match, ...share } } : start;
-    return { ...first, ...(route ? { route } : refusal(entry)), ...rest };
+    return { ...first, ...(route ? { route, ...backendNames(its, locate) } : refusal(entry)), ...rest };
   });
+}
+
+/** The names of the backends by their addresses, for the metrics: once for a route, as the file has a maximum size. */
+function backendNames({ backends }: Forward, locate: Locate): JsonObject {
+  const names = backends.flatMap((backend) => {
+    const address = 'broken' in backend || backend.weight === 0 ? undefined : locate(backend);
+    return 'broken' in backend || address === undefined
+      ? []
+      : [[address, `${backend.service}:${backend.port}`] as const];
+  });
+  return { metadata: { filter_metadata: { [BACKENDS]: Object.fromEntries(names) } } };
 }
 
 /** For a call, Envoy makes UNAVAILABLE of 503, as the API has it, and UNKNOWN of 500. */

@@ -111,10 +111,10 @@ describe('an application on a port that the sidecar does not declare', () => {
     if (!template) throw new Error('no template');
     const cel = (envoyFiles: readonly EnvoyFiles[]) =>
       conflict.cel({ audience: 'pod', keys: keysFor(), template, envoyFiles })?.unless;
-    expect(cel([])).toContain('p.containerPort in [80, 15021]');
-    expect(cel([ENVOY_FILES])).toContain('p.containerPort in [80, 15021, 9901]');
+    expect(cel([])).toContain('p.containerPort in [80, 15090, 15021]');
+    expect(cel([ENVOY_FILES])).toContain('p.containerPort in [80, 15090, 15021, 9901]');
     const own = { 'envoy.json': '{"admin": {"address": {"socket_address": {"port_value": 7}}}}' };
-    expect(cel([ENVOY_FILES, own])).toContain('p.containerPort in [80, 15021, 9901, 7]');
+    expect(cel([ENVOY_FILES, own])).toContain('p.containerPort in [80, 15090, 15021, 9901, 7]');
   });
 
   test('is in the way of a second template, too', () => {

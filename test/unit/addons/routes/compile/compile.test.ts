@@ -115,9 +115,9 @@ describe('a file that would be too large', () => {
   });
 
   test('is without those of two namespaces only where one is not enough', () => {
-    const compilation = compile(650, 600);
+    const compilation = compile(600, 560);
     expect([...compilation.file('elsewhere').leftOut.keys()]).toEqual(['giant']);
-    const both = compile(650, 640, 100).file('elsewhere');
+    const both = compile(600, 590, 100).file('elsewhere');
     expect([...both.leftOut.keys()]).toEqual(['giant', 'large']);
     expect(heldBy(both)).toEqual(['small']);
   });
