@@ -1,15 +1,13 @@
-import type { Duplex } from 'node:stream';
 import { isForbidden, TransportError } from '../kube/api/api-error.ts';
 import { LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import { resourcePath } from '../kube/api/resource.ts';
 import { toError } from '../kube/util/to-error.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { withTimeout } from '../kube/util/with-timeout.ts';
-import { systemClock } from '../kube/workqueue/clock.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
 import type { Cluster } from './cluster.ts';
 import type { Installation } from './installation.ts';
+import { PAGE_MS, podPage } from './pod-page.ts';
 
 /** A pod of the operator. */
 export interface Replica {
@@ -20,8 +18,6 @@ export interface Replica {
 }
 
 const METRICS_PORT = '8080';
-/** Limit for one page, in milliseconds: a NetworkPolicy may drop what the API server's proxy sends to a replica. */
-const PAGE_MS = 3_000;
 
 /**
  * The pages of replicas, such as /metrics. A connection as of `kubectl port-forward` fetches them, which no NetworkPolicy
@@ -58,7 +54,8 @@ export class ReplicaPages {
 
   /** The text of a page, such as `metrics`. @throws ApiError, TransportError; UsageError for a missing right. */
   async text(pod: string, page: string): Promise<string> {
-    const found = await this.#forwarded(pod, page);
+    const ref = { namespace: this.#namespace, name: pod };
+    const found = await podPage(this.#cluster, ref, Number(this.#port), `/${page}`);
     if ('text' in found) return found.text;
     try {
       return await this.#proxied(pod, page);
@@ -73,27 +70,6 @@ export class ReplicaPages {
       const [forward, proxy] = [failed, error].map((each) => toError(each).message);
       throw new TransportError(`no port-forward (${forward}), no proxy (${proxy})`, 'ENOWAY', error);
     }
-  }
-
-  /** The page, or why there is no connection to the pod. @throws ApiError, TransportError of the pod itself. */
-  async #forwarded(
-    pod: string,
-    page: string,
-  ): Promise<{ readonly text: string } | { readonly failed: unknown }> {
-    const { transport, timeoutMs = PAGE_MS } = this.#cluster;
-    // Imported here, because the commands with files need no WebSocket.
-    const { portForward, textOver } = await import('../kube/client/port-forward.ts');
-    const ref = { namespace: this.#namespace, name: pod };
-    const what = `port-forward to pod ${pod}`;
-    let connection: Duplex;
-    try {
-      const connect = (signal: AbortSignal) => portForward(transport, ref, Number(this.#port), signal);
-      connection = await withTimeout(systemClock, timeoutMs, undefined, connect, what);
-    } catch (failed) {
-      return { failed };
-    }
-    const read = (signal: AbortSignal) => textOver(connection, `/${page}`, signal);
-    return { text: await withTimeout(systemClock, timeoutMs, undefined, read, what) };
   }
 
   async #proxied(pod: string, page: string): Promise<string> {

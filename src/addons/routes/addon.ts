@@ -19,7 +19,16 @@ const FLAGS = {
 /** HTTPRoutes of the Gateway API, as the routes of running sidecars. */
 export const routes = defineAddOn(FLAGS, {
   name: 'routes',
-  commands: [],
+  commands: [
+    {
+      name: 'traffic',
+      description:
+        'show requests, success and latency by route and backend, as the sidecars of clients see them',
+      usage: '[options] [target] [name]',
+      examples: ['traffic -n shop', 'traffic svc/web --watch', 'traffic deploy/client -o json'],
+      load: () => import('./cli/traffic.ts'),
+    },
+  ],
   operator: async () => (await import('./delivery/setup.ts')).setUpRouteDelivery,
   tools: async () => (await import('./cli/tools.ts')).tools,
 });

@@ -15,13 +15,17 @@ interface Asked {
   readonly user: string;
 }
 
-/** An API server that only forwards ports, with the protocol of kubelets, to ports of this machine. */
+/** An API server that forwards ports, with the protocol of kubelets, to ports of this machine, and has a few objects. */
 export class KubeletPorts {
   readonly asked: Asked[] = [];
   /** The answer instead of a WebSocket, such as `403 Forbidden`, with this body. */
   refusal: { readonly status: string; readonly body: string } | undefined;
   /** Forward nothing, and say nothing; of a refusal, say all but its end. */
   isSilent = false;
+  /** The port of this machine for a port of a pod. */
+  portFor: (path: string, port: number) => number = (_, port) => port;
+  /** The objects of the API by their path, without the query; others are not found. */
+  readonly objects = new Map<string, object>();
   /** The connections for port-forwards, also refused ones. */
   readonly connections = new Set<Duplex>();
   readonly #server: Server;
@@ -29,6 +33,11 @@ export class KubeletPorts {
 
   private constructor(server: Server) {
     this.#server = server;
+    server.on('request', ({ url = '' }, response) => {
+      const found = this.objects.get(url.split('?')[0] ?? '');
+      response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(found ?? { kind: 'Status', code: 404, message: `no ${url}` }));
+    });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const { url = '', headers } = request;
       const user = String((request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? '');
@@ -43,7 +52,7 @@ export class KubeletPorts {
         return;
       }
       if (this.isSilent) return;
-      const port = Number(new URL(url, 'http://any').searchParams.get('ports'));
+      const port = this.portFor(url, Number(new URL(url, 'http://any').searchParams.get('ports')));
       // The answer and the first messages come together.
       socket.cork();
       this.#sockets.handleUpgrade(request, socket, head, (webSocket) => forward(webSocket, port));

@@ -1,0 +1,195 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { SetUpCommand } from '../../../cli/add-on.ts';
+import { getTarget, isName, parseTarget, podsOf } from '../../../cli/check/check-target.ts';
+import { type Cluster, withCluster } from '../../../cli/cluster.ts';
+import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
+import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
+import {
+  addClusterOptions,
+  addScopeOptions,
+  type ClusterOptions,
+  type ScopeOptions,
+} from '../../../cli/options/tool-options.ts';
+import { podPage } from '../../../cli/pod-page.ts';
+import { pages } from '../../../cli/survey.ts';
+import { METRICS_PATH } from '../../../injection/envoy/metrics.ts';
+import { METRICS_PORT } from '../../../injection/envoy/parts.ts';
+import { keysFor } from '../../../injection/keys.ts';
+import { parseStatus } from '../../../injection/status.ts';
+import { PODS } from '../../../kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
+import { sleep } from '../../../kube/util/sleep.ts';
+import { toError } from '../../../kube/util/to-error.ts';
+import { UsageError } from '../../../kube/util/usage-error.ts';
+import { systemClock } from '../../../kube/workqueue/clock.ts';
+import { isObject } from '../../../util/json.ts';
+import { HTTP_ROUTES, ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
+import { all } from './check-routes.ts';
+import { type Reading, readPage, rowsOf, since, type TrafficRow } from './traffic-numbers.ts';
+
+interface TrafficOptions extends ClusterOptions, ScopeOptions {
+  readonly watch?: number | true;
+  readonly output: OutputFormat;
+}
+
+const SECONDS = 5;
+/** Sidecars that are asked at a time. */
+const AT_ONCE = 20;
+
+const milliseconds = (value: number) =>
+  value === Number.POSITIVE_INFINITY ? '>10s' : `${value < 10 ? value.toFixed(1) : Math.round(value)}ms`;
+const COLUMNS: readonly Column<TrafficRow>[] = [
+  { name: 'ROUTE', of: ({ route }) => route || '<none>' },
+  { name: 'BACKEND', of: ({ backend }) => backend || '<none>' },
+  { name: 'REQUESTS', of: ({ requests }) => `${requests}` },
+  { name: 'SUCCESS', of: ({ success }) => `${(Math.floor(success * 10_000 + 1e-6) / 100).toFixed(2)}%` },
+  { name: 'RPS', of: ({ rps }) => rps.toFixed(1) },
+  { name: 'P50', of: ({ p50 }) => milliseconds(p50) },
+  { name: 'P95', of: ({ p95 }) => milliseconds(p95) },
+  { name: 'P99', of: ({ p99 }) => milliseconds(p99) },
+  { name: 'CLIENTS', of: ({ clients }) => `${clients}`, isWide: true },
+];
+
+/** What a target chooses: the pods whose sidecars are asked, and the rows that are shown. */
+interface Choice {
+  readonly pods: readonly KubeObject[];
+  readonly isShown: (row: TrafficRow) => boolean;
+}
+
+/** Shows what the sidecars of clients have counted, by rule and backend: since they started, or in each interval. */
+async function trafficCommand(
+  target: string | undefined,
+  options: TrafficOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  return await withCluster(options, async (cluster) => {
+    const choose = chooser(cluster, options, target);
+    let before = new Map<string, Reading>();
+    for (;;) {
+      const { pods, isShown } = await choose();
+      const { readings, silent } = await askAll(cluster, pods);
+      const news = Array.from(readings, ([key, reading]) => since(reading, before.get(key) ?? NOTHING));
+      const isFirst = options.watch !== undefined && before.size === 0;
+      const rows = rowsOf(news).filter(isShown);
+      if (!isFirst) {
+        printOutput(terminal, options.output, {
+          value: { rows: rows.map((row) => ({ ...row })), silent },
+          list: { rows, columns: COLUMNS, nameOf: ({ route }) => route },
+        });
+        if (rows.length === 0)
+          terminal.err(`no requests seen by ${readings.size} of ${pods.length} sidecars\n`);
+      }
+      for (const { pod, why } of silent) terminal.err(`no answer from pod ${pod}: ${why}\n`);
+      if (options.watch === undefined) return silent.length > 0 ? 1 : 0;
+      before = readings;
+      await sleep(systemClock, 1000 * (options.watch === true ? SECONDS : options.watch));
+    }
+  });
+}
+
+const NOTHING: Reading = { counts: new Map(), seconds: 0 };
+
+/** Asks each sidecar for its page. */
+async function askAll(cluster: Cluster, pods: readonly KubeObject[]) {
+  const readings = new Map<string, Reading>();
+  const silent: { readonly pod: string; readonly why: string }[] = [];
+  const left = [...pods];
+  const worker = async () => {
+    for (let pod = left.shift(); pod; pod = left.shift()) {
+      const { name, namespace = '' } = pod.metadata;
+      const found = await podPage(cluster, { namespace, name }, METRICS_PORT, METRICS_PATH).catch(
+        (failed: unknown) => ({ failed }),
+      );
+      if ('text' in found) readings.set(pod.metadata.uid ?? keyOf(pod), readPage(found.text));
+      else silent.push({ pod: keyOf(pod), why: toError(found.failed).message });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return { readings, silent: silent.toSorted((a, b) => (a.pod < b.pod ? -1 : 1)) };
+}
+
+/** @throws UsageError for a target that is none. */
+function chooser(
+  cluster: Cluster,
+  options: TrafficOptions,
+  target: string | undefined,
+): () => Promise<Choice> {
+  const { client } = cluster;
+  const namespace = options.namespace ?? cluster.namespace;
+  const { status } = keysFor(options.annotation);
+  const isClient = ({ metadata }: KubeObject) =>
+    parseStatus(metadata.annotations?.[status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
+  const clients = async (scope?: string) => {
+    const pods: KubeObject[] = [];
+    for await (const pod of pages(client, scope, options.selector)) if (isClient(pod)) pods.push(pod);
+    return pods;
+  };
+  if (target === undefined) {
+    const scope = options.allNamespaces ? undefined : namespace;
+    return async () => ({ pods: await clients(scope), isShown: () => true });
+  }
+  const [, kind = '', name = ''] = /^(svc|services?|httproutes?)\/([^/]+)$/i.exec(target) ?? [];
+  if (kind !== '' && isName(name)) {
+    // Clients of all namespaces follow the routes of a Service.
+    return async () => ({
+      pods: await clients(),
+      isShown: await shownBy(client, /^h/i.test(kind), namespace, name),
+    });
+  }
+  const parsed = parseTarget(target, ['service', 'httproute']);
+  return async () => {
+    const object = await getTarget(client, namespace, parsed);
+    const pods = parsed.workload.kind === 'Pod' ? [object] : await podsOf(client, namespace, object);
+    const found = pods
+      .filter(isObject)
+      .map((pod) => PODS.decode(pod))
+      .filter(isClient);
+    if (found.length === 0)
+      throw new UsageError(`${target} has no sidecar that follows routes (docs/routing.md)`);
+    return { pods: found, isShown: () => true };
+  };
+}
+
+/** The rows of an HTTPRoute, or those of the routes of a Service and of requests that it gets. */
+async function shownBy(client: Cluster['client'], isRoute: boolean, namespace: string, name: string) {
+  const key = `${namespace}/${name}`;
+  const names = new Set(isRoute ? [key] : []);
+  for (const route of isRoute ? [] : await all(client, HTTP_ROUTES)) {
+    const isOf = (route.spec.parentRefs ?? []).some(
+      (parent) =>
+        parent.kind === 'Service' &&
+        parent.name === name &&
+        (parent.namespace ?? route.metadata.namespace) === namespace,
+    );
+    if (isOf) names.add(keyOf(route));
+  }
+  return ({ route, backend }: TrafficRow) =>
+    names.has(route.split(' ')[0] ?? '') || (!isRoute && backend.startsWith(`${key}:`));
+}
+
+function interval(value: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('Use a number of seconds such as 10.');
+  return Number(value);
+}
+
+export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }) => {
+  command
+    .argument(
+      '[target]',
+      'a client such as pod/web-0 or deploy/web, or svc/NAME or httproute/NAME; none: all clients',
+    )
+    .argument('[name]', 'its name, if the target is a kind');
+  addScopeOptions(command, 'pods')
+    .addOption(
+      new Option('-w, --watch [seconds]', `what came in each interval (default: ${SECONDS} s)`).argParser(
+        interval,
+      ),
+    )
+    .addOption(outputOption('table', 'wide', 'json', 'yaml'));
+  addClusterOptions(command.allowExcessArguments(false)).action(
+    async (target: string | undefined, name: string | undefined, options: TrafficOptions) => {
+      const joined = name === undefined ? target : `${target}/${name}`;
+      ended(await trafficCommand(joined, options, terminal));
+    },
+  );
+};
