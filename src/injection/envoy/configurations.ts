@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../util/json.ts';
 import { CAPTURE_SCRIPT } from './capture-script.ts';
+import { OVERLOAD } from './limits.ts';
 import { INBOUND_METRICS, METRICS_BOOTSTRAP, METRICS_LISTENER } from './metrics.ts';
 import {
   accessLog,
@@ -74,6 +75,7 @@ function bootstrap(
     },
     layered_runtime: { layers: [DRAIN_LAYER] },
     ...METRICS_BOOTSTRAP,
+    ...OVERLOAD,
   };
 }
 

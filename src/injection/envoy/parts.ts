@@ -35,6 +35,8 @@ export function httpFilter(
     {
       stat_prefix: name,
       stream_idle_timeout: '0s',
+      // As servers in Go have it: one connection holds headers of 15 MB at most (Envoy: 1024 streams).
+      http2_protocol_options: { max_concurrent_streams: 250 },
       ...options,
       http_filters: [...filters, typed('router', 'extensions.filters.http.router.v3.Router')],
     },

@@ -1,6 +1,8 @@
 import type { Findings, Path } from '../../util/diagnostic.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { proxyUserFaults } from '../envoy/capture.ts';
+import { readsConfiguration } from '../envoy/configuration-age.ts';
+import { oldImage } from '../envoy/image-age.ts';
 import { isNativeSidecar } from '../podspec/pod.ts';
 import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
@@ -12,6 +14,9 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
   const initContainers = [...items(spec, 'initContainers', path)];
   for (const [container, at] of [...containers, ...initContainers]) {
     yield* imageAdvice(container, at);
+    for (const message of oldImage(container, readsConfiguration(container, { spec }))) {
+      yield { path: [...at, 'image'], message };
+    }
     yield* flagAdvice(container, at);
   }
   const natives = initContainers.filter(([container]) => isNativeSidecar(container));

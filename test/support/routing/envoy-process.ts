@@ -13,6 +13,7 @@ import { eventually } from '../../env/eventually.ts';
 export interface EnvoyProcess {
   /** By a port of the configuration: the address at which this one really listens. */
   url(port: number): string;
+  readonly pid: number;
   /** The directory of its configuration. */
   readonly directory: string;
   /** What it has printed: its log, and the access log of the configurations that come with the operator. */
@@ -45,7 +46,7 @@ export async function startEnvoy(
     const file = join(directory, 'envoy.json');
     await writeFile(file, text.replaceAll('"/etc/envoy/..data"', JSON.stringify(join(directory, '..data'))));
     const output: string[] = [];
-    await supervisor.start({
+    const { pid } = await supervisor.start({
       name: 'envoy',
       command: program,
       // As the template of 2018 writes them: a flag and its value in one string.
@@ -53,7 +54,7 @@ export async function startEnvoy(
       output: { onLine: (line) => output.push(line) },
     });
     await eventually('Envoy is ready', async () => (await fetch(`${url(READINESS_PORT)}/ready`)).ok);
-    return { url, directory, output, stop: () => supervisor.stop() };
+    return { url, pid, directory, output, stop: () => supervisor.stop() };
   } catch (err) {
     await supervisor.stop();
     throw err;

@@ -20,6 +20,9 @@ describe('there is no warning about', () => {
     ['the template that an installation starts with', { config: DEFAULT_TEMPLATE_YAML }],
     ['an image by tag', sidecar('name: a, image: "registry:5000/a:v1"')],
     ['an image by digest', sidecar(`name: a, image: "a@sha256:${'0'.repeat(64)}"`)],
+    ['an Envoy that is new enough', sidecar('name: a, image: "r.test/envoyproxy/envoy:distroless-v1.36.7"')],
+    ['an Envoy whose patch release is not said', sidecar('name: a, image: "envoyproxy/envoy:v1.37"')],
+    ['a program of another name', sidecar('name: a, image: "envoyproxy/gateway:v1.2.0"')],
     ['flags of Envoy in two entries', sidecar('name: a, image: "envoy:v1", args: [--concurrency, "2"]')],
     ['flags of others with =', sidecar('name: a, image: "app:v1", args: ["--threads=2"]')],
     [
@@ -41,6 +44,24 @@ describe('there is a warning about', () => {
       'a hook that sleeps longer than most pods may',
       sidecar('name: a, image: "a:v1", lifecycle: {preStop: {sleep: {seconds: 31}}}'),
       'config:1:1: a hook sleeps for 31 seconds: pods need such a terminationGracePeriodSeconds (default 30), or they get no sidecar',
+    ],
+    ...['v1.36.6', 'v1.38.0', 'v1.20', 'distroless-v1.34.13', 'v1.9.1'].map(
+      (tag): [string, Readonly<Record<string, string>>, string] => [
+        `Envoy ${tag}, which a client can stop`,
+        sidecar(`name: a, image: "r.test/envoyproxy/envoy:${tag}"`),
+        `config:1:24: containers[0].image: Envoy ${tag.replace(/.*v/, '')} lets one client take all its memory (CVE-2026-47774): use 1.38.1 or newer`,
+      ],
+    ),
+    [
+      'an Envoy that does not start with the configuration',
+      {
+        config:
+          'volumes: [{name: v, configMap: {name: envoy}}]\n' +
+          sidecar(
+            'name: a, image: "envoyproxy/envoy:v1.38.3", volumeMounts: [{name: v, mountPath: /etc/envoy}]',
+          ).config,
+      },
+      'config:2:24: containers[0].image: Envoy 1.38.3 does not start with the configurations that come with the operator: they need 1.39',
     ],
     [
       'an image that changes',
