@@ -44,7 +44,7 @@ const PLACES: readonly Place[] = [
     pattern:
       /(?<=kind: (?:PodMonitor|PrometheusRule)\nmetadata:\n {2}labels:\n {4}app: envoy-initializer\n)/g,
     instead: '    {{- with .Values.monitoringLabels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n',
-    times: 2,
+    times: 3,
   },
   { pattern: /(?<=runbook_url: )(?=docs\/)/g, instead: '{{ .Values.runbooks }}' },
 ];

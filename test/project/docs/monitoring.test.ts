@@ -48,25 +48,28 @@ test.each(rules)('$alert is documented, and tested for firing and for silence', 
   expect(sections.get(anchor)).toContain(`\`${alert}\``);
 });
 
-test('each panel of the dashboard has a title, a unit, the chosen datasource and a place of its own', () => {
-  const { panels } = JSON.parse(read('deploy/monitoring/dashboard.json')) as {
-    readonly panels: readonly Panel[];
-  };
-  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-  const places = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
-    expect(x + w).toBeLessThanOrEqual(24);
-    return Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`);
-  });
-  expect(new Set(places).size).toBe(places.length);
-  for (const { title, datasource, fieldConfig, targets } of panels.filter(({ type }) => type !== 'row')) {
-    expect({ title, unit: fieldConfig?.defaults.unit, uid: datasource?.uid }).toEqual({
-      title: expect.stringMatching(/./),
-      unit: expect.stringMatching(/./),
-      uid: expect.stringMatching(/^\$\{datasource\}$/),
+test.each(['dashboard.json', 'traffic-dashboard.json'])(
+  'each panel of %s has a title, a unit, the chosen datasource and a place of its own',
+  (name) => {
+    const { panels } = JSON.parse(read(`deploy/monitoring/${name}`)) as {
+      readonly panels: readonly Panel[];
+    };
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const places = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+      expect(x + w).toBeLessThanOrEqual(24);
+      return Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`);
     });
-    expect(new Set(targets?.map(({ refId }) => refId)).size).toBe(targets?.length);
-  }
-});
+    expect(new Set(places).size).toBe(places.length);
+    for (const { title, datasource, fieldConfig, targets } of panels.filter(({ type }) => type !== 'row')) {
+      expect({ title, unit: fieldConfig?.defaults.unit, uid: datasource?.uid }).toEqual({
+        title: expect.stringMatching(/./),
+        unit: expect.stringMatching(/./),
+        uid: expect.stringMatching(/^\$\{datasource\}$/),
+      });
+      expect(new Set(targets?.map(({ refId }) => refId)).size).toBe(targets?.length);
+    }
+  },
+);
 
 test('every alert in the documents exists', () => {
   const named = [...`${monitoring}${troubleshooting}`.matchAll(/\bEnvoyInitializer\w+/g)].map(
