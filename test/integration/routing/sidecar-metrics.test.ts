@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { readPage, rowsOf } from '../../../src/addons/routes/cli/traffic-numbers.ts';
 import { Samples } from '../../../src/cli/status/samples.ts';
 import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
 import { METRICS_PATH } from '../../../src/injection/envoy/metrics.ts';
@@ -47,10 +48,12 @@ describeWithEnvoy('the metrics of a sidecar', (envoy) => {
     for (const _ of times(50, String)) {
       await Promise.all(times(20, () => lab.ask(`127.0.1.1:${lab.port}`)));
     }
+    let page = '';
     let counted: Readonly<Record<string, number>> = {};
     // Envoy adds up histograms every five seconds.
     await eventually('all requests are in the page', async () => {
-      const samples = new Samples(await lab.metrics()).of('envoy_route_milliseconds_count');
+      page = await lab.metrics();
+      const samples = new Samples(page).of('envoy_route_milliseconds_count');
       counted = Object.fromEntries(
         samples.map(({ labels, value }) => [`${labels.route}|${labels.backend}|${labels.code}`, value]),
       );
@@ -63,6 +66,15 @@ describeWithEnvoy('the metrics of a sidecar', (envoy) => {
       [`shop/split rules[0]|shop/v2:${lab.port}|2xx`]: told.good,
       [`shop/split rules[0]|shop/v2:${lab.port}|5xx`]: told.bad,
     });
+    // What `traffic` makes of it.
+    expect(rowsOf([readPage(page)])).toMatchObject([
+      { backend: `shop/v1:${lab.port}`, requests: told.v1, success: 1 },
+      {
+        backend: `shop/v2:${lab.port}`,
+        requests: told.good + told.bad,
+        success: told.good / (told.good + told.bad),
+      },
+    ]);
   });
 
   test('of requests to the application need no routes', async () => {

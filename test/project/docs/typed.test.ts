@@ -44,6 +44,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
   'docs/envoy.md # Canary without capture':
     'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
+  'docs/cli.md # traffic':
+    'needs pods; test/unit/addons/routes/cli/traffic.test.ts reads pages by port-forward, and test/integration/routing/sidecar-metrics.test.ts those of a real Envoy',
   'docs/install.md # With kind':
     'kind needs Docker; test/e2e/install.test.ts applies the overlay to a real node',
   'docs/install.md # In your cluster':

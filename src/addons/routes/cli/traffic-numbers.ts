@@ -74,8 +74,7 @@ export function since(now: Reading, before: Reading): Reading {
   if (now.seconds < before.seconds) return now;
   const counts = Array.from(now.counts, ([key, count]): [string, Count] => {
     const old = before.counts.get(key);
-    // Envoy forgets what has not changed for an hour.
-    return [key, old && old.requests <= count.requests ? plus(count, old, -1) : count];
+    return [key, old ? plus(count, old, -1) : count];
   });
   return { counts: new Map(counts), seconds: now.seconds - before.seconds };
 }

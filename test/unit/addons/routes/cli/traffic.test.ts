@@ -65,7 +65,10 @@ describe('traffic', () => {
       api.objects.set(path, { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items });
     }
     for (const each of items) api.objects.set(`/api/v1/namespaces/shop/pods/${each.metadata.name}`, each);
-    api.objects.set('/apis/gateway.networking.k8s.io/v1/httproutes', { metadata: { resourceVersion: '1' }, items: [route] });
+    api.objects.set('/apis/gateway.networking.k8s.io/v1/httproutes', {
+      metadata: { resourceVersion: '1' },
+      items: [route],
+    });
     directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-traffic-'));
     const cluster = {
       server: `https://localhost:${api.port}`,
