@@ -16,6 +16,7 @@ import { isObject, type JsonObject } from '../../../util/json.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
 import { entryName } from '../compile/entry-configuration.ts';
 import { explainRequest, type Request } from '../compile/explain.ts';
+import type { Route } from '../compile/grpc-route.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
 import { TOKEN } from '../compile/parse-match.ts';
@@ -207,10 +208,8 @@ function headersOf(given: readonly string[], { host }: URL): Readonly<Record<str
   return { host, ':authority': host, ...Object.fromEntries(pairs) };
 }
 
-/** Compiles the routes of the cluster. @throws UsageError if it serves none. */
-export async function compileLive(
-  client: KubeClient,
-): Promise<{ readonly compilation: Compilation; readonly services: readonly LiveService[] }> {
+/** All routes of the cluster. @throws UsageError if it serves none. */
+export async function liveRoutes(client: KubeClient): Promise<readonly Route[]> {
   const routes = await all(client, HTTP_ROUTES).catch((cause: unknown) => {
     if (!isNotFound(cause)) throw cause;
     throw new UsageError(
@@ -218,15 +217,23 @@ export async function compileLive(
       { cause },
     );
   });
-  const orNone = (cause: unknown) => {
-    if (isNotFound(cause)) return [];
-    throw cause;
-  };
-  const grpcRoutes = await all(client, GRPC_ROUTES).catch(orNone);
+  return [...routes, ...(await all(client, GRPC_ROUTES).catch(orNone))];
+}
+
+function orNone(cause: unknown): readonly never[] {
+  if (isNotFound(cause)) return [];
+  throw cause;
+}
+
+/** Compiles the routes of the cluster. @throws UsageError if it serves none. */
+export async function compileLive(
+  client: KubeClient,
+): Promise<{ readonly compilation: Compilation; readonly services: readonly LiveService[] }> {
+  const routes = await liveRoutes(client);
   const services = await all(client, SERVICES);
   const grants = await all(client, REFERENCE_GRANTS).catch(orNone);
   const compilation = compileRoutes({
-    routes: [...routes, ...grpcRoutes],
+    routes,
     grants,
     services: new Map(services.map((service) => [keyOf(service), serviceSummary(service)])),
   });

@@ -23,8 +23,9 @@ import { toError } from '../../../kube/util/to-error.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { systemClock } from '../../../kube/workqueue/clock.ts';
 import { isObject } from '../../../util/json.ts';
-import { HTTP_ROUTES, ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
-import { all } from './check-routes.ts';
+import { routeKey } from '../compile/grpc-route.ts';
+import { ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
+import { liveRoutes } from './check-routes.ts';
 import { type Reading, readPage, rowsOf, since, type TrafficRow } from './traffic-numbers.ts';
 
 interface TrafficOptions extends ClusterOptions, ScopeOptions {
@@ -128,15 +129,15 @@ function chooser(
     const scope = options.allNamespaces ? undefined : namespace;
     return async () => ({ pods: await clients(scope), isShown: () => true });
   }
-  const [, kind = '', name = ''] = /^(svc|services?|httproutes?)\/([^/]+)$/i.exec(target) ?? [];
+  const [, kind = '', name = ''] = /^(svc|services?|httproutes?|grpcroutes?)\/([^/]+)$/i.exec(target) ?? [];
   if (kind !== '' && isName(name)) {
     // Clients of all namespaces follow the routes of a Service.
     return async () => ({
       pods: await clients(),
-      isShown: await shownBy(client, /^h/i.test(kind), namespace, name),
+      isShown: await shownBy(client, kind.toLowerCase(), namespace, name),
     });
   }
-  const parsed = parseTarget(target, ['service', 'httproute']);
+  const parsed = parseTarget(target, ['service', 'httproute', 'grpcroute']);
   return async () => {
     const object = await getTarget(client, namespace, parsed);
     const pods = parsed.workload.kind === 'Pod' ? [object] : await podsOf(client, namespace, object);
@@ -150,21 +151,24 @@ function chooser(
   };
 }
 
-/** The rows of an HTTPRoute, or those of the routes of a Service and of requests that it gets. */
-async function shownBy(client: Cluster['client'], isRoute: boolean, namespace: string, name: string) {
+/** The rows of a route, or those of the routes of a Service and of requests that it gets. */
+async function shownBy(client: Cluster['client'], kind: string, namespace: string, name: string) {
   const key = `${namespace}/${name}`;
-  const names = new Set(isRoute ? [key] : []);
-  for (const route of isRoute ? [] : await all(client, HTTP_ROUTES)) {
-    const isOf = (route.spec.parentRefs ?? []).some(
+  if (!kind.startsWith('s')) {
+    const named = kind.startsWith('g') ? `GRPCRoute ${key}` : key;
+    return ({ route }: TrafficRow) => route.startsWith(`${named} `);
+  }
+  const routes = (await liveRoutes(client)).filter(({ metadata, spec }) =>
+    (spec.parentRefs ?? []).some(
       (parent) =>
         parent.kind === 'Service' &&
         parent.name === name &&
-        (parent.namespace ?? route.metadata.namespace) === namespace,
-    );
-    if (isOf) names.add(keyOf(route));
-  }
+        (parent.namespace ?? metadata.namespace) === namespace,
+    ),
+  );
+  const keys = routes.map(routeKey);
   return ({ route, backend }: TrafficRow) =>
-    names.has(route.split(' ')[0] ?? '') || (!isRoute && backend.startsWith(`${key}:`));
+    keys.some((each) => route.startsWith(`${each} `)) || backend.startsWith(`${key}:`);
 }
 
 function interval(value: string): number {
@@ -176,7 +180,7 @@ export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }
   command
     .argument(
       '[target]',
-      'a client such as pod/web-0 or deploy/web, or svc/NAME or httproute/NAME; none: all clients',
+      'a client such as pod/web-0 or deploy/web, or svc/NAME, httproute/NAME or grpcroute/NAME; none: all clients',
     )
     .argument('[name]', 'its name, if the target is a kind');
   addScopeOptions(command, 'pods')
