@@ -171,6 +171,14 @@ cluster: node_modules/.installed ## Start a real cluster of one node (Debian, ro
 cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers of a crashed one
 	@node test/env/cluster/cli.ts down
 
+.PHONY: kind
+kind: dist/.built ## Make a real cluster of kind with the operator in it, as docs/install.md says (KIND_NODES=2, KIND_NETWORKS=1 for Multus; Debian, root)
+	@node test/env/kind/cli.ts up
+
+.PHONY: kind-down
+kind-down: node_modules/.installed ## End that cluster, and remove leftovers of a crashed one
+	@node test/env/kind/cli.ts down
+
 .PHONY: e2e
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \

@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { shellExports } from '../control-plane/shell-exports.ts';
 import { runCli } from '../run-cli.ts';
 import { ALL_IMAGES } from './images.ts';
-import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts';
+import { KeptCluster } from './kept-cluster.ts';
 import { insideMachine, sweepMachines } from './machine.ts';
 import { ensureMultus } from './multus/multus.ts';
 import { type Extras, prepareCluster } from './prepare.ts';
@@ -23,7 +19,17 @@ const USAGE = `usage: node test/env/cluster/cli.ts prove|up|down
   down   end that cluster, and remove what one that crashed has left
 `;
 
-const POLL_MS = 100;
+/** What another program is to know of the cluster that is kept. */
+interface Ready {
+  readonly kubeconfigPath: string;
+  readonly logs: string;
+  /** The directory of the node's registry. */
+  readonly images: string;
+  /** Of the machine's first process. */
+  readonly machinePid: number;
+}
+
+const kept = new KeptCluster<Ready>('cluster');
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
@@ -55,41 +61,22 @@ async function prove(): Promise<void> {
 
 async function up(): Promise<void> {
   const { layouts } = await prepareCluster(await extras(), process.stderr);
-  const before = findKeptCluster()?.ready;
-  if (before === undefined) await startKeeper();
+  const before = kept.find()?.ready;
+  if (before === undefined) say('starting a cluster of one node');
   else {
     const machine = insideMachine(before.machinePid);
     for (const [name, layout] of layouts) await replaceImage(machine, before.images, name, layout);
   }
-  const ready = findKeptCluster()?.ready;
-  if (ready === undefined) throw new Error(`the cluster has ended: see ${logFile()}`);
+  const ready = before ?? (await kept.start(fileURLToPath(import.meta.url)));
   say(
     `The cluster is ready, its logs in ${ready.logs}. \`make cluster-down\` ends it and removes all of it.`,
   );
   process.stdout.write(`${(await shellExports(ready.kubeconfigPath)).join('\n')}\n`);
 }
 
-/** Starts `keep` as a program of its own, which stays when this one ends. Resolves once its cluster is ready. */
-async function startKeeper(): Promise<void> {
-  const log = openSync(logFile(), 'w', 0o600);
-  const keeper = spawn(process.execPath, [fileURLToPath(import.meta.url), 'keep'], {
-    stdio: ['ignore', log, log],
-    detached: true,
-  });
-  const ended = once(keeper, 'exit').then(() => true);
-  const interrupted = Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
-  void interrupted.then(() => keeper.kill('SIGTERM'));
-  say('starting a cluster of one node');
-  while (findKeptCluster()?.ready === undefined) {
-    const hasEnded = await Promise.race([ended, delay(POLL_MS, false)]);
-    if (hasEnded) throw new Error(`the cluster did not start:\n${readFileSync(logFile(), 'utf8').trim()}`);
-  }
-  keeper.unref();
-}
-
 /** Holds a cluster until SIGTERM. */
 async function keep(): Promise<void> {
-  const keeping = keepCluster();
+  const keeping = kept.keep();
   if (keeping === undefined) throw new Error('another program keeps a cluster');
   try {
     const told = Promise.race(['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal)));
@@ -106,17 +93,9 @@ async function keep(): Promise<void> {
 }
 
 async function down(): Promise<void> {
-  const kept = findKeptCluster();
-  if (kept !== undefined) {
-    process.kill(kept.pid, 'SIGTERM');
-    await untilNoneIsKept();
-  }
+  const ended = await kept.end();
   await sweepMachines();
-  say(kept === undefined ? 'no cluster runs' : 'the cluster has ended');
-}
-
-function logFile(): string {
-  return join(cacheRoot(process.env), 'cluster.log');
+  say(ended ? 'the cluster has ended' : 'no cluster runs');
 }
 
 await runCli({ prove, up, down, keep }, USAGE);

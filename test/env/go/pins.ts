@@ -13,11 +13,11 @@ export interface Pin {
   readonly replace?: readonly string[];
 }
 
-const FILE = join(projectDirectory(), 'test', 'env', 'go', 'pins.txt');
+export const PINS_FILE = join(projectDirectory(), 'test', 'env', 'go', 'pins.txt');
 
 /** The lines of pins.txt for a module: Kubernetes has one for each of its versions. */
 export function pinsOf(module: string): readonly Pin[] {
-  const lines = readFileSync(FILE, 'utf8').trim().split('\n');
+  const lines = readFileSync(PINS_FILE, 'utf8').trim().split('\n');
   const pins = lines.map((line) => line.split(' '));
   return pins.flatMap(([name, version, lock]) =>
     name === module && version && lock ? [{ module, version, lock }] : [],
@@ -27,6 +27,6 @@ export function pinsOf(module: string): readonly Pin[] {
 /** The only line for a module. */
 export function pinOf(module: string): Pin {
   const [pin] = pinsOf(module);
-  if (pin === undefined) throw new Error(`expected a line for ${module} in ${FILE}, got none`);
+  if (pin === undefined) throw new Error(`expected a line for ${module} in ${PINS_FILE}, got none`);
   return pin;
 }

@@ -1,22 +1,20 @@
-// CoreDNS with the few plugins that a cluster without other networks has use for.
+// CoreDNS with the plugins of our own node's Corefile, and of kubeadm's.
 package main
 
 import (
-	"github.com/coredns/coredns/core/dnsserver"
-	"github.com/coredns/coredns/coremain"
-
 	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
+	_ "github.com/coredns/coredns/plugin/health"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/loadbalance"
+	_ "github.com/coredns/coredns/plugin/loop"
+	_ "github.com/coredns/coredns/plugin/metrics"
 	_ "github.com/coredns/coredns/plugin/ready"
+	_ "github.com/coredns/coredns/plugin/reload"
+
+	"github.com/coredns/coredns/coremain"
 )
 
-func init() {
-	// In the order in which they see a question.
-	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "kubernetes"}
-}
-
-func main() {
-	coremain.Run()
-}
+func main() { coremain.Run() }

@@ -18,16 +18,22 @@ export async function captureImage(): Promise<CachedImage> {
     key: await imageKey(await readFile(program)),
     make: async (layout, scratch) => {
       const rootfs = join(scratch, 'rootfs');
-      await addBusybox(rootfs);
-      await copyProgram(rootfs, program, '/usr/sbin/xtables-nft-multi');
-      for (const command of COMMANDS.flatMap((name) => [name, name.replace('ip', 'ip6')])) {
-        await symlink(basename(program), join(rootfs, 'usr/sbin', command));
-      }
-      for await (const extensions of glob(EXTENSIONS)) {
-        await mkdir(join(rootfs, dirname(extensions)), { recursive: true });
-        await cp(extensions, join(rootfs, extensions), { recursive: true });
-      }
+      await addIptables(rootfs);
       await writeOciLayout(layout, rootfs, { Cmd: ['sh'], Env: [DEFAULT_PATH] });
     },
   };
+}
+
+/** Adds iptables, and busybox. */
+export async function addIptables(rootfs: string): Promise<void> {
+  const program = await findProgram('xtables-nft-multi');
+  await addBusybox(rootfs);
+  await copyProgram(rootfs, program, '/usr/sbin/xtables-nft-multi');
+  for (const command of COMMANDS.flatMap((name) => [name, name.replace('ip', 'ip6')])) {
+    await symlink(basename(program), join(rootfs, 'usr/sbin', command));
+  }
+  for await (const extensions of glob(EXTENSIONS)) {
+    await mkdir(join(rootfs, dirname(extensions)), { recursive: true });
+    await cp(extensions, join(rootfs, extensions), { recursive: true });
+  }
 }

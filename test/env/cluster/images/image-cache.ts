@@ -13,6 +13,8 @@ export interface CachedImage {
   readonly name: string;
   /** Changes with all that the image is made of: see `imageKey`. */
   readonly key: string;
+  /** How many of it are kept, where not as many as of others. */
+  readonly kept?: number;
   /** Makes its OCI layout in a directory that is there, and may use another, which is removed. */
   readonly make: (layout: string, scratch: string, detail: (text: string) => void) => Promise<void>;
 }
@@ -31,7 +33,7 @@ export async function imageKey(...inputs: readonly (string | Buffer)[]): Promise
 
 /** Finds the directory of an image in the cache, and first makes it where it is not there. */
 export async function ensureImage(
-  { name, key, make }: CachedImage,
+  { name, key, kept = KEPT, make }: CachedImage,
   progress: ProgressStream,
 ): Promise<string> {
   const images = join(cacheRoot(process.env), 'images');
@@ -50,14 +52,14 @@ export async function ensureImage(
     }
     const now = new Date();
     await utimes(layout, now, now);
-    await prune(images, name);
+    await prune(images, name, kept);
   } finally {
     lock.release();
   }
   return layout;
 }
 
-async function prune(images: string, name: string): Promise<void> {
+async function prune(images: string, name: string, kept: number): Promise<void> {
   // Beside those that are complete, what a build left that was killed: the lock is ours.
   const layouts = (await readdir(images)).filter(
     (entry) => entry.startsWith(`${name}-`) && /^[0-9a-f]{12}(\.\w+)?$/.test(entry.slice(name.length + 1)),
@@ -68,7 +70,7 @@ async function prune(images: string, name: string): Promise<void> {
       time: entry.includes('.') ? 0 : (await stat(join(images, entry))).mtimeMs,
     })),
   );
-  for (const { entry } of used.sort((a, b) => b.time - a.time).slice(KEPT)) {
+  for (const { entry } of used.sort((a, b) => b.time - a.time).slice(kept)) {
     await rm(join(images, entry), { recursive: true, force: true });
   }
 }

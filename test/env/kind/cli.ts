@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { KeptCluster } from '../cluster/kept-cluster.ts';
+import { sweepMachines } from '../cluster/machine.ts';
+import { clusterObstacle } from '../cluster/obstacle.ts';
+import { runCli } from '../run-cli.ts';
+import { installCommands } from './docs-commands.ts';
+import { startKind } from './kind.ts';
+
+const USAGE = `usage: node test/env/kind/cli.ts up|down
+
+  up     make a cluster of kind with the operator in it, by the commands of docs/install.md; print how to reach it
+  down   end that cluster, and remove what one that crashed has left
+
+Environment: KIND_NODES=2 for two nodes; KIND_NETWORKS=1 for the overlay kind, which has Multus.
+`;
+
+interface Ready {
+  /** What to type into a shell to reach it. */
+  readonly exports: readonly string[];
+  readonly logs: string;
+}
+
+const kept = new KeptCluster<Ready>('kind');
+
+function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+async function up(): Promise<void> {
+  const obstacle = await clusterObstacle();
+  if (obstacle !== undefined) throw new Error(`no cluster of kind can run here: ${obstacle}`);
+  const before = kept.find()?.ready;
+  if (before !== undefined) say('a cluster of kind runs already');
+  const show = (text: string) => process.stderr.write(text);
+  const ready = before ?? (await kept.start(fileURLToPath(import.meta.url), show));
+  say(`The cluster is ready, its logs in ${ready.logs}. \`make kind-down\` ends it and removes all of it.`);
+  process.stdout.write(`${ready.exports.join('\n')}\n`);
+}
+
+/** Holds a cluster until SIGTERM. Until it is up, a signal simply ends this program: supervisors tidy up after it. */
+async function keep(): Promise<void> {
+  const { KIND_NODES: nodes = '1', KIND_NETWORKS: networks = '' } = process.env;
+  const keeping = kept.keep();
+  if (keeping === undefined) throw new Error('another program keeps a cluster of kind');
+  try {
+    const kind = await startKind({ nodes: Number(nodes), networks: networks !== '' });
+    try {
+      await install(kind, networks !== '');
+      const told = Promise.race(['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal)));
+      const { bin, env } = kind.workbench;
+      const exports = ['KUBECONFIG', 'DOCKER_HOST'].map((name) => `export ${name}=${env[name]}`);
+      keeping.tell({ exports: [...exports, `export PATH=${bin}:$PATH`], logs: kind.logs });
+      const failure = await Promise.race([kind.failure, told.then(() => undefined)]);
+      if (failure !== undefined) throw failure;
+    } finally {
+      await kind.stop();
+    }
+  } finally {
+    keeping.end();
+  }
+}
+
+async function install(kind: Awaited<ReturnType<typeof startKind>>, networks: boolean): Promise<void> {
+  for (const command of await installCommands(networks)) {
+    const began = performance.now();
+    say(`$ ${command}`);
+    const { code, stdout } = await kind.type(command);
+    say(`${stdout.trim()}\n(${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    if (code !== 0) throw new Error(`${command} ended with code ${code}`);
+  }
+}
+
+async function down(): Promise<void> {
+  const ended = await kept.end();
+  await sweepMachines();
+  say(ended ? 'the cluster has ended' : 'no cluster of kind runs');
+}
+
+await runCli({ up, down, keep }, USAGE);
