@@ -12,8 +12,8 @@ COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
-# Suites that `make test` leaves to other targets. Of minutes: outages, fleets, conformance (`make integration`, `make e2e`).
-LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(outages|high-availability|gateway-api)
+# Suites that `make test` leaves to other targets. Of minutes: outages, fleets, conformance, kind (`make integration`, `make e2e`).
+LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(kind|outages|high-availability|gateway-api)
 # With a real Neutron (`make test-neutron`).
 NEUTRON := integration/neutron|e2e/neutron-pods
 # What a release publishes, with Helm and Prometheus (`make test-artifacts`).
@@ -183,6 +183,10 @@ kind-down: node_modules/.installed ## End that cluster, and remove leftovers of 
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \
 		--testPathIgnorePatterns='$(SKIP)' -- build/test/e2e
+
+.PHONY: e2e-kind
+e2e-kind: build/.compiled dist/.built ## Type README.md and docs/ on a cluster of kind, as a newcomer would (KIND_NODES=1: without what takes two; Debian, root)
+	@obstacle="$$(node test/env/kind/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e/kind
 
 .PHONY: conformance
 conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)

@@ -5,10 +5,11 @@ import { sweepMachines } from '../cluster/machine.ts';
 import { clusterObstacle } from '../cluster/obstacle.ts';
 import { runCli } from '../run-cli.ts';
 import { installCommands } from './docs-commands.ts';
-import { startKind } from './kind.ts';
+import { kindObstacle, startKind } from './kind.ts';
 
-const USAGE = `usage: node test/env/kind/cli.ts up|down
+const USAGE = `usage: node test/env/kind/cli.ts prove|up|down
 
+  prove  make all that a cluster of kind is made of, and start its engine; print what stands in the way, if anything does
   up     make a cluster of kind with the operator in it, by the commands of docs/install.md; print how to reach it
   down   end that cluster, and remove what one that crashed has left
 
@@ -25,6 +26,15 @@ const kept = new KeptCluster<Ready>('kind');
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
+}
+
+/** Obstacles are the answer, not a failure of this program. */
+async function prove(): Promise<void> {
+  const obstacle = await kindObstacle({ networks: true });
+  if (obstacle === undefined) return;
+  const frame = '!'.repeat(79);
+  say(`${frame}\nNO CLUSTER OF KIND, since there can be none here:\n${obstacle}\n${frame}`);
+  process.stdout.write(`${obstacle.split('\n')[0]}\n`);
 }
 
 async function up(): Promise<void> {
@@ -77,4 +87,4 @@ async function down(): Promise<void> {
   say(ended ? 'the cluster has ended' : 'no cluster of kind runs');
 }
 
-await runCli({ up, down, keep }, USAGE);
+await runCli({ prove, up, down, keep }, USAGE);

@@ -4,7 +4,6 @@ import { PORTS } from '../cluster/addresses.ts';
 import { registryHosts } from '../cluster/container-config.ts';
 import { type Machine, startMachine, sweepMachines } from '../cluster/machine.ts';
 import { registryCommand } from '../cluster/registry/command.ts';
-import { linkImage } from '../cluster/registry/image-links.ts';
 import { Component, type ComponentExitedError } from '../control-plane/component.ts';
 import { isOk } from '../control-plane/is-ok.ts';
 import { runCommand } from '../control-plane/run-command.ts';
@@ -88,11 +87,6 @@ export async function startEngine(docker: string, pause: string): Promise<Engine
     await outer.stop();
     throw err;
   }
-}
-
-/** Gives the nodes an image, an OCI layout, to pull by these names. */
-export async function publish(engine: Engine, names: readonly string[], layout: string): Promise<void> {
-  for (const name of names) await linkImage(engine.images, name, layout);
 }
 
 /** An overlay cannot lie on an overlay, as a container's own files are: then the machine has memory for its files. */

@@ -1,14 +1,18 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureRequirements } from '../cluster/debian-packages.ts';
 import { ensureImage } from '../cluster/images/image-cache.ts';
+import { OwnImageError } from '../cluster/images/operator.ts';
 import { ALL_IMAGES, imageRequirements } from '../cluster/images.ts';
+import { clusterObstacle } from '../cluster/obstacle.ts';
+import { linkImage } from '../cluster/registry/image-links.ts';
 import { NODE_REQUIREMENTS } from '../cluster/requirements.ts';
 import type { ComponentExitedError } from '../control-plane/component.ts';
 import { type ProgressStream, withProgress } from '../control-plane/progress.ts';
 import { type CommandResult, runCommand } from '../control-plane/run-command.ts';
 import { ensureDebian, ensureDocker } from './debian.ts';
 import { sendArchive } from './docker-archive.ts';
-import { type Engine, publish, startEngine } from './engine.ts';
+import { type Engine, startEngine } from './engine.ts';
 import { ensureOwnImages, ensurePublicImages } from './images.ts';
 import { kindModule } from './kind-files.ts';
 import { nodeImage } from './node-image.ts';
@@ -61,6 +65,11 @@ export class Kind {
     return runCommand('bash', ['-o', 'pipefail', '-c', script], env, '');
   }
 
+  /** Writes a file into the directory in which commands are typed. */
+  async save(name: string, text: string): Promise<void> {
+    await writeFile(join(this.#workbench.directory, name), text);
+  }
+
   kubectl(args: readonly string[], { input = '' } = {}): Promise<CommandResult> {
     return runCommand('kubectl', args, this.#workbench.env, input);
   }
@@ -79,12 +88,23 @@ export class Kind {
   }
 }
 
-/**
- * Makes all that `kind create cluster` needs, and starts Docker's engine; there is no cluster yet. Rejects, leaving nothing
- * behind, where something is missing or fails.
- */
-export async function startKind(options: KindOptions = {}): Promise<Kind> {
-  const { nodes = 1, networks = false, progress = process.stderr } = options;
+/** All that is to be there before Docker's engine starts. */
+export interface Preparation {
+  /** Stands for `/`: see `ensureDocker`. */
+  readonly docker: string;
+  readonly kind: string;
+  readonly kubectl: string;
+  readonly pause: string;
+  /** OCI layouts: those that Docker has, and those that a registry would have, by name. */
+  readonly loaded: ReadonlyMap<string, string>;
+  readonly published: ReadonlyMap<string, string>;
+}
+
+/** Installs, builds and makes what is missing: ten minutes on a machine that has nothing yet, no time on one that has all. */
+export async function prepareKind({
+  networks = false,
+  progress = process.stderr,
+}: KindOptions): Promise<Preparation> {
   await ensureRequirements([...NODE_REQUIREMENTS, ...imageRequirements(ALL_IMAGES)], progress);
   const docker = await ensureDocker(progress);
   const kind = await ensureKind(progress);
@@ -94,20 +114,40 @@ export async function startKind(options: KindOptions = {}): Promise<Kind> {
   const node = await ensureImage(await nodeImage(debian, programs, await kindModule()), progress);
   const published = await ensurePublicImages(pause, networks, progress);
   const own = await ensureOwnImages(pause, progress);
+  return { docker, kind, kubectl, pause, loaded: new Map([[NODE_IMAGE, node], ...own]), published };
+}
+
+/** Prepares what is missing, and starts Docker's engine. There is no cluster yet. Rejects, leaving nothing behind. */
+export async function startKind(options: KindOptions = {}): Promise<Kind> {
+  const { nodes = 1, progress = process.stderr } = options;
+  const { docker, kind, kubectl, pause, loaded, published } = await prepareKind(options);
   const engine = await startEngine(docker, pause);
   try {
-    const images: [string, string][] = [[NODE_IMAGE, node], ...own];
     await withProgress(progress, 'loading images into Docker', async (detail) => {
-      for (const [name, layout] of images) {
+      for (const [name, layout] of loaded) {
         detail(name);
         await sendArchive(layout, [name], 'docker', ['load'], engine.env);
       }
     });
-    for (const [name, layout] of published) await publish(engine, [name], layout);
+    for (const [name, layout] of published) await linkImage(engine.images, name, layout);
     const tools = { docker: join(docker, 'usr/bin/docker'), kind, kubectl, nodeImage: NODE_IMAGE };
     return new Kind(engine, await layOut(engine, tools, nodes));
   } catch (err) {
     await engine.stop();
     throw err;
+  }
+}
+
+/** What stands in the way of a cluster of kind here, by starting its engine; undefined where nothing does. */
+export async function kindObstacle(options: KindOptions): Promise<string | undefined> {
+  const known = await clusterObstacle();
+  if (known !== undefined) return known;
+  try {
+    const { docker, pause } = await prepareKind(options);
+    await (await startEngine(docker, pause)).stop();
+    return undefined;
+  } catch (err) {
+    if (err instanceof OwnImageError) throw err;
+    return err instanceof Error ? err.message : String(err);
   }
 }

@@ -42,11 +42,19 @@ export async function ensureNodePrograms(progress: ProgressStream): Promise<Prog
   };
 }
 
+/** Directories of Multus' commands, by the names that its script of a build gives them. */
+const MULTUS_PROGRAMS = {
+  'multus-daemon': 'multus-daemon',
+  'multus-shim': 'multus-shim',
+  install_multus: 'install_multus',
+  passthru: 'passthru-cni',
+};
+
 /** Builds once the programs of Multus' own image of a daemon. */
 export async function ensureMultusPrograms(progress: ProgressStream): Promise<Programs> {
   const built: Record<string, string> = {};
-  for (const name of ['multus-daemon', 'multus-shim', 'install_multus']) {
-    const program = { name, package: `${MULTUS}/cmd/${name}`, pin: pinOf(MULTUS) };
+  for (const [name, directory] of Object.entries(MULTUS_PROGRAMS)) {
+    const program = { name, package: `${MULTUS}/cmd/${directory}`, pin: pinOf(MULTUS) };
     built[name] = await ensureGoProgram(program, process.env, progress);
   }
   return built;

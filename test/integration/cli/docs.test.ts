@@ -5,45 +5,11 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { follow, textOf } from '../../support/jest/follow.ts';
 import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
-import { isAsPrinted, Reader } from '../../support/jest/reader.ts';
+import { Reader } from '../../support/jest/reader.ts';
 import { since } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
-
-const textOf = (path: string) => documents().find((document) => document.path === path)?.text ?? '';
-
-/** Commands that only look: who has typed too early types them again. */
-const LOOKING = /^(kubectl (get|events|wait|describe)|envoy-initializer (check|drift)) /;
-
-/**
- * Types all commands of a section in their order, `between` after the first; each has to print what the document says, or
- * to work where that says nothing.
- */
-async function follow(
-  reader: Reader,
-  path: string,
-  heading: string,
-  between: () => Promise<void> = async () => {},
-): Promise<void> {
-  const commands = commandsOf(section(textOf(path), heading));
-  expect(commands.length).toBeGreaterThan(0);
-  for (const [i, { command, output }] of commands.entries()) {
-    if (i === 1) await between();
-    const expected = [`$ ${command}`, ...output].join('\n');
-    let seen = '';
-    const attempt = async () => {
-      const { stdout: printed, code } = await reader.type(command);
-      // Older API servers print the type of what a rule refuses.
-      const stdout = printed.replaceAll('Invalid value: "object": ', 'Invalid value: ');
-      const isRight = output.length === 0 ? code === 0 : isAsPrinted(output, stdout);
-      seen = isRight ? expected : `$ ${command}\n${stdout}(exit code ${code})`;
-      return isRight;
-    };
-    if (LOOKING.test(command)) await eventually(expected, attempt).catch(() => {});
-    else await attempt();
-    expect(seen).toBe(expected);
-  }
-}
 
 describe('beside an operator', () => {
   let fixture: OperatorFixture;

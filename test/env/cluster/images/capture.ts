@@ -1,9 +1,9 @@
-import { cp, glob, mkdir, readFile, symlink } from 'node:fs/promises';
+import { cp, glob, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DEFAULT_PATH } from './default-path.ts';
 import { type CachedImage, imageKey } from './image-cache.ts';
 import { writeOciLayout } from './oci-layout.ts';
-import { addBusybox, copyProgram, findProgram } from './rootfs.ts';
+import { addBusybox, copyLibraries, copyProgram, findProgram } from './rootfs.ts';
 
 /** Names by which the one program is called; Debian's alternatives may mean its older kind by them. */
 const COMMANDS = ['iptables', 'iptables-restore', 'iptables-save'];
@@ -35,5 +35,10 @@ export async function addIptables(rootfs: string): Promise<void> {
   for await (const extensions of glob(EXTENSIONS)) {
     await mkdir(join(rootfs, dirname(extensions)), { recursive: true });
     await cp(extensions, join(rootfs, extensions), { recursive: true });
+    const files = (await readdir(extensions)).filter((name) => name.endsWith('.so'));
+    await copyLibraries(
+      rootfs,
+      files.map((name) => join(extensions, name)),
+    );
   }
 }

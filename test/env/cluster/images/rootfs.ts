@@ -10,7 +10,12 @@ const run = promisify(execFile);
 /** Copies a program to a path of an image's files, and the shared libraries that it needs to where it looks for them. */
 export async function copyProgram(rootfs: string, program: string, path: string): Promise<void> {
   await copy(program, join(rootfs, path));
-  for (const library of await sharedLibraries(program)) await copy(library, join(rootfs, library));
+  await copyLibraries(rootfs, [program]);
+}
+
+/** Copies the shared libraries that programs, or other libraries, need to where they are looked for. */
+export async function copyLibraries(rootfs: string, programs: readonly string[]): Promise<void> {
+  for (const library of await sharedLibraries(programs)) await copy(library, join(rootfs, library));
 }
 
 /** Adds busybox with a link for each of its commands, and the files by which users and groups have names. */
@@ -38,11 +43,11 @@ export async function findProgram(name: string): Promise<string> {
 }
 
 /** Their paths as the loader finds them, the loader's own among them; none for a static program. */
-async function sharedLibraries(program: string): Promise<string[]> {
-  const { code, stdout, stderr } = await runCommand('ldd', [program], { PATH: searchPath() }, '');
+async function sharedLibraries(programs: readonly string[]): Promise<Set<string>> {
+  const { code, stdout, stderr } = await runCommand('ldd', programs, { PATH: searchPath() }, '');
   if (code !== 0 && !stderr.includes('not a dynamic executable')) throw new Error(`ldd: ${stderr.trim()}`);
   // `libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x…)`, and the loader as `/lib64/ld-linux-x86-64.so.2 (0x…)`.
-  return [...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].flatMap(([, path]) => path ?? []);
+  return new Set([...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].flatMap(([, path]) => path ?? []));
 }
 
 async function copy(from: string, to: string): Promise<void> {

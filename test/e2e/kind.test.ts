@@ -1,0 +1,177 @@
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { eventually } from '../env/eventually.ts';
+import { type Kind, startKind } from '../env/kind/kind.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { kindWorkloads } from '../support/cluster/kind-workloads.ts';
+import { machineSettings } from '../support/cluster/machine-settings.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
+import { follow } from '../support/jest/follow.ts';
+
+/** A first run builds kind, a node image, Multus, Envoy's image and our own. */
+const PREPARATION_MS = 60 * 60_000;
+const NODES = Number(process.env.KIND_NODES ?? 2);
+jest.setTimeout(300_000);
+
+/** What the overlay kind has that gets ready. */
+const WORKLOADS = [
+  'deployment/envoy-initializer --namespace envoy-initializer',
+  'daemonset/envoy-initializer-node-agent --namespace envoy-initializer-node-agent',
+  'daemonset/kube-multus-ds --namespace kube-system',
+  'deployment/coredns --namespace kube-system',
+];
+const NODE_NAMES = ['kind-control-plane', 'kind-worker'];
+const BRIDGED = '/proc/sys/net/bridge/bridge-nf-call-iptables';
+
+let before: string;
+let kind: Kind;
+const run = (args: string | readonly string[], input?: string) => kubectl(kind, args, input);
+const typed = (path: string, heading: string) => follow(kind, path, heading);
+
+describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () => {
+  beforeAll(async () => {
+    before = await machineSettings();
+    kind = await startKind({ nodes: NODES, networks: true });
+  }, PREPARATION_MS);
+
+  afterAll(() => kind?.stop(), 300_000);
+
+  test('installs all with one apply: README.md # Install', async () => {
+    await typed('README.md', '## Install');
+    for (const workload of WORKLOADS) await run(`rollout status ${workload} --timeout=120s`);
+  });
+
+  test('sees a sidecar and a Network: README.md # What happens', async () => {
+    await typed('README.md', '## What happens');
+    await run('wait pod/myapp-pod --for=condition=Ready --timeout=120s');
+    expect(await run('logs myapp-pod --container=myapp-container')).toContain('Hello Kubernetes!');
+  });
+
+  test('is told that all is well', async () => {
+    let seen = '';
+    await eventually('status has no problem', async () => {
+      const { stdout, code } = await kind.type('envoy-initializer status');
+      seen = stdout;
+      return code === 0;
+    }).catch(() => {});
+    expect(seen).not.toMatch(/ (problem|unknown) /);
+    const { stdout } = await kind.type('envoy-initializer check pod/myapp-pod network/example-network');
+    expect(stdout).toMatch(/no problems found|0 with findings/);
+  });
+
+  test('attaches pods: deploy/examples/network-ping.yaml', async () => {
+    await run(
+      'apply -f deploy/examples/network-ping.yaml'.replace('deploy', `${kind.workbench.directory}/deploy`),
+    );
+    await run('wait pod/ping pod/pong --for=condition=Ready --timeout=120s');
+    await eventually(
+      'both are reached',
+      async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
+    );
+    await run('delete pod/ping pod/pong network/ping --now');
+  });
+
+  describe('types docs/', () => {
+    test('networks.md # A walk', async () => {
+      await run('delete network/example-network');
+      await typed('docs/networks.md', '## A walk');
+      await run('delete network --all');
+    });
+
+    test('envoy.md # Canary without capture', async () => {
+      await typed('docs/envoy.md', '## Canary without capture');
+      await kind.type(
+        'kubectl delete pod/client --now; kubectl delete -f deploy/examples/canary-without-capture',
+      );
+    });
+
+    test('envoy.md # All connections of a pod', async () => {
+      await run('create namespace hello');
+      await run('config set-context --current --namespace=hello');
+      await apply(kind, ...kindWorkloads.hello);
+      await run('rollout status deployment/hello --timeout=60s');
+      await typed('docs/envoy.md', '## All connections of a pod');
+      await run('delete namespace hello');
+      await run('config set-context --current --namespace=default');
+    });
+
+    test('routing.md # Canary', async () => {
+      await kind.save('web.yaml', kindWorkloads.web('web-v3'));
+      await apply(kind, ...kindWorkloads.services);
+      await typed('docs/routing.md', '## Canary');
+    });
+
+    test('routing.md # Is it in use?', async () => {
+      await kind.save('web.yaml', kindWorkloads.web('web-v1'));
+      await kind.type('kubectl apply -f web.yaml');
+      await typed('docs/routing.md', '## Is it in use?');
+    });
+
+    test('install.md # Further templates', async () => {
+      await run('create namespace shop');
+      await typed('docs/install.md', '### Further templates');
+    });
+
+    test('install.md # The image', () => typed('docs/install.md', '## The image'));
+
+    test('operations.md # Logs', () => typed('docs/operations.md', '## Logs'));
+  });
+
+  if (NODES === 2) {
+    test('has pods of one Network on two nodes that see each other’s own address', async () => {
+      const on = (index: number) => ({
+        nodeSelector: { 'kubernetes.io/hostname': NODE_NAMES[index] },
+        tolerations: [{ operator: 'Exists' }],
+      });
+      const asks = (number: number) => ({
+        annotations: { 'samplecrd.k8s.io/network': `[{"name": "two", "ips": ["10.21.0.${number}/24"]}]` },
+      });
+      const listens = { command: ['sh', '-c', 'nc -ll -p 9000 -e cat & sleep 3600'] };
+      await apply(
+        kind,
+        {
+          apiVersion: 'samplecrd.k8s.io/v1',
+          kind: 'Network',
+          metadata: { name: 'two' },
+          spec: { cidr: '10.21.0.0/24', gateway: '10.21.0.1' },
+        },
+        podOf('a', listens, on(0), asks(10)),
+        podOf('b', listens, on(1), asks(11)),
+      );
+      await run('wait pod/a pod/b --for=condition=Ready --timeout=120s');
+      for (const bridged of ['1', '0']) {
+        for (const node of NODE_NAMES) await kind.onNode(node, `echo ${bridged} >${BRIDGED}`);
+        for (const [from, to, own, other] of [
+          ['a', 'b', 10, 11],
+          ['b', 'a', 11, 10],
+        ] as const) {
+          expect(await shell(kind, from, `ping -c 3 -W 2 10.21.0.${other}`)).toContain(' 0% packet loss');
+          const open = shell(kind, from, `sleep 5 | nc 10.21.0.${other} 9000`);
+          await eventually(`${to} has a connection from 10.21.0.${own} (bridge-nf ${bridged})`, async () =>
+            (await shell(kind, to, 'netstat -tn')).includes(`10.21.0.${own}:`),
+          );
+          await open;
+        }
+      }
+      await run('delete pod/a pod/b network/two --now');
+    });
+  }
+
+  test('removes it: docs/install.md # Uninstall', async () => {
+    await kind.type('kubectl apply -f deploy/examples/helloworld.yaml');
+    await run('delete network --all --all-namespaces');
+    await typed('docs/install.md', '## Uninstall');
+    expect(await run('get namespaces --output name')).not.toContain('envoy-initializer');
+    for (const node of NODE_NAMES.slice(0, NODES)) {
+      const left = await kind.onNode(node, 'ip -o link; nft list tables 2>/dev/null || :');
+      expect(left).not.toMatch(/ nw-| nx-|envoy-initializer/);
+    }
+  });
+
+  test('leaves the machine as it was', async () => {
+    const { directory } = kind.workbench;
+    await kind.stop();
+    expect(await machineSettings()).toBe(before);
+    await expect(readdir(directory)).rejects.toThrow('ENOENT');
+  });
+});

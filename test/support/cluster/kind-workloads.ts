@@ -1,0 +1,31 @@
+import { dump } from 'js-yaml';
+import { podOf } from './cluster-kubectl.ts';
+import { deployment, service, serving } from './traffic-workloads.ts';
+
+const backend = (name: string, weight: number) => ({ name, port: 80, weight });
+const below = (value: string) => [{ path: { type: 'PathPrefix', value } }];
+
+/** What the documents take as given. */
+export const kindWorkloads = {
+  /** Of docs/envoy.md: an application without a sidecar, and who asks it. */
+  hello: [
+    deployment('hello', {}, { containers: [{ ...serving('hello', [8080]), name: 'busybox' }] }, 1),
+    service('hello', 8080),
+    podOf('client'),
+  ],
+  /** Of docs/routing.md: Services, and a route of two rules, of which the second takes what the first leaves. */
+  services: [service('web', 80), service('web-v1', 80), service('web-v2', 80)],
+  web: (first: string) =>
+    dump({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'HTTPRoute',
+      metadata: { name: 'web' },
+      spec: {
+        parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+        rules: [
+          { matches: below('/v2'), backendRefs: [backend(first, 90), backend('web-v2', 10)] },
+          { matches: below('/'), backendRefs: [backend('web-v1', 1)] },
+        ],
+      },
+    }),
+};
