@@ -1,6 +1,9 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { writeChart } from '../../hack/helm/chart.ts';
 import { eventually } from '../env/eventually.ts';
+import { findHelm } from '../env/helm/helm.ts';
 import { type Kind, startKind } from '../env/kind/kind.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
 import { kindWorkloads } from '../support/cluster/kind-workloads.ts';
@@ -22,6 +25,9 @@ const WORKLOADS = [
 ];
 const NODE_NAMES = ['kind-control-plane', 'kind-worker'];
 const BRIDGED = '/proc/sys/net/bridge/bridge-nf-call-iptables';
+
+const helm = await findHelm(process.env);
+const helmTest = helm === undefined ? test.skip : test;
 
 let before: string;
 let kind: Kind;
@@ -166,6 +172,31 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
       const left = await kind.onNode(node, 'ip -o link; nft list tables 2>/dev/null || :');
       expect(left).not.toMatch(/ nw-| nx-|envoy-initializer/);
     }
+  });
+
+  helmTest('installs, upgrades, rolls back and removes the chart', async () => {
+    const { bin } = kind.workbench;
+    await symlink(helm ?? '', join(bin, 'helm'));
+    await writeChart(join(bin, 'kubectl'), join(kind.workbench.directory, 'chart'));
+    const ready = async (replicas: number) => {
+      await run(`rollout status ${WORKLOADS[0]} --timeout=120s`);
+      const path = 'jsonpath={.spec.replicas}';
+      expect(await run(`get ${WORKLOADS[0]} --output ${path}`)).toBe(`${replicas}`);
+    };
+    const release = 'envoy-initializer --namespace envoy-initializer';
+    const values = '--set image=envoy-initializer:0.0.1 --set components.networks=true';
+    for (const [command, replicas] of [
+      [`helm install ${release} chart --create-namespace ${values} --wait`, 2],
+      [`helm upgrade ${release} chart --reuse-values --set replicas=1 --wait`, 1],
+      [`helm rollback ${release} 1 --wait`, 2],
+    ] as const) {
+      expect(await kind.type(command)).toMatchObject({ code: 0 });
+      await ready(replicas);
+      const pod = `kubectl run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --dry-run=server -o name`;
+      expect(await kind.type(pod)).toMatchObject({ code: 0 });
+    }
+    expect(await kind.type('envoy-initializer uninstall')).toMatchObject({ code: 0 });
+    expect(await kind.type(`helm uninstall ${release} --ignore-not-found`)).toMatchObject({ code: 0 });
   });
 
   test('leaves the machine as it was', async () => {

@@ -6,7 +6,9 @@ import { commandsOf, documents } from '../../support/jest/markdown.ts';
 
 /** The test that types the commands of a section, as printed. The file names the section's heading or its commands. */
 const DOCS = 'test/integration/cli/docs.test.ts';
+const KIND = 'test/e2e/kind.test.ts';
 const TYPED: Readonly<Record<string, string>> = {
+  'README.md # Install': KIND,
   'README.md # What happens': DOCS,
   'README.md # On the command line': DOCS,
   'docs/cli.md # inject': DOCS,
@@ -15,21 +17,28 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/cli.md # lint': DOCS,
   'docs/cli.md # version': DOCS,
   'docs/development.md # The library': 'test/integration/cli/library.test.ts',
+  'docs/envoy.md # All connections of a pod': KIND,
+  'docs/envoy.md # Canary without capture': KIND,
   'docs/envoy.md # Configure Envoy': DOCS,
   'docs/envoy.md # Check a configuration': DOCS,
   'docs/install.md # Further templates': DOCS,
+  'docs/install.md # The image': KIND,
   'docs/install.md # The template': DOCS,
+  'docs/install.md # Uninstall': KIND,
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
   'docs/networks.md # Walkthrough': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
   'docs/networks.md # Tenants': DOCS,
   'docs/operations.md # Alerts and dashboard': DOCS,
+  'docs/operations.md # Logs': KIND,
   'docs/operations.md # Missed and stale pods': DOCS,
   'docs/operations.md # Node agents': DOCS,
   'docs/operations.md # Policies': DOCS,
   'docs/operations.md # Repair': DOCS,
   'docs/operations.md # Without the operator': DOCS,
+  'docs/routing.md # Canary': KIND,
+  'docs/routing.md # Is it in use?': KIND,
   'docs/troubleshooting.md # A pod runs without its sidecar': DOCS,
   'docs/troubleshooting.md # Pods are refused after an uninstall': DOCS,
 };
@@ -39,38 +48,26 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md # Release':
     'needs a registry of yours; test/tools/supply/release-version.test.ts and test/e2e/release.test.ts do the same',
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
-  'README.md # Install': 'kind needs Docker; test/e2e/install.test.ts applies the overlay to a real node',
-  'docs/envoy.md # All connections of a pod':
-    'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
-  'docs/envoy.md # Canary without capture':
-    'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
   'docs/cli.md # traffic':
     'needs pods; test/unit/addons/routes/cli/traffic.test.ts reads pages by port-forward, and test/integration/routing/sidecar-metrics.test.ts those of a real Envoy',
-  'docs/install.md # With kind':
-    'kind needs Docker; test/e2e/install.test.ts applies the overlay to a real node',
   'docs/install.md # In your cluster':
     'needs a registry of yours; test/integration/operator/deploy.test.ts runs make deploy',
-  'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
-  'docs/install.md # Uninstall': 'test/integration/operator/uninstall.test.ts runs uninstall',
   'docs/install.md # With Helm':
     'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
+  'docs/install.md # With kind': 'make kind types them; test/e2e/kind.test.ts types those of README.md, which are the same',
   'docs/neutron.md # Walkthrough':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
-  'docs/operations.md # Logs':
-    'kubectl port-forward needs a node; test/unit/kube/manager/health-server.test.ts changes the level',
   'docs/rollout.md # A new Envoy on a Friday':
     'needs a fleet; test/integration/rollout/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
   'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
-  'docs/routing.md # Canary':
-    'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
-  'docs/routing.md # Is it in use?': 'test/integration/routing/route-delivery.test.ts does the same',
   'docs/troubleshooting.md # Troubleshooting, by message':
     'kubectl logs needs a node, and no test types it; the others only look',
+  'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',
+  'test/env/kind/README.md # A cluster of kind, with the operator in it': 'test/e2e/kind.test.ts makes such a cluster',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':
     'test/e2e starts such a node',
-  'test/env/cluster/README.md # Another cluster': 'kind needs Docker; make e2e itself runs on the own node',
 };
 
 const sections = documents().flatMap(({ path, text }) =>
