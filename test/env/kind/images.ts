@@ -3,19 +3,21 @@ import { join } from 'node:path';
 import { DEFAULT_PATH } from '../cluster/images/default-path.ts';
 import { type CachedImage, ensureImage, imageKey } from '../cluster/images/image-cache.ts';
 import { writeOciLayout } from '../cluster/images/oci-layout.ts';
+import { addBusybox } from '../cluster/images/rootfs.ts';
 import { ensureImages } from '../cluster/images.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { pinOf } from '../go/pins.ts';
 import { ensureMultusPrograms, MULTUS, type Programs } from './programs.ts';
 
-/** As Multus' Dockerfile.thick makes it. */
+/** As Multus' Dockerfile.thick makes it, with busybox in place of Debian: it wants to know the name of its user. */
 async function multusImage(programs: Programs): Promise<CachedImage> {
   const contents = await Promise.all(Object.values(programs).map((path) => readFile(path)));
   return {
     name: 'multus-thick',
-    key: await imageKey(...contents),
+    key: await imageKey('busybox', ...contents),
     kept: 1,
     make: async (layout, scratch) => {
+      await addBusybox(scratch);
       const bin = join(scratch, 'usr/src/multus-cni/bin');
       await mkdir(bin, { recursive: true });
       for (const [name, path] of Object.entries(programs)) {
