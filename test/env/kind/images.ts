@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, readFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULT_PATH } from '../cluster/images/default-path.ts';
 import { type CachedImage, ensureImage, imageKey } from '../cluster/images/image-cache.ts';
@@ -9,15 +9,17 @@ import type { ProgressStream } from '../control-plane/progress.ts';
 import { pinOf } from '../go/pins.ts';
 import { ensureMultusPrograms, MULTUS, type Programs } from './programs.ts';
 
-/** As Multus' Dockerfile.thick makes it, with busybox in place of Debian: it wants to know the name of its user. */
+/** As Multus' Dockerfile.thick makes it, with busybox in place of Debian: it looks for its user, and for a container's network in /var/run. */
 async function multusImage(programs: Programs): Promise<CachedImage> {
   const contents = await Promise.all(Object.values(programs).map((path) => readFile(path)));
   return {
     name: 'multus-thick',
-    key: await imageKey('busybox', ...contents),
+    key: await imageKey('busybox, /var/run', ...contents),
     kept: 1,
     make: async (layout, scratch) => {
       await addBusybox(scratch);
+      await mkdir(join(scratch, 'var'));
+      await symlink('/run', join(scratch, 'var/run'));
       const bin = join(scratch, 'usr/src/multus-cni/bin');
       await mkdir(bin, { recursive: true });
       for (const [name, path] of Object.entries(programs)) {

@@ -1,14 +1,13 @@
 import { test } from '@jest/globals';
 import { clusterObstacle } from '../../env/cluster/obstacle.ts';
-import { foreignKubeconfig } from '../cluster/e2e-cluster.ts';
+import { foreignKubeconfig, notOurs } from '../cluster/e2e-cluster.ts';
 import { describeUnless } from './describe-unless.ts';
 
 /** Found before the tests start, by `make e2e`, which tries more than is tried here. */
 const obstacle = process.env.E2E_OBSTACLE || (await clusterObstacle());
 
 /** Why there is no node of our own: root on it, its processes, and traces that nobody else leaves. */
-export const nodeObstacle =
-  foreignKubeconfig === undefined ? obstacle : 'E2E_KUBECONFIG names a cluster that is not ours';
+export const nodeObstacle = notOurs ?? obstacle;
 
 /** `describe` where there is a cluster, or one can run; elsewhere its tests are skipped, and say why. */
 export function describeWithCluster(name: string, tests: () => void): void {
