@@ -152,9 +152,10 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
           ['b', 'a', 11, 10],
         ] as const) {
           expect(await shell(kind, from, `ping -c 3 -W 2 10.21.0.${other}`)).toContain(' 0% packet loss');
-          const open = shell(kind, from, `sleep 5 | nc 10.21.0.${other} 9000`);
+          const open = shell(kind, from, `sleep 15 | nc 10.21.0.${other} 9000`);
+          const seen = new RegExp(`10\\.21\\.0\\.${other}:9000 +\\S*10\\.21\\.0\\.${own}:\\d+ +ESTABLISHED`);
           await eventually(`${to} has a connection from 10.21.0.${own} (bridge-nf ${bridged})`, async () =>
-            (await shell(kind, to, 'netstat -tn')).includes(`10.21.0.${own}:`),
+            seen.test(await shell(kind, to, 'netstat -tn')),
           );
           await open;
         }

@@ -9,6 +9,8 @@ export const textOf = (path: string) => documents().find((document) => document.
 
 /** Commands that only look: who has typed too early types them again. */
 const LOOKING = /^(kubectl (get|events|wait|describe|exec) |envoy-initializer (check|drift) )/;
+/** Each attempt starts a program; pods of a busy node take their time. */
+const PATIENCE = { boundMs: 120_000, everyMs: 500 };
 /** How many of many requests one of several versions has answered: another number each time. */
 const COUNT = /^ *\d+ (?=v\d$)/gm;
 
@@ -39,7 +41,7 @@ export async function follow(
       seen = isRight ? expected : `$ ${command}\n${stdout}(exit code ${code})`;
       return isRight;
     };
-    if (LOOKING.test(command)) await eventually(expected, attempt).catch(() => {});
+    if (LOOKING.test(command)) await eventually(expected, attempt, PATIENCE).catch(() => {});
     else await attempt();
     expect(seen).toBe(expected);
   }
