@@ -1,6 +1,6 @@
 import { readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { writeChart } from '../../hack/helm/chart.ts';
 import { eventually } from '../env/eventually.ts';
 import { findHelm } from '../env/helm/helm.ts';
@@ -74,40 +74,34 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
       'both are reached',
       async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
     );
-    await run('delete pod/ping pod/pong network/ping --now');
+    await run('delete pod --all --now');
+    await run('delete network --all');
   });
 
   describe('types docs/', () => {
-    test('networks.md # A walk', async () => {
-      await run('delete network/example-network');
-      await typed('docs/networks.md', '## A walk');
-      await run('delete network --all');
+    // A section that fails leaves what it made.
+    afterEach(async () => {
+      await kind.type('kubectl config set-context --current --namespace=default');
+      await kind.type('kubectl delete deployments,pods,httproutes,networks --all --now');
     });
 
-    test('envoy.md # Canary without capture', async () => {
-      await typed('docs/envoy.md', '## Canary without capture');
-      await kind.type(
-        'kubectl delete pod/client --now; kubectl delete -f deploy/examples/canary-without-capture',
-      );
-    });
+    test('networks.md # A walk', () => typed('docs/networks.md', '## A walk'));
+
+    test('envoy.md # Canary without capture', () => typed('docs/envoy.md', '## Canary without capture'));
 
     test('envoy.md # All connections of a pod', async () => {
       await run('create namespace hello');
       await run('config set-context --current --namespace=hello');
       await apply(kind, ...kindWorkloads.hello);
-      await run('rollout status deployment/hello --timeout=60s');
+      await run('wait pod/client --for=condition=Ready --timeout=60s');
       await typed('docs/envoy.md', '## All connections of a pod');
       await run('delete namespace hello');
-      await run('config set-context --current --namespace=default');
     });
 
-    test('routing.md # Canary', async () => {
+    test('routing.md # Canary and # Is it in use?', async () => {
       await kind.save('web.yaml', kindWorkloads.web('web-v3'));
       await apply(kind, ...kindWorkloads.services);
       await typed('docs/routing.md', '## Canary');
-    });
-
-    test('routing.md # Is it in use?', async () => {
       await kind.save('web.yaml', kindWorkloads.web('web-v1'));
       await kind.type('kubectl apply -f web.yaml');
       await typed('docs/routing.md', '## Is it in use?');
