@@ -113,8 +113,6 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     });
 
     test('install.md # The image', () => typed('docs/install.md', '## The image'));
-
-    test('operations.md # Logs', () => typed('docs/operations.md', '## Logs'));
   });
 
   if (NODES === 2) {

@@ -31,7 +31,6 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/networks.md # Pods on a Network': DOCS,
   'docs/networks.md # Tenants': DOCS,
   'docs/operations.md # Alerts and dashboard': DOCS,
-  'docs/operations.md # Logs': KIND,
   'docs/operations.md # Missed and stale pods': DOCS,
   'docs/operations.md # Node agents': DOCS,
   'docs/operations.md # Policies': DOCS,
@@ -59,6 +58,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/install.md # With kind': 'make kind types them; test/e2e/kind.test.ts types those of README.md, which are the same',
   'docs/neutron.md # Walkthrough':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
+  'docs/operations.md # Logs':
+    'kubectl port-forward stays in the background; test/unit/kube/manager/health-server.test.ts changes the level',
   'docs/rollout.md # A new Envoy on a Friday':
     'needs a fleet; test/integration/rollout/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
   'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
