@@ -14,7 +14,8 @@ import { follow } from '../support/jest/follow.ts';
 /** A first run builds kind, a node image, Multus, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;
 const NODES = Number(process.env.KIND_NODES ?? 2);
-jest.setTimeout(300_000);
+/** Of one test: a busy machine takes minutes to create a cluster. */
+jest.setTimeout(600_000);
 
 /** What the overlay kind has that gets ready. */
 const WORKLOADS = [
@@ -44,12 +45,12 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
 
   test('installs all with one apply: README.md # Install', async () => {
     await typed('README.md', '## Install');
-    for (const workload of WORKLOADS) await run(`rollout status ${workload} --timeout=120s`);
+    for (const workload of WORKLOADS) await run(`rollout status ${workload} --timeout=300s`);
   });
 
   test('sees a sidecar and a Network: README.md # What happens', async () => {
     await typed('README.md', '## What happens');
-    await run('wait pod/myapp-pod --for=condition=Ready --timeout=120s');
+    await run('wait pod/myapp-pod --for=condition=Ready --timeout=300s');
     expect(await run('logs myapp-pod --container=myapp-container')).toContain('Hello Kubernetes!');
   });
 
@@ -69,7 +70,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     await run(
       'apply -f deploy/examples/network-ping.yaml'.replace('deploy', `${kind.workbench.directory}/deploy`),
     );
-    await run('wait pod/ping pod/pong --for=condition=Ready --timeout=120s');
+    await run('wait pod/ping pod/pong --for=condition=Ready --timeout=300s');
     await eventually(
       'both are reached',
       async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
@@ -136,7 +137,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
         podOf('a', listens, on(0), asks(10)),
         podOf('b', listens, on(1), asks(11)),
       );
-      await run('wait pod/a pod/b --for=condition=Ready --timeout=120s');
+      await run('wait pod/a pod/b --for=condition=Ready --timeout=300s');
       for (const bridged of ['1', '0']) {
         for (const node of NODE_NAMES) await kind.onNode(node, `echo ${bridged} >${BRIDGED}`);
         for (const [from, to, own, other] of [
@@ -172,7 +173,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     await symlink(helm ?? '', join(bin, 'helm'));
     await writeChart(join(bin, 'kubectl'), join(kind.workbench.directory, 'chart'));
     const ready = async (replicas: number) => {
-      await run(`rollout status ${WORKLOADS[0]} --timeout=120s`);
+      await run(`rollout status ${WORKLOADS[0]} --timeout=300s`);
       const path = 'jsonpath={.spec.replicas}';
       expect(await run(`get ${WORKLOADS[0]} --output ${path}`)).toBe(`${replicas}`);
     };

@@ -5,6 +5,14 @@ import { deployment, service, serving } from './traffic-workloads.ts';
 const backend = (name: string, weight: number) => ({ name, port: 80, weight });
 const below = (value: string) => [{ path: { type: 'PathPrefix', value } }];
 
+/** A Service of the pods of deploy/examples/canary. */
+const served = (name: string, selector: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { selector: { app: 'app', ...selector }, ports: [{ port: 80, targetPort: 8080 }] },
+});
+
 /** What the documents take as given. */
 export const kindWorkloads = {
   /** Of docs/envoy.md: an application without a sidecar, and who asks it. */
@@ -14,7 +22,7 @@ export const kindWorkloads = {
     podOf('client'),
   ],
   /** Of docs/routing.md: Services, and a route of two rules, of which the second takes what the first leaves. */
-  services: [service('web', 80), service('web-v1', 80), service('web-v2', 80)],
+  services: [served('web'), served('web-v1', { version: 'v1' }), served('web-v2', { version: 'v2' })],
   web: (first: string) =>
     dump({
       apiVersion: 'gateway.networking.k8s.io/v1',
