@@ -14,13 +14,19 @@ export interface Lister<T extends KubeObject> {
 /** The index values of an object, for example the UIDs of its owners. A pure function of the object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
+const NAMESPACE = 'namespace';
+
+function namespaceOf({ metadata }: KubeObject): readonly string[] {
+  return [metadata.namespace ?? ''];
+}
+
 /** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
 export class Store<T extends KubeObject> implements Lister<T> {
   readonly #objects = new Map<ObjectKey, T>();
   readonly #indices = new Map<string, Index<T>>();
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
-    this.addIndexers(indexers);
+    this.addIndexers({ [NAMESPACE]: namespaceOf, ...indexers });
   }
 
   /**
@@ -51,9 +57,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   list(namespace?: string): readonly T[] {
-    const all = [...this.#objects.values()];
-    if (namespace === undefined) return all;
-    return all.filter(({ metadata }) => (metadata.namespace ?? '') === namespace);
+    return namespace === undefined ? [...this.#objects.values()] : this.byIndex(NAMESPACE, namespace);
   }
 
   byIndex(index: string, value: string): readonly T[] {

@@ -1,9 +1,9 @@
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectDirectory } from '../control-plane/project-directory.ts';
+import { httpRouteCrds } from '../gateway-api-crds.ts';
 import { moduleFiles } from '../go/locked-module.ts';
 import { pinOf } from '../go/pins.ts';
-import { httpRouteCrds } from '../http-route-crds.ts';
 import { MULTUS } from './programs.ts';
 
 const REMOTE = 'https://raw.githubusercontent.com/k8snetworkplumbingwg/multus-cni/';

@@ -55,7 +55,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # With Helm':
     'test/integration/operator/helm.test.ts installs the chart (make test-artifacts)',
-  'docs/install.md # With kind': 'make kind types them; test/e2e/kind.test.ts types those of README.md, which are the same',
+  'docs/install.md # With kind':
+    'make kind types them; test/e2e/kind.test.ts types those of README.md, which are the same',
   'docs/neutron.md # Walkthrough':
     'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
@@ -66,7 +67,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/troubleshooting.md # Troubleshooting, by message':
     'kubectl logs needs a node, and no test types it; the others only look',
   'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',
-  'test/env/kind/README.md # A cluster of kind, with the operator in it': 'test/e2e/kind.test.ts makes such a cluster',
+  'test/env/kind/README.md # A cluster of kind, with the operator in it':
+    'test/e2e/kind.test.ts makes such a cluster',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':
     'test/e2e starts such a node',
 };

@@ -106,7 +106,7 @@ test.each([
     { server: 'http://10.0.0.1' },
     'expected an https URL for the API server, got "http://10.0.0.1"',
   ],
-  [['serve'], { server: 'https://10.0.0.1', 'proxy-url': 'socks5://10.0.0.2' }, 'got socks5: use another'],
+  [['serve'], { server: 'https://10.0.0.1', 'proxy-url': 'socks5://10.0.0.2' }, 'got socks5://'],
   [['node-agent'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
   [['check', 'deploy/web'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
 ])('%j with the cluster %j ends before it starts anything', async (args, cluster, message) => {

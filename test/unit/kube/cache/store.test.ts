@@ -11,7 +11,7 @@ const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => m
 describe('the store', () => {
   test('throws for an unknown index', () => {
     expect(() => new Store({ byLabel }).byIndex('byColour', 'red')).toThrow(
-      'unknown index byColour: expected one of byLabel',
+      'unknown index byColour: expected one of namespace,byLabel',
     );
   });
 

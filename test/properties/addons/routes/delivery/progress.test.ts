@@ -41,7 +41,7 @@ class Pair {
   readonly #files = new Set<string>();
   readonly #obstacles = new Map<string, Obstacle>();
   readonly #tallies = new Map(NAMESPACES.map((each) => [each, new Map<string, number>()]));
-  #compilation: Pick<Compilation, 'file' | 'reach'> | undefined;
+  #compilation: Pick<Compilation, 'file' | 'reach' | 'routes'> | undefined;
   readonly #fleet: Fleet = {
     namespaces: () => new Set([...this.#files, ...this.#obstacles.keys()]),
     has: (each) => this.#files.has(each) || this.#obstacles.has(each),
@@ -88,7 +88,9 @@ class Pair {
       return { ...text, version: versions[index] ?? '', leftOut: out };
     };
     const files = new Map(NAMESPACES.map((each) => [each, fileOf(each)]));
+    const objects = ROUTES.map((key) => [key, { object: { metadata: { namespace: key.split('/')[0] } } }]);
     this.#compilation = {
+      routes: new Map(objects as never),
       file: (of) => files.get(of) ?? fileOf(of),
       reach: (route) => ({ isEverywhere: everywhere.includes(route), namespaces: new Set(others) }),
     };
