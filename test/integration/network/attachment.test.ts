@@ -98,10 +98,10 @@ describe('the walk: a Network', () => {
   /** Also in the operator's log. */
   async function untilTold(reason: string, note: string): Promise<void> {
     await untilEvent('network/example-network', reason, note);
-    const log = (await readFile(fixture.logFile, 'utf8')).split('\n');
-    expect(log.filter((line) => line.includes(`"reason":"${reason}"`) && line.includes(note))).not.toEqual(
-      [],
-    );
+    await eventually('it is in the log', async () => {
+      const log = (await readFile(fixture.logFile, 'utf8')).split('\n');
+      return log.some((line) => line.includes(`"reason":"${reason}"`) && line.includes(note));
+    });
   }
 
   test('is created, and shown', async () => {

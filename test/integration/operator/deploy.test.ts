@@ -302,7 +302,7 @@ describe('components', () => {
       /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*monitoring"\]/,
     );
     await expect(runDeploy({ ...options, kubectl, overlay: 'multi-node' })).rejects.toThrow(
-      'overlay "multi-node" does not exist: write one of all-pods, cert-manager, default, dev, gateway-api, monitoring, networks, neutron-pods, node-agent, repair, rollout, without-policies, or a path',
+      'overlay "multi-node" does not exist: write one of all-pods, cert-manager, default, dev, gateway-api, kind, monitoring, networks, neutron-pods, node-agent, repair, rollout, without-policies, or a path',
     );
     await expect(runDeploy({ ...options, kubectl, overlay: 'repair everything' })).rejects.toThrow(
       'no component everything: to combine overlays, write some of all-pods, cert-manager, monitoring, networks, neutron-pods, repair, rollout, without-policies',
