@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 
 /** Lines are written in batches of this size, or after this time. */
 const BATCH_BYTES = 4096;
-const BATCH_MS = 250;
+const BATCH_MS = 100;
 /** If the reader is too slow, drop lines instead of blocking. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 

@@ -95,7 +95,9 @@ describe('files that cannot be used keep the process waiting: it is not ready, s
   ])('%s', async (name, names, message) => {
     const { started, lines, readyz } = await start(name.replaceAll(' ', '-'), ...files(...names));
     await eventually(`/readyz says ${message}`, async () => message.test(await text(readyz)));
-    expect(lines.some((line) => line.includes('"error"') && message.test(line))).toBe(true);
+    await eventually('the log says it', async () =>
+      lines.some((line) => line.includes('"error"') && message.test(line)),
+    );
     started.kill();
     expect((await started.exited).code).toBe(0);
   });
