@@ -49,8 +49,8 @@ const PAUSES_PER_RENDERING = 19;
 const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
- * The plain-HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz`, `/metrics`, and for this pod alone
- * `/debug/…`, without secrets. It does not listen yet.
+ * The plain-HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz`, `/metrics`, and `/debug/…` without
+ * secrets. It does not listen yet.
  *
  * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and costly pages
  * have a rate limit. The probes have none: the kubelet restarts a pod that does not answer.
@@ -78,11 +78,6 @@ export function createProbesServer(options: ProbesOptions): Server {
   });
   app.get('/metrics', async (_request, response) => {
     response.type(registry.contentType).send(await metrics());
-  });
-  // Errors of reconciles and the template name objects of all namespaces.
-  app.use('/debug', (request, response, next) => {
-    if (LOOPBACK.includes(request.socket.remoteAddress ?? '')) return next();
-    response.status(403).type('text/plain').send('forbidden from other hosts: use kubectl port-forward\n');
   });
   for (const [name, page] of Object.entries(options.debug)) {
     app.get(`/debug/${name}`, (_request, response) => void response.json(page()));
@@ -127,7 +122,7 @@ function readiness(checks: readonly ReadinessCheck[]): RequestHandler {
   };
 }
 
-/** PUT `/debug/log-level` with a level as its body changes the log level. */
+/** PUT `/debug/log-level` with a level as its body changes the log level, from this pod only. */
 function addLogLevel(app: Express, verbosity: LogVerbosity): void {
   const path = '/debug/log-level';
   app.get(path, (_request, response) => {
@@ -135,6 +130,10 @@ function addLogLevel(app: Express, verbosity: LogVerbosity): void {
   });
   app.put(
     path,
+    (request, response, next) => {
+      if (LOOPBACK.includes(request.socket.remoteAddress ?? '')) return next();
+      response.status(403).type('text/plain').send('forbidden from other hosts: use kubectl port-forward\n');
+    },
     // Accepts any content type: curl sets its own for --data.
     express.text({ type: () => true, limit: 100 }),
     (request, response) => {

@@ -281,7 +281,7 @@ describe('with the operator', () => {
         (kind) => `missing: cluster/mutatingadmission${kind}: this cluster does not have this kind\n`,
       );
       expect(stderr).toBe(
-        `${MINOR < 36 ? policies.join('') : ''}missing: cluster/httproutes: this cluster does not have this kind\n`,
+        `${MINOR < 36 ? policies.join('') : ''}missing: cluster/httproutes: this cluster does not have this kind\nmissing: cluster/grpcroutes: this cluster does not have this kind\n`,
       );
       const archive = gunzipSync(written.get('report.tar.gz') ?? Buffer.alloc(0));
       const names = execFileSync('tar', ['-t'], { input: archive }).toString();

@@ -60,11 +60,11 @@ async function resyncs(times: number): Promise<void> {
   await eventually(`${times} resyncs`, async () => (await reconciled()) >= enough);
 }
 
-/** What is not the lease. A look for HTTPRoutes, whose CRD is not here, comes every 30 s. */
+/** What is not the lease. A look for routes, whose CRDs are not here, comes every 30 s. */
 const others = (from: number) =>
   proxy.requests
     .slice(from)
-    .filter(({ method, url }) => `${method} ${url}` !== 'GET /apis')
+    .filter(({ method, url }) => !/^GET .apis.gateway.networking.k8s.io.v1(beta1)?$/.test(`${method} ${url}`))
     .filter(({ url }) => !url.includes(`/leases/${OPERATOR_NAMESPACE}`))
     .map(({ method, url }) => `${method} ${url}`);
 

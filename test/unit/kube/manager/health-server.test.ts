@@ -130,22 +130,17 @@ describe('the probes server', () => {
     expect(level).toBe('info');
   });
 
-  test.each([
-    ['PUT', '/debug/log-level', 'debug'],
-    ['PUT', '/debug/log-level', 'x'.repeat(200)],
-    ['GET', '/debug/log-level', undefined],
-    ['GET', '/debug/controllers', undefined],
-    ['GET', '/DEBUG/controllers/', undefined],
-    ['GET', '//debug/controllers', undefined],
-    ['GET', '/%64ebug/controllers', undefined],
-  ])('shows other hosts nothing below /debug: %s %s', async (method, path, body) => {
+  test.each(['debug', 'x'.repeat(200)])('refuses other hosts to change the log level by %j', async (body) => {
     const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
-    const url = await serving([], new Registry(), outside);
-    const answer = await fetch(`${url}${path}`, { method, ...(body && { body }) });
-    expect([403, 404]).toContain(answer.status);
-    expect([await answer.text(), level]).toEqual([expect.not.stringContaining('network'), 'info']);
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    const page = `${await serving([], new Registry(), outside)}/debug/log-level`;
+    const answer = await fetch(page, { method: 'PUT', body });
+    expect([answer.status, await answer.text(), level]).toEqual([
+      403,
+      'forbidden from other hosts: use kubectl port-forward\n',
+      'info',
+    ]);
+    expect((await fetch(page)).status).toBe(200);
   });
 });
 
