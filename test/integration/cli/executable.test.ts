@@ -88,7 +88,7 @@ test('is a plugin of kubectl, with its connection flags and completion', async (
     stderr:
       'error: cannot read the template: you need the right to get ConfigMap envoy-initializer in namespace envoy-initializer\n',
   });
-  const missing = await type('kubectl envoy --context=none drift');
+  const missing = await type('kubectl envoy drift --context=none');
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('--context is "none", but the') });
 });
 
