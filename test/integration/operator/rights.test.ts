@@ -24,6 +24,8 @@ const LISTS =
 const APPLIED = 'server-side apply asks for it where there is nothing yet, and is a patch in the audit log';
 const ALL_PODS = 'what all-pods has beside it, which must be removed where it is all pods no more';
 const POLICIES = 'mutatingadmissionpolicies.admissionregistration.k8s.io';
+const VERSION_BEFORE =
+  'the version before, which works under these manifests while an update runs, has IPAMClaims';
 const TENANT_ROLE = 'envoy-initializer-network-tenant';
 const BINDINGS = 'mutatingadmissionpolicybindings.admissionregistration.k8s.io';
 const POLICY = 'envoy.initializer.kubernetes.io';
@@ -66,6 +68,9 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ...['create', 'patch', 'delete'].map((verb) => [`${verb} ${BINDINGS} all.${POLICY}`, ALL_PODS] as const),
   [`list ${POLICIES}`, LISTS],
   [`list ${BINDINGS}`, LISTS],
+  ...['list ipamclaims', 'watch ipamclaims', 'patch ipamclaims/status'].map(
+    (of) => [`${of}.k8s.cni.cncf.io`, VERSION_BEFORE] as const,
+  ),
   ['list validatingadmissionpolicies.admissionregistration.k8s.io', LISTS],
   ['list validatingadmissionpolicybindings.admissionregistration.k8s.io', LISTS],
   ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
