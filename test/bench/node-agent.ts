@@ -21,7 +21,7 @@ const IDLE_SECONDS = Number(process.env.BENCH_SECONDS ?? 120);
 /** More than `--look-interval`. */
 const SETTLE_SECONDS = 35;
 const BOOKMARK_MS = 60_000;
-const BOUNDS = { appliedSeconds: 10, idlePercent: 2, memoryMB: 160 };
+const BOUNDS = { appliedSeconds: 10, idlePercent: 1, memoryMB: 128 };
 /** Of /proc/PID/stat, in a second. */
 const TICKS = 100;
 
