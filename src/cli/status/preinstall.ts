@@ -108,7 +108,8 @@ function installed({ installed, namespace, webhooksCall }: PreinstallFacts): Ver
 const AGENTS = `${PROGRAM}-node-agent`;
 
 function podSecurity({ agentsLevel, overlays }: PreinstallFacts): Verdict {
-  if (!overlays.includes('networks') && !overlays.includes('kind')) return ok('the operator complies with restricted');
+  if (!overlays.includes('networks') && !overlays.includes('kind'))
+    return ok('the operator complies with restricted');
   return about(agentsLevel, (level) => {
     if (level === undefined || level === 'privileged') return ok('node agents may run');
     return problem(
