@@ -42,12 +42,16 @@ test: lint unit dist/.built control-plane ## Run lint and the tests, but for tho
 
 .PHONY: lint
 lint: node_modules/.installed ## Check format, lint, import rules, unused code and generated files
-	@biome ci .
+	@biome ci --colors=off .
 	@knip
 	@node hack/generate-types.ts --check
 	@node hack/generate-envoy.ts --check
 	@node hack/generate-opt-in-mistake.ts --check
 	@node hack/generate-docs.ts --check
+
+.PHONY: scan
+scan: control-plane ## Run the scanners checkov, hadolint, yamllint, zizmor and actionlint (test/scan; Python 3, Go)
+	@test/scan/run
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure modules is too low
