@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NODES } from '../../kube/api/core-resources.ts';
-import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
@@ -77,13 +77,30 @@ export class NetworkNodes {
     });
   }
 
-  /** The nodes with these names, on which pods of the Network run. */
+  /** The nodes with these names, on which pods of the Network run. `unattached`: see `nodesInUse`. */
   inUse(
     network: Network,
     names: readonly string[],
-    unattached?: ReadonlyMap<string, readonly string[]>,
+    unattached: ReadonlyMap<string, readonly string[]> = new Map(),
   ): NodesInUse {
-    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), unattached);
+    const lacking = new Map(unattached);
+    for (const name of names) {
+      const lost = this.#lost(name, keyOf(network));
+      if (lost.length > 0) lacking.set(name, [...new Set([...(lacking.get(name) ?? []), ...lost])]);
+    }
+    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), lacking);
+  }
+
+  /** The pods that have lost their interface on the Network, as the node's agent reports. A report may be of earlier pods. */
+  #lost(node: string, network: ObjectKey): readonly ObjectKey[] {
+    const { pods } = this.#options;
+    const { lost = {} } = this.#reportOf(node)?.current ?? {};
+    const reported = Object.entries((Object.hasOwn(lost, network) && lost[network]) || {});
+    return reported.flatMap(([key, uid]) => {
+      const pod = pods.lister.get(key);
+      const isSame = pod?.metadata.uid === uid && pod.nodeName === node && networksOf(pod).includes(network);
+      return isSame && pod.metadata.deletionTimestamp === undefined ? [key] : [];
+    });
   }
 
   /**
@@ -170,9 +187,12 @@ export class NetworkNodes {
     // Also the first report of a node counts.
     const multusOf = (report: ReportObject | undefined) => report?.current && [report.current.withoutMultus];
     this.#tellOfMultus(name, !isDeepStrictEqual(multusOf(previous), multusOf(current)));
-    const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
-    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      if (before[key] !== after[key]) this.#options.onNetwork(key);
+    const [before, after] = [previous?.current, current?.current];
+    for (const of of ['problems', 'lost'] as const) {
+      const [was, is] = [before?.[of] ?? {}, after?.[of] ?? {}];
+      for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
+        if (!isDeepStrictEqual(was[key], is[key])) this.#options.onNetwork(key);
+      }
     }
   }
 

@@ -57,7 +57,7 @@ export function isAsPrinted(documented: readonly string[], printed: string): boo
           .map((part, i) => (i % 2 === 0 ? escaped(part) : part === '…' ? '.*' : AGE))
           .join(''),
   );
-  return new RegExp(`^${lines.join('\\n')}$`).test(printed.split('\n').map(squeezed).join('\n').trim());
+  return new RegExp(`^${lines.join('\\n')}$`).test(printed.split('\n').map(squeezed).join('\n').trimEnd());
 }
 
 /** As kubectl writes them: 7s, 5m3s, 12d. */
