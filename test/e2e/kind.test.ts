@@ -25,6 +25,7 @@ const WORKLOADS = [
   'daemonset/kube-multus-ds --namespace kube-system',
   'deployment/coredns --namespace kube-system',
 ];
+const OPTED_IN = '{"initializer.kubernetes.io/envoy":"true"}';
 /** As docs/envoy.md has it. */
 const TRANSPARENT =
   'kubectl kustomize deploy/transparent | kubectl patch configmap envoy-initializer -n envoy-initializer --patch-file /dev/stdin';
@@ -114,13 +115,23 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
       await run('delete namespace hello');
     });
 
-    test('routing.md # Canary and # Is it in use?', async () => {
+    test('routing.md # Set up, # Canary and # Is it in use?', async () => {
+      await typed('docs/routing.md', '## Set up');
       await kind.save('web.yaml', kindWorkloads.web('web-v3'));
       await apply(kind, ...kindWorkloads.services);
       await typed('docs/routing.md', '## Canary');
       await kind.save('web.yaml', kindWorkloads.web('web-v1'));
       await kind.type('kubectl apply -f web.yaml');
       await typed('docs/routing.md', '## Is it in use?');
+    });
+
+    test('troubleshooting.md # Troubleshooting, by message', async () => {
+      await kind.type('kubectl create deployment web --image=busybox -- sleep infinity');
+      await kind.type(
+        `kubectl patch deployment web --patch '{"spec":{"template":{"metadata":{"labels":${OPTED_IN}}}}}'`,
+      );
+      await run('rollout status deployment/web --timeout=120s');
+      await typed('docs/troubleshooting.md', '# Troubleshooting, by message');
     });
 
     test('install.md # Further templates', async () => {

@@ -38,6 +38,8 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/operations.md # Without the operator': DOCS,
   'docs/routing.md # Canary': KIND,
   'docs/routing.md # Is it in use?': KIND,
+  'docs/routing.md # Set up': KIND,
+  'docs/troubleshooting.md # Troubleshooting, by message': KIND,
   'docs/troubleshooting.md # A pod runs without its sidecar': DOCS,
   'docs/troubleshooting.md # Pods are refused after an uninstall': DOCS,
 };
@@ -63,9 +65,6 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'kubectl port-forward stays in the background; test/unit/kube/manager/health-server.test.ts changes the level',
   'docs/rollout.md # A new Envoy on a Friday':
     'needs a fleet; test/integration/rollout/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
-  'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
-  'docs/troubleshooting.md # Troubleshooting, by message':
-    'kubectl logs needs a node, and no test types it; the others only look',
   'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',
   'test/env/kind/README.md # A cluster of kind, with the operator in it':
     'test/e2e/kind.test.ts makes such a cluster',
