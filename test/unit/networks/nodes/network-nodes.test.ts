@@ -238,6 +238,34 @@ describe('a Network is told', () => {
     expect(told).toEqual(['default/blue']);
   });
 
+  test('of its pods on the node that have lost their interface, as long as they are the same', () => {
+    const { networkNodes, node, report, pods, told } = stage();
+    const annotations = { 'samplecrd.k8s.io/network': 'blue' };
+    const start = (name: string, uid: string, nodeName: string) =>
+      pods.set(
+        networkPods(OPEN_ACCESS).decode({
+          metadata: { name, uid, namespace: 'default', annotations },
+          spec: { nodeName },
+        }),
+      );
+    const condition = () => networkNodes.inUse(newNetwork({ name: 'blue' }), ['n1']).condition;
+    node('n1', '192.0.2.1');
+    start('web', 'u1', 'n1');
+    start('far', 'u2', 'n2');
+    report('n1');
+    told.length = 0;
+    const lost = { 'default/blue': { 'default/web': 'u1', 'default/far': 'u2', 'default/gone': 'u3' } };
+    report('n1', { lost });
+    report('n1', { lost, ranges: ['10.9.0.0/16'] });
+    expect(told).toEqual(['default/blue']);
+    expect(condition()).toMatchObject({
+      reason: 'InterfaceMissing',
+      message: expect.stringMatching(/n1 \(recreate the pods without their interface: default\/web\)$/),
+    });
+    start('web', 'u4', 'n1');
+    expect(condition().reason).toBe('NodesReady');
+  });
+
   test('of nothing else', () => {
     const { nodes, reports, node, report, pod, told } = stage();
     pod('web', 'n1');
