@@ -167,14 +167,6 @@ neutron: node_modules/.installed ## Install a real Neutron and Keystone from PyP
 neutron-up: neutron ## Start an empty Neutron and Keystone, until Ctrl-C
 	@node test/env/neutron/cli.ts up
 
-.PHONY: cluster
-cluster: node_modules/.installed ## Start a real cluster of one node (Debian, root), or load new images into the running one
-	@node test/env/cluster/cli.ts up
-
-.PHONY: cluster-down
-cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers of a crashed one
-	@node test/env/cluster/cli.ts down
-
 .PHONY: kind
 kind: dist/.built ## Make a real cluster of kind with the operator in it, as docs/install.md says (KIND_NODES=2, KIND_NETWORKS=1 for Multus; Debian, root)
 	@node test/env/kind/cli.ts up

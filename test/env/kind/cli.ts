@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { KeptCluster } from '../cluster/kept-cluster.ts';
 import { sweepMachines } from '../cluster/machine.ts';
 import { clusterObstacle } from '../cluster/obstacle.ts';
 import { runCli } from '../run-cli.ts';
 import { installCommands } from './docs-commands.ts';
+import { KeptCluster } from './kept-cluster.ts';
 import { kindObstacle, startKind } from './kind.ts';
 
 const USAGE = `usage: node test/env/kind/cli.ts prove|up|down

@@ -68,8 +68,6 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',
   'test/env/kind/README.md # A cluster of kind, with the operator in it':
     'test/e2e/kind.test.ts makes such a cluster',
-  'test/env/cluster/README.md # A real node, without Docker and without a registry':
-    'test/e2e starts such a node',
 };
 
 const sections = documents().flatMap(({ path, text }) =>
