@@ -1,6 +1,6 @@
 import { readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { writeChart } from '../../hack/helm/chart.ts';
 import { eventually } from '../env/eventually.ts';
 import { findHelm } from '../env/helm/helm.ts';
@@ -48,6 +48,9 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
   }, PREPARATION_MS);
 
   afterAll(() => kind?.stop(), 300_000);
+
+  // Jest tells of a suite at its end, which one that takes too long does not see.
+  beforeEach(() => void process.stderr.write(`… ${expect.getState().currentTestName}\n`));
 
   test('installs all with one apply: README.md # Install', async () => {
     await typed('README.md', '## Install');
