@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Compilation, compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
-import type { HTTPRoute } from '../../../src/addons/routes/compile/http-route.ts';
+import { type Route, routeKey } from '../../../src/addons/routes/compile/grpc-route.ts';
 import { keyOf } from '../../../src/addons/routes/compile/objects.ts';
+import type { RoutedPort } from '../../../src/addons/routes/compile/port-table.ts';
 import { GATEWAY_APIS } from '../../env/gateway-api-crds.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { NAMES, NAMESPACES, requests, SERVICES } from '../../support/routing/arbitrary-routes.ts';
 import { ruleFor } from '../../support/routing/reference-matcher.ts';
 import { servicesOf } from '../../support/routing/routes.ts';
 import { RoutingLab } from '../../support/routing/routing-lab.ts';
-import { aimedAt, schemaRoutes } from '../../support/routing/schema-routes.ts';
+import { aimedAt, calls, schemaRoutes } from '../../support/routing/schema-routes.ts';
 
 /** Sets of routes of all versions together: SCHEMA_ROUTES=1000 takes minutes. */
 const NUMBER = Number(process.env.SCHEMA_ROUTES ?? 30);
@@ -26,7 +27,7 @@ const NAME_RULES = {
 
 describeWithEnvoy('routes by the schemas of the Gateway API in a real Envoy', (envoy) => {
   let lab: RoutingLab;
-  const found = { rules: 0, none: 0 };
+  const found = { rules: 0, calls: 0, none: 0 };
 
   beforeAll(async () => {
     lab = await RoutingLab.start(envoy);
@@ -44,7 +45,11 @@ describeWithEnvoy('routes by the schemas of the Gateway API in a real Envoy', (e
       );
       const parents = services.filter(({ metadata }) => metadata.name !== 'v2');
       const asked = fc.array(
-        fc.record({ any: requests, aim: fc.option(fc.nat(50)), to: fc.constantFrom(...parents) }),
+        fc.record({
+          any: fc.oneof(requests, calls),
+          aim: fc.option(fc.nat(50)),
+          to: fc.constantFrom(...parents),
+        }),
         {
           minLength: 20,
           maxLength: 20,
@@ -76,8 +81,7 @@ describeWithEnvoy('routes by the schemas of the Gateway API in a real Envoy', (e
               const rule = /^.* rules\[\d+\]$/.exec(headers[RULE] ?? '')?.[0];
               const went = rule ?? (status === 404 ? 'none' : undefined);
               expect({ request, destination, status, went }).toMatchObject({ went: expected });
-              if (rule) found.rules += 1;
-              else found.none += 1;
+              found[rule === undefined ? 'none' : rule.startsWith('GRPCRoute ') ? 'calls' : 'rules'] += 1;
             }
           },
         ),
@@ -87,7 +91,7 @@ describeWithEnvoy('routes by the schemas of the Gateway API in a real Envoy', (e
   );
 
   test('are not all met by every request, or by none', () => {
-    expect(Math.min(found.rules, found.none)).toBeGreaterThan(NUMBER);
+    expect(Math.min(...Object.values(found))).toBeGreaterThan(NUMBER);
   });
 });
 
@@ -106,8 +110,8 @@ describe('routes by the schemas of the Gateway API', () => {
             for (const port of before.ports(client)) {
               const name = `${port.service}:${port.port}`;
               const same = after.ports(client).find((each) => `${each.service}:${each.port}` === name);
-              // Routes of the client's namespace are in the place of others, as they are to be.
-              if (same?.isConsumer !== port.isConsumer) continue;
+              // Routes of the client's namespace are in the place of others, and GRPCRoutes in that of HTTPRoutes.
+              if (same?.isConsumer !== port.isConsumer || isForCalls(same) !== isForCalls(port)) continue;
               expect(rulesIn(after, client, name, added)).toEqual(rulesIn(before, client, name, added));
               compared += 1;
             }
@@ -120,15 +124,15 @@ describe('routes by the schemas of the Gateway API', () => {
   );
 });
 
+/** Whether the rules of a port are of GRPCRoutes. */
+function isForCalls({ entries }: RoutedPort): boolean {
+  return entries.some(({ match }) => match.call !== undefined);
+}
+
 /** What a file has for a port of a Service, in its order, without the rules of one route. */
-function rulesIn(
-  compilation: Compilation,
-  client: string,
-  name: string,
-  without: HTTPRoute,
-): readonly unknown[] {
+function rulesIn(compilation: Compilation, client: string, name: string, without: Route): readonly unknown[] {
   const hosts: readonly { readonly name: string; readonly routes: readonly { readonly name: string }[] }[] =
     JSON.parse(compilation.file(client).text).resources[0].virtual_hosts;
   const routes = hosts.find((host) => host.name === name)?.routes ?? [];
-  return routes.filter((route) => !route.name.startsWith(`${keyOf(without)} rules[`));
+  return routes.filter((route) => !route.name.startsWith(`${routeKey(without)} rules[`));
 }

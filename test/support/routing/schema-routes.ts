@@ -3,10 +3,20 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import type { Request } from '../../../src/addons/routes/compile/explain.ts';
-import type { HTTPRoute } from '../../../src/addons/routes/compile/http-route.ts';
+import type {
+  GRPCRoute,
+  GRPCRouteMatch,
+  GRPCRouteRule,
+  Route,
+} from '../../../src/addons/routes/compile/grpc-route.ts';
+import type {
+  HTTPRoute,
+  HTTPRouteMatch,
+  HTTPRouteRule,
+} from '../../../src/addons/routes/compile/http-route.ts';
 import { gatewayApiCrds } from '../../env/gateway-api-crds.ts';
 import type { Pin } from '../../env/go/pins.ts';
-import { HEADERS, NAMES, NAMESPACES, PATHS, QUERY, REGEXES, VALUES } from './arbitrary-routes.ts';
+import { HEADERS, NAMES, NAMESPACES, PATHS, QUERY, REGEXES, requests, VALUES } from './arbitrary-routes.ts';
 import { expression } from './reference-matcher.ts';
 import { type Hints, type Schema, valuesOf } from './schema-values.ts';
 
@@ -19,72 +29,111 @@ interface Definition {
   };
 }
 
-/** Up to four routes by the schema of a version's CRD, for Services in {@link NAMESPACES} with one port. */
-export async function schemaRoutes(pin: Pin, port: number): Promise<fc.Arbitrary<readonly HTTPRoute[]>> {
-  const crds = await gatewayApiCrds(pin);
-  const file = join(crds, 'gateway.networking.k8s.io_httproutes.yaml');
+/**
+ * Up to four routes by the schemas of a version's CRDs, for Services in {@link NAMESPACES} with one port: HTTPRoutes,
+ * GRPCRoutes, or both.
+ */
+export async function schemaRoutes(pin: Pin, port: number): Promise<fc.Arbitrary<readonly Route[]>> {
+  const http = await routesOfKind<HTTPRoute>(pin, 'HTTPRoute', [...HTTP_HINTS, ...hintsFor(port)]);
+  const grpc = await routesOfKind<GRPCRoute>(pin, 'GRPCRoute', [...GRPC_HINTS, ...hintsFor(port)]);
+  const lists = [http, grpc, fc.oneof(http, grpc)].map((route) =>
+    fc.array<Route>(route, { minLength: 1, maxLength: 4 }),
+  );
+  return fc
+    .oneof(...lists)
+    .map((list) =>
+      list.map((route, index) => ({ ...route, metadata: { ...route.metadata, name: `r${index}` } })),
+    );
+}
+
+async function routesOfKind<T extends Route>(
+  pin: Pin,
+  kind: 'HTTPRoute' | 'GRPCRoute',
+  hints: Hints,
+): Promise<fc.Arbitrary<T>> {
+  const file = join(await gatewayApiCrds(pin), `gateway.networking.k8s.io_${kind.toLowerCase()}s.yaml`);
   const definition = load(await readFile(file, 'utf8')) as Definition;
   const schema = definition.spec.versions.find(({ name }) => name === 'v1')?.schema.openAPIV3Schema;
   if (schema === undefined) throw new Error(`${file}: expected a version v1, got none`);
-  const route = fc.tuple(
-    fc.constantFrom(...NAMESPACES),
-    fc.integer({ min: 1, max: 3 }),
-    valuesOf({ ...schema.properties.spec, required: ['parentRefs'] }, hintsFor(port)) as fc.Arbitrary<
-      HTTPRoute['spec']
-    >,
-  );
-  return fc.array(route, { minLength: 1, maxLength: 4 }).map((list) =>
-    list.map(([namespace, day, spec], index) => ({
-      metadata: {
-        namespace,
-        name: `r${index}`,
-        generation: 1,
-        creationTimestamp: `2026-01-0${day}T00:00:00Z`,
-      },
-      spec,
-    })),
-  );
+  const spec = valuesOf({ ...schema.properties.spec, required: ['parentRefs'] }, hints);
+  return fc
+    .tuple(fc.constantFrom(...NAMESPACES), fc.integer({ min: 1, max: 3 }), spec)
+    .map(([namespace, day, spec]) => {
+      const creationTimestamp = `2026-01-0${day}T00:00:00Z`;
+      return { kind, metadata: { namespace, name: '', generation: 1, creationTimestamp }, spec } as T;
+    });
 }
 
+const some = (values: readonly unknown[]) => fc.constantFrom(...values);
+const CALLED = ['a', 'a.B', 'a.b', 'GetA', 'xx'];
+const CALL_REGEXES = ['a[^/]*', '[aA]\\.B', '(?i)geta', '\\w+', 'x{2,3}|'];
+
 /** Texts of which each expression but one matches some. */
-const EXAMPLES = ['/a', '/v1/x', '/', 'xx', 'b'];
+const EXAMPLES = ['/a', '/v1/x', '/', 'xx', 'b', 'a.B', 'GetA'];
 
 /** A request changed to meet one of the matches of routes, as far as it can; and a Service that this route is for. */
 export function aimedAt(
-  routes: readonly HTTPRoute[],
+  routes: readonly Route[],
   index: number,
   request: Request,
 ): { readonly request: Request; readonly service: string } {
   const all = routes.flatMap(({ metadata, spec }) =>
-    (spec.rules ?? []).flatMap(({ matches = [{}] }) =>
-      matches.map((match) => ({ match, namespace: metadata.namespace, parent: spec.parentRefs?.[0] })),
+    (spec.rules ?? []).flatMap(({ matches = [{}] }: HTTPRouteRule | GRPCRouteRule) =>
+      matches.map((match: HTTPRouteMatch | GRPCRouteMatch) => ({
+        match,
+        namespace: metadata.namespace,
+        parent: spec.parentRefs?.[0],
+      })),
     ),
   );
   const { match = {}, namespace, parent } = all[index % all.length] ?? {};
-  const { path, method, headers = [], queryParams = [] } = match;
-  const textOf = ({ type = 'Exact', value = '/' }: { readonly type?: string; readonly value?: string }) =>
-    type === 'RegularExpression'
-      ? (EXAMPLES.find((text) => expression(value).test(text)) ?? 'x')
-      : value.replaceAll(/[^ -~]/g, '');
   // Not every value is a host.
-  const fields = headers
+  const fields = (match.headers ?? [])
     .map((each) => [each.name.toLowerCase(), textOf(each)] as const)
     .filter(([name]) => name !== 'host');
-  const query = queryParams.map((each) => `${each.name}=${textOf(each).replaceAll(' ', '')}`);
-  const to = textOf(path ?? {});
+  const headers = { ...request.headers, ...Object.fromEntries(fields) };
   return {
-    request: {
-      method: method ?? request.method,
-      path: [to.startsWith('/') ? to : request.path, query.join('&')].filter(Boolean).join('?'),
-      headers: { ...request.headers, ...Object.fromEntries(fields) },
-    },
+    request: { ...request, ...(isCall(match) ? callOf(match) : targetOf(match, request)), headers },
     service: `${parent?.namespace ?? namespace}/${parent?.name}`,
   };
 }
 
+/** Requests such as calls of gRPC, that often match. */
+export const calls: fc.Arbitrary<Request> = fc
+  .tuple(fc.constantFrom(...CALLED), fc.constantFrom(...CALLED), requests)
+  .map(([service, method, request]) => ({ ...request, method: 'POST', path: `/${service}/${method}` }));
+
+function targetOf({ path = {}, method, queryParams = [] }: HTTPRouteMatch, request: Request) {
+  const query = queryParams.map((each) => `${each.name}=${textOf(each).replaceAll(' ', '')}`);
+  const to = textOf(path);
+  return {
+    method: method ?? request.method,
+    path: [to.startsWith('/') ? to : request.path, query.join('&')].filter(Boolean).join('?'),
+  };
+}
+
+function callOf({ method: { type = 'Exact', service = 'a', method = 'a' } = {} }: GRPCRouteMatch) {
+  return { method: 'POST', path: `/${textOf({ type, value: service })}/${textOf({ type, value: method })}` };
+}
+
+function textOf({ type = 'Exact', value = '/' }: { readonly type?: string; readonly value?: string }) {
+  return type === 'RegularExpression'
+    ? (EXAMPLES.find((text) => expression(value).test(text)) ?? 'x')
+    : value.replaceAll(/[^ -~]/g, '');
+}
+
+function isCall(match: HTTPRouteMatch | GRPCRouteMatch): match is GRPCRouteMatch {
+  return typeof match.method === 'object';
+}
+
+const HTTP_HINTS: Hints = [[/matches\[\]\.method$/, some(['GET', 'POST'])]];
+const GRPC_HINTS: Hints = [
+  [/method<RegularExpression>\.\w+$/, some(CALL_REGEXES)],
+  [/method<Exact>\.\w+$/, some(CALLED)],
+];
+
 /** Values with which routes meet each other, requests and Services. */
 function hintsFor(port: number): Hints {
-  const some = (values: readonly unknown[]) => fc.constantFrom(...values);
   const parent = fc.record(
     {
       group: fc.constant(''),
@@ -100,7 +149,6 @@ function hintsFor(port: number): Hints {
     [/path<RegularExpression>\.value$/, some(REGEXES)],
     [/path(<\w+>)?\.(value|replace\w+)$/, some(['/', '/a', '/', '/a', '/a', ...PATHS])],
     [/(headers|queryParams)\[\]<RegularExpression>\.value$/, some(REGEXES)],
-    [/matches\[\]\.method$/, some(['GET', 'POST'])],
     [/queryParams\[\](<\w+>)?\.name$/, some(QUERY)],
     [/(headers|add|set)\[\](<\w+>)?\.name$|remove\[\]$/, some(HEADERS)],
     [/(headers|add|set|queryParams)\[\](<\w+>)?\.value$/, some(VALUES)],
