@@ -9,6 +9,7 @@ import { httpRouteCrds } from '../env/gateway-api-crds.ts';
 import { OPTED_IN } from '../support/cluster/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { stopCluster } from '../support/cluster/e2e-cluster.ts';
+import { callsTo, echoRoute, shares, startGrpcCanary } from '../support/cluster/grpc-canary.ts';
 import { ask, countAnswers, HttpLoad, underLoad } from '../support/cluster/http-load.ts';
 import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import {
@@ -309,19 +310,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       [0, 100],
     ] as const) {
       await inRoutes(`apply -f ${join(examples, `canary/route-${v1}-${v2}.yaml`)}`);
-      await eventually(`${v1}/${v2} is in use`, async () => {
-        const { metadata, status } = JSON.parse(await inRoutes('get httproute/app -o json'));
-        const conditions: readonly Record<string, unknown>[] = status?.parents[0]?.conditions ?? [];
-        return conditions.some(
-          ({ type, status, observedGeneration, message }) =>
-            type === 'initializer.kubernetes.io/Programmed' &&
-            status === 'True' &&
-            observedGeneration === metadata.generation &&
-            // That of the client, and those of the other pods with the template.
-            message !== '1 of 1 sidecars' &&
-            /^([1-9]\d*) of \1 sidecars$/.test(String(message)),
-        );
-      });
+      await inUse('httproute/app', 'routes', `${v1}/${v2}`);
       const loop = 'for i in $(seq 400); do wget -qO- http://app; done | sort | uniq -c';
       const counts = await kubectl(cluster, [
         'exec',
@@ -341,6 +330,53 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       // Five standard deviations of a share of 0.9.
       expect(Math.abs(count('v1') - 4 * v1)).toBeLessThanOrEqual(v1 === 0 ? 0 : 30);
     }
+  });
+
+  describe('of a client of gRPC', () => {
+    const to = async (rule: object, kind: 'GRPCRoute' | 'HTTPRoute' = 'GRPCRoute') => {
+      await apply(cluster, echoRoute(kind, rule));
+      await inUse(`${kind}/echo`, 'grpc', JSON.stringify(rule));
+    };
+
+    beforeAll(() => startGrpcCanary(cluster), PREPARATION_MS);
+
+    test.each([
+      [90, 10],
+      [0, 100],
+    ])('is shared by a GRPCRoute, %d to %d', async (v1, v2) => {
+      await to(shares(v1, v2));
+      const answers = await callsTo(cluster, 'echo', 'Say', 400);
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 0));
+      const count = answers.filter(({ version }) => version === 'v1').length;
+      // Five standard deviations of a share of 0.9.
+      expect(Math.abs(count - 4 * v1)).toBeLessThanOrEqual(v1 === 0 ? 0 : 30);
+    });
+
+    test('goes on in a stream while routes change', async () => {
+      await to(shares(100, 0));
+      const stream = callsTo(cluster, 'echo', 'Stream');
+      const held = async () => (await callsTo(cluster, 'v1'))[0]?.held;
+      await eventually('the stream is open', async () => (await held()) === 1);
+      await to(shares(0, 100));
+      expect(await callsTo(cluster, 'echo')).toMatchObject([{ status: 0, version: 'v2' }]);
+      expect(await held()).toBe(1);
+      await callsTo(cluster, 'v1', 'End');
+      expect(await stream).toMatchObject([{ status: 0, version: 'v1' }]);
+    });
+
+    test('is tried again for the codes of a retry, as the server sees it', async () => {
+      await run('delete grpcroute echo --namespace=grpc');
+      await to({ ...shares(0, 100), retry: { attempts: 2, codes: [503] } }, 'HTTPRoute');
+      for (const [fail, expected] of [
+        ['grpc:14:2', { status: 0, attempt: 3 }],
+        ['grpc:14:3', { status: 14, attempt: 3 }],
+        ['grpc:13:1', { status: 13, attempt: 1 }],
+        ['http:503:2', { status: 0, attempt: 3 }],
+      ] as const) {
+        const headers = { 'x-call': fail, 'x-fail': fail };
+        expect([fail, await callsTo(cluster, 'echo', 'Say', 1, headers)]).toMatchObject([fail, [expected]]);
+      }
+    });
   });
 
   test('does not fail while an application is rolled over under 50 requests a second', async () => {
@@ -367,6 +403,23 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     expect(Math.min(...loads.map(({ answered }) => answered))).toBeGreaterThan(500);
   });
 });
+
+/** Waits until all sidecars have a route in its present form. */
+async function inUse(route: string, namespace: string, what: string): Promise<void> {
+  await eventually(`${what} is in use`, async () => {
+    const { metadata, status } = JSON.parse(await run(`get ${route} --namespace=${namespace} -o json`));
+    const conditions: readonly Record<string, unknown>[] = status?.parents[0]?.conditions ?? [];
+    return conditions.some(
+      ({ type, status, observedGeneration, message }) =>
+        type === 'initializer.kubernetes.io/Programmed' &&
+        status === 'True' &&
+        observedGeneration === metadata.generation &&
+        // That of the client, and those of the other pods with the template.
+        message !== '1 of 1 sidecars' &&
+        /^([1-9]\d*) of \1 sidecars$/.test(String(message)),
+    );
+  });
+}
 
 /**
  * Whether the first version gets its share of 1,000 requests, within three standard deviations. Of 370 honest draws one is
