@@ -13,6 +13,7 @@ const DEFINITIONS = ['httproutes', 'grpcroutes', 'referencegrants'];
 /** Each kind of route, and a match by a name that its file has. */
 const ROUTES: readonly (readonly [kind: string, match: (name: string) => object])[] = [
   ['HTTPRoute', (name) => ({ path: { type: 'PathPrefix', value: `/${name}` } })],
+  ['GRPCRoute', (name) => ({ method: { service: name.replaceAll('-', '_') } })],
 ];
 
 let fixture: OperatorFixture;

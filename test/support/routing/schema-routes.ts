@@ -65,7 +65,8 @@ async function routesOfKind<T extends Route>(
 }
 
 const some = (values: readonly unknown[]) => fc.constantFrom(...values);
-const CALLED = ['a', 'a.B', 'a.b', 'GetA', 'xx'];
+const CALLED_SERVICES = ['a', 'a.B', 'a.b', 'xx'];
+const CALLED_METHODS = ['a', 'B', 'GetA', 'xx'];
 const CALL_REGEXES = ['a[^/]*', '[aA]\\.B', '(?i)geta', '\\w+', 'x{2,3}|'];
 
 /** Texts of which each expression but one matches some. */
@@ -100,7 +101,7 @@ export function aimedAt(
 
 /** Requests such as calls of gRPC, that often match. */
 export const calls: fc.Arbitrary<Request> = fc
-  .tuple(fc.constantFrom(...CALLED), fc.constantFrom(...CALLED), requests)
+  .tuple(fc.constantFrom(...CALLED_SERVICES), fc.constantFrom(...CALLED_METHODS), requests)
   .map(([service, method, request]) => ({ ...request, method: 'POST', path: `/${service}/${method}` }));
 
 function targetOf({ path = {}, method, queryParams = [] }: HTTPRouteMatch, request: Request) {
@@ -129,7 +130,8 @@ function isCall(match: HTTPRouteMatch | GRPCRouteMatch): match is GRPCRouteMatch
 const HTTP_HINTS: Hints = [[/matches\[\]\.method$/, some(['GET', 'POST'])]];
 const GRPC_HINTS: Hints = [
   [/method<RegularExpression>\.\w+$/, some(CALL_REGEXES)],
-  [/method<Exact>\.\w+$/, some(CALLED)],
+  [/method<Exact>\.service$/, some(CALLED_SERVICES)],
+  [/method<Exact>\.method$/, some(CALLED_METHODS)],
 ];
 
 /** Values with which routes meet each other, requests and Services. */
