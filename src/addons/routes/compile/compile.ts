@@ -1,11 +1,11 @@
-import { type AttachedPort, type Attachment, attach, locate, portText } from './attach.ts';
-import { bytesOfEntries } from './entry-bytes.ts';
-import { faultText, type RouteFault } from './findings.ts';
-import { grantsOf, type IsGranted, type ReferenceGrant, withoutUngranted } from './grants.ts';
+import { type Attachment, attach, locate } from './attach.ts';
+import { conflictsOf, draftKey, portsOf, withoutConflicts, withoutLosses } from './conflicts.ts';
+import type { RouteFault } from './findings.ts';
+import { grantsOf, type ReferenceGrant } from './grants.ts';
 import { isGrpcRoute, type Route, routeKey } from './grpc-route.ts';
-import type { Entry, Match, Target } from './model.ts';
+import type { Target } from './model.ts';
 import type { ObjectKey, Services } from './objects.ts';
-import { type ParsedRoute, parseRoute } from './parse.ts';
+import type { ParsedRoute } from './parse.ts';
 import {
   type Draft,
   hostBytes,
@@ -15,10 +15,9 @@ import {
   ROOM,
   type RoutedPort,
 } from './port-table.ts';
-import { inOrder } from './precedence.ts';
-import { regexFault } from './regex.ts';
+import { permitted, type Reading, read } from './reading.ts';
 import type { RouteFile } from './route-configuration.ts';
-import { heldKey, patternsOf, unread, withhold } from './shares.ts';
+import { unread, withhold } from './shares.ts';
 
 /** All that routing depends on. The objects must not change: what is read from one is remembered. */
 export interface RoutingInput {
@@ -49,39 +48,6 @@ export interface Compilation {
   ports(clientNamespace: string): readonly RoutedPort[];
   /** For which clients a route holds. */
   reach(route: ObjectKey): Reach;
-}
-
-/** What a route object alone says. */
-interface Reading {
-  readonly route: ParsedRoute;
-  readonly entries: readonly Entry[];
-  readonly refused: readonly number[];
-  readonly unserved: readonly number[];
-  readonly bytes: number;
-}
-
-const REFUSED = { kind: 'error' } as const;
-const readings = new WeakMap<Route, Reading>();
-
-/** Expressions take most of the time, so there is a step for each. */
-function* read(object: Route): Generator<void, Reading> {
-  const known = readings.get(object);
-  if (known) return known;
-  for (const pattern of patternsOf(object)) {
-    regexFault(pattern);
-    yield;
-  }
-  const route = parseRoute(object);
-  const entries = entriesOf(route);
-  const reading = {
-    route,
-    entries,
-    refused: refusedRules(route, entries),
-    unserved: unservedRules(route),
-    bytes: bytesOfEntries(entries),
-  };
-  readings.set(object, reading);
-  return reading;
 }
 
 /**
@@ -153,86 +119,14 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
   };
 }
 
-/** A reading without what no ReferenceGrant lets it name. It takes no more bytes for that. */
-function permitted(reading: Reading, isGranted: IsGranted): Reading {
-  const route = withoutUngranted(reading.route, isGranted);
-  if (route === reading.route) return reading;
-  const entries = entriesOf(route);
-  return { ...reading, route, entries, refused: refusedRules(route, entries) };
-}
-
 /** Whether a route holds for clients of other namespaces. */
 function isProducer({ metadata }: Route, attachments: readonly Attachment[]): boolean {
   return portsOf(attachments).some(({ namespace }) => namespace === metadata.namespace);
 }
 
-function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
-  return attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
-}
-
 /** The routes with a reference to a Service. */
 function* attachedPorts(attached: ReadonlyMap<Route, readonly Attachment[]>) {
   for (const [object, list] of attached) if (list.length > 0) yield [object, portsOf(list)] as const;
-}
-
-const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;
-
-/** What a route has lost, by {@link heldKey}: ports whose routes are left out, and HTTPRoutes the ports of GRPCRoutes. */
-interface Losses {
-  readonly skipped: ReadonlyMap<Route, string>;
-  readonly withheld: ReadonlyMap<string, string>;
-  readonly conflicts: ReadonlyMap<string, string>;
-}
-
-/** An attachment to a port whose routes are left out is none, and neither is one without a port. */
-function withoutLosses(
-  attachment: Attachment,
-  object: Route,
-  { skipped, withheld, conflicts }: Losses,
-): Attachment {
-  if ('missing' in attachment) return attachment;
-  const { reference, ports } = attachment;
-  const held = ports.map((port) => withheld.get(portOfRoute(port, object)));
-  const missing = skipped.get(object) ?? held.find((text) => text !== undefined);
-  if (missing !== undefined) return { reference, missing, reason: 'RoutesTooLarge' };
-  const lost = conflictsOf(object, [attachment], conflicts);
-  if (lost.length === 0) return attachment;
-  const left = ports.filter((port) => !conflicts.has(portOfRoute(port, object)));
-  if (left.length > 0) return { reference, ports: left };
-  return { reference, missing: lost.map(faultText).join('; '), reason: 'Conflicted' };
-}
-
-/** The ports that GRPCRoutes have in place of an HTTPRoute. */
-function conflictsOf(
-  object: Route,
-  attachments: readonly Attachment[],
-  conflicts: Losses['conflicts'],
-): readonly RouteFault[] {
-  const keys = isGrpcRoute(object) ? [] : portsOf(attachments).map((port) => portOfRoute(port, object));
-  const messages = keys.flatMap((key) => conflicts.get(key) ?? []);
-  return messages.map((message) => ({ reason: 'Conflicted', path: 'parentRefs', message }));
-}
-
-function portOfRoute(port: AttachedPort, { metadata: { namespace = '' } }: Route): string {
-  return heldKey(draftKey(port), namespace);
-}
-
-/**
- * Takes HTTPRoutes from the ports that have GRPCRoutes for the same clients: of one port, one kind of routes applies
- * (GEP-1294). Says which one has it, by {@link heldKey}.
- */
-function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<string, string> {
-  const conflicts = new Map<string, string>();
-  for (const [key, { port, producers, consumers }] of drafts) {
-    for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
-      const first = routes.find(({ isGrpc }) => isGrpc);
-      if (first === undefined || routes.every(({ isGrpc }) => isGrpc)) continue;
-      const text = `${first.key} is for ${portText(port)}, and comes before HTTPRoutes`;
-      conflicts.set(heldKey(key, namespace), text);
-      routes.splice(0, Infinity, ...routes.filter(({ isGrpc }) => isGrpc));
-    }
-  }
-  return conflicts;
 }
 
 function addRoute(
@@ -266,51 +160,6 @@ function addRoute(
       own.push(placed);
     }
   }
-}
-
-function refusedRules({ rules }: ParsedRoute, entries: readonly Entry[]): readonly number[] {
-  const answered = new Set(entries.flatMap(({ rule, action }) => (action.kind === 'error' ? [] : rule)));
-  return rules.flatMap((_, index) => (answered.has(index) ? [] : index));
-}
-
-/** The rules that answer 500 because no backend has a weight above 0. */
-function unservedRules({ rules }: ParsedRoute): readonly number[] {
-  return rules.flatMap(({ action }, rule) =>
-    action.kind === 'forward' && action.backends.every(({ weight }) => weight === 0) ? rule : [],
-  );
-}
-
-/** An entry in the place that it was meant to have. */
-interface Meant extends Entry {
-  /** What is left of a match without a meaning. */
-  readonly actual?: Match;
-}
-
-/**
- * The entries of a route. It is unknown which requests an unreadable match was for. So what comes after it in
- * its own route is refused, and it takes itself what no entry of any route takes.
- */
-function entriesOf({ key, object, rules }: ParsedRoute): readonly Entry[] {
-  const meant = rules.flatMap(({ matches, action }, rule) =>
-    matches.map(
-      ({ match, meant }): Meant => ({
-        route: key,
-        created: object.metadata.creationTimestamp ?? '',
-        rule,
-        match: meant ?? match,
-        isLast: false,
-        action,
-        ...(meant && { actual: match }),
-      }),
-    ),
-  );
-  if (meant.every(({ actual }) => actual === undefined)) return meant;
-  let isRefused = false;
-  return inOrder(meant).map(({ actual, ...entry }): Entry => {
-    isRefused ||= actual !== undefined;
-    if (!isRefused) return entry;
-    return { ...entry, match: actual ?? entry.match, isLast: actual !== undefined, action: REFUSED };
-  });
 }
 
 /** What keeps backends and mirrors from being reached. */

@@ -11,8 +11,6 @@ import type { Entry } from './model.ts';
 export interface RouteFile {
   /** Put together each time it is read: one for each of many namespaces would take too much memory. */
   readonly text: string;
-  /** The JSON of the text, in parts of any length. It takes less time than to write the text as JSON. */
-  json(): IterableIterator<string>;
   /** Of the text. */
   readonly bytes: number;
   /** Names the content. An Envoy that has taken it answers with this at `/routes` of its readiness port. */
@@ -24,8 +22,6 @@ export interface RouteFile {
 /** The routes of one port of a Service, as text: the same text goes into the files of many namespaces. */
 export interface HostText {
   readonly text: string;
-  /** The text in a string of JSON, without the quotes. */
-  readonly escaped: string;
   readonly hash: string;
   /** With what separates it from the next one. */
   readonly bytes: number;
@@ -33,28 +29,26 @@ export interface HostText {
 
 /** A comma and the end of a line. */
 const SEPARATOR_BYTES = 2;
-const [SEPARATOR, PLACE] = [escapedText(',\n'), '\0'];
-/** Hosts in one part of the JSON: together 30 kB, for example. */
-const HOSTS_OF_PART = 20;
+
 /** Hosts in their order, and what a file has of each: its line in what the version is made of. Undefined: none here. */
-export interface HostList<T extends HostText = HostText> {
-  readonly hosts: readonly (T | undefined)[];
+export interface HostList {
+  readonly hosts: readonly (HostText | undefined)[];
   readonly lines: readonly string[];
   readonly bytes: number;
 }
 
 const lineOf = (host: HostText | undefined) => (host ? `\n${host.hash}` : '');
 
-export function hostList<T extends HostText>(hosts: readonly (T | undefined)[]): HostList<T> {
+export function hostList(hosts: HostList['hosts']): HostList {
   const bytes = hosts.reduce((sum, host) => sum + (host?.bytes ?? 0), 0);
   return { hosts, lines: hosts.map(lineOf), bytes };
 }
 
 /** A list with other hosts at some places. */
-export function replaceHosts<T extends HostText>(
-  list: HostList<T>,
-  changes: readonly (readonly [index: number, host: T | undefined])[],
-): HostList<T> {
+export function replaceHosts(
+  list: HostList,
+  changes: readonly (readonly [index: number, host: HostText | undefined])[],
+): HostList {
   const [hosts, lines] = [[...list.hosts], [...list.lines]];
   let { bytes } = list;
   for (const [index, host] of changes) {
@@ -68,23 +62,13 @@ export function replaceHosts<T extends HostText>(
 /** The file for hosts. */
 export function routeFile(
   { hosts, lines, bytes }: HostList,
-  leftOut: ReadonlyMap<string, number> = new Map(),
+  leftOut: RouteFile['leftOut'] = new Map(),
 ): RouteFile {
   const version = hash(NO_ROUTES + lines.join(''));
   return {
     get text() {
       const texts = hosts.flatMap((host) => host?.text ?? []);
       return routesFile(texts, version);
-    },
-    *json() {
-      const texts = hosts.flatMap((host) => host?.escaped ?? []);
-      const [head = '', tail = ''] = routesFile(texts.length > 0 ? [PLACE] : [], version).split(PLACE);
-      yield `"${escapedText(head)}`;
-      for (let at = 0; at < texts.length; at += HOSTS_OF_PART) {
-        if (at > 0) yield SEPARATOR;
-        yield texts.slice(at, at + HOSTS_OF_PART).join(SEPARATOR);
-      }
-      yield `${escapedText(tail)}"`;
     },
     bytes: bytes + Buffer.byteLength(routesFile([], version)),
     version,
@@ -94,18 +78,9 @@ export function routeFile(
 
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */
 export function portHost(port: AttachedPort, entries: readonly Entry[], locate: Locate): HostText {
-  const text = JSON.stringify(
-    hostOf(
-      port,
-      entries.flatMap((entry) => routesOf(entry, port.port, locate)),
-    ),
-  );
-  return {
-    text,
-    escaped: escapedText(text),
-    hash: hash(text),
-    bytes: Buffer.byteLength(text) + SEPARATOR_BYTES,
-  };
+  const routes = entries.flatMap((entry) => routesOf(entry, port.port, locate));
+  const text = JSON.stringify(hostOf(port, routes));
+  return { text, hash: hash(text), bytes: Buffer.byteLength(text) + SEPARATOR_BYTES };
 }
 
 function hostOf(port: AttachedPort, routes: readonly JsonObject[]): JsonObject {
@@ -121,10 +96,6 @@ const NAMELESS_BYTES =
 export function emptyHostBytes({ service, port, addresses }: AttachedPort): number {
   const quoted = addresses.map((address) => socket(address, port).length + 3);
   return quoted.reduce((sum, length) => sum + length, NAMELESS_BYTES + service.length + `${port}`.length);
-}
-
-function escapedText(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
 }
 
 function hash(text: string): string {

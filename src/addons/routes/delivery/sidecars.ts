@@ -12,6 +12,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import { isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
 import { METADATA_ONLY, TOUCH } from './resources.ts';
+import { Survey } from './survey.ts';
 
 export interface SidecarsOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
@@ -48,7 +49,6 @@ const MAX_ASKS = 40;
 const MAX_ASKS_IN_VAIN = 12;
 const ASKS_BEFORE_BLIND_TOUCH = 4;
 const BLIND_TOUCHES = 2;
-const SURVEY_MS = 30_000;
 /** Sidecars that did not answer last time cost a second each. Some of 32 workers are left for the others. */
 const MAX_SILENT_AT_ONCE = 24;
 const TURN_MS = 250;
@@ -93,13 +93,7 @@ export class Sidecars {
   readonly #delivered = new Map<string, Delivered>();
   /** Of all that are known. Not of the cache: a pod that has gone from it is forgotten a moment later. */
   readonly #tallies = new Map<string, Map<string, number>>();
-  /** Namespaces in which no sidecar is to be asked. */
-  readonly #surveyed = new Set<string>();
-  #surveyEndsAt: number | undefined;
-  /** Namespaces in which sidecars are still to be asked; undefined before the first question. */
-  #unsurveyed: Set<string> | undefined;
-  /** The UID of one of these sidecars. */
-  #unasked: string | undefined;
+  readonly #survey: Survey;
   /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
   #silentAtOnce = 0;
   #sentAway = 0;
@@ -107,6 +101,12 @@ export class Sidecars {
 
   constructor(options: SidecarsOptions) {
     this.#options = options;
+    this.#survey = new Survey({
+      now: options.now,
+      podsIn: (namespace) => options.pods.byIndex(ROUTED_IN, namespace),
+      hasFile: (namespace) => this.#delivered.has(namespace),
+      isAsked: (uid) => this.#known.get(uid)?.isAsked ?? false,
+    });
   }
 
   /** Notes the file of a namespace. Returns true if its sidecars must be told. */
@@ -120,25 +120,20 @@ export class Sidecars {
   forget({ metadata: { uid = '' } }: KubeObject): void {
     const known = this.#known.get(uid);
     this.#known.delete(uid);
-    if (uid === this.#unasked) this.#unasked = undefined;
+    this.#survey.forget(uid);
     if (known) this.#recount(known.namespace, known.version, undefined);
   }
 
   /** Forgets the file of a namespace that has none any more. */
   forgetFile(namespace: string): void {
-    for (const each of [this.#delivered, this.#surveyed]) each.delete(namespace);
-    this.#unsurveyed?.delete(namespace);
-    // It may be a sidecar there, which is not asked any more.
-    this.#unasked = undefined;
+    this.#delivered.delete(namespace);
+    this.#survey.forgetFile(namespace);
     this.#options.recount(namespace);
   }
 
   /** Forgets all: the next term asks again. */
   clear(): void {
-    for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
-    this.#surveyEndsAt = undefined;
-    this.#unsurveyed = undefined;
-    this.#unasked = undefined;
+    for (const each of [this.#known, this.#delivered, this.#tallies, this.#survey]) each.clear();
   }
 
   /** The versions in a namespace. */
@@ -148,35 +143,12 @@ export class Sidecars {
 
   /** Notes that the file of a namespace cannot be delivered. */
   refused(namespace: string): void {
-    this.#surveyed.add(namespace);
+    this.#survey.refused(namespace);
   }
 
-  /**
-   * Whether all sidecars in these namespaces were asked once in this term. Until then, numbers are too low. A namespace
-   * whose file cannot be written holds up the numbers for 30 s at most.
-   */
+  /** Whether all sidecars in these namespaces were asked once in this term. Until then, numbers are too low. */
   isSurveyed(namespaces: () => Iterable<string>): boolean {
-    this.#surveyEndsAt ??= this.#options.now() + SURVEY_MS;
-    if (this.#options.now() >= this.#surveyEndsAt) return true;
-    // Each route asks, so what was found is not looked for again.
-    if (this.#unasked !== undefined && !this.#known.get(this.#unasked)?.isAsked) return false;
-    this.#unsurveyed ??= new Set(namespaces());
-    for (const namespace of this.#unsurveyed) {
-      if (!this.#isSurveyedIn(namespace)) return false;
-      this.#unsurveyed.delete(namespace);
-    }
-    this.#surveyEndsAt = this.#options.now();
-    return true;
-  }
-
-  #isSurveyedIn(namespace: string): boolean {
-    if (this.#surveyed.has(namespace)) return true;
-    if (!this.#delivered.has(namespace)) return false;
-    const isUnasked = ({ metadata }: KubeObject) => !this.#known.get(metadata.uid ?? '')?.isAsked;
-    // The last one is asked last.
-    const pod = this.#options.pods.byIndex(ROUTED_IN, namespace).findLast(isUnasked);
-    this.#unasked = pod?.metadata.uid;
-    return pod === undefined;
+    return this.#survey.isDone(namespaces);
   }
 
   /** Whether a number has changed since the last call. */

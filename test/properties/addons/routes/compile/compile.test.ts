@@ -37,8 +37,7 @@ function hostsOf(compilation: Compilation, namespace: string): readonly Host[] {
 
 /** All that a file has, read: two functions are never equal. */
 function contentOf(compilation: Compilation | undefined, namespace: string) {
-  const file = compilation?.file(namespace);
-  return { ...file, json: [...(file?.json() ?? [])].join('') };
+  return { ...compilation?.file(namespace) };
 }
 
 function oneMatchEach(rule: HTTPRouteRule): readonly HTTPRouteRule[] {

@@ -52,9 +52,6 @@ function setUp({
     namespace: 'home',
     file: () => ({
       text: world.text,
-      *json() {
-        yield* JSON.stringify(world.text);
-      },
       bytes: Buffer.byteLength(world.text),
       version: world.text === FILE.text ? FILE.version : world.text,
       leftOut,
