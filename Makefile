@@ -185,7 +185,7 @@ e2e-kind: build/.compiled dist/.built ## Type README.md and docs/ on a cluster o
 	@obstacle="$$(node test/env/kind/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e/kind
 
 .PHONY: conformance
-conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)
+conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 2 minutes, the first time 60)
 	@CONFORMANCE_REPORT=test/conformance/gateway-api.yaml $(JEST) --runInBand build/test/e2e/gateway-api
 
 .PHONY: test-release

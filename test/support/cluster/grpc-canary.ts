@@ -35,7 +35,10 @@ require('node:http2').createServer().on('stream', (stream, { ':path': path, 'x-c
   stream.respond({ ':status': 200, ...said }, { waitForTrailers: true });
   const end = () => stream.end(Buffer.alloc(5));
   if (path.endsWith('/Stream')) return held.add(end);
-  if (path.endsWith('/End')) for (const each of held) each();
+  if (path.endsWith('/End')) {
+    for (const each of held) each();
+    held.clear();
+  }
   end();
 }).listen(${PORT}, '::');`;
 

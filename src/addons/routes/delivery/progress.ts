@@ -4,7 +4,7 @@ import type { ObjectKey } from '../compile/objects.ts';
 import type { RouteFile } from '../compile/route-configuration.ts';
 import type { Obstacle, Programmed } from '../compile/status.ts';
 import type { LiveRoute } from './resources.ts';
-import type { Tally } from './sidecars.ts';
+import type { Tally } from './tallies.ts';
 
 /** The sidecars, as they are now. */
 export interface Fleet {

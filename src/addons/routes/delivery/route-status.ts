@@ -65,8 +65,8 @@ export class RouteStatus {
     const isLate = programmed.obstacle !== undefined || (since > LATE_MS && since < Infinity);
     const again = isFar ? { requeueAfterMs: isLate ? LATE_LOOK_MS : LOOK_MS } : {};
     if (after === undefined) return again;
-    if (!isSurveyed && onlyProgrammedDiffers(before, after)) return again;
-    if (onlyNumbersDiffer(before, after)) {
+    if (!isSurveyed && differOnlyIn(PROGRAMMED, before, after)) return again;
+    if (differOnlyIn('numbers', before, after)) {
       const leftMs = (isFar ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
       if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: isFar ? LOOK_MS : leftMs };
     }
@@ -108,14 +108,6 @@ export class RouteStatus {
   }
 }
 
-/** Whether statuses differ in nothing but the message of the condition Programmed. */
-function onlyNumbersDiffer(
-  before: readonly RouteParentStatus[],
-  after: readonly RouteParentStatus[],
-): boolean {
-  return textOf(before) === textOf(after);
-}
-
 /** Whether the status says that there are no sidecars. */
 function hasNobody(parents: readonly RouteParentStatus[]): boolean {
   return parents.some(({ conditions }) =>
@@ -123,32 +115,22 @@ function hasNobody(parents: readonly RouteParentStatus[]): boolean {
   );
 }
 
-/** Whether statuses differ in nothing but the condition Programmed. */
-function onlyProgrammedDiffers(
-  before: readonly RouteParentStatus[],
-  after: readonly RouteParentStatus[],
+/** Whether statuses differ in nothing but the condition Programmed, or the numbers in its message. */
+function differOnlyIn(
+  what: typeof PROGRAMMED | 'numbers',
+  ...statuses: readonly (readonly RouteParentStatus[])[]
 ): boolean {
-  const others = (parents: readonly RouteParentStatus[]) =>
-    JSON.stringify(parents, (_, value: unknown) =>
-      Array.isArray(value) ? value.filter((each) => !isProgrammed(each)) : value,
-    );
-  return others(before) === others(after);
-}
-
-function textOf(parents: readonly RouteParentStatus[]): string {
-  return JSON.stringify(parents, (_, value: unknown) =>
-    isProgrammed(value) ? { ...value, message: '' } : value,
+  const [before, after] = statuses.map((parents) =>
+    JSON.stringify(parents, (key, value: unknown) =>
+      key !== 'conditions' || !Array.isArray(value)
+        ? value
+        : value.flatMap((each: RouteCondition) => {
+            if (each.type !== PROGRAMMED) return each;
+            return what === PROGRAMMED ? [] : { ...each, message: '' };
+          }),
+    ),
   );
-}
-
-function isProgrammed(value: unknown): value is RouteCondition {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'message' in value &&
-    'type' in value &&
-    value.type === PROGRAMMED
-  );
+  return before === after;
 }
 
 /** One for each condition that has changed. */

@@ -13,6 +13,7 @@ import type { Result } from '../../../kube/controller/controller.ts';
 import { isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
 import { METADATA_ONLY, TOUCH } from './resources.ts';
 import { Survey } from './survey.ts';
+import { Tallies, type Tally } from './tallies.ts';
 
 export interface SidecarsOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
@@ -80,9 +81,6 @@ interface Delivered {
   readonly writtenAt: number | undefined;
 }
 
-/** How many sidecars run each version; those that never answered are not in it. */
-export type Tally = ReadonlyMap<string, number>;
-
 /**
  * Brings the delivered file into running sidecars. A change of an annotation makes the kubelet mount it, and the sidecar
  * then answers with its version.
@@ -92,12 +90,11 @@ export class Sidecars {
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
   /** Of all that are known. Not of the cache: a pod that has gone from it is forgotten a moment later. */
-  readonly #tallies = new Map<string, Map<string, number>>();
+  readonly #tallies = new Tallies();
   readonly #survey: Survey;
   /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
   #silentAtOnce = 0;
   #sentAway = 0;
-  #hasChanged = false;
 
   constructor(options: SidecarsOptions) {
     this.#options = options;
@@ -138,7 +135,7 @@ export class Sidecars {
 
   /** The versions in a namespace. */
   tally(namespace: string): Tally {
-    return this.#tallies.get(namespace) ?? new Map();
+    return this.#tallies.of(namespace);
   }
 
   /** Notes that the file of a namespace cannot be delivered. */
@@ -153,20 +150,11 @@ export class Sidecars {
 
   /** Whether a number has changed since the last call. */
   hasChanged(): boolean {
-    const hasChanged = this.#hasChanged;
-    this.#hasChanged = false;
-    return hasChanged;
+    return this.#tallies.hasChanged();
   }
 
-  /** Counts a sidecar with its new version, and no longer with the one before. */
   #recount(namespace: string, before: string | undefined, after: string | undefined): void {
-    const tally = this.#tallies.get(namespace) ?? new Map<string, number>();
-    if (before !== undefined) tally.set(before, (tally.get(before) ?? 0) - 1);
-    if (before !== undefined && tally.get(before) === 0) tally.delete(before);
-    if (after !== undefined) tally.set(after, (tally.get(after) ?? 0) + 1);
-    if (tally.size > 0) this.#tallies.set(namespace, tally);
-    else this.#tallies.delete(namespace);
-    this.#hasChanged = true;
+    this.#tallies.count(namespace, before, after);
     this.#options.recount(namespace);
   }
 
