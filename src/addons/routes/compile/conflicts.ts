@@ -67,4 +67,3 @@ export function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMa
   }
   return conflicts;
 }
-

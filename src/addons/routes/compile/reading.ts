@@ -92,4 +92,3 @@ function entriesOf({ key, object, rules }: ParsedRoute): readonly Entry[] {
     return { ...entry, match: actual ?? entry.match, isLast: actual !== undefined, action: REFUSED };
   });
 }
-
