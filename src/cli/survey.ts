@@ -1,5 +1,8 @@
-import { keysFor } from '../injection/keys.ts';
+import { oldImage } from '../injection/envoy/image-age.ts';
+import { type Keys, keysFor } from '../injection/keys.ts';
 import { namespaceSettings } from '../injection/namespace-settings.ts';
+import { containers, initContainers, nameOf } from '../injection/podspec/pod.ts';
+import { parseStatus } from '../injection/status.ts';
 import { classify, type DriftBasis, isMissed, skipReason } from '../injection/webhook/classify.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
@@ -35,6 +38,8 @@ export interface Survey {
   readonly waiting: readonly { readonly key: string; readonly created: string }[];
   /** How many asked for a sidecar that the operator does not give them, by reason. */
   readonly skipped: ReadonlyMap<string, number>;
+  /** How many have a sidecar whose Envoy is too old, by what is wrong with it. */
+  readonly risks: ReadonlyMap<string, number>;
 }
 
 /** Pods in one page of a list. */
@@ -54,7 +59,8 @@ export async function surveyPods(
   const configurations = new EnvoyConfigurations(client, basis.options.keys);
   const objects = new NamespaceObjects(client, basis.options.operatorNamespace);
   const drifted: DriftedPod[] = [];
-  const skipped = new Map<string, number>();
+  const [skipped, risks] = [new Map<string, number>(), new Map<string, number>()];
+  const more = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
   const waiting: { key: string; created: string }[] = [];
   let count = 0;
   for await (const pod of pages(client, namespace, selector)) {
@@ -72,11 +78,20 @@ export async function surveyPods(
       drifted.push(toDrifted(pod, 'old-configuration'));
     } else if (found !== 'current') {
       const reason = skipReason(pod, settings, basis);
-      if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+      if (reason !== undefined) more(skipped, reason);
     }
+    for (const risk of risksOf(pod, basis.options.keys)) more(risks, risk);
   }
   waiting.sort((a, b) => (a.created < b.created ? -1 : 1));
-  return { drifted, count, skipped, waiting };
+  return { drifted, count, skipped, risks, waiting };
+}
+
+function risksOf(pod: KubeObject, { status }: Keys): ReadonlySet<string> {
+  const added = parseStatus(pod.metadata.annotations?.[status])?.added ?? {};
+  const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
+  const all = isObject(pod) ? [...containers(pod), ...initContainers(pod)] : [];
+  const sidecars = all.filter((container) => names.includes(nameOf(container)));
+  return new Set(sidecars.flatMap((container) => [...oldImage(container, false)]));
 }
 
 function isGated(pod: KubeObject): boolean {

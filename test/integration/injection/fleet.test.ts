@@ -210,6 +210,18 @@ describe('pods with the sidecar of another template', () => {
     );
   });
 
+  test('are counted by drift also where Envoy is older than a fix', async () => {
+    await namespace('risky');
+    for (const name of ['old', 'new']) await fixture.apply(pod(name, 'risky', { [OPT_IN]: 'true' }));
+    await kubectl('set image pod/old envoy=envoyproxy/envoy:v1.38.0 --namespace=risky');
+    expect(await drift('-n', 'risky')).toEqual({
+      code: 0,
+      out: '',
+      err: 'no drift in 2 pods\n1 pod: Envoy 1.38.0 lets one client take all its memory (CVE-2026-47774): use 1.38.1 or newer\n',
+    });
+    await kubectl('delete pods --all --now --namespace=risky');
+  });
+
   testWithControllerManager('are listed by drift, and recreated by drift --restart', async () => {
     await namespace('stale', { [OPT_IN]: 'true' });
     await fixture.apply(deployment('web', 'stale', 2));

@@ -60,6 +60,7 @@ export async function driftCommand(
       list: { rows: drifted, columns: COLUMNS, nameOf: ({ name }) => `pod/${name}` },
     });
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
+    for (const [risk, n] of survey.risks) terminal.err(`${podCount(n)}: ${risk}\n`);
     if (drifted.length > 0 && 'set' in state) {
       for (const { underWay } of tools) {
         const line = await underWay?.(cluster.client, options, state.set);
@@ -79,13 +80,14 @@ const COLUMNS: readonly Column<DriftedPod>[] = [
   { name: 'NODE', of: ({ node }) => node || '<none>', isWide: true },
 ];
 
+const podCount = (n: number) => (n === 1 ? '1 pod' : `${n} pods`);
+
 /** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
 function summaryOf({ count, skipped }: Survey): string {
-  const pods = (n: number) => (n === 1 ? '1 pod' : `${n} pods`);
   const reasons = Array.from(skipped, ([reason, n]) => `${reason}: ${n}`).join(', ');
   const asked = [...skipped.values()].reduce((sum, n) => sum + n, 0);
-  const rest = asked > 0 ? `; ${pods(asked)} asked for a sidecar and got none (${reasons})` : '';
-  return `no drift in ${pods(count)}${rest}`;
+  const rest = asked > 0 ? `; ${podCount(asked)} asked for a sidecar and got none (${reasons})` : '';
+  return `no drift in ${podCount(count)}${rest}`;
 }
 
 /** The annotation that kubectl rollout restart writes. */

@@ -55,7 +55,7 @@ const withRollout = parseTemplateSet({ config: DEMO_TEMPLATE, rollout: 'mode: in
 const ROLLOUT = 'set' in withRollout ? withRollout.set.rollout : undefined;
 
 const PAUSED = { 'initializer.kubernetes.io/rollout-paused': 'true' };
-const NO_DRIFT = { drifted: [], count: 3, skipped: new Map<string, number>(), waiting: [] };
+const NO_DRIFT = { drifted: [], count: 3, skipped: new Map<string, number>(), risks: new Map<string, number>(), waiting: [] };
 
 const HEALTHY: StatusFacts = {
   now: NOW,
@@ -342,6 +342,7 @@ describe('status', () => {
             ],
             count: 9,
             skipped: new Map(),
+            risks: new Map(),
             waiting: [],
           },
         },
@@ -375,6 +376,7 @@ describe('status', () => {
             drifted: [],
             count: 9,
             skipped: new Map(),
+            risks: new Map(),
             waiting: [
               { key: 'shop/a', created: '2026-11-01T11:00:00Z' },
               { key: 'shop/b', created: '2026-11-01T11:59:59Z' },
@@ -387,7 +389,7 @@ describe('status', () => {
     ],
     [
       'skipped pods',
-      { pods: { value: { drifted: [], count: 9, skipped: new Map([['conflict', 2]]), waiting: [] } } },
+      { pods: { value: { ...NO_DRIFT, count: 9, skipped: new Map([['conflict', 2]]) } } },
       'skipped pods',
       /^problem: .*\(conflict: 2\) \| envoy-initializer check -A/,
     ],
