@@ -206,8 +206,8 @@ test-artifacts: build/.compiled dist/.built control-plane ## Run the tests of wh
 		-- 'build/test/($(ARTIFACTS))'
 
 .PHONY: test-partners
-test-partners: build/.compiled ## Test the Helm chart with cert-manager on a real node (Debian, root); builds both first, which takes minutes
-	@TEST_PARTNERS=1 $(JEST) --runInBand build/test/e2e/partners
+test-partners: build/.compiled ## Test the Helm chart with cert-manager, and routes with Flagger, on a real node (Debian, root); builds them first, which takes minutes
+	@TEST_PARTNERS=1 $(JEST) --runInBand build/test/e2e/partners build/test/e2e/flagger
 
 .PHONY: soak
 soak: build/.compiled ## Run two replicas under load on a real node, with rollouts and an API server outage of 60 s (SOAK_SECONDS=120)
