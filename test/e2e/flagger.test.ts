@@ -122,6 +122,7 @@ describeUnless(obstacle, 'Flagger, with a Service as the parent of its HTTPRoute
     await eventually('all have the new version', async () =>
       (await answers()).slice(-20).every((each) => each === 'v2'),
     );
+    process.stderr.write(`      ${(await answers()).length} answers to one of two clients\n`);
     expect((await failures()) - before).toBe(0);
     expect((await operator.pods()).some(({ restarts }) => restarts > 0)).toBe(true);
   });

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Weight } from './weights.ts';
 
 /** The delivery of routes, as the leader sees it. */
 export interface RouteMetrics {
@@ -9,8 +10,8 @@ export interface RouteMetrics {
   written(): void;
   refused(): void;
   taken(seconds: number): void;
-  /** Reads the numbers of sidecars with older routes, and with an older configuration of Envoy, at each scrape. */
-  watch(behind: () => number, withOlderConfiguration: () => number): void;
+  /** Reads the numbers of sidecars with older routes, and with an older configuration of Envoy, and weights, at each scrape. */
+  watch(behind: () => number, withOlderConfiguration: () => number, weights: () => readonly Weight[]): void;
   /** At the end of a term. */
   reset(): void;
 }
@@ -23,6 +24,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
   const sizes = new Map<string, number>();
   let behind = () => 0;
   let older = () => 0;
+  let asked: () => readonly Weight[] = () => [];
   new Gauge({
     name: 'envoy_initializer_routes_file_bytes',
     help: 'Size of the file of routes for the sidecars of a namespace; on the leader',
@@ -50,6 +52,16 @@ export function routeMetrics(registry: Registry): RouteMetrics {
       this.set(older());
     },
   });
+  new Gauge({
+    name: 'envoy_initializer_routes_weight',
+    help: 'The share that a rule with several backends asks for, of at most 100 backends in a namespace; on each replica',
+    labelNames: ['route', 'backend'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { share, ...labels } of asked()) this.set(labels, share);
+    },
+  });
   const written = new Counter({
     name: 'envoy_initializer_routes_files_written_total',
     help: 'Files of routes that this process has written',
@@ -72,9 +84,10 @@ export function routeMetrics(registry: Registry): RouteMetrics {
     written: () => written.inc(),
     refused: () => refused.inc(),
     taken: (seconds) => taken.observe(seconds),
-    watch(routes, configuration) {
+    watch(routes, configuration, weights) {
       behind = routes;
       older = configuration;
+      asked = weights;
     },
     reset: () => sizes.clear(),
   };

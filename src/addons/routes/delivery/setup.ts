@@ -20,6 +20,7 @@ import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
 import { createRouteHandler } from './route-warnings.ts';
 import { Sidecars } from './sidecars.ts';
+import { weightsOf } from './weights.ts';
 
 /** The flags of `serve` for routes. */
 export interface RouteOptions {
@@ -133,6 +134,7 @@ function deliveryOf(
   metrics.watch(
     () => sidecars.behind(),
     () => sidecars.withOlderConfiguration(),
+    () => weightsOf(caches.routes.list()),
   );
   const parts = { caches, metrics, compilation, progress, sidecars, work };
   const files = routeFiles(manager, options.namespace, parts);

@@ -31,6 +31,7 @@ test('what is written, refused and taken is counted, and who is behind is asked 
   metrics.watch(
     () => behind,
     () => older,
+    () => [{ route: 'a/b rules[0]', backend: 'a/"} 1:80', share: 0.9 }],
   );
   metrics.written();
   metrics.written();
@@ -40,6 +41,7 @@ test('what is written, refused and taken is counted, and who is behind is asked 
   expect(await samples(registry, 'files_refused_total')).toEqual([' 1']);
   expect(await samples(registry, 'sidecars_behind')).toEqual([' 3']);
   expect(await samples(registry, 'sidecars_with_older_configuration')).toEqual([' 2']);
+  expect(await samples(registry, 'weight')).toEqual(['{route="a/b rules[0]",backend="a/\\"} 1:80"} 0.9']);
   [behind, older] = [0, 1];
   expect(await samples(registry, 'sidecars_behind')).toEqual([' 0']);
   expect(await samples(registry, 'sidecars_with_older_configuration')).toEqual([' 1']);
