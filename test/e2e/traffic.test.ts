@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { METRICS_PATH } from '../../src/injection/envoy/metrics.ts';
+import { METRICS_PORT } from '../../src/injection/envoy/parts.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -263,6 +265,31 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       ]);
       expect(words).toMatch(VIA_ENVOY);
     });
+  });
+
+  test('reaches one page of Envoy from another pod at the port of the metrics, whatever is asked for', async () => {
+    const pages = ['/quitquitquit', '/config_dump', '/', '/stats', '/stats/prometheus?filter=.'];
+    const spelt = [
+      ...['//stats/prometheus', '/stats%2fprometheus', '/stats/prometheus/../../quitquitquit'],
+      ...['/stats/prometheus/%2e%2e/%2E%2E/config_dump', 'http://127.0.0.1:9901/quitquitquit'],
+    ];
+    const requests = ['GET', 'POST'].flatMap((method) =>
+      [...pages, ...spelt].flatMap((path) =>
+        ['a', 'localhost:9901', '127.0.0.1'].map((host) => `${method} ${path} HTTP/1.1\\r\\nHost: ${host}`),
+      ),
+    );
+    const [web = ''] = await podsOf('app=web');
+    for (const pod of [web, captured]) {
+      const address = await addressOf(pod);
+      const asked = requests.map((request) => {
+        const text = `${request}\\r\\nConnection: close\\r\\n\\r\\n`.replaceAll('%', '%%');
+        return `(printf '${text}'; sleep 1) | nc ${address} ${METRICS_PORT} | head -n 1 &`;
+      });
+      const answers = await inside(peer, 'app', `${asked.join(' ')} wait`);
+      expect(answers.trim().split('\r\n')).toEqual(requests.map(() => 'HTTP/1.1 404 Not Found'));
+      const page = await fetchFrom(peer, `http://${address}:${METRICS_PORT}${METRICS_PATH}`);
+      expect(page).toContain('envoy_server_live{} 1');
+    }
   });
 
   test('is shared among versions by the weights that are applied, and no request fails meanwhile', async () => {
