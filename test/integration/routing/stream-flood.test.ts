@@ -41,7 +41,7 @@ describeWithEnvoy('a sidecar whose client opens streams without end', (envoy) =>
     try {
       const port = Number(new URL(proxy.url(80)).port);
       const flood = await Promise.all(times(30, () => floodStreams(port, 2000)));
-      // Without limits, they take more than a gigabyte.
+      // Without limits, they take 2.3 GiB.
       await eventually(
         'thousands of streams are open',
         async () => (await statistic('http.http.downstream_rq_total')) > 2000,

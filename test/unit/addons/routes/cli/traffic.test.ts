@@ -38,6 +38,7 @@ const pod = (name: string, volumes: readonly string[] = ['envoy-routes']) => ({
 describe('traffic', () => {
   let api: KubeletPorts;
   let envoy: Server;
+  let silent: Server;
   let directory: string;
 
   beforeAll(async () => {
@@ -48,9 +49,12 @@ describe('traffic', () => {
     });
     envoy.listen(0, '127.0.0.1');
     await once(envoy, 'listening');
+    silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const portOf = (server: Server) => (server.address() as AddressInfo).port;
     // A port that refuses connections.
     api.portFor = (path, port) =>
-      port !== 15090 || path.includes('/gone/') ? 1 : (envoy.address() as AddressInfo).port;
+      port !== 15090 || path.includes('/gone/') ? 1 : portOf(path.includes('/mute/') ? silent : envoy);
     const items = [
       pod('client'),
       pod('gone'),
@@ -64,7 +68,7 @@ describe('traffic', () => {
     for (const path of ['/api/v1/namespaces/shop/pods', '/api/v1/pods']) {
       api.objects.set(path, { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items });
     }
-    for (const each of items) api.objects.set(`/api/v1/namespaces/shop/pods/${each.metadata.name}`, each);
+    for (const each of [...items, pod('mute')]) api.objects.set(`/api/v1/namespaces/shop/pods/${each.metadata.name}`, each);
     api.objects.set('/apis/gateway.networking.k8s.io/v1/httproutes', {
       metadata: { resourceVersion: '1' },
       items: [route],
@@ -87,8 +91,7 @@ describe('traffic', () => {
 
   afterAll(async () => {
     await api.close();
-    envoy.closeAllConnections();
-    envoy.close();
+    for (const server of [envoy, silent]) server.close().closeAllConnections();
     await rm(directory, { recursive: true });
   });
 
@@ -127,9 +130,20 @@ describe('traffic', () => {
     expect(code).toBe(silent.length);
   });
 
+  test('does not wait for a client that takes the question and does not answer', async () => {
+    const { stdout, stderr, code } = await traffic('pod/mute', '-o', 'json');
+    expect(JSON.parse(stdout)).toEqual({ rows: [], silent: [{ pod: 'shop/mute', why: expect.any(String) }] });
+    expect(stderr).toMatch(/no answer from pod shop\/mute: .*3/);
+    expect(code).toBe(1);
+  });
+
   test.each([
     [['pod/server'], 'pod/server has no sidecar that follows routes'],
     [['web/server'], 'unknown kind "web"'],
+    [['svc/'], '"svc/" is not a target'],
+    [['svc/a/b'], '"svc/a/b" is not a target'],
+    [['svc', 'a', 'b'], "unexpected argument 'b'"],
+    [['../x'], 'unknown kind ".."'],
     [['--watch', '0'], 'Use a number of seconds such as 10.'],
   ])('refuses %j', async (args, message) => {
     const { stderr, code } = await traffic(...args);
