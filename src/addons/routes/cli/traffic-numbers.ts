@@ -94,9 +94,9 @@ export function rowsOf(readings: readonly Reading[]): readonly TrafficRow[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, { count, rps, clients }]) => {
       const { route, backend, requests, failed } = count;
-      const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantile(count, share));
       const success = (requests - failed) / requests;
-      return { route, backend, requests, success, rps, p50: p50 ?? 0, p95: p95 ?? 0, p99: p99 ?? 0, clients };
+      const [p50, p95, p99] = [quantile(count, 0.5), quantile(count, 0.95), quantile(count, 0.99)];
+      return { route, backend, requests, success, rps, p50, p95, p99, clients };
     });
 }
 

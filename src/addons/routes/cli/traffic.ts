@@ -119,7 +119,7 @@ function chooser(
   const namespace = options.namespace ?? cluster.namespace;
   const { status } = keysFor(options.annotation);
   const isClient = ({ metadata }: KubeObject) =>
-    parseStatus(metadata.annotations?.[status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
+    parseStatus(metadata.annotations?.[status])?.added.volumes?.includes(ROUTES_CONFIG_MAP);
   const clients = async (scope?: string) => {
     const pods: KubeObject[] = [];
     for await (const pod of pages(client, scope, options.selector)) if (isClient(pod)) pods.push(pod);
@@ -141,10 +141,7 @@ function chooser(
   return async () => {
     const object = await getTarget(client, namespace, parsed);
     const pods = parsed.workload.kind === 'Pod' ? [object] : await podsOf(client, namespace, object);
-    const found = pods
-      .filter(isObject)
-      .map((pod) => PODS.decode(pod))
-      .filter(isClient);
+    const found = pods.filter(isObject).map(PODS.decode).filter(isClient);
     if (found.length === 0)
       throw new UsageError(`${target} has no sidecar that follows routes (docs/routing.md)`);
     return { pods: found, isShown: () => true };
