@@ -55,7 +55,13 @@ const withRollout = parseTemplateSet({ config: DEMO_TEMPLATE, rollout: 'mode: in
 const ROLLOUT = 'set' in withRollout ? withRollout.set.rollout : undefined;
 
 const PAUSED = { 'initializer.kubernetes.io/rollout-paused': 'true' };
-const NO_DRIFT = { drifted: [], count: 3, skipped: new Map<string, number>(), risks: new Map<string, number>(), waiting: [] };
+const NO_DRIFT = {
+  drifted: [],
+  count: 3,
+  skipped: new Map<string, number>(),
+  risks: new Map<string, number>(),
+  waiting: [],
+};
 
 const HEALTHY: StatusFacts = {
   now: NOW,

@@ -68,7 +68,8 @@ describe('traffic', () => {
     for (const path of ['/api/v1/namespaces/shop/pods', '/api/v1/pods']) {
       api.objects.set(path, { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items });
     }
-    for (const each of [...items, pod('mute')]) api.objects.set(`/api/v1/namespaces/shop/pods/${each.metadata.name}`, each);
+    for (const each of [...items, pod('mute')])
+      api.objects.set(`/api/v1/namespaces/shop/pods/${each.metadata.name}`, each);
     api.objects.set('/apis/gateway.networking.k8s.io/v1/httproutes', {
       metadata: { resourceVersion: '1' },
       items: [route],
