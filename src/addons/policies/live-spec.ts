@@ -1,7 +1,11 @@
 import { isObject, type JsonObject, sameJson } from '../../util/json.ts';
 
 /** Defaults of the API server (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */
-const MATCH_DEFAULTS: JsonObject = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
+export const MATCH_DEFAULTS: JsonObject = {
+  matchPolicy: 'Equivalent',
+  namespaceSelector: {},
+  objectSelector: {},
+};
 
 /** Whether a spec from the API server equals the one that we wrote. */
 export function isSpec(live: JsonObject, written: JsonObject): boolean {

@@ -6,6 +6,7 @@ import { CUSTOM_KINDS, WORKLOAD_KINDS } from '../../injection/podspec/workload-k
 import { OWN_LABELS } from '../../util/identity.ts';
 import type { JsonObject } from '../../util/json.ts';
 import type { PolicyObject } from './compile.ts';
+import { MATCH_DEFAULTS } from './live-spec.ts';
 
 /** What the policy looks at: a kind, with the paths of its pods or pod templates; an empty path is the object itself. */
 interface LookedAt {
@@ -60,7 +61,8 @@ export function optInPolicy(
   const networks = networkKey === undefined ? undefined : networkChecks(networkKey);
   const spec = {
     failurePolicy: 'Ignore',
-    matchConstraints: { resourceRules: resourceRules() },
+    // With all defaults: this field is atomic, so a second manager that left them out would conflict with the first.
+    matchConstraints: { ...MATCH_DEFAULTS, resourceRules: resourceRules() },
     // Users do not see the warnings of controllers.
     matchConditions: [
       {
