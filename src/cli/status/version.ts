@@ -5,6 +5,7 @@ import { parseStatus } from '../../injection/status.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import type { JsonObject } from '../../util/json.ts';
 import type { SetUpCommand } from '../add-on.ts';
@@ -38,9 +39,11 @@ export async function versionCommand(options: VersionOptions, terminal: Terminal
     const found = await withCluster(options, (cluster) => readVersions(cluster, options));
     return print({ ...known, ...found });
   } catch (error) {
-    // As kubectl does without a cluster.
+    if (!(error instanceof UsageError)) throw error;
+    // Without a cluster as with kubectl: prints what is known, and the rest is a problem.
     print(known);
-    throw error;
+    terminal.err(`error: ${error.message}\n`);
+    return 1;
   }
 }
 
