@@ -31,7 +31,7 @@ help: ## List the targets
 ##@ Start here
 
 .PHONY: run
-run: dist/.built control-plane ## Play the demo on an embedded control plane, until Ctrl-C (ONCE=1: check each claim and end)
+run: dist/.built ## Play the demo on an embedded control plane, until Ctrl-C (ONCE=1: check each claim and end)
 	@node hack/run.ts $(if $(ONCE),--once)
 
 .PHONY: test

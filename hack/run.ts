@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import type { ControlPlane } from '../test/env/control-plane/control-plane.ts';
 import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
+import { quickBinaries } from '../test/env/control-plane/published.ts';
 import { shellExports } from '../test/env/control-plane/shell-exports.ts';
 import { startControlPlane } from '../test/env/control-plane/start.ts';
 import { must, OPERATOR_NAMESPACE, startOperator } from '../test/env/operator.ts';
@@ -32,6 +33,7 @@ const narrator = new Narrator((text) => process.stdout.write(text), color);
 
 narrator.heading('Setting up');
 const controlPlane = await startControlPlane({
+  binaries: await quickBinaries(process.env, process.stderr),
   log: (message) => narrator.say(message),
   extraApiServerArgs: values['api-server-arg'],
 });
