@@ -10,7 +10,7 @@ interface Place {
 const PLACES: readonly Place[] = [
   // Otherwise Helm would delete all Networks with it.
   {
-    pattern: /(?<=\n {2}annotations:\n)(?=.*\n {2}name: networks\.samplecrd\.k8s\.io\n)/g,
+    pattern: /(?<=\n {2}annotations:\n)(?=(?: {4}.*\n)+ {2}name: networks\.samplecrd\.k8s\.io\n)/g,
     instead: '    helm.sh/resource-policy: keep\n',
     times: 1,
   },
@@ -46,6 +46,12 @@ const PLACES: readonly Place[] = [
     instead: '    {{- with .Values.monitoringLabels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n',
     times: 3,
   },
+  // Of pods.
+  {
+    pattern: /(?<=\n {4}metadata:\n(?: {6}.*\n)*? {6}labels:\n)(?= {8}app: )/g,
+    instead: '        {{- include "envoy-initializer.selected" . | nindent 8 }}\n',
+    times: 2,
+  },
   { pattern: /(?<=runbook_url: )(?=docs\/)/g, instead: '{{ .Values.runbooks }}' },
 ];
 
@@ -62,5 +68,18 @@ export function withValues(template: string, namespace: string): string {
       );
     return text.replace(pattern, () => instead);
   }, template);
-  return filled.replaceAll(namespace, '{{ .Release.Namespace }}');
+  return filled
+    .split(/^(?=---\n)/m)
+    .map(labelled)
+    .join('')
+    .replaceAll(namespace, '{{ .Release.Namespace }}');
+}
+
+/** The document with the labels that Helm's users select by. */
+function labelled(document: string): string {
+  const include = '    {{- include "envoy-initializer.labels" . | nindent 4 }}\n';
+  const hasLabels = /^metadata:\n(?: {2}.*\n|\{\{.*\n)*? {2}labels:\n/m;
+  return hasLabels.test(document)
+    ? document.replace(hasLabels, (start) => `${start}${include}`)
+    : document.replace(/^metadata:\n/m, (start) => `${start}  labels:\n${include}`);
 }

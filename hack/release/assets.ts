@@ -19,7 +19,11 @@ export async function writeAssets({ version, tree, output, image }: Assets): Pro
   const chart = `envoy-initializer-chart-${version}.tgz`;
   const hack = (name: string) => run(process.execPath, [join(tree, 'hack', name), output]);
   await hack('generate-manifests.ts');
-  for (const file of [join(output, 'install.yaml'), join(helm, 'envoy-initializer/values.yaml')])
+  const files = [
+    'install.yaml',
+    ...['values.yaml', 'Chart.yaml', 'README.md'].map((name) => `helm/envoy-initializer/${name}`),
+  ];
+  for (const file of files.map((name) => join(output, name)))
     await writeFile(file, withImage(await readFile(file, 'utf8'), version, image));
   await run('tar', ['-czf', join(output, chart), '-C', helm, 'envoy-initializer']);
   await rm(helm, { recursive: true });
@@ -29,9 +33,10 @@ export async function writeAssets({ version, tree, output, image }: Assets): Pro
 
 /** The manifests with the image to pull instead of the local one. @throws Error if they do not name the local one. */
 function withImage(manifests: string, version: string, image: string): string {
-  const local = `image: envoy-initializer:${version}\n`;
-  if (!manifests.includes(local)) throw new Error(`expected \`${local.trim()}\` in the manifests`);
-  return manifests.replaceAll(local, () => `image: ${image}\n`);
+  const local = new RegExp(`(?<=image: |")envoy-initializer:${version.replaceAll('.', '\\.')}(?=["\n])`, 'g');
+  if (manifests.search(local) < 0)
+    throw new Error(`expected the image envoy-initializer:${version} in the manifests`);
+  return manifests.replaceAll(local, () => image);
 }
 
 /** The commands that publish a release, which a person types. `repository` is its URL. */

@@ -14,7 +14,7 @@ const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key K
   release      build, push and sign the image, and attach its bill of materials and its provenance;
                with --version also the changelog, commit, tag, install.yaml, Helm chart, npm tarball and SBOM of a version
   base-digest  write the current digests of the base images into the Dockerfiles
-  tools        build cosign and crane into the cache
+  tools        build cosign, crane and Helm into the cache
 
   --version VERSION   MAJOR.MINOR.PATCH, which is also the tag of the image
   --dry-run           with --version: write only into out/, and do not commit, tag, push or sign
@@ -24,7 +24,7 @@ const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key K
   --force             release a tree with uncommitted changes
   --transparency-log  publish each signature in sigstore's log
 
-COSIGN_PASSWORD is the password of the key. COSIGN and CRANE are paths of these programs; by default, Go builds them once.
+COSIGN_PASSWORD is the password of the key. COSIGN, CRANE and HELM are paths of these programs; by default, Go builds them once.
 `;
 
 class UsageError extends Error {}
@@ -78,6 +78,7 @@ async function main(args: readonly string[]): Promise<void> {
   } else if (command === 'tools') {
     await ensureTool('cosign', process.env, process.stderr);
     await ensureTool('crane', process.env, process.stderr);
+    await ensureTool('helm', process.env, process.stderr);
   } else throw new UsageError(USAGE.trimEnd());
 }
 

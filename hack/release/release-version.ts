@@ -7,10 +7,11 @@ import { publishCommands, writeAssets } from './assets.ts';
 import { build } from './build.ts';
 import { unreleased, withRelease } from './changelog.ts';
 import type { ReleaseSettings } from './obstacles.ts';
+import { pushChart } from './push-chart.ts';
 import { findObstacles, release } from './release.ts';
 import { Refusal, run } from './run.ts';
-import { readSource } from './source.ts';
-import { ensureTool } from './tools.ts';
+import { readSource, repositoryOf } from './source.ts';
+import { ensureTool, type ToolName } from './tools.ts';
 import { versionObstacles, withVersion } from './version.ts';
 
 /** A release of a version. */
@@ -45,7 +46,8 @@ export async function releaseVersion(
   if (changed.length > 0) faults.unshift('the git tree has uncommitted changes: commit them');
   if (!dryRun && faults.length > 0) throw new Refusal(faults.join('\n'));
   for (const fault of faults) say(`a release would stop here: ${fault}`);
-  if (!dryRun) for (const tool of ['cosign', 'crane'] as const) await ensureTool(tool, process.env, progress);
+  if (!dryRun)
+    for (const tool of ['cosign', 'crane', 'helm'] as const) await ensureTool(tool, process.env, progress);
 
   const output = join(project, 'out', `release-${version}`);
   await rm(output, { recursive: true, force: true });
@@ -107,12 +109,18 @@ async function takeSteps(
   const image = pushed?.reference ?? settings.image;
   const files = await writeAssets({ version, tree, output, image });
   for (const file of files) say(`   ${path(file)}`);
-  if (pushed !== undefined) await write('sbom.cdx.json', pushed.billOfMaterials);
+  if (pushed !== undefined) {
+    await write('sbom.cdx.json', pushed.billOfMaterials);
+    const tool = (name: ToolName) => ensureTool(name, process.env, progress);
+    const signer = { ...settings, cosign: await tool('cosign'), scratch: output };
+    const archive = join(output, `envoy-initializer-chart-${version}.tgz`);
+    say(`   ${await pushChart(await tool('helm'), settings, archive, signer)}`);
+  }
   const tarball = basename(await pack(tree, output));
   say(`   ${path(tarball)}`);
 
   const { uri } = await readSource(project);
-  const repository = uri?.replace(/^git\+(ssh|https?|git):/, 'https:').replace(/\.git$/, '') ?? 'https://…';
+  const repository = repositoryOf(uri) ?? 'https://…';
   say(dryRun ? 'After a release, these commands publish it:' : 'The release is ready. To publish it:');
   for (const command of publishCommands(version, path(''), files, tarball, repository)) say(`   ${command}`);
 }

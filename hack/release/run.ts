@@ -10,13 +10,17 @@ export class Refusal extends Error {
 const QUOTED_LINES = 20;
 
 /** Runs a program with this process's environment, and resolves to its output. Rejects with a Refusal if it fails. */
-export async function run(command: string, args: readonly string[]): Promise<string> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  output: 'stdout' | 'both' = 'stdout',
+): Promise<string> {
   const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']));
   const { code, stdout, stderr } = await runCommand(command, args, env, '').catch((cause: unknown) => {
     if (!hasCode(cause, 'ENOENT')) throw cause;
     throw new Refusal(`program ${command} does not exist: install it`, { cause });
   });
-  if (code === 0) return stdout;
+  if (code === 0) return output === 'both' ? `${stdout}${stderr}` : stdout;
   const end = `${stdout}${stderr}`.trimEnd().split('\n').slice(-QUOTED_LINES).join('\n');
   throw new Refusal(`${command} ${args[0]} ended with code ${code}:\n${end}`);
 }

@@ -23,7 +23,11 @@ export interface Signer {
 const NO_LOG = join(projectDirectory(), 'hack', 'release', 'signing-config.json');
 
 /** Signs an image, named by digest. Attaches each statement to it, also signed. */
-export async function sign(signer: Signer, reference: string, statements: Statements): Promise<void> {
+export async function sign(
+  signer: Signer,
+  reference: string,
+  statements: Partial<Statements>,
+): Promise<void> {
   const { cosign, key, transparencyLog, scratch } = signer;
   const flags = ['--yes', '--key', key, ...(transparencyLog ? [] : ['--signing-config', NO_LOG])];
   await run(cosign, ['sign', ...flags, reference]);

@@ -34,3 +34,8 @@ export function sourceUri(remote: string): string | undefined {
   url.search = '';
   return `git+${url.href}`;
 }
+
+/** The page of the sources, such as `https://example.com/project`; undefined without a URL. */
+export function repositoryOf(uri: string | undefined): string | undefined {
+  return uri?.replace(/^git\+(ssh|https?|git):/, 'https:').replace(/\.git$/, '');
+}

@@ -5,6 +5,7 @@ import { pinOf } from '../../test/env/go/pins.ts';
 const MODULES = {
   cosign: 'github.com/sigstore/cosign/v3',
   crane: 'github.com/google/go-containerregistry',
+  helm: 'helm.sh/helm/v4',
 };
 
 /** A program that a release runs. */

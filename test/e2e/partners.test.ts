@@ -10,7 +10,7 @@ import { ensureBinaries } from '../env/control-plane/build.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { type Supervisor, startSupervisor } from '../env/control-plane/supervisor.ts';
 import { eventually } from '../env/eventually.ts';
-import { ensureHelm } from '../env/helm/helm.ts';
+import { ensureTool } from '../../hack/release/tools.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { OPT_IN } from '../support/injection/demo.ts';
 import { describeUnless } from '../support/jest/describe-unless.ts';
@@ -38,7 +38,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
   const run = (args: string) => kubectl(cluster, args);
 
   beforeAll(async () => {
-    program = await ensureHelm(process.env, process.stderr);
+    program = await ensureTool('helm', process.env, process.stderr);
     await ensureCertManager(process.env, process.stderr);
     cluster = await startCluster({ images: ['busybox', 'envoy-initializer'] });
     home = await mkdtemp(join(tmpdir(), 'partners-'));

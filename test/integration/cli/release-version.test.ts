@@ -25,7 +25,8 @@ function environment(): Record<string, string> {
   // What is built once for all checkouts.
   const { KUBEBUILDER_ASSETS = '' } = process.env;
   const cache = { XDG_CACHE_HOME: dirname(cacheRoot(process.env)), KUBEBUILDER_ASSETS };
-  const tools = { COSIGN: join(directory, 'cosign'), CRANE: join(directory, 'crane'), COSIGN_PASSWORD: '' };
+  const paths = ['cosign', 'crane', 'helm'].map((name) => [name.toUpperCase(), join(directory, name)]);
+  const tools = { ...Object.fromEntries(paths), COSIGN_PASSWORD: '' };
   return { PATH, HOME: directory, ...git, ...by('AUTHOR'), ...by('COMMITTER'), ...tools, ...cache };
 }
 
@@ -65,6 +66,7 @@ async function writeTools(): Promise<void> {
     writeFile(join(directory, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   await writeFile(join(directory, 'cosign.key'), '');
   await script('builder', `[ "$1" != push ] || echo ${DIGEST} >"$3"`);
+  await script('helm', `echo 'Digest: ${DIGEST}' >&2; echo "$@" >>'${directory}/pushed'`);
   await script('cosign', `echo "$@" >>'${directory}/signed'`);
   await mkdir(join(directory, 'app'));
   await writeFile(join(directory, 'app/sbom.cdx.json'), BILL);
@@ -121,6 +123,13 @@ describe('make release VERSION=', () => {
     const chart = `tar -xOf out/release-${NEXT}/envoy-initializer-chart-${NEXT}.tgz envoy-initializer`;
     expect(await succeed(`${chart}/values.yaml`)).toContain(`image: ${reference}\n`);
     expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\nversion: ${NEXT}\n`);
+    expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\n      image: ${reference}\n`);
+    expect(await readFile(join(directory, 'pushed'), 'utf8')).toMatch(
+      new RegExp(`^push \\S+/envoy-initializer-chart-${NEXT}\\.tgz oci://${NAME.replace(/[^/]+$/, 'charts')}\n$`),
+    );
+    expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(
+      `${NAME.replace(/([^/]+)$/, 'charts/$1')}@${DIGEST}\n`,
+    );
     expect(await succeed(`${chart}/templates/manifests.yaml`)).toContain('kind: Deployment\n');
     expect(await output('library-api.txt')).toContain('// envoy-initializer/kube\nexport { ');
     expect(await output('notes.md')).toBe('- A change.\n');

@@ -1,19 +1,20 @@
 import { readdirSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { loadAll } from 'js-yaml';
+import { load, loadAll } from 'js-yaml';
 import { writeChart } from '../../../hack/helm/chart.ts';
 import { neededBy, render } from '../../../hack/helm/render.ts';
 import { valueName } from '../../../hack/helm/template.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
+import { VERSION } from '../../../src/kube/util/version.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
-import { ensureHelm, findHelm } from '../../env/helm/helm.ts';
+import { ensureTool, findTool } from '../../../hack/release/tools.ts';
 import { must, startOperator } from '../../env/operator.ts';
 import { describeUnless } from '../../support/jest/describe-unless.ts';
 import { Installation } from '../../support/operator/installation.ts';
@@ -22,15 +23,22 @@ import { uninstalled } from '../../support/operator/uninstall.ts';
 
 const DEPLOY = join(projectDirectory(), 'deploy');
 const COMPONENTS = readdirSync(join(DEPLOY, 'components'));
+/** With that of files below the chart. */
+const COMPONENTS_OF_CHART = [...COMPONENTS.map(valueName), 'gatewayApi'].toSorted();
+
+interface Chart {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly [field: string]: unknown;
+}
 
 const program = process.env.TEST_HELM
-  ? await ensureHelm(process.env, process.stderr)
-  : await findHelm(process.env);
+  ? await ensureTool('helm', process.env, process.stderr)
+  : await findTool('helm', process.env);
 const { kubectl } = await findBinaries(process.env);
 
 interface Manifest extends KubeObject {
   readonly spec?: {
-    readonly template?: { readonly spec: { readonly containers: readonly { args: string[] }[] } };
+    readonly template?: { readonly metadata: { readonly labels?: Record<string, string> }; readonly spec: { readonly containers: readonly { args: string[] }[] } };
   };
 }
 
@@ -43,6 +51,41 @@ interface Rules {
 }
 
 type Objects = Readonly<Record<string, Manifest>>;
+
+/** What Helm's users select by; the value of each is in quotes. */
+const LABELS = {
+  'app.kubernetes.io/instance': 'release',
+  'app.kubernetes.io/managed-by': 'Helm',
+  'app.kubernetes.io/name': 'envoy-initializer',
+  'app.kubernetes.io/part-of': 'envoy-initializer',
+  'app.kubernetes.io/version': VERSION,
+  'helm.sh/chart': `envoy-initializer-${VERSION}`,
+};
+
+/** The labels that only the chart adds. */
+function ofHelm({ labels = {} }: { readonly labels?: Readonly<Record<string, string>> }): object {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => name in LABELS));
+}
+
+/** Without them, which all objects and the pods must have. */
+function withoutLabels(object: Manifest): Manifest {
+  // Those of the Gateway API are its own.
+  if (object.metadata.name.endsWith('.gateway.networking.k8s.io')) return object;
+  expect(ofHelm(object.metadata)).toEqual(LABELS);
+  const pod = object.spec?.template?.metadata;
+  if (pod) {
+    const { 'app.kubernetes.io/instance': instance, 'app.kubernetes.io/name': name } = LABELS;
+    expect(ofHelm(pod)).toEqual({ 'app.kubernetes.io/instance': instance, 'app.kubernetes.io/name': name });
+  }
+  const strip = (key: string, value: unknown) =>
+    key in LABELS ? undefined : key === 'labels' && isEmpty(value) ? undefined : value;
+  return JSON.parse(JSON.stringify(object, strip));
+}
+
+/** Whether nothing but these labels is in it. */
+function isEmpty(labels: unknown): boolean {
+  return Object.keys(Object(labels)).every((name) => name in LABELS);
+}
 
 /** The objects, with their flags sorted: components add them in any order. */
 function byName(objects: readonly Manifest[]): Objects {
@@ -97,11 +140,37 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
   /** The objects of `helm template`. */
   async function templated(values: object, namespace = 'envoy-initializer'): Promise<Objects> {
     const args = ['template', 'release', chart, `--namespace=${namespace}`, await valuesFile(values)];
-    return byName((loadAll(await succeed(args)) as (Manifest | null)[]).filter((object) => object !== null));
+    const objects = loadAll(await succeed(args)) as (Manifest | null)[];
+    return byName(objects.filter((object) => object !== null).map(withoutLabels));
   }
 
   test('passes helm lint', async () => {
     expect(await succeed(['lint', '--strict', chart])).toContain('1 chart(s) linted, 0 chart(s) failed');
+  });
+
+  test('has a README with each value, a schema of all of them, and what Artifact Hub shows', async () => {
+    const text = (name: string) => readFile(join(chart, name), 'utf8');
+    const values = Object.keys(load(await text('values.yaml')) as object);
+    const { properties } = JSON.parse(await text('values.schema.json'));
+    // Helm itself reads `global`.
+    const { global: _, ...ours } = properties;
+    const picked = ['affinity', 'imagePullSecrets', 'nodeSelector', 'priorityClassName', 'tolerations'];
+    expect(Object.keys(ours).toSorted()).toEqual([...values, ...picked].toSorted());
+    expect(Object.keys(ours.components.properties)).toEqual(COMPONENTS_OF_CHART);
+    const page = await text('README.md');
+    for (const name of values) expect(page).toContain(`\n| \`${name}\` | `);
+    for (const name of COMPONENTS_OF_CHART) expect(page).toContain(`\n| \`components.${name}\` | \`false\` | `);
+    expect(page).toContain('| `replicas` | `2` | ');
+    const { annotations, icon, maintainers, kubeVersion } = load(await text('Chart.yaml')) as Chart;
+    expect({ icon, maintainers, kubeVersion }).toEqual({
+      icon: expect.stringMatching(/^data:image\/svg\+xml;base64,/),
+      maintainers: [{ name: expect.any(String) }],
+      kubeVersion: '>=1.31.0-0',
+    });
+    const annotation = (name: string) => load(annotations[`artifacthub.io/${name}`] ?? '');
+    expect(annotation('images')).toEqual([{ name: 'envoy-initializer', image: `envoy-initializer:${VERSION}` }]);
+    expect(annotation('crds')).toMatchObject([{ kind: 'Network', name: 'networks.samplecrd.k8s.io' }]);
+    expect(annotation('changes')).toContainEqual({ kind: 'added', description: expect.stringMatching(/^[A-Z`].*[^.]$/) });
   });
 
   test('is the default overlay by default, but for the namespace, which Helm creates', async () => {

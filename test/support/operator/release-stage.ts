@@ -25,6 +25,8 @@ export class ReleaseStage {
   readonly registry: string;
   readonly directory: string;
   readonly builder: string;
+  /** Of the keys. */
+  readonly password = PASSWORD;
   readonly #supervisor: Supervisor;
   readonly #env: Readonly<Record<string, string>>;
 
@@ -35,14 +37,15 @@ export class ReleaseStage {
     this.#supervisor = supervisor;
     const { HOME = '/', PATH = '', XDG_CACHE_HOME = '' } = process.env;
     const path = [join(directory, 'bin'), PATH, '/usr/sbin', '/sbin'].join(':');
-    const { cosign: COSIGN, crane: CRANE } = tools;
-    this.#env = { HOME, PATH: path, XDG_CACHE_HOME, COSIGN, CRANE, COSIGN_PASSWORD: PASSWORD };
+    const { cosign: COSIGN, crane: CRANE, helm: HELM } = tools;
+    this.#env = { HOME, PATH: path, XDG_CACHE_HOME, COSIGN, CRANE, HELM, COSIGN_PASSWORD: PASSWORD };
   }
 
   static async start(): Promise<ReleaseStage> {
     await ensureRequirements(imageRequirements(['envoy-initializer']), process.stderr);
     const crane = await ensureTool('crane', process.env, process.stderr);
     const cosign = await ensureTool('cosign', process.env, process.stderr);
+    const helm = await ensureTool('helm', process.env, process.stderr);
     const directory = await mkdtemp(join(cacheRoot(process.env), 'release-'));
     const supervisor = await startSupervisor();
     const [port] = await freePorts(1);
@@ -52,8 +55,8 @@ export class ReleaseStage {
     const args = ['registry', 'serve', '--address', registry, '--disk', blobs];
     await supervisor.start({ name: 'registry', command: crane, args });
     await eventually('the registry answers', () => fetch(`http://${registry}/v2/`).then(({ ok }) => ok));
-    const stage = new ReleaseStage(directory, registry, supervisor, { crane, cosign });
-    await stage.#prepare({ crane, cosign });
+    const stage = new ReleaseStage(directory, registry, supervisor, { crane, cosign, helm });
+    await stage.#prepare({ crane, cosign, helm });
     return stage;
   }
 
