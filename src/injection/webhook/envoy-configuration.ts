@@ -68,7 +68,7 @@ export function setUpEnvoyConfiguration(
     async beforeCreate(target, signal) {
       for (const task of tasks) {
         await task(target, signal).catch((err: unknown) =>
-          log.error({ namespace: target, err }, 'failed before the copy of Envoy’s configuration, going on'),
+          log.error({ namespace: target, err }, 'pre-copy hook failed, copying Envoy’s configuration anyway'),
         );
       }
     },

@@ -176,7 +176,7 @@ class Trial {
     const refused = errorOf(plain);
     if (refused)
       return unknown(
-        `a pod without a template is refused, too: ${refused.message}; ${key}: ${error.message}`,
+        `even a pod without a template is refused: ${refused.message}; ${key}: ${error.message}`,
       );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
       return unknown(`a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`);

@@ -214,7 +214,7 @@ export class Reconciler {
       const problem = failed.get(bridge);
       if (problem === undefined) log.info({ bridge, ip, fdb }, done);
       else if (!isLast)
-        log.info({ bridge, ip, fdb, problem }, 'this node has changed meanwhile: looking again');
+        log.info({ bridge, ip, fdb, problem }, 'node changed meanwhile: reconciling again');
       else log.error({ bridge, ip, fdb, problem }, 'cannot change a Network of this node');
     }
     return failed;

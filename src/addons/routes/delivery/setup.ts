@@ -124,7 +124,7 @@ function deliveryOf(
     wallClock: () => new Date(),
     taken: metrics.taken,
     refused(pod, err) {
-      manager.log.warn({ key: keyOf(pod), err }, 'cannot touch a pod: its sidecar gets routes later');
+      manager.log.warn({ key: keyOf(pod), err }, 'cannot annotate the pod: its sidecar gets routes later');
       tellRefusal(events, { apiVersion: 'v1', kind: 'Pod', ...pod }, err);
     },
     read: (pod) => configurationRead(pod, keys),

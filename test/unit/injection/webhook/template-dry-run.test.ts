@@ -189,7 +189,7 @@ describe('a template is adopted with a doubt', () => {
     });
     expect((await prove({ config: BAD })).inconclusive).toEqual([
       expect.stringMatching(
-        /^a pod without a template is refused, too: webhook "a" failed; config: Pod is invalid$/,
+        /^even a pod without a template is refused: webhook "a" failed; config: Pod is invalid$/,
       ),
     ]);
   });
