@@ -2,8 +2,8 @@ import { readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { writeChart } from '../../hack/helm/chart.ts';
+import { findTool } from '../../hack/release/tools.ts';
 import { eventually } from '../env/eventually.ts';
-import { findHelm } from '../env/helm/helm.ts';
 import { type Kind, startKind } from '../env/kind/kind.ts';
 import { apply, kubectl } from '../support/cluster/cluster-kubectl.ts';
 import { NODE_NAMES, onTwoNodes } from '../support/cluster/kind-two-nodes.ts';
@@ -33,7 +33,7 @@ const TRANSPARENT =
 const SELECTING =
   'kubectl run selects --image=busybox --labels=initializer.kubernetes.io/envoy=true --annotations=initializer.kubernetes.io/envoy-templates=transparent --dry-run=server -o yaml';
 
-const helm = await findHelm(process.env);
+const helm = await findTool('helm', process.env);
 const helmTest = helm === undefined ? test.skip : test;
 
 let before: string;
@@ -98,7 +98,8 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
 
     test('networks.md # Walkthrough', () => typed('docs/networks.md', '## Walkthrough'));
 
-    test('envoy.md # Canary without capture', () => typed('docs/envoy.md', '## Canary without capture'));
+    test('canary-without-capture', () =>
+      typed('deploy/examples/canary-without-capture/README.md', '# Canary without capture'));
 
     test('envoy.md # All connections of a pod', async () => {
       await run('create namespace hello');

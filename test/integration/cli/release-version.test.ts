@@ -125,7 +125,9 @@ describe('make release VERSION=', () => {
     expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\nversion: ${NEXT}\n`);
     expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\n      image: ${reference}\n`);
     expect(await readFile(join(directory, 'pushed'), 'utf8')).toMatch(
-      new RegExp(`^push \\S+/envoy-initializer-chart-${NEXT}\\.tgz oci://${NAME.replace(/[^/]+$/, 'charts')}\n$`),
+      new RegExp(
+        `^push \\S+/envoy-initializer-chart-${NEXT}\\.tgz oci://${NAME.replace(/[^/]+$/, 'charts')}\n$`,
+      ),
     );
     expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(
       `${NAME.replace(/([^/]+)$/, 'charts/$1')}@${DIGEST}\n`,

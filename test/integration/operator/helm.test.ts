@@ -7,6 +7,7 @@ import { load, loadAll } from 'js-yaml';
 import { writeChart } from '../../../hack/helm/chart.ts';
 import { neededBy, render } from '../../../hack/helm/render.ts';
 import { valueName } from '../../../hack/helm/template.ts';
+import { ensureTool, findTool } from '../../../hack/release/tools.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { VERSION } from '../../../src/kube/util/version.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
@@ -14,7 +15,6 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
-import { ensureTool, findTool } from '../../../hack/release/tools.ts';
 import { must, startOperator } from '../../env/operator.ts';
 import { describeUnless } from '../../support/jest/describe-unless.ts';
 import { Installation } from '../../support/operator/installation.ts';
@@ -38,7 +38,10 @@ const { kubectl } = await findBinaries(process.env);
 
 interface Manifest extends KubeObject {
   readonly spec?: {
-    readonly template?: { readonly metadata: { readonly labels?: Record<string, string> }; readonly spec: { readonly containers: readonly { args: string[] }[] } };
+    readonly template?: {
+      readonly metadata: { readonly labels?: Record<string, string> };
+      readonly spec: { readonly containers: readonly { args: string[] }[] };
+    };
   };
 }
 
@@ -159,7 +162,8 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     expect(Object.keys(ours.components.properties)).toEqual(COMPONENTS_OF_CHART);
     const page = await text('README.md');
     for (const name of values) expect(page).toContain(`\n| \`${name}\` | `);
-    for (const name of COMPONENTS_OF_CHART) expect(page).toContain(`\n| \`components.${name}\` | \`false\` | `);
+    for (const name of COMPONENTS_OF_CHART)
+      expect(page).toContain(`\n| \`components.${name}\` | \`false\` | `);
     expect(page).toContain('| `replicas` | `2` | ');
     const { annotations, icon, maintainers, kubeVersion } = load(await text('Chart.yaml')) as Chart;
     expect({ icon, maintainers, kubeVersion }).toEqual({
@@ -168,9 +172,14 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
       kubeVersion: '>=1.31.0-0',
     });
     const annotation = (name: string) => load(annotations[`artifacthub.io/${name}`] ?? '');
-    expect(annotation('images')).toEqual([{ name: 'envoy-initializer', image: `envoy-initializer:${VERSION}` }]);
+    expect(annotation('images')).toEqual([
+      { name: 'envoy-initializer', image: `envoy-initializer:${VERSION}` },
+    ]);
     expect(annotation('crds')).toMatchObject([{ kind: 'Network', name: 'networks.samplecrd.k8s.io' }]);
-    expect(annotation('changes')).toContainEqual({ kind: 'added', description: expect.stringMatching(/^[A-Z`].*[^.]$/) });
+    expect(annotation('changes')).toContainEqual({
+      kind: 'added',
+      description: expect.stringMatching(/^[A-Z`].*[^.]$/),
+    });
   });
 
   test('is the default overlay by default, but for the namespace, which Helm creates', async () => {

@@ -18,7 +18,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/cli.md # version': DOCS,
   'docs/development.md # The library': 'test/integration/cli/library.test.ts',
   'docs/envoy.md # All connections of a pod': KIND,
-  'docs/envoy.md # Canary without capture': KIND,
+  'deploy/examples/canary-without-capture/README.md # Canary without capture': KIND,
   'docs/envoy.md # Configure Envoy': DOCS,
   'docs/envoy.md # Check a configuration': DOCS,
   'docs/install.md # Further templates': DOCS,
@@ -51,6 +51,10 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
   'docs/cli.md # traffic':
     'needs pods; test/unit/addons/routes/cli/traffic.test.ts reads pages by port-forward, and test/integration/routing/sidecar-metrics.test.ts those of a real Envoy',
+  'docs/gitops.md # Argo CD':
+    'needs Argo CD; test/integration/operator/gitops.test.ts runs its health checks',
+  'docs/gitops.md # Flux':
+    'needs Flux; test/integration/operator/gitops.test.ts has its expressions evaluated',
   'docs/install.md # In your cluster':
     'needs a registry of yours; test/integration/operator/deploy.test.ts runs make deploy',
   'docs/install.md # Verify it':

@@ -9,13 +9,13 @@ export interface Document {
   readonly text: string;
 }
 
-/** Those at the top, all under docs/, and those beside the tests. */
+/** Those at the top, all under docs/, and those beside the examples and the tests. */
 export function documents(): readonly Document[] {
   const paths = [
     'README.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
-    ...globSync(['docs/**/*.md', 'test/**/*.md'], { cwd: projectDirectory() }).toSorted(),
+    ...globSync(['deploy/**/*.md', 'docs/**/*.md', 'test/**/*.md'], { cwd: projectDirectory() }).toSorted(),
   ];
   return paths.map((path) => ({ path, text: readFileSync(join(projectDirectory(), path), 'utf8') }));
 }
