@@ -49,7 +49,7 @@ function changesOf(changelog: string): readonly object[] {
 /** The first sentence of an entry, without its marks. */
 function plain(entry: string): string {
   const text = entry.slice(2).replaceAll(/\s+/g, ' ').replaceAll(LINK, '$1').replaceAll(/[`*]/g, '');
-  return /^.*?[.:](?= |$)/.exec(text.trim())?.[0].replace(/[.:]$/, '') ?? text.trim();
+  return /^.*?(?=[.:]?$|\. )/.exec(text.trim())?.[0] ?? text.trim();
 }
 
 /** The README of the chart: each value of values.yaml with its default and the comment above it. */
