@@ -10,9 +10,6 @@ export interface Archive {
   readonly sha256: string;
 }
 
-/** Krew itself links only the plugin. */
-const COMPLETION = '  ln -s "$(command -v kubectl-envoy)" ~/.local/bin/kubectl_complete-envoy';
-
 /** Go's names, which krew compares. */
 const ARCHES: Readonly<Record<string, string>> = { x64: 'amd64' };
 
@@ -28,7 +25,6 @@ export function krewManifest(version: string, bin: string, archives: readonly Ar
         shortDescription: 'Inspect the injection of Envoy sidecars',
         description:
           'Injects the sidecar of envoy-initializer into manifests, explains why a pod has one or not,\nand finds mistakes in templates.\n',
-        caveats: `To complete command lines, link the plugin by another name into a directory of your PATH:\n${COMPLETION}\n`,
         platforms: archives.map(({ platform, arch, uri, sha256 }) => ({
           selector: { matchLabels: { os: platform, arch: goArch(arch) } },
           uri,

@@ -45,17 +45,8 @@ export interface ToolParts {
   ) => Promise<string | undefined>;
   /** What `lint` says about a template without faults. */
   readonly lint?: (set: TemplateSet, options: ClusterOptions) => readonly string[];
-  /** The kinds of its objects, for bug reports. */
-  readonly kinds?: readonly ReportedKind[];
   /** What `uninstall` leaves in the cluster, in sentences. */
   readonly staying?: (client: KubeClient) => Promise<readonly string[]>;
-}
-
-export interface ReportedKind {
-  readonly resource: Resource<KubeObject>;
-  /** Whether only those of the operator's namespace are in the report; otherwise those of the cluster. */
-  readonly isOwn?: boolean;
-  readonly holdsTemplates?: boolean;
 }
 
 export interface CheckParts {

@@ -31,13 +31,6 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     load: () => import('./status/version.ts'),
   },
   {
-    name: 'bug-report',
-    description: 'write an archive for a bug report: logs, Events and configurations, without secrets',
-    usage: '[options]',
-    examples: ['bug-report', 'bug-report --file report.tar.gz'],
-    load: () => import('./bug-report/bug-report.ts'),
-  },
-  {
     name: 'inject',
     description: 'print manifests with the sidecar in their pods',
     usage: '[options]',
@@ -64,7 +57,6 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
       'check pod/web-0 --to http://reviews:9080/',
       'check network/example-network',
       'check -A',
-      'check --pre --overlay cert-manager',
     ],
     load: () => import('./check/check.ts'),
   },
@@ -81,13 +73,6 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     usage: '[options]',
     examples: ['uninstall', 'uninstall --force --timeout 10m'],
     load: () => import('./uninstall/uninstall.ts'),
-  },
-  {
-    name: 'completion',
-    description: 'print the script that completes command lines in a shell',
-    usage: '<shell>',
-    examples: ['completion bash > /etc/bash_completion.d/envoy-initializer'],
-    load: () => import('./completion/completion.ts'),
   },
 ];
 

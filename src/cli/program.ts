@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
@@ -10,12 +9,10 @@ import { programName } from './program-name.ts';
 
 /** Its path in the sources of each release. */
 const CLI_PAGE = 'docs/cli.md';
-/** The command by which scripts of shells ask for candidates, as in programs made with cobra. */
-const COMPLETE = '__complete';
 
 /**
  * Runs the command that the command line names. Usage errors are one line on standard error. As `kubectl-envoy`, it is a
- * plugin of kubectl, and as `kubectl_complete-envoy` it completes command lines of that plugin.
+ * plugin of kubectl.
  */
 export async function runProgram(
   addOns: readonly AddOn[],
@@ -24,8 +21,7 @@ export async function runProgram(
 ): Promise<ExitCode> {
   const entries = commandsWith(addOns);
   let exitCode: ExitCode = 0;
-  const invokedAs = basename(argv[1] ?? '');
-  const args = [...(invokedAs === 'kubectl_complete-envoy' ? [COMPLETE] : []), ...argv.slice(2)];
+  const args = argv.slice(2);
   const name = programName(argv[1]);
   const program = new Command(name)
     .description(
@@ -68,11 +64,6 @@ export async function runProgram(
     named.push(command);
   }
 
-  if (args[0] === COMPLETE) {
-    const { candidates, printCandidates } = await import('./completion/candidates.ts');
-    terminal.out(printCandidates(candidates(program, args.slice(1))));
-    return 0;
-  }
   const words = helpAsFlag(args);
   const [first = '-'] = words;
   const isUnknown = !first.startsWith('-') && !entries.some((each) => each.name === first);

@@ -13,7 +13,7 @@ import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import { readObjects, warnOfDuplicates } from '../io/rewrite-files.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
-import { oneOf, text } from '../options/option-values.ts';
+import { text } from '../options/option-values.ts';
 import { serveOption } from '../options/serve-options.ts';
 import {
   addClusterOptions,
@@ -21,7 +21,6 @@ import {
   type ClusterOptions,
   podTemplateOption,
 } from '../options/tool-options.ts';
-import { OVERLAYS, type Overlay, preinstallCommand } from '../status/preinstall.ts';
 import { templatesOfFile } from '../template-source.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
 import {
@@ -46,8 +45,6 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly all?: boolean;
   readonly allNamespaces?: boolean;
   readonly selector?: string;
-  readonly pre?: boolean;
-  readonly overlay?: readonly Overlay[];
 }
 
 export function addCheckOptions(command: Command): Command {
@@ -58,18 +55,6 @@ export function addCheckOptions(command: Command): Command {
   command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
   addInputOptions(command, 'manifests to check instead of a target')
     .option('--all', 'all workloads and standalone pods of the namespace')
-    .option('--pre', 'whether the operator can be installed in the cluster')
-    .addOption(
-      new Option(
-        '--overlay <names>',
-        'with --pre: overlays to install, such as "networks rollout"; can be repeated',
-      )
-        .choices(OVERLAYS)
-        .argParser((list, names: readonly Overlay[] = []) => [
-          ...names,
-          ...list.split(/[\s,]+/).map(oneOf(...OVERLAYS)),
-        ]),
-    )
     .addOption(
       new Option(
         '--template <file>',
@@ -97,12 +82,6 @@ export async function checkCommand(
       `expected one target, got ${kind} and ${name}: check one after the other, or use --all`,
     );
   const target = name === undefined ? kind : `${kind}/${name}`;
-  if (options.overlay && !options.pre) throw new UsageError('--overlay works with --pre only: add it');
-  if (options.pre) {
-    if (target !== undefined || hasInput(options))
-      throw new UsageError('--pre checks the cluster: leave out the target and -f');
-    return await preinstallCommand(options, terminal);
-  }
   if (options.all || options.allNamespaces) {
     if (target !== undefined || hasInput(options))
       throw new UsageError('--all and --all-namespaces check all workloads: leave out the target and -f');

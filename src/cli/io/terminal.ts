@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify, styleText } from 'node:util';
 import { fileProblem } from '../../kube/util/file-problem.ts';
@@ -16,8 +16,6 @@ export interface Terminal {
   list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
   /** What `kubectl kustomize` prints. */
   kustomize(directory: string): Promise<string>;
-  /** Writes a new file that only the user may read. Rejects if it exists. */
-  write(file: string, content: Buffer): Promise<void>;
   out(text: string): void;
   err(text: string): void;
   /** The text for `out` in this color, where the user wants colors. */
@@ -31,7 +29,6 @@ export const processTerminal: Terminal = {
     return found?.isDirectory() ? await filesIn(path, recursive) : undefined;
   },
   kustomize,
-  write: (file, content) => writeFile(file, content, { flag: 'wx', mode: 0o600 }),
   out: (line) => {
     write(process.stdout, line);
   },

@@ -26,10 +26,7 @@ export interface LintOptions extends ClusterOptions {
 export function addLintOptions(command: Command): Command {
   command
     .argument('[file...]', 'ConfigMap manifests or templates; - for standard input; none: the live ConfigMap')
-    .option(
-      '--envoy',
-      "check Envoy's configuration and the weights of canaries instead; runs envoy if it is on the PATH",
-    )
+    .option('--envoy', "check Envoy's configuration and the weights of canaries instead")
     .option('--server', 'also send the API server a dry run of a pod with each template')
     .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
     .addOption(outputOption('text', 'json', 'yaml'));

@@ -13,17 +13,6 @@ export function fileProblem(cause: unknown): string {
   return PROBLEMS.get(isRecord(cause) ? cause.code : undefined) ?? toError(cause).message;
 }
 
-const WRITE_PROBLEMS: ReadonlyMap<unknown, string> = new Map([
-  ['ENOENT', 'its directory does not exist'],
-  ['EEXIST', 'it exists already: write another name'],
-  ['EACCES', 'permission denied'],
-]);
-
-/** Why a new file cannot be written, from the error of the file system. */
-export function writeProblem(cause: unknown): string {
-  return WRITE_PROBLEMS.get(isRecord(cause) ? cause.code : undefined) ?? toError(cause).message;
-}
-
 /** The text of a file. Rejects with an error that names the file and the problem. */
 export async function readText(file: string): Promise<string> {
   try {

@@ -37,8 +37,7 @@ beforeAll(async () => {
   const env = { PATH: process.env.PATH ?? '' };
   const built = await runCommand(process.execPath, [script, '--output', output, '--url', url], env, '');
   expect(built).toMatchObject({ code: 0, stderr: '' });
-  for (const link of ['kubectl-envoy', 'kubectl_complete-envoy'])
-    await symlink(join(output, NAME), join(directory, link));
+  for (const link of ['kubectl-envoy']) await symlink(join(output, NAME), join(directory, link));
 }, PATIENCE_MS);
 
 afterAll(async () => {
@@ -78,9 +77,8 @@ test('has the packages that only some flags need', async () => {
   expect(String(line)).toMatch(/^\[.*\] INFO: listening/);
 });
 
-test('is a plugin of kubectl, with its connection flags and completion', async () => {
+test('is a plugin of kubectl, with its connection flags', async () => {
   expect((await type('kubectl envoy drift --help')).stdout).toMatch(/^Usage: kubectl envoy drift /);
-  expect((await type('kubectl __complete envoy uninj')).stdout).toMatch(/^uninject\t.*\n:4\n$/);
   // The first request gets as far as the API server's authorization.
   expect(await type('kubectl envoy drift -n web --as=someone --as-group=few --request-timeout=20s')).toEqual({
     code: 2,

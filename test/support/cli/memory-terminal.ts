@@ -3,7 +3,6 @@ import type { Terminal } from '../../../src/cli/io/terminal.ts';
 /** Files and streams of a command, in memory. */
 export class MemoryTerminal implements Terminal {
   readonly files: Map<string, string>;
-  readonly written = new Map<string, Buffer>();
   stdout = '';
   stderr = '';
 
@@ -21,10 +20,6 @@ export class MemoryTerminal implements Terminal {
     const inside = [...this.files.keys()].filter((file) => file.startsWith(`${path}/`)).sort();
     if (inside.length === 0) return undefined;
     return inside.filter((file) => recursive || !file.slice(path.length + 1).includes('/'));
-  }
-
-  async write(file: string, content: Buffer): Promise<void> {
-    this.written.set(file, content);
   }
 
   kustomize(directory: string): Promise<string> {

@@ -15,8 +15,7 @@ export class Reader {
     this.#env = env;
   }
 
-  /** `more`: further directories of the PATH. */
-  static async at({ directory, kubeconfigPath }: ControlPlane, ...more: readonly string[]): Promise<Reader> {
+  static async at({ directory, kubeconfigPath }: ControlPlane): Promise<Reader> {
     const home = join(directory, 'reader');
     const bin = join(home, 'bin');
     await mkdir(bin, { recursive: true });
@@ -29,7 +28,7 @@ export class Reader {
     await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
     await chmod(program, 0o755);
     const { kubectl } = await ensureBinaries(process.env, process.stderr);
-    const path = [bin, dirname(kubectl), ...more, process.env.PATH].join(':');
+    const path = [bin, dirname(kubectl), process.env.PATH].join(':');
     return new Reader(home, { PATH: path, HOME: home, KUBECONFIG: kubeconfigPath });
   }
 

@@ -58,7 +58,6 @@ test.each([
   [['check', 'web', '--kubeconfig=/nowhere/config'], /^error: "web" is not a target: use a kind and a name/],
   [['check', 'pod/..'], /^error: "pod\/\.\." is not a target/],
   [['drift', '--restart=deploy/..'], /^error: "deploy\/\.\." is not a target/],
-  [['check', '--pre', 'deploy/web'], /^error: --pre checks the cluster: leave out the target and -f/],
   [['check', 'deploymnet/web'], /^error: unknown kind "deploymnet": did you mean deployment\/web\?/],
   [
     ['check', 'foo/web', '--kubeconfig=/nowhere/config'],
@@ -82,8 +81,6 @@ test.each([
     /^error: --server checks templates, not the configuration of Envoy/,
   ],
   [['check', 'deployment.apps/web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
-  [['check', '--pre', 'pod/web', '--overlay=networks,rollout repair'], /^error: --pre checks the cluster/],
-  [['check', '--overlay=default'], /^error: --overlay works with --pre only: add it/],
   [['check', 'pod/web', '-X', 'GET'], /^error: --method and --header work with --to only: add --to URL/],
   [
     ['check', 'pod/web', '--to=http://a', '-H', 'version'],
@@ -92,7 +89,6 @@ test.each([
   [['plan', '-f', 'a', '-f', 'b'], /argument 'b' is invalid\. This command reads one file: use -f once\.$/m],
   [['inject', '-f', 'a,,b'], /argument 'a,,b' is invalid\. The value must not be empty/],
   [['inject', '-f', 'a', '-o', 'jsno'], /Use json or yaml\. Did you mean json\?$/m],
-  [['completion'], /^error: missing required argument 'shell': see envoy-initializer completion --help/],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(2);

@@ -10,13 +10,12 @@ import { isForbidden } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { PROGRAM } from '../../../util/identity.ts';
 import { compilePolicies } from '../compile.ts';
-import { POLICIES, POLICY_BINDINGS } from '../resources.ts';
+import { POLICY_BINDINGS } from '../resources.ts';
 
 /** What admission policies add to the commands of the core. */
 export const tools: ToolParts = {
   check: { injectsWithoutWebhook },
   lint: coverage,
-  kinds: [{ resource: POLICIES }, { resource: POLICY_BINDINGS }],
   status: async (client, facts) => [{ check: 'policies', ...(await verdict(client, facts)) }],
 };
 

@@ -16,14 +16,12 @@ import {
 } from '../../../cli/status/rows.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { CONTROLLER_REVISIONS } from '../controller-revision.ts';
 import { PAUSED_KEY } from '../revision-history.ts';
 import { readRevisions } from './read-revisions.ts';
 
 /** What rollouts add to the commands of the core. */
 export const tools: ToolParts = {
   check: { promoted },
-  kinds: [{ resource: CONTROLLER_REVISIONS, isOwn: true, holdsTemplates: true }],
   status: async (_, facts) => [{ check: 'rollout', ...verdict(facts) }],
   underWay,
 };

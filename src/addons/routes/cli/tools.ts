@@ -14,13 +14,12 @@ import {
 } from '../../../cli/status/rows.ts';
 import { listed, metadataOf, objectsOf } from '../../../cli/uninstall/objects.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { GRPC_ROUTES, HTTP_ROUTES, ROUTES_LABEL } from '../delivery/resources.ts';
+import { HTTP_ROUTES, ROUTES_LABEL } from '../delivery/resources.ts';
 import { addRequestOptions, routeQuestion } from './question.ts';
 
 /** What routes add to the commands of the core. */
 export const tools: ToolParts = {
   check: { addOptions: addRequestOptions, question: routeQuestion },
-  kinds: [{ resource: HTTP_ROUTES }, { resource: GRPC_ROUTES }],
   status: async (client, facts) => [{ check: 'routes', ...(await verdict(client, facts)) }],
   staying,
 };
