@@ -1,5 +1,4 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import type { ObjectCache } from '@kubernetes/client-node';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
 import { abortable } from '../util/linked-abort.ts';
@@ -46,14 +45,6 @@ export interface InformerOptions<T extends KubeObject>
   readonly onError: (error: unknown, doing: 'list' | 'watch' | 'read' | 'handle') => void;
 }
 
-/** client-node's callbacks. */
-type ObjectVerb = 'add' | 'update' | 'delete' | 'change';
-type ObjectCallback<T> = (object: T) => void;
-type ErrorCallback = (error?: unknown) => void;
-type Subscription<T> =
-  | readonly [verb: ObjectVerb, callback: ObjectCallback<T>]
-  | readonly [verb: 'connect' | 'error', callback: ErrorCallback];
-
 interface Listener<T> {
   readonly handler: EventHandler<T>;
   readonly resyncMs: number;
@@ -69,10 +60,8 @@ const MIN_RESYNC_MS = 1_000;
 /**
  * A shared informer: one list and watch, one cache, any number of handlers (client-go's SharedIndexInformer).
  * Each handler gets the changes in order. A handler that throws or is added late does not affect the others.
- *
- * It also implements client-node's `Informer<T>` and `ObjectCache<T>`, for any T that is also an object of client-node.
  */
-export class Informer<T extends KubeObject> implements ObjectCache<T> {
+export class Informer<T extends KubeObject> {
   /** Fills the cache. */
   readonly sink: ReflectorSink;
   readonly #options: InformerOptions<T>;
@@ -80,9 +69,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   readonly #store: Store<T>;
   readonly #queue = new NotificationQueue();
   readonly #listeners = new Set<Listener<T>>();
-  readonly #callbacks: { readonly subscription: Subscription<T>; readonly registration: Registration }[] = [];
   readonly #stopper = new AbortController();
-  #running: Promise<unknown> | undefined;
+  #isRunning = false;
   #listed = false;
   #synced = false;
   #settle = () => {};
@@ -119,16 +107,6 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     this.#store.addIndexers(indexers);
   }
 
-  /** The cached object. A namespaced object is only found with its namespace. */
-  get(name: string, namespace?: string): T | undefined {
-    return this.#store.get(namespace ? `${namespace}/${name}` : name);
-  }
-
-  /** The cached objects, or those of one namespace. */
-  list(namespace?: string): readonly T[] {
-    return this.#store.list(namespace || undefined);
-  }
-
   /** Whether the first list is in the cache, and was handed to every handler added before. Once true, it stays true. */
   hasSynced(): boolean {
     return this.#synced;
@@ -153,7 +131,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     const listener: Listener<T> = { handler, resyncMs, isRemoved: false };
     this.#listeners.add(listener);
     for (const object of this.#store.list()) this.#tell(listener, (each) => each.onAdd?.(object, true));
-    if (this.#running !== undefined) this.#armResync(listener);
+    if (this.#isRunning) this.#armResync(listener);
     return {
       remove: () => {
         listener.isRemoved = true;
@@ -163,50 +141,16 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     };
   }
 
-  /** Adds a callback, which first gets every cached object as an `add`. Calls follow the order of the changes. */
-  on(verb: ObjectVerb, callback: ObjectCallback<T>): void;
-  on(verb: 'connect' | 'error', callback: ErrorCallback): void;
-  on(...subscription: Subscription<T>): void {
-    for (const each of singles(subscription)) {
-      const registration = this.addEventHandler(handlerOf(...each));
-      this.#callbacks.push({ subscription: each, registration });
-    }
-  }
-
-  /** Removes a callback. */
-  off(verb: ObjectVerb, callback: ObjectCallback<T>): void;
-  off(verb: 'connect' | 'error', callback: ErrorCallback): void;
-  off(...subscription: Subscription<T>): void {
-    for (const [verb, callback] of singles(subscription)) {
-      const at = this.#callbacks.findIndex(
-        (each) => each.subscription[0] === verb && each.subscription[1] === callback,
-      );
-      if (at >= 0) this.#callbacks.splice(at, 1)[0]?.registration.remove();
-    }
-  }
-
   /** Lists and watches until the signal aborts; after that no handler is called. @throws Error if called again. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#running !== undefined) throw new Error('an informer runs once: create another one');
+    if (this.#isRunning) throw new Error('an informer runs once: create another one');
     const ended = AbortSignal.any([signal, this.#stopper.signal]);
     ended.addEventListener('abort', () => this.#end(), { once: true });
     if (ended.aborted) this.#end();
     else for (const listener of this.#listeners) this.#armResync(listener);
     this.#queue.start();
-    this.#running = this.#source(ended);
-    await this.#running;
-  }
-
-  /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped. Does nothing if it runs already. */
-  async start(): Promise<void> {
-    if (this.#running === undefined) void this.run(this.#stopper.signal);
-    await this.#settled;
-  }
-
-  /** Calls no handler any more. Resolves when the run has ended. */
-  async stop(): Promise<void> {
-    this.#end();
-    await this.#running;
+    this.#isRunning = true;
+    await this.#source(ended);
   }
 
   #end(): void {
@@ -320,32 +264,5 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     const previous = this.#store.delete(key);
     if (!previous) return;
     this.#notify((each) => each.onDelete?.(last ?? previous, finalStateUnknown));
-  }
-}
-
-function singles<T>(subscription: Subscription<T>): readonly Subscription<T>[] {
-  const [verb, callback] = subscription;
-  if (verb !== 'change') return [subscription];
-  return [
-    ['add', callback],
-    ['update', callback],
-    ['delete', callback],
-  ];
-}
-
-function handlerOf<T>(...[verb, callback]: Subscription<T>): EventHandler<T> {
-  switch (verb) {
-    case 'add':
-      return { onAdd: (object) => callback(object) };
-    case 'update':
-      return { onUpdate: (_, object) => callback(object) };
-    case 'delete':
-      return { onDelete: (object) => callback(object) };
-    case 'connect':
-      return { onConnect: () => callback() };
-    case 'error':
-      return { onError: (error) => callback(error) };
-    default:
-      throw new Error(`unknown verb ${verb}: expected add, update, delete, change, connect or error`);
   }
 }
