@@ -25,7 +25,7 @@ export async function serve(
 ): Promise<0 | 1> {
   checkOptions(options);
   const config = usableKubeConfig(options);
-  const { log, verbosity } = createLogger(options.logLevel, await linesOf(options.logFormat));
+  const log = createLogger(options.logLevel, await linesOf(options.logFormat));
   const { ignoredVariables: variables } = options;
   if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {
@@ -34,7 +34,7 @@ export async function serve(
       config,
       log,
       leaderElection: { namespace: options.namespace, enabled: options.leaderElect },
-      probes: { port: options.metricsPort, verbosity },
+      probes: { port: options.metricsPort },
       webhook: { port: options.port, verifyClients: options.clientCaFile !== undefined },
       shutdown: { delayMs: options.shutdownDelay, timeoutMs: options.shutdownTimeout },
     });

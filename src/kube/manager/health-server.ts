@@ -1,12 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 import { Connections } from '../admission/connections.ts';
 import { sleep } from '../util/sleep.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/token-bucket.ts';
-import { LOG_LEVELS, type LogVerbosity } from './logger.ts';
 
 /** A condition for the readiness of the process. */
 export interface ReadinessCheck {
@@ -25,8 +24,6 @@ export interface ProbesOptions {
   readonly stuck?: () => string | undefined;
   /** Pages under /debug, by name; each is shown as JSON. */
   readonly debug: Readonly<Record<string, () => unknown>>;
-  /** Shown and changed at /debug/log-level. */
-  readonly verbosity: LogVerbosity;
 }
 
 /** The kubelet and Prometheus need a few; beyond this the oldest ones are closed. */
@@ -45,8 +42,6 @@ const MAX_HEAD_BYTES = 4 * 1024;
 const PAGES_PER_SECOND = 20;
 /** The next text of the metrics waits this many times as long as the last one took: at most 5 % of the time is spent on it. */
 const PAUSES_PER_RENDERING = 19;
-/** Node's forms of the address of clients in this pod, including `kubectl port-forward`. */
-const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
  * The plain-HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz`, `/metrics`, and `/debug/…` without
@@ -56,7 +51,7 @@ const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
  * have a rate limit. The probes have none: the kubelet restarts a pod that does not answer.
  */
 export function createProbesServer(options: ProbesOptions): Server {
-  const { clock, registry, checks, stuck, verbosity } = options;
+  const { clock, registry, checks, stuck } = options;
   const closed = new AbortController();
   const metrics = sharedText(clock, () => registry.metrics(), closed.signal);
   const pages = new TokenBucket({ clock, ratePerSecond: PAGES_PER_SECOND, burst: PAGES_PER_SECOND });
@@ -82,7 +77,6 @@ export function createProbesServer(options: ProbesOptions): Server {
   for (const [name, page] of Object.entries(options.debug)) {
     app.get(`/debug/${name}`, (_request, response) => void response.json(page()));
   }
-  addLogLevel(app, verbosity);
   const failed: ErrorRequestHandler = (err, _request, response, _next) => {
     // The text of metrics is given up when the server closes.
     if (closed.signal.aborted || response.headersSent) return void response.destroy();
@@ -120,32 +114,6 @@ function readiness(checks: readonly ReadinessCheck[]): RequestHandler {
       .type('text/plain')
       .send(verbose ? all : 'ok\n');
   };
-}
-
-/** PUT `/debug/log-level` with a level as its body changes the log level, from this pod only. */
-function addLogLevel(app: Express, verbosity: LogVerbosity): void {
-  const path = '/debug/log-level';
-  app.get(path, (_request, response) => {
-    response.type('text/plain').send(`${verbosity.level()}\n`);
-  });
-  app.put(
-    path,
-    (request, response, next) => {
-      if (LOOPBACK.includes(request.socket.remoteAddress ?? '')) return next();
-      response.status(403).type('text/plain').send('forbidden from other hosts: use kubectl port-forward\n');
-    },
-    // Accepts any content type: curl sets its own for --data.
-    express.text({ type: () => true, limit: 100 }),
-    (request, response) => {
-      const wanted = String(request.body).trim();
-      const level = LOG_LEVELS.find((each) => each === wanted);
-      if (level) verbosity.setLevel(level);
-      response
-        .status(level ? 200 : 400)
-        .type('text/plain')
-        .send(level ? `${level}\n` : `expected ${LOG_LEVELS.join(', ')}, got ${wanted}\n`);
-    },
-  );
 }
 
 /**

@@ -9,37 +9,20 @@ const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Gets and sets the log level. */
-export interface LogVerbosity {
-  level(): string;
-  setLevel(level: LogLevel): void;
-}
-
 /**
  * The process's logger: JSON lines, or those of `linesOf()`, on standard output. pino writes waiting lines when the
  * process ends, also by process.exit and by an exception, but not by SIGKILL.
  */
-export function createLogger(
-  level: LogLevel,
-  lines: DestinationStream = jsonLines(),
-): { readonly log: Logger; readonly verbosity: LogVerbosity } {
-  // A child copies the level at its creation, and would keep it.
-  const children: WeakRef<Logger>[] = [];
-  const options = {
-    level,
-    base: null,
-    onChild: (child: Logger) => void children.push(new WeakRef(child)),
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  const log = pino(options, lines);
-  const verbosity: LogVerbosity = {
-    level: () => log.level,
-    setLevel(wanted) {
-      for (const each of [log, ...children.map((child) => child.deref())]) if (each) each.level = wanted;
+export function createLogger(level: LogLevel, lines: DestinationStream = jsonLines()): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label: string) => ({ level: label }) },
     },
-  };
-  return { log, verbosity };
+    lines,
+  );
 }
 
 /** The lines of a format: for programs, or for people. */

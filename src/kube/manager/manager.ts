@@ -34,7 +34,7 @@ import { VERSION } from '../util/version.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
-import { createLogger, type LogVerbosity } from './logger.ts';
+import { createLogger } from './logger.ts';
 import { ManagedController } from './managed-controller.ts';
 
 export interface ManagerOptions {
@@ -52,7 +52,7 @@ export interface ManagerOptions {
   /** The namespace of the lease. Without it, or with `enabled` false, this process always leads. */
   readonly leaderElection?: { readonly namespace: string; readonly enabled?: boolean };
   /** The port for the kubelet and Prometheus; default none. */
-  readonly probes?: { readonly port: number; readonly verbosity: LogVerbosity };
+  readonly probes?: { readonly port: number };
   /** The port for admission reviews; default none. */
   readonly webhook?: { readonly port: number; readonly verifyClients?: boolean };
   /** Default: no delay, and 30 s for the whole shutdown. */
@@ -167,7 +167,7 @@ export class Manager implements Informers {
    * yet.
    * @throws UsageError if the kubeconfig is missing or unusable.
    */
-  static create({ config, log = createLogger('info').log, ...options }: CreateManagerOptions): Manager {
+  static create({ config, log = createLogger('info'), ...options }: CreateManagerOptions): Manager {
     const [clock, registry] = [systemClock, createRegistry()];
     const metrics = { metrics: clientMetrics(registry), cacheMetrics: cacheMetrics(registry, Date.now) };
     const reached = config ?? usableKubeConfig({ kubeconfig: undefined, master: undefined });

@@ -81,11 +81,11 @@ export async function nodeAgent(
   if (nodeName === undefined) {
     throw new UsageError('the name of the node is missing: set --node-name or the variable NODE_NAME');
   }
-  const { log, verbosity } = createLogger(options.logLevel, await linesOf(options.logFormat));
+  const log = createLogger(options.logLevel, await linesOf(options.logFormat));
   const { ignoredVariables: variables } = options;
   if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {
-    const probes = { port: options.metricsPort, verbosity };
+    const probes = { port: options.metricsPort };
     const manager = Manager.create({ name: NODE_AGENT_FIELD_MANAGER, config, log, probes });
     const nowMs = () => performance.now();
     const root = options.hostRoot;

@@ -10,7 +10,7 @@ const LINES = 300;
 function logging(ending: string): readonly string[] {
   const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
   const code = `import { createLogger } from ${JSON.stringify(module)};
-    const { log } = createLogger('info');
+    const log = createLogger('info');
     for (let line = 0; line < ${LINES}; line += 1) log.info({ line, filler: 'x'.repeat(100) }, 'logged');
     ${ending}`;
   return ['--input-type=module', '--eval', code];
@@ -36,30 +36,6 @@ test.each([
   // A batch that a thread still writes may come after those that the end flushes.
   const lines = (await logged(ending)).toSorted((a, b) => a - b);
   expect(lines).toEqual(Array.from({ length: LINES }, (_, line) => line));
-});
-
-test('a new level applies to existing child loggers, too', async () => {
-  const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
-  const code = `import { createLogger } from ${JSON.stringify(module)};
-    const { log, verbosity } = createLogger('info');
-    const child = log.child({ child: true });
-    const sayAll = (when) => { for (const each of [log, child]) each.debug(when); };
-    sayAll('before');
-    verbosity.setLevel('debug');
-    sayAll(verbosity.level());
-    verbosity.setLevel('info');
-    sayAll('after');`;
-  const stdout = await new Promise<string>((resolve) => {
-    execFile(process.execPath, ['--input-type=module', '--eval', code], (_, out) => resolve(out));
-  });
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(lines.map(({ msg, child = false }) => [msg, child])).toEqual([
-    ['debug', false],
-    ['debug', true],
-  ]);
 });
 
 test('lines are written while the process runs', async () => {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Counter, Gauge, Registry } from 'prom-client';
@@ -11,7 +10,6 @@ import { FakeClock } from '../../../support/time/fake-clock.ts';
 let clock: FakeClock;
 let sockets: Socket[];
 let server: Server | undefined;
-let level: string;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -31,14 +29,12 @@ async function serving(
   host = '127.0.0.1',
   stuck?: () => string | undefined,
 ): Promise<string> {
-  level = 'info';
   server = createProbesServer({
     clock,
     registry,
     checks,
     ...(stuck && { stuck }),
     debug: { controllers: () => ({ network: [] }) },
-    verbosity: { level: () => level, setLevel: (wanted) => (level = wanted) },
   });
   server.listen(0, host);
   await once(server, 'listening');
@@ -114,34 +110,6 @@ describe('the probes server', () => {
     const answer = await inTime(fetch(`${await serving([], registry)}/metrics`));
     expect([answer.status, await answer.text()]).toEqual([500, 'no such cache\n']);
   });
-
-  test('shows the log level, and changes it', async () => {
-    const page = `${await serving([])}/debug/log-level`;
-    expect(await (await fetch(page)).text()).toBe('info\n');
-    const answer = await fetch(page, { method: 'PUT', body: 'debug' });
-    expect([answer.status, await answer.text(), level]).toEqual([200, 'debug\n', 'debug']);
-    expect(await (await fetch(page)).text()).toBe('debug\n');
-  });
-
-  test.each(['', 'loud', 'x'.repeat(200)])('refuses %j for a log level', async (body) => {
-    const answer = await fetch(`${await serving([])}/debug/log-level`, { method: 'PUT', body });
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(level).toBe('info');
-  });
-
-  test.each(['debug', 'x'.repeat(200)])('refuses other hosts to change the log level by %j', async (body) => {
-    const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-    const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
-    const page = `${await serving([], new Registry(), outside)}/debug/log-level`;
-    const answer = await fetch(page, { method: 'PUT', body });
-    expect([answer.status, await answer.text(), level]).toEqual([
-      403,
-      'forbidden from other hosts: use kubectl port-forward\n',
-      'info',
-    ]);
-    expect((await fetch(page)).status).toBe(200);
-  });
 });
 
 describe('a hostile client of the metrics port', () => {
@@ -195,7 +163,7 @@ describe('a hostile client of the metrics port', () => {
     expect(renderings()).toBe(2);
   });
 
-  test.each(['/metrics', '/METRICS/', '/debug/controllers', '/debug/log-level'])(
+  test.each(['/metrics', '/METRICS/', '/debug/controllers'])(
     'gets 429 for too many calls of %s, and the probes continue',
     async (path) => {
       const url = await serving([]);
@@ -212,7 +180,6 @@ describe('a hostile client of the metrics port', () => {
   test.each([
     ['silent', ''],
     ['half-written', 'GET /metrics HTTP/1.1\r\n'],
-    ['busy', 'PUT /debug/log-level HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nd'],
     ['idle', 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'],
   ])('keeps no probe out by %s connections', async (_, text) => {
     const url = await serving([]);

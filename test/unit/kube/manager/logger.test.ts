@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 test('writes the lines that are logged during a write', () => {
-  const { log } = createLogger('info');
+  const log = createLogger('info');
   log.info('first');
   jest.advanceTimersByTime(1_000);
   log.info('second');
