@@ -46,7 +46,6 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@knip
 	@node hack/generate-types.ts --check
 	@node hack/generate-envoy.ts --check
-	@node hack/generate-opt-in-mistake.ts --check
 	@node hack/generate-docs.ts --check
 
 .PHONY: scan
@@ -144,7 +143,6 @@ format: node_modules/.installed ## Format, and fix what lint can fix
 generate: node_modules/.installed ## Generate all files and tables that repeat code
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
-	@node hack/generate-opt-in-mistake.ts
 	@node hack/generate-docs.ts
 
 .PHONY: pictures

@@ -53,17 +53,17 @@ function* misspelled(where: string, values: JsonValue | undefined, keys: Keys): 
 }
 
 /** Istio's own container has that image, too. */
-export const ISTIO_CONTAINER = 'istio-proxy';
+const ISTIO_CONTAINER = 'istio-proxy';
 
 const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
 /** A list of ports, as capture.sh reads it: iptables takes numbers that start with 0 as octal ones. */
-export const PORT_LIST = `^[\\s,]*(?:${PORT}(?:[\\s,]+|$))*$`;
+const PORT_LIST = `^[\\s,]*(?:${PORT}(?:[\\s,]+|$))*$`;
 
 /** What is wrong with a list of ports. */
-export const notPorts = 'write ports from 1 to 65535, separated by commas';
+const notPorts = 'write ports from 1 to 65535, separated by commas';
 
 /** The names of containers with the image `auto`, which only a sidecar may have. */
-export function autoContainers(list: JsonValue | undefined): readonly string[] {
+function autoContainers(list: JsonValue | undefined): readonly string[] {
   const all = isArray(list) ? list.filter(isObject) : [];
   return all
     .filter((each) => own(each, 'image') === AUTO_IMAGE && nameOf(each) !== ISTIO_CONTAINER)

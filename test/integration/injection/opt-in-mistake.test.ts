@@ -70,28 +70,30 @@ function objectAt(path: string, value: JsonObject): JsonObject {
 }
 
 /** The kinds as an API server without their operators knows them: with any fields. */
-const CRDS = CUSTOM_KINDS.map(({ kind, group, plural }) => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: `${plural}.${group}`,
-    // For groups of the Kubernetes project.
-    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-  },
-  spec: {
-    group,
-    names: { kind, plural },
-    scope: 'Namespaced',
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-}));
+const CRDS = CUSTOM_KINDS.map(({ kind, group }) => ({ kind, group, plural: `${kind.toLowerCase()}s` })).map(
+  ({ kind, group, plural }) => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${plural}.${group}`,
+      // For groups of the Kubernetes project.
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+    },
+    spec: {
+      group,
+      names: { kind, plural },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        },
+      ],
+    },
+  }),
+);
 
 /** What kubectl prints to whoever applies it. */
 async function warnings(object: JsonObject): Promise<string> {

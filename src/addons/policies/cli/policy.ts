@@ -7,7 +7,6 @@ import { addTemplateFile, operatorNamespaceOption } from '../../../cli/options/t
 import { templatesOfFile } from '../../../cli/template-source.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import { compilePolicies } from '../compile.ts';
-import { optInPolicy } from '../opt-in-policy.ts';
 
 export interface PolicyCommandOptions {
   readonly filename: string;
@@ -37,9 +36,7 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
     name: options.initializerName,
     alone: true,
   });
-  const { annotation: key, initializerName: name } = options;
-  const warnings = objects.length > 0 ? optInPolicy(`opt-in.${name}`, { key, warnsPods: true }) : [];
-  terminal.out(formatManifests(options.output, [...objects, ...warnings]));
+  terminal.out(formatManifests(options.output, objects));
   for (const sentence of left) terminal.err(`${sentence}\n`);
   return objects.length > 0 ? 0 : 1;
 }

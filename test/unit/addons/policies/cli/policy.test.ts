@@ -20,8 +20,6 @@ test('prints policies that kubectl can apply, and what they leave out', async ()
     ['MutatingAdmissionPolicyBinding', undefined],
     ['ValidatingAdmissionPolicy', 'Ignore'],
     ['ValidatingAdmissionPolicyBinding', undefined],
-    ['ValidatingAdmissionPolicy', 'Ignore'],
-    ['ValidatingAdmissionPolicyBinding', undefined],
   ]);
   expect(stderr).toMatch(
     /^template "config": no policy injects pods in namespaces that enforce restricted pod security\n/,
@@ -46,8 +44,6 @@ test('follows the flags of the installation', async () => {
     'all.mesh.example.com',
     'mesh.example.com',
     'mesh.example.com',
-    'opt-in.mesh.example.com',
-    'opt-in.mesh.example.com',
   ]);
 });
 
