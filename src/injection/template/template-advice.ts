@@ -3,7 +3,6 @@ import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util
 import { proxyUserFaults } from '../envoy/capture.ts';
 import { readsConfiguration } from '../envoy/configuration-age.ts';
 import { oldImage } from '../envoy/image-age.ts';
-import { isNativeSidecar } from '../podspec/pod.ts';
 import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
 import { items } from '../podspec/rules/rules.ts';
@@ -13,14 +12,11 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
   const containers = [...items(spec, 'containers', path)];
   const initContainers = [...items(spec, 'initContainers', path)];
   for (const [container, at] of [...containers, ...initContainers]) {
-    yield* imageAdvice(container, at);
     for (const message of oldImage(container, readsConfiguration(container, { spec }))) {
       yield { path: [...at, 'image'], message };
     }
     yield* flagAdvice(container, at);
   }
-  const natives = initContainers.filter(([container]) => isNativeSidecar(container));
-  for (const [container, at] of [...containers, ...natives]) yield* requestAdvice(container, at);
   const sidecars = {
     containers: ownObjects(spec, 'containers'),
     initContainers: ownObjects(spec, 'initContainers'),
@@ -32,14 +28,6 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
     yield { path, message };
   }
   yield* securityAdvice(spec, path);
-}
-
-function* imageAdvice(container: JsonObject, path: Path): Findings {
-  const image = ownString(container, 'image') ?? '';
-  const [, tag = 'latest'] = /:([^/:]+)$/.exec(image) ?? [];
-  if (image.includes('@') || tag !== 'latest') return;
-  const message = `${image} changes with each push: write a version or a digest`;
-  yield { path: [...path, 'image'], message };
 }
 
 /** Envoy's flag parser (TCLAP, with a blank as delimiter) exits with "Couldn't find match". */
@@ -55,16 +43,6 @@ function* flagAdvice(container: JsonObject, path: Path): Findings {
       yield { path: [...path, field, index], message };
     }
   }
-}
-
-function* requestAdvice(container: JsonObject, path: Path): Findings {
-  const { requests, limits } = (own(container, 'resources') ?? {}) as JsonObject;
-  const missing = ['cpu', 'memory'].filter(
-    (name) => own(requests, name) === undefined && own(limits, name) === undefined,
-  );
-  if (missing.length === 0) return;
-  const message = `requests no ${missing.join(' and no ')}: quotas reject such pods, and autoscalers cannot compute their utilization`;
-  yield { path: [...path, 'resources'], message };
 }
 
 /** The security context of a pod that meets the level restricted. The template adds to it. */

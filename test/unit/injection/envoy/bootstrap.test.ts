@@ -13,11 +13,6 @@ function withFilter(filter: unknown) {
   return { static_resources: { listeners: [{ filter_chains: [{ filters: [filter] }] }] } };
 }
 
-function withRoute(route: unknown, more: object = {}) {
-  const typed_config = { '@type': 'x', route_config: { virtual_hosts: [{ routes: [{ route }] }] } };
-  return { ...withFilter({ name: 'http', typed_config }), ...more };
-}
-
 test.each(Object.entries(ENVOY_CONFIGURATIONS))(
   'finds nothing in %s, which comes with the operator',
   (_, value) => {
@@ -61,63 +56,6 @@ describe('finds fields of the v2 API, and says what to write', () => {
   test('but not fields of the same name in v3', () => {
     expect(faultsOf({ stats_config: { config: {} }, admin: { name: 'x', config: {} } })).toEqual([]);
   });
-});
-
-describe('finds routes without a target', () => {
-  const app = { clusters: [{ name: 'app' }] };
-  const at =
-    'static_resources.listeners[0].filter_chains[0].filters[0].typed_config.route_config.virtual_hosts[0].routes[0].route';
-  const routed = (route: unknown) => {
-    const value = withRoute(route);
-    return { static_resources: { ...value.static_resources, ...app } };
-  };
-
-  test('to a cluster that does not exist', () => {
-    expect(faultsOf(routed({ cluster: 'apps' }))).toEqual([
-      `${at}.cluster: cluster "apps" does not exist: did you mean app?`,
-    ]);
-    expect(faultsOf(routed({ cluster: 'elsewhere' }))).toEqual([
-      `${at}.cluster: cluster "elsewhere" does not exist: static_resources has app`,
-    ]);
-    expect(faultsOf(routed({ cluster: 'app' }))).toEqual([]);
-  });
-
-  test('with weights that are all 0', () => {
-    const clusters = [{ name: 'app', weight: 0 }];
-    expect(faultsOf(routed({ weighted_clusters: { clusters } }))).toEqual([
-      `${at}.weighted_clusters: all weights are 0: give at least one cluster a higher weight`,
-    ]);
-    expect(faultsOf(routed({ weighted_clusters: { clusters: [{ name: 'app', weight: 1 }] } }))).toEqual([]);
-  });
-
-  test('but not if clusters come from a server', () => {
-    expect(faultsOf(withRoute({ cluster: 'elsewhere' }, { dynamic_resources: {} }))).toEqual([]);
-  });
-});
-
-test('reports a filter without a configuration', () => {
-  expect(faultsOf(withFilter({ name: 'envoy.router' }))).toEqual([
-    'static_resources.listeners[0].filter_chains[0].filters[0]: has no typed_config: write one, with the type of the filter as its "@type"',
-  ]);
-});
-
-test.each<[string, unknown, string]>([
-  [
-    'of the bootstrap',
-    { static_resource: {} },
-    'static_resource: unknown field "static_resource": did you mean static_resources?',
-  ],
-  [
-    'of its static resources',
-    { staticResources: {}, static_resources: { listners: [] } },
-    'static_resources.listners: unknown field "listners": did you mean listeners?',
-  ],
-])('suggests the intended field %s', (_, bootstrap, fault) => {
-  expect(faultsOf(bootstrap)).toEqual([fault]);
-});
-
-test('accepts fields that resemble no known one: a newer Envoy may have them', () => {
-  expect(faultsOf({ something_quite_new: {} })).toEqual([]);
 });
 
 test.each<[string, string, string]>([

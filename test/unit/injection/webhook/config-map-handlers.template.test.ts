@@ -88,7 +88,7 @@ describe('createTemplateHandler', () => {
   test('allows a valid template and warns of doubtful fields', async () => {
     const { review, logged } = setUp();
     expect(await review(GOOD)).toEqual({ allowed: true, warnings: [] });
-    expect(await review(GOOD.replace(':v1', ''))).toEqual({
+    expect(await review(GOOD.replace('a:v1', 'envoyproxy/envoy:v1.20'))).toEqual({
       allowed: true,
       warnings: [expect.stringMatching(/^config:1:\d+: initContainers\[0\]\.image: /)],
     });
