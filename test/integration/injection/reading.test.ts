@@ -64,7 +64,7 @@ const { describe } = since(33);
 
 describe.each<[string, readonly OddText[], number]>([
   ['YAML', ODD_YAML, 100],
-  ['JSON', ODD_JSON, 20],
+  ['JSON', ODD_JSON, 15],
 ])('what kubectl (since 1.33) reads of odd %s', (kind, corpus, least) => {
   const texts = corpus.map(([, text]) => text);
   test(`is what inject reads, in at least ${least} forms`, async () => {

@@ -99,11 +99,11 @@ describe('a fault in a ConfigMap', () => {
     ],
     [
       'is in the given text, not in the one that the parser wants',
-      `{"apiVersion":"v1","kind":"Pod"}{"apiVersion":"v1","kind":"ConfigMap","data":{"config":"a"}}`,
+      `{"apiVersion":"v1","kind":"ConfigMap","data":{\n"config":"a"}}`,
       'config',
       1,
       1,
-      { line: 1, column: 88 },
+      { line: 2, column: 10 },
     ],
     [
       'is at 1:1 of a file that cannot be edited',

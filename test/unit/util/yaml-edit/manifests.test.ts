@@ -179,17 +179,13 @@ describe('readManifests reads what kubectl reads', () => {
     ['the key __proto__', '__proto__: 1\n', [JSON.parse('{"__proto__": 1}')]],
     ['half a character', '"a": "\\ud83d"\n', [{ a: '\ufffd' }]],
     ['a number that is none for Go', 'a: 1e400\n', [{ a: '1e400' }]],
-    ['JSON objects, one behind the other', '{"a":"}\\"{"}\n{"b":1}{}', [{ a: '}"{' }, { b: 1 }, {}]],
-    ['JSON objects, and then YAML', '{"a":1} {"b":2}\n---\nc: 3\n', [{ a: 1 }, { b: 2 }, { c: 3 }]],
   ])('%s', (_, text, want) => {
     expect(readManifests(text)).toEqual(want);
   });
 
   test('and names the place of a mistake in the text as it is', () => {
-    const text = '{"a":1} {"b":2} {"c": [}';
-    expect(() => readManifests(text)).toThrow(expect.objectContaining({ location: { line: 1, column: 24 } }));
-    const broken = '{"a":1} {"b": x y: }';
-    expect(() => readManifests(broken)).toThrow(ManifestError);
+    const text = 'a: {\nc: 1 }\nb: {"c": [}\n';
+    expect(() => readManifests(text)).toThrow(expect.objectContaining({ location: { line: 3, column: 11 } }));
   });
 });
 
@@ -205,7 +201,6 @@ describe('duplicateKeys finds', () => {
         ['a', 4, 1],
       ],
     ],
-    ['those in a stream of JSON', '{"a":1}{"b":1,"b":2}', [['b', 1, 15]]],
     ['those in lines that are not indented', 'a:\n  b: {\nc: 1,\nc: 2\n}\n', [['c', 4, 1]]],
   ])('%s', (_, text, want) => {
     expect(duplicateKeys(text).map(({ key, location: { line, column } }) => [key, line, column])).toEqual(
