@@ -36,7 +36,7 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     usage: '[options]',
     examples: [
       'inject -f web.yaml | kubectl apply -f -',
-      'inject -k overlays/production --template template.yaml',
+      'kubectl kustomize overlays/production | envoy-initializer inject -f - --template template.yaml',
     ],
     load: () => import('./inject.ts'),
   },

@@ -51,7 +51,7 @@ test.each([...names.map((name) => [name, [name]] as const), ['all', names] as co
       const { stdout: help } = await run(process.execPath, [main, '--help']);
       expect(help).toContain('uninject');
       for (const [name, command] of [
-        ['rollout', 'plan'],
+        ['rollout', 'rollout'],
         ['drift', 'drift'],
         ['policies', 'policy'],
       ] as const)

@@ -25,7 +25,7 @@ export const drift = defineAddOn(FLAGS, {
       name: 'drift',
       description: 'list pods with a missing or stale sidecar',
       usage: '[options]',
-      examples: ['drift -A', 'drift -n shop -l app=web -o wide', 'drift -n shop --restart deploy/web'],
+      examples: ['drift -A', 'drift -n shop -l app=web -o wide'],
       load: () => import('./cli/drift.ts'),
     },
   ],

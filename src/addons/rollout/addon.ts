@@ -7,13 +7,6 @@ export const rollout = defineAddOn(
     name: 'rollout',
     commands: [
       {
-        name: 'plan',
-        description: 'show what a template would do to running pods',
-        usage: '[options]',
-        examples: ['plan -f template.yaml', 'plan -f template.yaml -n shop'],
-        load: () => import('./cli/plan.ts'),
-      },
-      {
         name: 'rollout',
         description: 'show, pause or resume the rollout of a template to running pods',
         usage: '[options] [action]',

@@ -16,7 +16,7 @@ export interface ForecastWarningOptions {
 
 /**
  * Returns what a template set would do to running pods, in one line for its author; undefined without a strategy for
- * running pods. It counts from metadata alone: `plan` reads the pods. The counts of the last set are kept for a moment.
+ * running pods. It counts from metadata alone. The counts of the last set are kept for a moment.
  */
 export function forecastWarning(options: ForecastWarningOptions): (set: TemplateSet) => string | undefined {
   let last: { readonly key: string; readonly at: number; readonly line: string } | undefined;
@@ -25,8 +25,8 @@ export function forecastWarning(options: ForecastWarningOptions): (set: Template
     if (rollout === undefined || rollout.mode === 'new-pods') return undefined;
     const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
     if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
-    const { total } = forecast(forecastPods(options), set, rollout);
-    const line = `rollout, as far as metadata shows (plan reads the pods): ${outlookLine(total)}`;
+    const total = forecast(forecastPods(options), set, rollout);
+    const line = `rollout, as far as metadata shows: ${outlookLine(total)}`;
     last = { key, at: Date.now(), line };
     return line;
   };
@@ -49,7 +49,6 @@ function forecastPods({ pods, namespaceSettings, keys }: ForecastWarningOptions)
       key: keyOf({ metadata }),
       uid,
       status,
-      workload: `${namespace}/${owner?.uid ?? uid}`,
       owner,
       namespace: namespaceSettings(namespace),
       selects: annotations?.[keys.templates],

@@ -8,7 +8,6 @@ import { readInput, type Terminal } from './terminal.ts';
 export interface InputOptions {
   readonly filename?: readonly string[];
   readonly recursive?: boolean;
-  readonly kustomize?: string;
 }
 
 /** A text of manifests. */
@@ -31,33 +30,24 @@ export function addInputOptions(command: Command, help: string): Command {
         `${help}: files or directories, also separated by commas; - for standard input`,
       ).argParser((list, files: readonly string[] = []) => [...files, ...list.split(',').map(text)]),
     )
-    .option('-R, --recursive', 'also read the directories inside those of -f')
-    .addOption(
-      new Option('-k, --kustomize <directory>', `${help}: what kubectl kustomize prints`).argParser(text),
-    );
+    .option('-R, --recursive', 'also read the directories inside those of -f');
 }
 
-export function hasInput({ filename, kustomize }: InputOptions): boolean {
-  return filename !== undefined || kustomize !== undefined;
+export function hasInput({ filename }: InputOptions): boolean {
+  return filename !== undefined;
 }
 
-/** Requires `-f` or `-k`, but after commander has reported unknown flags. */
+/** Requires `-f`, but after commander has reported unknown flags. */
 export function requireInput(command: Command): void {
   if (hasInput(command.opts<InputOptions>())) return;
-  command.error(
-    "error: option '-f, --filename <file>' is missing: use -f FILE, -f - for standard input, or -k DIRECTORY",
-  );
+  command.error("error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input");
 }
 
 /** Reads all that the flags name. @throws UsageError */
 export async function readInputs(
   terminal: Terminal,
-  { filename, recursive = false, kustomize }: InputOptions,
+  { filename, recursive = false }: InputOptions,
 ): Promise<readonly Input[]> {
-  if (kustomize !== undefined) {
-    if (filename || recursive) throw new UsageError('-k cannot be used with -f or -R: use one of them');
-    return [{ file: kustomize, text: await built(terminal, kustomize), isNamed: true }];
-  }
   const inputs: Input[] = [];
   for (const name of filename ?? []) {
     for (const file of await filesOf(terminal, name, recursive)) {
@@ -73,13 +63,4 @@ async function filesOf(terminal: Terminal, name: string, recursive: boolean): Pr
   const files = listed.filter((file) => EXTENSIONS.includes(extname(file)));
   if (files.length > 0) return files;
   throw new UsageError(`the directory ${name} has no file ${EXTENSIONS.join(', ')}: use a file, or -R`);
-}
-
-async function built(terminal: Terminal, directory: string): Promise<string> {
-  try {
-    return await terminal.kustomize(directory);
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message.trim() : String(cause);
-    throw new UsageError(`cannot build ${directory}: ${message}`, { cause });
-  }
 }

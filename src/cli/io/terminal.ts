@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { fileProblem } from '../../kube/util/file-problem.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { decodeText } from './decode-text.ts';
@@ -14,8 +13,6 @@ export interface Terminal {
   read(file: string): Promise<string>;
   /** The files in a directory, by name; `recursive`: also those of its directories. Undefined if it is a file, or nothing. */
   list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
-  /** What `kubectl kustomize` prints. */
-  kustomize(directory: string): Promise<string>;
   out(text: string): void;
   err(text: string): void;
   /** The text for `out` in this color, where the user wants colors. */
@@ -28,7 +25,6 @@ export const processTerminal: Terminal = {
     const found = await stat(path).catch(() => undefined);
     return found?.isDirectory() ? await filesIn(path, recursive) : undefined;
   },
-  kustomize,
   out: (line) => {
     write(process.stdout, line);
   },
@@ -55,22 +51,6 @@ async function filesIn(directory: string, recursive: boolean): Promise<readonly 
     else if (recursive) files.push(...(await filesIn(path, recursive)));
   }
   return files;
-}
-
-/** Limit on what `kubectl kustomize` prints. */
-const MAX_OUTPUT = 256 * 1024 * 1024;
-
-async function kustomize(directory: string): Promise<string> {
-  const args = ['kustomize', directory];
-  const { stdout } = await promisify(execFile)('kubectl', args, { maxBuffer: MAX_OUTPUT }).catch(
-    (cause: unknown) => {
-      if (!(cause instanceof Error)) throw cause;
-      if ('code' in cause && cause.code === 'ENOENT')
-        throw new Error('kubectl is not on the PATH: install it', { cause });
-      throw new Error('stderr' in cause && cause.stderr ? String(cause.stderr) : cause.message, { cause });
-    },
-  );
-  return stdout;
 }
 
 function write(stream: NodeJS.WriteStream, text: string): void {

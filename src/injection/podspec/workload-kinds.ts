@@ -12,10 +12,6 @@ export interface WorkloadKind {
   readonly plural?: string;
   /** kubectl's short names. */
   readonly shortNames?: readonly string[];
-  /** Whether users apply it. The policy in deploy/base/opt-in-mistake.yaml warns them of opt-ins without effect. */
-  readonly isApplied?: true;
-  /** Whether it replaces its pods if their template changes. */
-  readonly isRolling?: true;
   /** Whether its selector is a plain map of labels. */
   readonly hasPlainSelector?: true;
   /** The suffix after the name of its creator: the value of one of these labels of its pods, or this pattern. */
@@ -31,33 +27,30 @@ const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'];
  */
 const MINUTES = /-(?:2[4-9]|[34]\d)\d{6}$/;
 
-/** What users apply, and what also replaces its pods if their template changes. */
-const applied = { isApplied: true } as const;
-const rolling = { ...applied, isRolling: true } as const;
 const apps = { group: 'apps', path } as const;
 const extensions = { ...apps, formerGroup: 'extensions' } as const;
 const core = { group: '' } as const;
 
-/** The kinds of workload of Kubernetes itself. After a change run `make generate`. */
+/** The kinds of workload of Kubernetes itself. A change belongs into deploy/base/opt-in-mistake.yaml, too. */
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
-  { kind: 'Deployment', ...extensions, plural: 'deployments', shortNames: ['deploy'], ...rolling },
+  { kind: 'Deployment', ...extensions, plural: 'deployments', shortNames: ['deploy'] },
   {
     ...{ kind: 'StatefulSet', ...apps, claims: ['spec', 'volumeClaimTemplates'] },
-    ...{ plural: 'statefulsets', shortNames: ['sts'], ...rolling },
+    ...{ plural: 'statefulsets', shortNames: ['sts'] },
   },
-  { kind: 'DaemonSet', ...extensions, plural: 'daemonsets', shortNames: ['ds'], ...rolling },
+  { kind: 'DaemonSet', ...extensions, plural: 'daemonsets', shortNames: ['ds'] },
   {
-    ...{ kind: 'ReplicaSet', ...extensions, plural: 'replicasets', shortNames: ['rs'], ...applied },
+    ...{ kind: 'ReplicaSet', ...extensions, plural: 'replicasets', shortNames: ['rs'] },
     nameSuffix: { labels: HASHES },
   },
-  { kind: 'Job', group: 'batch', path, plural: 'jobs', ...applied, nameSuffix: { pattern: MINUTES } },
+  { kind: 'Job', group: 'batch', path, plural: 'jobs', nameSuffix: { pattern: MINUTES } },
   {
     ...{ kind: 'CronJob', group: 'batch', path: ['spec', 'jobTemplate', ...path] },
-    ...{ plural: 'cronjobs', shortNames: ['cj'], ...applied },
+    ...{ plural: 'cronjobs', shortNames: ['cj'] },
   },
   {
     ...{ kind: 'ReplicationController', ...core, path, plural: 'replicationcontrollers', shortNames: ['rc'] },
-    ...{ ...applied, hasPlainSelector: true },
+    hasPlainSelector: true,
   },
   { kind: 'Pod', ...core, path: [], plural: 'pods', shortNames: ['po'] },
   { kind: 'PodTemplate', ...core, path: ['template'] },
@@ -67,8 +60,6 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
 interface CustomKind {
   readonly kind: string;
   readonly group: string;
-  /** The name in API paths. */
-  readonly plural: string;
   /** The paths of its pod templates, as `parseTemplatePath` reads them. */
   readonly paths: readonly string[];
   /** The label or annotation of its pods that has its name, if it makes them through objects of other names. */
@@ -84,36 +75,36 @@ const paths = ['spec.template'];
 const knative = { group: 'serving.knative.dev', paths } as const;
 const kubeRay = { group: 'ray.io' } as const;
 
-/** Custom resources with pod templates that need no `--pod-template-path`. After a change run `make generate`. */
+/** Custom resources with pod templates that need no `--pod-template-path`. A change belongs into deploy/base/opt-in-mistake.yaml, too. */
 export const CUSTOM_KINDS: readonly CustomKind[] = [
   {
-    ...{ kind: 'DeploymentConfig', group: 'apps.openshift.io', plural: 'deploymentconfigs', paths },
+    ...{ kind: 'DeploymentConfig', group: 'apps.openshift.io', paths },
     nameKey: 'openshift.io/deployment-config.name',
   },
-  { kind: 'Rollout', group: 'argoproj.io', plural: 'rollouts', paths },
-  { kind: 'Service', ...knative, plural: 'services', nameKey: 'serving.knative.dev/service' },
+  { kind: 'Rollout', group: 'argoproj.io', paths },
+  { kind: 'Service', ...knative, nameKey: 'serving.knative.dev/service' },
   {
-    ...{ kind: 'Configuration', ...knative, plural: 'configurations' },
+    ...{ kind: 'Configuration', ...knative },
     nameKey: 'serving.knative.dev/configuration',
   },
   {
-    ...{ kind: 'JobSet', group: 'jobset.x-k8s.io', plural: 'jobsets' },
+    ...{ kind: 'JobSet', group: 'jobset.x-k8s.io' },
     ...{ paths: ['spec.replicatedJobs[].template.spec.template'], nameKey: 'jobset.sigs.k8s.io/jobset-name' },
   },
   {
-    ...{ kind: 'LeaderWorkerSet', group: 'leaderworkerset.x-k8s.io', plural: 'leaderworkersets' },
+    ...{ kind: 'LeaderWorkerSet', group: 'leaderworkerset.x-k8s.io' },
     paths: ['spec.leaderWorkerTemplate.leaderTemplate', 'spec.leaderWorkerTemplate.workerTemplate'],
     nameKey: 'leaderworkerset.sigs.k8s.io/name',
   },
   {
-    ...{ kind: 'PyTorchJob', group: 'kubeflow.org', plural: 'pytorchjobs' },
+    ...{ kind: 'PyTorchJob', group: 'kubeflow.org' },
     paths: ['spec.pytorchReplicaSpecs.*.template'],
   },
-  { kind: 'Job', group: 'batch.volcano.sh', plural: 'jobs', paths: ['spec.tasks[].template'] },
-  { kind: 'RayCluster', ...kubeRay, plural: 'rayclusters', paths: ray('spec') },
+  { kind: 'Job', group: 'batch.volcano.sh', paths: ['spec.tasks[].template'] },
+  { kind: 'RayCluster', ...kubeRay, paths: ray('spec') },
   {
-    ...{ kind: 'RayJob', ...kubeRay, plural: 'rayjobs' },
+    ...{ kind: 'RayJob', ...kubeRay },
     paths: [...ray('spec.rayClusterSpec'), 'spec.submitterPodTemplate'],
   },
-  { kind: 'RayService', ...kubeRay, plural: 'rayservices', paths: ray('spec.rayClusterConfig') },
+  { kind: 'RayService', ...kubeRay, paths: ray('spec.rayClusterConfig') },
 ];

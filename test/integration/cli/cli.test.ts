@@ -1,13 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dump } from 'js-yaml';
 import { processTerminal } from '../../../src/cli/io/terminal.ts';
 import { runCli } from '../../../src/program.ts';
-import { findBinaries } from '../../env/control-plane/build.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
-import { runCommand } from '../../env/control-plane/run-command.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
 import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../../support/injection/varied-manifests.ts';
@@ -114,45 +111,6 @@ describe('what inject prints is accepted wherever its input was', () => {
     };
     const { stdout } = await cli(['inject', '-f', '-'], JSON.stringify(pod));
     expect(await create(stdout)).toEqual(await create(JSON.stringify(pod)));
-  });
-});
-
-describe('-k', () => {
-  const main = join(projectDirectory(), 'dist/main.js');
-  const run = (PATH: string, directory: string) =>
-    runCommand(process.execPath, [main, 'uninject', '-k', directory], { PATH }, '');
-  let directory: string;
-
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-kustomize-'));
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'app' } };
-    await writeFile(join(directory, 'pod.yaml'), dump(pod));
-    await writeFile(join(directory, 'kustomization.yaml'), 'namePrefix: my-\nresources: [pod.yaml]\n');
-  });
-
-  afterAll(async () => {
-    await rm(directory, { recursive: true });
-  });
-
-  test('reads what kubectl kustomize prints', async () => {
-    const path = dirname((await findBinaries(process.env)).kubectl);
-    const built = await run(path, directory);
-    expect(built).toEqual({
-      code: 0,
-      stdout: await fixture.kubectl('kustomize', directory),
-      stderr: 'pod/my-app: was not injected\n',
-    });
-    expect(await run(path, join(directory, 'gone'))).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^error: cannot build .*gone: error: /),
-    });
-  });
-
-  test('needs kubectl', async () => {
-    expect(await run('', directory)).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/: kubectl is not on the PATH: install it\n$/),
-    });
   });
 });
 

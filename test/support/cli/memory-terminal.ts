@@ -22,10 +22,6 @@ export class MemoryTerminal implements Terminal {
     return inside.filter((file) => recursive || !file.slice(path.length + 1).includes('/'));
   }
 
-  kustomize(directory: string): Promise<string> {
-    return this.read(`${directory}/built`);
-  }
-
   out(text: string): void {
     this.stdout += text;
   }

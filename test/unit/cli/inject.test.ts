@@ -101,18 +101,14 @@ describe('inject', () => {
     expect(checked.stderr).toMatch(/^twice\.yaml:3:25: warning: /);
   });
 
-  test('reads a directory, of which a file may be empty, and what kustomize builds', async () => {
-    for (const input of [
-      ['-f', 'folder'],
-      ['-k', 'built'],
-    ]) {
-      const { code, stdout } = await run('inject', '--template', 'template.yaml', ...input);
-      expect({ code, text: stdout.slice(0, FILES['folder/a.yaml'].length) }).toEqual({
-        code: 0,
-        text: FILES['folder/a.yaml'],
-      });
-      expect((await run('check', '--template', 'template.yaml', ...input)).stdout).toContain('pod/good');
-    }
+  test('reads a directory, of which a file may be empty', async () => {
+    const input = ['-f', 'folder'];
+    const { code, stdout } = await run('inject', '--template', 'template.yaml', ...input);
+    expect({ code, text: stdout.slice(0, FILES['folder/a.yaml'].length) }).toEqual({
+      code: 0,
+      text: FILES['folder/a.yaml'],
+    });
+    expect((await run('check', '--template', 'template.yaml', ...input)).stdout).toContain('pod/good');
   });
 
   test('says what the pods lose', async () => {

@@ -10,7 +10,6 @@ async function run(...args: readonly string[]) {
   const terminal = {
     read: () => Promise.reject(new Error('this test reads no file')),
     list: () => Promise.reject(new Error('this test reads no file')),
-    kustomize: () => Promise.reject(new Error('this test reads no file')),
     write: () => Promise.reject(new Error('this test writes no file')),
     out: () => {},
     paint: (_color: string, text: string) => text,
@@ -57,15 +56,10 @@ test.each([
   [['check', 'deploy/web', '-f', 'a'], /^error: deploy\/web and -f cannot be used together/],
   [['check', 'web', '--kubeconfig=/nowhere/config'], /^error: "web" is not a target: use a kind and a name/],
   [['check', 'pod/..'], /^error: "pod\/\.\." is not a target/],
-  [['drift', '--restart=deploy/..'], /^error: "deploy\/\.\." is not a target/],
   [['check', 'deploymnet/web'], /^error: unknown kind "deploymnet": did you mean deployment\/web\?/],
   [
     ['check', 'foo/web', '--kubeconfig=/nowhere/config'],
     /^error: unknown kind "foo": use one of deployment, .*, pod, httproute, grpcroute, network$/m,
-  ],
-  [
-    ['drift', '--restart=pod/web', '--kubeconfig=/nowhere/config'],
-    /^error: cannot restart a Pod: use one of Deployment, /,
   ],
   [['drift', '-A', '-n', 'x'], /^error: option '-n, --namespace <name>' cannot be used with option '-A/],
   [['drift', '--request-timeout=x'], /argument 'x' is invalid\. Use a duration/],
@@ -86,7 +80,10 @@ test.each([
     ['check', 'pod/web', '--to=http://a', '-H', 'version'],
     /argument 'version' is invalid\. Use a name and a value/,
   ],
-  [['plan', '-f', 'a', '-f', 'b'], /argument 'b' is invalid\. This command reads one file: use -f once\.$/m],
+  [
+    ['policy', '-f', 'a', '-f', 'b'],
+    /argument 'b' is invalid\. This command reads one file: use -f once\.$/m,
+  ],
   [['inject', '-f', 'a,,b'], /argument 'a,,b' is invalid\. The value must not be empty/],
   [['inject', '-f', 'a', '-o', 'jsno'], /Use json or yaml\. Did you mean json\?$/m],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {

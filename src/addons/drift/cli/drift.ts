@@ -1,6 +1,5 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../../../cli/add-on.ts';
-import { parseTarget, type Target } from '../../../cli/check/check-target.ts';
 import { withCluster } from '../../../cli/cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
 import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
@@ -12,43 +11,27 @@ import {
   type ScopeOptions,
 } from '../../../cli/options/tool-options.ts';
 import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
-import { WORKLOAD_KINDS } from '../../../injection/podspec/workload-kinds.ts';
-import type { KubeClient } from '../../../kube/client/client.ts';
-import { UsageError } from '../../../kube/util/usage-error.ts';
-import { PROGRAM } from '../../../util/identity.ts';
 
 export interface DriftOptions extends ClusterOptions, ScopeOptions {
   readonly requireAnnotation: boolean;
-  readonly restart?: string;
   readonly output: OutputFormat;
 }
 
 export function addDriftOptions(command: Command): Command {
   addScopeOptions(command, 'pods')
-    .addOption(
-      new Option(
-        '--restart <workload>',
-        'recreate the pods of this workload, as kubectl rollout restart does',
-      ).conflicts(['allNamespaces', 'selector', 'output']),
-    )
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
   return addClusterOptions(command);
 }
 
-/** Lists the pods with a missing or stale sidecar, or restarts a workload. */
+/** Lists the pods with a missing or stale sidecar. */
 export async function driftCommand(
   options: DriftOptions,
   terminal: Terminal,
   tools: readonly ToolParts[],
 ): Promise<ExitCode> {
-  const target = options.restart === undefined ? undefined : restartable(options.restart);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
-    if (target) {
-      terminal.out(`${await restart(cluster.client, namespace, target)}\n`);
-      return 0;
-    }
     const { selector } = options;
     const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
     const basis = await surveyBasis(cluster.client, options);
@@ -88,27 +71,6 @@ function summaryOf({ count, skipped }: Survey): string {
   const asked = [...skipped.values()].reduce((sum, n) => sum + n, 0);
   const rest = asked > 0 ? `; ${podCount(asked)} asked for a sidecar and got none (${reasons})` : '';
   return `no drift in ${podCount(count)}${rest}`;
-}
-
-/** The annotation that kubectl rollout restart writes. */
-const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
-
-/** @throws UsageError if the kind does not recreate its pods after a change of their template. */
-function restartable(text: string): Target {
-  const target = parseTarget(text);
-  if (!target.workload.isRolling) {
-    const kinds = WORKLOAD_KINDS.flatMap(({ kind, isRolling }) => (isRolling ? [kind] : [])).join(', ');
-    throw new UsageError(`cannot restart a ${target.resource.kind}: use one of ${kinds}, or delete the pods`);
-  }
-  return target;
-}
-
-/** Restarts a workload with its own update strategy, and returns a line that says so. */
-async function restart(client: KubeClient, namespace: string, { resource, name }: Target): Promise<string> {
-  const annotations = { [RESTARTED_AT]: new Date().toISOString() };
-  const patch = { spec: { template: { metadata: { annotations } } } };
-  await client.mergePatch(resource, { namespace, name }, patch, { fieldManager: PROGRAM });
-  return `${resource.kind.toLowerCase()}.${resource.group}/${name} restarted`;
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {

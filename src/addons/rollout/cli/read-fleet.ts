@@ -4,7 +4,7 @@ import { type NamespaceSettings, namespaceSettings } from '../../../injection/na
 import type { Status } from '../../../injection/status.ts';
 import { isForbidden } from '../../../kube/api/api-error.ts';
 import { NODES } from '../../../kube/api/core-resources.ts';
-import { controllerOf, type KubeObject } from '../../../kube/api/object.ts';
+import type { KubeObject } from '../../../kube/api/object.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { readServerVersion } from '../../../kube/client/server-version.ts';
 import { isObject, type JsonObject, ownObjects, ownString } from '../../../util/json.ts';
@@ -15,8 +15,6 @@ export interface FleetPod {
   readonly pod: KubeObject & JsonObject;
   readonly observed: Observed & { readonly status: Status };
   readonly namespace: NamespaceSettings;
-  /** Its workload, such as `shop/ReplicaSet/web-5d8`; the pod itself if nothing controls it. */
-  readonly workload: string;
 }
 
 /** Reads the pods with a sidecar that have not finished: of one namespace, or of all; with these labels. */
@@ -34,13 +32,11 @@ export async function readFleet(
     const pod = each as KubeObject & JsonObject;
     const observed = observe(pod, keys);
     if (observed?.status === undefined) continue;
-    const { name, namespace: of = '' } = each.metadata;
-    const owner = controllerOf(each);
+    const { namespace: of = '' } = each.metadata;
     found.push({
       pod,
       observed: { ...observed, status: observed.status },
       namespace: namespaceSettings(namespaces.get(of) ?? {}, keys, minor),
-      workload: `${of}/${owner ? `${owner.kind}/${owner.name}` : `Pod/${name}`}`,
     });
   }
   return found;
