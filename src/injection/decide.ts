@@ -3,13 +3,13 @@ import type { DecideInput, DecisionInput } from './rule.ts';
 import { diagnose, type Skip } from './rules/index.ts';
 import { POD_RULES } from './rules/pod-rules.ts';
 import type { Template } from './template/template.ts';
-import { type Selection, selectTemplates } from './template/template-set.ts';
+import { selectTemplates, type TemplateSelection } from './template/template-set.ts';
 
 export interface Go {
   readonly inject: true;
   /** At least one, in the order of the merge. */
   readonly templates: readonly Template[];
-  readonly selectedBy: Selection['selectedBy'];
+  readonly selectedBy: TemplateSelection['selectedBy'];
 }
 
 /**

@@ -15,7 +15,7 @@ import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
 import { hasShape } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
-import type { Selection } from './template/template-set.ts';
+import type { TemplateSelection } from './template/template-set.ts';
 import { forWorkload } from './workload-name.ts';
 
 /** The result for a pod. */
@@ -26,7 +26,7 @@ export type Injection =
       readonly operations: readonly PatchOperation[];
       readonly pod: Pod;
       readonly status: Status;
-      readonly selectedBy: Selection['selectedBy'];
+      readonly selectedBy: TemplateSelection['selectedBy'];
       /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and that traffic bypasses Envoy. */
       readonly warnings: readonly PodDiagnostic[];
     }

@@ -38,7 +38,7 @@ export function knownAnnotations({ optIn, overrides }: Keys): readonly string[] 
 }
 
 /** The label of pods and namespaces, and the annotation of pods, that keeps rollouts away with the value `false`. */
-export const ROLLOUT_KEY = 'initializer.kubernetes.io/rollout';
+export const ROLLOUT_ANNOTATION = 'initializer.kubernetes.io/rollout';
 
 export const DEFAULT_KEY = 'initializer.kubernetes.io/envoy';
 

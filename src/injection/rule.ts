@@ -5,7 +5,7 @@ import type { OptIn, OptInOptions } from './opt-in.ts';
 import type { AdmissionTarget } from './podspec/admission-target.ts';
 import type { Pod } from './podspec/pod.ts';
 import type { Template } from './template/template.ts';
-import type { Selection, TemplateState } from './template/template-set.ts';
+import type { TemplateSelection, TemplateState } from './template/template-set.ts';
 
 export interface DecideOptions extends OptInOptions {
   /** The namespace that the operator runs in. */
@@ -22,7 +22,7 @@ export interface DecideInput extends NamespaceSettings {
 }
 
 /** The input of the rules. */
-export interface DecisionInput extends DecideInput, Selection {
+export interface DecisionInput extends DecideInput, TemplateSelection {
   readonly optIn: OptIn;
 }
 

@@ -23,7 +23,7 @@ export { type KubeObject, keyOf, type ObjectKey, type ObjectMeta, splitKey } fro
 export { decodeObject, type Resource } from './api/resource.ts';
 export { type EventHandler, Informer, type InformerOptions, type Registration } from './cache/informer.ts';
 
-export type { Selection } from './cache/shared-informers.ts';
+export type { WatchSelection } from './cache/shared-informers.ts';
 export type { IndexFunction, Lister } from './cache/store.ts';
 export { KubeClient } from './client/client.ts';
 export type { Served } from './client/discovery.ts';

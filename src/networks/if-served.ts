@@ -1,7 +1,7 @@
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
-import type { Selection } from '../kube/cache/shared-informers.ts';
+import type { WatchSelection } from '../kube/cache/shared-informers.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 
@@ -15,7 +15,7 @@ export interface OptionalInformer<T extends KubeObject> {
 export function informerIfServed<T extends KubeObject>(
   manager: Pick<Manager, 'informer' | 'served'>,
   resource: Resource<T>,
-  selection?: Selection<T>,
+  selection?: WatchSelection<T>,
 ): OptionalInformer<T> {
   const served = manager.served(resource);
   const informer = manager.informer(resource, { ...selection, startWhen: served.until });

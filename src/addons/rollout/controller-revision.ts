@@ -1,5 +1,5 @@
 import type { CanaryScope } from '../../injection/template/strategy.ts';
-import { parseTemplateSet, ROLLOUT_KEY } from '../../injection/template/template-set.ts';
+import { parseTemplateSet, STRATEGY_KEY } from '../../injection/template/template-set.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
@@ -65,7 +65,7 @@ export function newRevision(
   details: RevisionDetails,
 ): ControllerRevision {
   const { name, namespace = '' } = metadata;
-  const { [ROLLOUT_KEY]: _, ...templates } = data;
+  const { [STRATEGY_KEY]: _, ...templates } = data;
   return {
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',

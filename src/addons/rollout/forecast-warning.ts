@@ -1,5 +1,5 @@
 import type { Keys } from '../../injection/keys.ts';
-import { ROLLOUT_KEY } from '../../injection/keys.ts';
+import { ROLLOUT_ANNOTATION } from '../../injection/keys.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { parseStatus, type Status } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
@@ -52,7 +52,7 @@ function forecastPods({ pods, namespaceSettings, keys }: ForecastWarningOptions)
       owner,
       namespace: namespaceSettings(namespace),
       selects: annotations?.[keys.templates],
-      isOptedOut: [labels?.[ROLLOUT_KEY], annotations?.[ROLLOUT_KEY]].includes('false'),
+      isOptedOut: [labels?.[ROLLOUT_ANNOTATION], annotations?.[ROLLOUT_ANNOTATION]].includes('false'),
     };
   });
 }

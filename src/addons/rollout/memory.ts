@@ -1,5 +1,5 @@
 import { isNewer, type KubeObject } from '../../kube/api/object.ts';
-import type { FoundOut, Made, RolloutPod, Verdict } from './core/pod.ts';
+import type { FoundOut, Made, PodVerdict, RolloutPod } from './core/pod.ts';
 import { workloadKey } from './core/workloads.ts';
 import type { Observed, ObservedPod } from './observe.ts';
 
@@ -38,7 +38,7 @@ interface Memo {
   undrainedAt: number | undefined;
   drainedSince: number | undefined;
   /** For templates with this hash. */
-  verdict: { readonly hash: string; readonly is: Verdict; readonly refusals: number } | undefined;
+  verdict: { readonly hash: string; readonly is: PodVerdict; readonly refusals: number } | undefined;
   blocked: RolloutPod['blocked'];
   /** Until when it waits for another pod of its workload. */
   goneUntil: number;
@@ -87,7 +87,7 @@ export class PodMemory {
   }
 
   /** A verdict for templates with this hash. A refusal holds for a while, and longer each time. */
-  judged(uid: string, hash: string, { how, why }: Omit<Verdict, 'until'>, now: number): void {
+  judged(uid: string, hash: string, { how, why }: Omit<PodVerdict, 'until'>, now: number): void {
     const memo = this.#memo(uid);
     const refusals = memo.verdict?.hash === hash ? memo.verdict.refusals : 0;
     const until = now + Math.min(FIRST_RETRY_MS * 2 ** refusals, LAST_RETRY_MS);

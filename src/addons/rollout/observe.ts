@@ -1,5 +1,5 @@
 import { type ConfigurationRead, configurationRead } from '../../injection/envoy/configuration-age.ts';
-import { type Keys, ROLLOUT_KEY } from '../../injection/keys.ts';
+import { type Keys, ROLLOUT_ANNOTATION } from '../../injection/keys.ts';
 import { troubleOf } from '../../injection/podspec/container-trouble.ts';
 import {
   annotation,
@@ -80,7 +80,7 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     isSidecarReady: sidecars.every(({ state }) => own(state, 'ready') === true),
     status,
     endsByItself: (ownString(own(pod, 'spec'), 'restartPolicy') ?? 'Always') !== 'Always',
-    isOptedOut: [label(pod, ROLLOUT_KEY), annotation(pod, ROLLOUT_KEY)].includes('false'),
+    isOptedOut: [label(pod, ROLLOUT_ANNOTATION), annotation(pod, ROLLOUT_ANNOTATION)].includes('false'),
     isDraining: annotation(pod, DRAIN) !== undefined,
     canDrain: canDrain(pod, sidecars),
     trouble: sidecars.map(({ state }) => troubleOf(state)).find((trouble) => trouble !== undefined),

@@ -6,7 +6,7 @@ import { podCreation } from '../../injection/podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
-import type { Selection } from '../../injection/template/template-set.ts';
+import type { TemplateSelection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { workloadOf } from '../../injection/workload-name.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
@@ -152,7 +152,7 @@ function describeOptIn(optIn: OptIn, key: string): string {
 }
 
 /** Undefined if neither does: the pod gets the default template. */
-function describeSelection(selectedBy: Selection['selectedBy'], key: string): string | undefined {
+function describeSelection(selectedBy: TemplateSelection['selectedBy'], key: string): string | undefined {
   return selectedBy === 'default' ? undefined : `the annotation ${key} of the ${selectedBy}`;
 }
 

@@ -2,6 +2,7 @@ import { CALLED_AS } from '../program-name.ts';
 import type { StatusFacts } from './facts.ts';
 import {
   about,
+  type CheckResult,
   count,
   firstOf,
   flag,
@@ -13,7 +14,6 @@ import {
   problem,
   rolloutPods,
   type StatusRow,
-  type Verdict,
 } from './rows.ts';
 
 /** What the operator does in the cluster. */
@@ -32,7 +32,7 @@ export function clusterRows(facts: StatusFacts, ofAddOns: readonly StatusRow[]):
 
 const shortHash = (hash: string): string => `sha256 ${hash.slice(0, 12)}`;
 
-function template(facts: StatusFacts): Verdict {
+function template(facts: StatusFacts): CheckResult {
   const { configmap, namespace, replicas } = facts;
   return about(facts.template, (live) => {
     const name = `ConfigMap ${namespace}/${configmap}`;
@@ -57,7 +57,7 @@ function template(facts: StatusFacts): Verdict {
   });
 }
 
-function networks(facts: StatusFacts): Verdict {
+function networks(facts: StatusFacts): CheckResult {
   return about(facts.networks, (all) => {
     if (all === undefined)
       return problem('no CustomResourceDefinition of Networks', 'apply crd/ of the operator');
@@ -80,7 +80,7 @@ function networksOfMultus({ networks }: StatusFacts): number {
   return all.filter(({ provider }) => provider === 'multus').length;
 }
 
-function multus(facts: StatusFacts): Verdict {
+function multus(facts: StatusFacts): CheckResult {
   return about(facts.hasAttachments, (isInstalled) => {
     if (isInstalled) return ok('the API server has NetworkAttachmentDefinitions');
     const waiting = networksOfMultus(facts);
@@ -89,7 +89,7 @@ function multus(facts: StatusFacts): Verdict {
   });
 }
 
-function nodeAgents(facts: StatusFacts): Verdict {
+function nodeAgents(facts: StatusFacts): CheckResult {
   return about(facts.installation, () => {
     const namespace = flag(facts, 'node-agent-namespace');
     if (namespace === undefined) {
@@ -113,7 +113,7 @@ function nodeAgents(facts: StatusFacts): Verdict {
 /** A pod that waits shorter than this may be about to start. */
 const PATIENCE_MS = 60_000;
 
-function waiting({ pods, now }: StatusFacts): Verdict {
+function waiting({ pods, now }: StatusFacts): CheckResult {
   return about(pods, ({ waiting: all }) => {
     const long = all.filter(({ created }) => now - Date.parse(created) > PATIENCE_MS);
     const [first] = long;
@@ -127,7 +127,7 @@ function waiting({ pods, now }: StatusFacts): Verdict {
   });
 }
 
-function pods(facts: StatusFacts): Verdict {
+function pods(facts: StatusFacts): CheckResult {
   return about(facts.pods, ({ drifted, count: all }) => {
     const counts = new Map<string, number>();
     for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
@@ -140,7 +140,7 @@ function pods(facts: StatusFacts): Verdict {
   });
 }
 
-function skipped(facts: StatusFacts): Verdict {
+function skipped(facts: StatusFacts): CheckResult {
   return about(facts.pods, ({ skipped: reasons }) => {
     if (reasons.size === 0) return ok('none');
     const text = Array.from(reasons, ([reason, n]) => `${reason}: ${n}`).join(', ');

@@ -2,6 +2,7 @@ import { PROGRAM } from '../../util/identity.ts';
 import type { StatusFacts } from './facts.ts';
 import {
   about,
+  type CheckResult,
   count,
   firstOf,
   kubectl,
@@ -13,7 +14,6 @@ import {
   type StatusRow,
   serverVerdict,
   unknown,
-  type Verdict,
 } from './rows.ts';
 
 /** The operator itself, and how the API server calls it. */
@@ -37,7 +37,7 @@ export function operatorVersions(facts: StatusFacts): readonly string[] {
   return [...new Set(found)].sort();
 }
 
-function versions(facts: StatusFacts): Verdict {
+function versions(facts: StatusFacts): CheckResult {
   const running = operatorVersions(facts);
   const image = 'value' in facts.installation ? facts.installation.value?.image : undefined;
   if (running.length === 0) return image === undefined ? noMetrics(facts) : ok(`image ${image}`);
@@ -47,7 +47,7 @@ function versions(facts: StatusFacts): Verdict {
   return problem(text, advice);
 }
 
-function replicas(facts: StatusFacts): Verdict {
+function replicas(facts: StatusFacts): CheckResult {
   const { installation, replicas: pods, namespace } = facts;
   return about(installation, (found) => {
     if (found === undefined) {
@@ -89,7 +89,7 @@ const LEASE_MS = 60_000;
 /** A released lease has its next holder within seconds. */
 const RELEASED_MS = 15_000;
 
-function leader({ installation, lease, now }: StatusFacts): Verdict {
+function leader({ installation, lease, now }: StatusFacts): CheckResult {
   return about(lease, (record) => {
     const hasReplicas = 'unreadable' in installation || (installation.value?.readyReplicas ?? 0) > 0;
     const advice = hasReplicas ? 'read the log: "request for the lease failed"' : 'see replicas';
@@ -107,7 +107,7 @@ function leader({ installation, lease, now }: StatusFacts): Verdict {
 /** The watchdog of the operator gives up after some minutes without a heartbeat. */
 const HEARTBEAT_SECONDS = 180;
 
-function reconciles(facts: StatusFacts): Verdict {
+function reconciles(facts: StatusFacts): CheckResult {
   const pages = metricsOf(facts);
   const beats = pages.flatMap((metrics) =>
     metrics.of('envoy_initializer_controller_heartbeat_timestamp_seconds'),
@@ -130,7 +130,7 @@ const DAY_SECONDS = 86_400;
 /** The operator renews certificates long before. */
 const SOON_DAYS = 14;
 
-function certificate(facts: StatusFacts): Verdict {
+function certificate(facts: StatusFacts): CheckResult {
   const pages = metricsOf(facts);
   if (pages.length === 0) return noMetrics(facts);
   const ends = pages.flatMap((metrics) =>
@@ -143,7 +143,7 @@ function certificate(facts: StatusFacts): Verdict {
   return days < SOON_DAYS ? problem(text, 'see "Replace the certificates" in docs/security.md') : ok(text);
 }
 
-function webhooks(facts: StatusFacts): Verdict {
+function webhooks(facts: StatusFacts): CheckResult {
   return about(facts.webhooks, ({ mutating, validating }) => {
     const missing = [
       ...(mutating === undefined ? ['MutatingWebhookConfiguration'] : []),

@@ -12,16 +12,20 @@ export interface StatusRow {
 }
 
 /** A row without its name. */
-export type Verdict = Omit<StatusRow, 'check'>;
+export type CheckResult = Omit<StatusRow, 'check'>;
 
-export const ok = (detail: string): Verdict => ({ state: 'ok', detail });
-export const none = (detail: string): Verdict => ({ state: 'none', detail });
-export const note = (detail: string): Verdict => ({ state: 'note', detail });
-export const problem = (detail: string, advice: string): Verdict => ({ state: 'problem', detail, advice });
-export const unknown = (detail: string): Verdict => ({ state: 'unknown', detail });
+export const ok = (detail: string): CheckResult => ({ state: 'ok', detail });
+export const none = (detail: string): CheckResult => ({ state: 'none', detail });
+export const note = (detail: string): CheckResult => ({ state: 'note', detail });
+export const problem = (detail: string, advice: string): CheckResult => ({
+  state: 'problem',
+  detail,
+  advice,
+});
+export const unknown = (detail: string): CheckResult => ({ state: 'unknown', detail });
 
 /** The verdict about what was read. */
-export function about<T>(read: Read<T>, judge: (value: T) => Verdict): Verdict {
+export function about<T>(read: Read<T>, judge: (value: T) => CheckResult): CheckResult {
   return 'unreadable' in read ? unknown(read.unreadable) : judge(read.value);
 }
 
@@ -36,7 +40,7 @@ export function firstOf(names: readonly string[]): string {
 }
 
 /** Whether the server is new enough. */
-export function serverVerdict(version: string): Verdict {
+export function serverVerdict(version: string): CheckResult {
   const [, minor] = /^v1\.(\d+)/.exec(version) ?? [];
   if (minor !== undefined && Number(minor) < OLDEST_MINOR)
     return problem(`Kubernetes ${version}`, `upgrade the cluster to Kubernetes 1.${OLDEST_MINOR} or newer`);
@@ -47,7 +51,7 @@ export const kubectl = (namespace: string, rest: string): string =>
   `kubectl --namespace ${namespace} ${rest}`;
 
 /** Why no replica shows its metrics. */
-export function noMetrics({ replicas }: StatusFacts): Verdict {
+export function noMetrics({ replicas }: StatusFacts): CheckResult {
   const pods = 'value' in replicas ? replicas.value : [];
   const [why = 'there is none'] = pods.flatMap(({ metrics }) =>
     'unreadable' in metrics ? [metrics.unreadable] : [],

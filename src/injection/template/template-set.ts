@@ -16,7 +16,7 @@ import type { Template } from './template.ts';
 export const DEFAULT_TEMPLATE_NAME = 'config';
 const OPTIONS_KEY = 'options';
 /** The ConfigMap key of the strategy. */
-export const ROLLOUT_KEY = 'rollout';
+export const STRATEGY_KEY = 'rollout';
 const FURTHER_PREFIX = 'config.';
 
 /** The templates and options of one ConfigMap. */
@@ -34,7 +34,7 @@ export interface TemplateSet {
 export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
 
 /** The templates of a pod, and what selects them. */
-export interface Selection {
+export interface TemplateSelection {
   /** The first of these that has the annotation decides. */
   readonly selectedBy: 'pod' | 'namespace' | 'default';
   readonly templates: readonly Template[];
@@ -48,7 +48,7 @@ export function selectTemplates(
   namespace: NamespaceSettings,
   keys: Keys,
   state: TemplateState,
-): Selection {
+): TemplateSelection {
   const own = annotation(pod, keys.templates);
   if ('set' in state) return templatesNamed(own, namespace, state.set);
   return { selectedBy: selectedBy(own, namespace), templates: [], unknownTemplates: [] };
@@ -59,7 +59,7 @@ export function templatesNamed(
   own: string | undefined,
   namespace: NamespaceSettings,
   set: TemplateSet,
-): Selection {
+): TemplateSelection {
   const by = { selectedBy: selectedBy(own, namespace) };
   const templates: Template[] = [];
   for (const name of selectedNames(own, namespace)) {
@@ -74,7 +74,7 @@ export function templatesNamed(
 function selectedBy(
   own: string | undefined,
   { namespaceTemplates }: NamespaceSettings,
-): Selection['selectedBy'] {
+): TemplateSelection['selectedBy'] {
   if (own !== undefined) return 'pod';
   return namespaceTemplates === undefined ? 'default' : 'namespace';
 }
@@ -143,8 +143,8 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
   const options = Object.hasOwn(data, OPTIONS_KEY)
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
     : { options: DEFAULT_OPTIONS };
-  const rollout = Object.hasOwn(data, ROLLOUT_KEY)
-    ? parseStrategy(ROLLOUT_KEY, data[ROLLOUT_KEY] ?? '')
+  const rollout = Object.hasOwn(data, STRATEGY_KEY)
+    ? parseStrategy(STRATEGY_KEY, data[STRATEGY_KEY] ?? '')
     : { strategy: undefined };
   if ('faults' in options) faults.push(...options.faults);
   if ('faults' in rollout) faults.push(...rollout.faults);
@@ -173,10 +173,10 @@ export function templateName(key: string): string | undefined {
 
 /** Warns about an unknown key that resembles a known one. */
 function keyAdvice(key: string): readonly TextDiagnostic[] {
-  if (key === OPTIONS_KEY || key === ROLLOUT_KEY) return [];
+  if (key === OPTIONS_KEY || key === STRATEGY_KEY) return [];
   const meant = /^config[-_]./.test(key)
     ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
-    : suggest(key, [DEFAULT_TEMPLATE_NAME, OPTIONS_KEY, ROLLOUT_KEY]);
+    : suggest(key, [DEFAULT_TEMPLATE_NAME, OPTIONS_KEY, STRATEGY_KEY]);
   if (meant === undefined) return [];
   return [
     { ...textError(key, `unknown key: did you mean ${meant}?`), severity: 'warning', reason: 'advice' },

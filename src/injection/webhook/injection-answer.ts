@@ -9,7 +9,7 @@ import { ENFORCE_LABEL } from '../podspec/pod-security.ts';
 import type { DecideInput, DecideOptions } from '../rule.ts';
 import { explain, type Skip, type SkipReason } from '../rules/index.ts';
 import { SYSTEM_NAMESPACES } from '../rules/pod-rules.ts';
-import type { Selection, TemplateSet } from '../template/template-set.ts';
+import type { TemplateSelection, TemplateSet } from '../template/template-set.ts';
 
 /** The decision about a pod: for the API server, the client, metrics and Events. */
 export interface InjectionAnswer {
@@ -22,7 +22,7 @@ export interface InjectionAnswer {
   readonly operations: readonly PatchOperation[];
   /** The names of the templates that the pod gets, and what selected them; absent if it gets none. */
   readonly templates?: readonly string[];
-  readonly selectedBy?: Selection['selectedBy'];
+  readonly selectedBy?: TemplateSelection['selectedBy'];
 }
 
 const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {

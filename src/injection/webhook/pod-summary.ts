@@ -1,6 +1,6 @@
 import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
-import { type Keys, ROLLOUT_KEY } from '../keys.ts';
+import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
 
 /** The index of the pod cache by the UID of the controller. */
 export const OF_CONTROLLER = 'controller';
@@ -22,7 +22,7 @@ export const POD_INDEXERS = {
  * cluster can have hundreds of thousands of pods: what they have in common is kept once.
  */
 export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
-  const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_KEY]);
+  const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_ANNOTATION]);
   const shared = new SharedValues();
   return (pod) => {
     const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = pod.metadata;

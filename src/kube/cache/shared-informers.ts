@@ -6,7 +6,7 @@ import { Informer, type InformerOptions } from './informer.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 
 /** Which objects of a resource are watched, and which parts of them are cached. */
-export interface Selection<T extends KubeObject>
+export interface WatchSelection<T extends KubeObject>
   extends Pick<
     InformerOptions<T>,
     'namespace' | 'labelSelector' | 'fieldSelector' | 'transform' | 'keep' | 'indexers'
@@ -25,7 +25,7 @@ export interface Informers {
   /**
    * The informer of these objects, shared by all callers with the same selection. The owner of the informers runs it.
    */
-  informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T>;
+  informer<T extends KubeObject>(resource: Resource<T>, selection?: WatchSelection<T>): Informer<T>;
 }
 
 export interface SharedInformersOptions extends Pick<ReflectorOptions, 'client' | 'clock'> {
@@ -36,7 +36,7 @@ export interface SharedInformersOptions extends Pick<ReflectorOptions, 'client' 
 /** One list and watch, and its caches. */
 interface Shared {
   readonly options: Omit<InformerOptions<KubeObject>, 'transform' | 'keep' | 'indexers'>;
-  startWhen: Selection<KubeObject>['startWhen'];
+  startWhen: WatchSelection<KubeObject>['startWhen'];
   readonly caches: {
     /** What the cache keeps: these functions. */
     readonly keeps: readonly unknown[];
@@ -60,7 +60,7 @@ export class SharedInformers implements Informers {
   }
 
   /** @throws Error if the objects are watched already. */
-  informer<T extends KubeObject>(resource: Resource<T>, selection: Selection<T> = {}): Informer<T> {
+  informer<T extends KubeObject>(resource: Resource<T>, selection: WatchSelection<T> = {}): Informer<T> {
     const { transform, keep, indexers } = selection;
     const { caches, options, isRunning } = this.#sharedBy(resource, selection);
     const keeps = [resource.decode, transform, keep];
@@ -85,7 +85,7 @@ export class SharedInformers implements Informers {
 
   #sharedBy(
     resource: Resource<KubeObject>,
-    selection: Omit<Selection<never>, 'transform' | 'keep' | 'indexers'>,
+    selection: Omit<WatchSelection<never>, 'transform' | 'keep' | 'indexers'>,
   ): Shared {
     const { group, version, plural } = resource;
     const { namespace, labelSelector, fieldSelector, startWhen } = selection;

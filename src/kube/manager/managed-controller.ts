@@ -1,7 +1,7 @@
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
-import type { Informers, Selection } from '../cache/shared-informers.ts';
+import type { Informers, WatchSelection } from '../cache/shared-informers.ts';
 import { waitForSync } from '../cache/wait-for-sync.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Controller, type Reconcile, type Result } from '../controller/controller.ts';
@@ -42,7 +42,7 @@ export interface ObjectController<T extends KubeObject> {
   /**
    * Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key.
    */
-  owns<O extends KubeObject>(owned: Resource<O>, selection?: Selection<O>): ObjectController<T>;
+  owns<O extends KubeObject>(owned: Resource<O>, selection?: WatchSelection<O>): ObjectController<T>;
   /** Sets the reconcile, which runs once the caches have synced. */
   reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void;
 }
@@ -101,7 +101,7 @@ export class ManagedController {
    */
   for<T extends KubeObject>(
     resource: Resource<T>,
-    { resyncMs, ...selection }: Selection<T> & { readonly resyncMs?: number } = {},
+    { resyncMs, ...selection }: WatchSelection<T> & { readonly resyncMs?: number } = {},
   ): ObjectController<T> {
     const { informers, client } = this.#options;
     const objects = informers.informer(resource, selection);

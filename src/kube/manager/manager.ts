@@ -8,7 +8,7 @@ import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import { informerLog } from '../cache/informer-log.ts';
-import { type Informers, type Selection, SharedInformers } from '../cache/shared-informers.ts';
+import { type Informers, SharedInformers, type WatchSelection } from '../cache/shared-informers.ts';
 import { type ApiAccess, apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
@@ -181,7 +181,7 @@ export class Manager implements Informers {
   }
 
   /** The informer of these objects on every replica, shared by all callers with the same selection. */
-  informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T> {
+  informer<T extends KubeObject>(resource: Resource<T>, selection?: WatchSelection<T>): Informer<T> {
     return this.#informers.informer(resource, selection);
   }
 

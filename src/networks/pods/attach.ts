@@ -17,7 +17,7 @@ import type { Network } from '../api/types.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
 import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import { type AttachOptions, hintsFor, optionProblem, parseRequest } from './request.ts';
-import { keyOfSelected, mergeNetworks, type Selection } from './selection.ts';
+import { keyOfSelected, mergeNetworks, type NetworkSelection } from './selection.ts';
 
 export type Attachment =
   | { readonly outcome: 'untouched'; readonly warning?: string }
@@ -80,7 +80,11 @@ export function networksAskedFor(
 }
 
 /** Why the pod cannot be attached; undefined if it can. */
-function obstacleOf(pod: Pod, { networks }: Selection, { stateOf }: AttachOptions): string | undefined {
+function obstacleOf(
+  pod: Pod,
+  { networks }: NetworkSelection,
+  { stateOf }: AttachOptions,
+): string | undefined {
   if (specField(pod, 'hostNetwork') === true) {
     return `a pod with hostNetwork cannot get an interface on a Network: remove spec.hostNetwork, or the annotation ${NETWORK_ANNOTATION}`;
   }

@@ -13,11 +13,11 @@ import {
   keyOfSelected,
   MAX_ADDRESS,
   MAX_ADDRESSES,
+  type NetworkSelection,
   type Overlong,
   type Problem,
   parseSelection,
   type Selected,
-  type Selection,
 } from './selection.ts';
 
 export interface AttachOptions {
@@ -66,7 +66,7 @@ const folded = (key: string) => key.toLowerCase().toUpperCase();
 const BY_FOLDED_KEY: ReadonlyMap<string, string> = new Map(KEYS.map((key) => [folded(key), key]));
 
 /** What to tell the author of a valid annotation: keys without effect that resemble one, as ends of sentences. */
-export function hintsFor({ networks }: Selection): readonly string[] {
+export function hintsFor({ networks }: NetworkSelection): readonly string[] {
   return networks.flatMap(({ name, element }) =>
     Object.keys(element).flatMap((key) => {
       const meant = KEYS.includes(key) ? undefined : suggest(key, KEYS);
@@ -85,7 +85,7 @@ export function parseRequest(
   text: string | Overlong,
   podNamespace: string,
   access: NetworkAccess,
-): Selection | Problem {
+): NetworkSelection | Problem {
   const selection = parseSelection(text, podNamespace);
   if ('problem' in selection) return selection;
   if (selection.networks.length === 0)

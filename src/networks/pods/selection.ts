@@ -22,7 +22,7 @@ export interface Selected {
 }
 
 /** The networks that an annotation selects. */
-export interface Selection {
+export interface NetworkSelection {
   /** The original text, trimmed. */
   readonly text: string;
   readonly networks: readonly Selected[];
@@ -50,7 +50,7 @@ const ADVICE = 'write the name of a Network such as example-network, or several 
  * `namespace/a`, `a@net1`), or a JSON list of objects. It distinguishes them as Multus does. Networks without a
  * namespace are in the pod's namespace. It does not check names and options.
  */
-export function parseSelection(text: string | Overlong, podNamespace: string): Selection | Problem {
+export function parseSelection(text: string | Overlong, podNamespace: string): NetworkSelection | Problem {
   const kept = keptSelection(text);
   if (typeof kept !== 'string') return overlongProblem(kept);
   const trimmed = kept.trim();
@@ -111,7 +111,7 @@ function elementsIn(text: string): JsonArray | Problem {
  * not added. Idempotent.
  */
 export function mergeNetworks(
-  wanted: Selection,
+  wanted: NetworkSelection,
   text: string | undefined,
   podNamespace: string,
 ): { readonly text: string } | Problem {
@@ -201,7 +201,10 @@ export function isNetworkKey(key: string): boolean {
 }
 
 /** The annotation with these options of networks, by their place; in the JSON form, if there are any. */
-export function withOptions({ text, networks }: Selection, given: ReadonlyMap<number, JsonObject>): string {
+export function withOptions(
+  { text, networks }: NetworkSelection,
+  given: ReadonlyMap<number, JsonObject>,
+): string {
   if (given.size === 0) return text;
   return JSON.stringify(networks.map(({ element }, index) => ({ ...element, ...given.get(index) })));
 }

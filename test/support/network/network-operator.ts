@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
-import { type Selection, SharedInformers } from '../../../src/kube/cache/shared-informers.ts';
+import { SharedInformers, type WatchSelection } from '../../../src/kube/cache/shared-informers.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Discovery } from '../../../src/kube/client/discovery.ts';
 import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
@@ -55,7 +55,7 @@ export async function startNetworkOperator(
   const manager = {
     leaderClient: client,
     served: (resource: Resource<KubeObject>) => discovery.follow(resource),
-    informer: <T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>) =>
+    informer: <T extends KubeObject>(resource: Resource<T>, selection?: WatchSelection<T>) =>
       informers.informer(resource, selection),
   };
   const provider = setUpMultus(manager, {

@@ -3,7 +3,7 @@ import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { absentIfMissing } from '../../../cli/readable.ts';
 import type { StatusFacts } from '../../../cli/status/facts.ts';
 import { tried } from '../../../cli/status/read-facts.ts';
-import { about, count, flag, none, ok, type Verdict } from '../../../cli/status/rows.ts';
+import { about, type CheckResult, count, flag, none, ok } from '../../../cli/status/rows.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import { isForbidden } from '../../../kube/api/api-error.ts';
@@ -47,7 +47,7 @@ function coverage(set: TemplateSet, { annotation, operatorNamespace }: ClusterOp
   return [...covered, ...left].map((line) => `policy: ${line}`);
 }
 
-async function verdict(client: KubeClient, facts: StatusFacts): Promise<Verdict> {
+async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
   if (flag(facts, 'policy') === 'off') return none('off (--policy): the webhook injects all pods');
   return about(await tried(() => bindings(client)), (found) => {
     if (found === undefined) return none('not in this version of Kubernetes: the webhook injects all pods');

@@ -4,6 +4,7 @@ import { CALLED_AS } from '../../../cli/program-name.ts';
 import type { StatusFacts } from '../../../cli/status/facts.ts';
 import {
   about,
+  type CheckResult,
   count,
   metricsOf,
   noMetrics,
@@ -12,7 +13,6 @@ import {
   ok,
   problem,
   rolloutPods,
-  type Verdict,
 } from '../../../cli/status/rows.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -46,7 +46,7 @@ async function underWay(
   return `a rollout brings template ${set.hash.slice(0, 12)} (${state}) to running pods: ${CALLED_AS} rollout shows how far it is`;
 }
 
-function verdict(facts: StatusFacts): Verdict {
+function verdict(facts: StatusFacts): CheckResult {
   return about(facts.template, (live) => {
     if (live?.rollout === undefined) return none('the ConfigMap has no key rollout');
     const pages = metricsOf(facts);

@@ -6,7 +6,7 @@ import { type KubeObject, splitKey } from '../../../kube/api/object.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { JsonObject } from '../../../util/json.ts';
 import { setWith } from '../core/history.ts';
-import type { RolloutPod, Verdict } from '../core/pod.ts';
+import type { PodVerdict, RolloutPod } from '../core/pod.ts';
 import { podChange } from '../pod-change.ts';
 
 export interface VerdictsOptions {
@@ -20,14 +20,14 @@ export interface VerdictsOptions {
 /** What the operator finds out about a pod when its turn comes, and what its metadata does not show: whether it can be changed. */
 export class Verdicts {
   readonly #options: VerdictsOptions;
-  readonly #known = new Map<string, Verdict | undefined>();
+  readonly #known = new Map<string, PodVerdict | undefined>();
 
   constructor(options: VerdictsOptions) {
     this.#options = options;
   }
 
   /** The verdict about a pod for templates; undefined if it can be changed, or was not judged. */
-  of(uid: string, set: TemplateSet): Verdict | undefined {
+  of(uid: string, set: TemplateSet): PodVerdict | undefined {
     return this.#known.get(keyOf(uid, set));
   }
 
@@ -55,7 +55,7 @@ export class Verdicts {
     set: TemplateSet,
     known: Iterable<TemplateSet>,
     signal: AbortSignal | undefined,
-  ): Promise<Verdict | undefined> {
+  ): Promise<PodVerdict | undefined> {
     const { client, decide, kubelets, canResize } = this.#options;
     const whole = await client.get(PODS, splitKey(key), { signal }).catch(undefinedIfNotFound);
     if (whole?.metadata.uid !== uid) return undefined;

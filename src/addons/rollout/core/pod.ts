@@ -55,7 +55,7 @@ export interface RolloutPod {
   /** What the kubelet says where a container of the sidecar cannot run or has ended, such as `ErrImagePull: …`. */
   readonly trouble: string | undefined;
   /** What only a read of the whole pod, or the API server, could tell. */
-  readonly verdict: Verdict | undefined;
+  readonly verdict: PodVerdict | undefined;
   /** Why its disruption is not allowed, since when, and until when not to ask again. */
   readonly blocked: { readonly until: number; readonly since: number; readonly why: string } | undefined;
 }
@@ -69,7 +69,7 @@ export type FoundOut = Pick<
 >;
 
 /** Why a pod cannot be changed in place, or at all. */
-export interface Verdict {
+export interface PodVerdict {
   readonly how: 'replace' | 'refused';
   readonly why: string;
   /** When it is worth another try: what refused it may allow it then. Absent: never. */

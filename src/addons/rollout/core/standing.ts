@@ -1,4 +1,4 @@
-import { ROLLOUT_KEY } from '../../../injection/keys.ts';
+import { ROLLOUT_ANNOTATION } from '../../../injection/keys.ts';
 import type { NamespaceSettings } from '../../../injection/namespace-settings.ts';
 import type { Status } from '../../../injection/status.ts';
 import type { Strategy } from '../../../injection/template/strategy.ts';
@@ -48,7 +48,7 @@ export type MetadataPod = Pick<RolloutPod, 'namespace' | 'selects' | 'owner' | '
 
 /** Whether the pod or its namespace keeps rollouts away. */
 export function isOptedOut(pod: Pick<RolloutPod, 'isOptedOut' | 'namespace'>): boolean {
-  return pod.isOptedOut || pod.namespace.namespaceLabels[ROLLOUT_KEY] === 'false';
+  return pod.isOptedOut || pod.namespace.namespaceLabels[ROLLOUT_ANNOTATION] === 'false';
 }
 
 /** The rules for what may happen to a pod with a sidecar: one place for the forecast, the rollout and its status. */

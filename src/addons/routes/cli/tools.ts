@@ -3,6 +3,7 @@ import type { StatusFacts } from '../../../cli/status/facts.ts';
 import { isServed, tried } from '../../../cli/status/read-facts.ts';
 import {
   about,
+  type CheckResult,
   count,
   flag,
   metricsOf,
@@ -10,7 +11,6 @@ import {
   none,
   ok,
   problem,
-  type Verdict,
 } from '../../../cli/status/rows.ts';
 import { listed, metadataOf, objectsOf } from '../../../cli/uninstall/objects.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -24,7 +24,7 @@ export const tools: ToolParts = {
   staying,
 };
 
-async function verdict(client: KubeClient, facts: StatusFacts): Promise<Verdict> {
+async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
   if (flag(facts, 'routes') === 'off') return none('off (--routes)');
   return about(await tried(() => isServed(client, HTTP_ROUTES)), (isKnown) => {
     if (!isKnown) return none('the cluster has no HTTPRoutes (Gateway API)');
