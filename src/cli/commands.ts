@@ -34,10 +34,7 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     name: 'inject',
     description: 'print manifests with the sidecar in their pods',
     usage: '[options]',
-    examples: [
-      'inject -f web.yaml | kubectl apply -f -',
-      'kubectl kustomize overlays/production | envoy-initializer inject -f - --template template.yaml',
-    ],
+    examples: ['inject -f web.yaml | kubectl apply -f -'],
     load: () => import('./inject.ts'),
   },
   {

@@ -83,10 +83,7 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
   },
   { kind: 'Rollout', group: 'argoproj.io', paths },
   { kind: 'Service', ...knative, nameKey: 'serving.knative.dev/service' },
-  {
-    ...{ kind: 'Configuration', ...knative },
-    nameKey: 'serving.knative.dev/configuration',
-  },
+  { kind: 'Configuration', ...knative, nameKey: 'serving.knative.dev/configuration' },
   {
     ...{ kind: 'JobSet', group: 'jobset.x-k8s.io' },
     ...{ paths: ['spec.replicatedJobs[].template.spec.template'], nameKey: 'jobset.sigs.k8s.io/jobset-name' },
@@ -96,10 +93,7 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
     paths: ['spec.leaderWorkerTemplate.leaderTemplate', 'spec.leaderWorkerTemplate.workerTemplate'],
     nameKey: 'leaderworkerset.sigs.k8s.io/name',
   },
-  {
-    ...{ kind: 'PyTorchJob', group: 'kubeflow.org' },
-    paths: ['spec.pytorchReplicaSpecs.*.template'],
-  },
+  { kind: 'PyTorchJob', group: 'kubeflow.org', paths: ['spec.pytorchReplicaSpecs.*.template'] },
   { kind: 'Job', group: 'batch.volcano.sh', paths: ['spec.tasks[].template'] },
   { kind: 'RayCluster', ...kubeRay, paths: ray('spec') },
   {

@@ -18,10 +18,6 @@ export interface EventHandler<T> {
   onUpdate?(previous: T, current: T): void;
   /** With `finalStateUnknown` the deletion was missed, and the object is its last seen state. */
   onDelete?(object: T, finalStateUnknown: boolean): void;
-  /** A watch is about to open, the first one or a later one. */
-  onConnect?(): void;
-  /** A list, a watch or the decoding of one object failed; the informer retries. */
-  onError?(error: unknown): void;
 }
 
 /** The registration of a handler at an informer. */
@@ -89,8 +85,6 @@ export class Informer<T extends KubeObject> {
       replace: (states, index) => this.#replace(states, index),
       upsert: (view) => view !== undefined && this.#upsert(view as T, false),
       remove: (key, view) => this.#remove(key, view as T | undefined, false),
-      connect: () => this.#notify((each) => each.onConnect?.()),
-      error: (error) => this.#notify((each) => each.onError?.(error)),
     };
     this.#source = source ?? ((signal) => new Reflector(options, [this.sink]).run(signal));
   }
@@ -195,16 +189,10 @@ export class Informer<T extends KubeObject> {
       const object = resource.decode(value);
       return transform ? transform(object) : object;
     } catch (cause) {
-      this.#unreadable(
-        new Error(`cannot read ${resource.kind} ${key}: ${toError(cause).message}`, { cause }),
-      );
+      const error = new Error(`cannot read ${resource.kind} ${key}: ${toError(cause).message}`, { cause });
+      this.#options.onError(error, 'read');
       return undefined;
     }
-  }
-
-  #unreadable(error: Error): void {
-    this.#options.onError(error, 'read');
-    this.sink.error(error);
   }
 
   /** Ends early when the informer stops. */
@@ -254,7 +242,7 @@ export class Informer<T extends KubeObject> {
     try {
       this.#store.set(object);
     } catch (cause) {
-      this.#unreadable(new Error(`an index function failed on ${key}`, { cause }));
+      this.#options.onError(new Error(`an index function failed on ${key}`, { cause }), 'read');
       return;
     }
     this.#notify((each) => (previous ? each.onUpdate?.(previous, object) : each.onAdd?.(object, initial)));

@@ -53,10 +53,6 @@ export interface ReflectorSink {
   upsert(view: unknown): void;
   /** `last` is the state of the object at its deletion, if it could be read. */
   remove(key: ObjectKey, last: unknown): void;
-  /** A watch is about to open, the first one or a later one. */
-  connect(): void;
-  /** A request failed, and is retried. */
-  error(error: unknown): void;
 }
 
 const DEFAULT_LIST_TIMEOUT_MS = 90_000;
@@ -116,11 +112,6 @@ export class Reflector {
     return [key, this.#sinks.map((sink) => sink.read(value, key))];
   };
 
-  #failed(error: unknown, doing: 'list' | 'watch'): void {
-    this.#options.onError(error, doing);
-    for (const sink of this.#sinks) sink.error(error);
-  }
-
   async #listAndWatch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -130,7 +121,7 @@ export class Reflector {
         await this.#pause(undefined, signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#failed(error, 'list');
+        this.#options.onError(error, 'list');
         await this.#pause(error, signal);
       }
     }
@@ -152,7 +143,7 @@ export class Reflector {
         this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
         return undefined;
       }
-      this.#failed(error, 'list');
+      this.#options.onError(error, 'list');
       if (isUnavailable(error)) this.#resourceVersion = '';
       return undefined;
     }
@@ -205,7 +196,7 @@ export class Reflector {
         failed = 0;
       } catch (error) {
         signal.throwIfAborted();
-        this.#failed(error, 'watch');
+        this.#options.onError(error, 'watch');
         failed = progress.events > 0 ? 1 : failed + 1;
         if (!mayResumeWatch(error, failed)) return;
         await this.#pause(error, signal);
@@ -229,7 +220,6 @@ export class Reflector {
 
   #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
     const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
-    for (const sink of this.#sinks) sink.connect();
     const query = {
       namespace,
       labelSelector,

@@ -39,8 +39,6 @@ export interface LeaseRecord {
   readonly durationSeconds: number;
   readonly acquireTime?: string | undefined;
   readonly renewTime?: string | undefined;
-  /** How often the holder has changed. */
-  readonly transitions: number;
 }
 
 export function recordOf({ spec = {} }: Pick<Lease, 'spec'>): LeaseRecord {
@@ -49,6 +47,5 @@ export function recordOf({ spec = {} }: Pick<Lease, 'spec'>): LeaseRecord {
     durationSeconds: spec.leaseDurationSeconds ?? 0,
     acquireTime: spec.acquireTime,
     renewTime: spec.renewTime,
-    transitions: spec.leaseTransitions ?? 0,
   };
 }

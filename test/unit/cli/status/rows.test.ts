@@ -47,7 +47,6 @@ const LEASE = {
   holder: 'envoy-initializer-1_5b5b',
   durationSeconds: 15,
   renewTime: '2026-11-01T11:59:58Z',
-  transitions: 0,
 };
 
 const notFound = () => new ApiError({ status: 404, reason: 'NotFound', message: 'no' });

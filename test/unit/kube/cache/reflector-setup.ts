@@ -72,8 +72,6 @@ function recorder(seen: string[], read: ReflectorSink['read']): ReflectorSink {
     },
     upsert: (view) => void seen.push(`upsert ${short((view as ConfigMap).metadata.name, view)}`),
     remove: (key, last) => void seen.push(`remove ${short(key, last)}`),
-    connect: () => undefined,
-    error: () => undefined,
   };
 }
 
