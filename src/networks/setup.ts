@@ -24,6 +24,7 @@ import { NetworkAccess } from './pods/network-access.ts';
 import { isGated, isRelevant, networkPods, networksOf, POD_INDEXERS } from './pods/network-pods.ts';
 import { GATHER_MS, setUpPodController } from './pods/pod-controller.ts';
 import type { ProviderContext, SetUpProvider } from './providers.ts';
+import { setUpNetworkServices } from './services/service-endpoints.ts';
 import { SplitController } from './split-controller.ts';
 
 export interface NetworkOptions {
@@ -145,6 +146,7 @@ export function setUpNetworks(
   });
   const waiting = (key: ObjectKey) => asWaiting(NETWORKS, networks.lister.get(key));
   controller.reconcile(reconcile, { keys, after, waiting });
+  setUpNetworkServices(manager, { access, events, networks, pods, after });
   const attach = attachWith({
     ...{ client, clock, access, networks: networks.lister },
     stateOf: (key, network) => registry.stateOf(key, network),

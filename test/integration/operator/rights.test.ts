@@ -41,6 +41,7 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list configmaps envoy', LISTS],
   ['list controllerrevisions.apps', LISTS],
   ['list endpointslices.discovery.k8s.io kubernetes', LISTS],
+  ['list endpointslices.discovery.k8s.io', LISTS],
   ['list services', LISTS],
   ['list configmaps envoy-initializer', LISTS],
   ['list configmaps envoy-routes', LISTS],

@@ -130,6 +130,8 @@ const PROVEN = object(
   inOurs,
 );
 
+const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
+
 /** What there is, made by the admin, for the account to be held back from. */
 export const FENCED_OBJECTS: readonly object[] = [
   object('v1', 'ServiceAccount', 'default'),
@@ -149,6 +151,7 @@ export const FENCED_OBJECTS: readonly object[] = [
     { annotations: { [STATUS]: injectedStatus('old') } },
   ),
   slice('theirs', {}),
+  slice('listed', OUR_SLICE),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
       replicas: 0,
@@ -225,6 +228,7 @@ const MAY_NOT =
 const PROOF = /may create pods of its own namespace as a dry run alone/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
 const REVISION = /may write those ControllerRevisions of its own namespace alone whose names begin with/;
+const SLICE = /may write those EndpointSlices alone that have its label/;
 const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
 const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
 const SECRET =
@@ -347,9 +351,14 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
     POD,
   ],
-  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), MAY_NOT],
-  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), MAY_NOT],
-  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), MAY_NOT],
+  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), SLICE],
+  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), SLICE],
+  [
+    'labels the endpoints of others as its own',
+    merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
+    SLICE,
+  ],
+  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
   ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
   [
@@ -687,6 +696,9 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     ),
   ],
   ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
+  ['names pods on a Network', create(slice('ours', OUR_SLICE))],
+  ['names other pods', merge('endpointslice/listed', { endpoints: [] })],
+  ['names none', remove('endpointslice/listed')],
   [
     'lifts its gate, and gives it its address',
     patch('pod/gated', [
