@@ -3,6 +3,7 @@ import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { isRecord } from '../../util/json.ts';
+import { misfit, type Shape } from '../../util/shape.ts';
 import { NETWORK_GROUP } from './names.ts';
 import type { Network, NetworkStatus } from './types.ts';
 
@@ -15,7 +16,7 @@ export const NETWORKS: Resource<Network> = {
   namespaced: true,
   decode(value) {
     if (!isNetwork(value))
-      throw new TypeError('expected a Network with metadata.name, spec.cidr and spec.gateway');
+      throw new TypeError(misfit(value, NETWORK, 'Network') ?? 'expected a Network with a metadata.name');
     return value;
   },
 };
@@ -44,14 +45,43 @@ export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinitio
   },
 };
 
+const RANGE = { cidr: 'string', gateway: 'string' } as const;
+const NETWORK: Shape<Pick<Network, 'spec' | 'status'>> = {
+  spec: {
+    ...RANGE,
+    'secondary?': RANGE,
+    'exclude?': ['string'],
+    'provider?': 'string',
+    'mtu?': 'number',
+    'deletionPolicy?': 'string',
+  },
+  'status?': {
+    'observedGeneration?': 'number',
+    'conditions?': [
+      {
+        type: 'string',
+        status: 'string',
+        'observedGeneration?': 'number',
+        lastTransitionTime: 'string',
+        reason: 'string',
+        message: 'string',
+      },
+    ],
+    'cidr?': 'string',
+    'gateway?': 'string',
+    'mtu?': 'number',
+    'secondary?': RANGE,
+    'vni?': 'number',
+    'nodes?': [{ name: 'string', address: 'string' }],
+    'provider?': 'string',
+    'externalID?': 'string',
+    'capacity?': { 'total?': 'number', 'allocated?': 'number' },
+    'attachedPods?': 'number',
+  },
+};
+
 function isNetwork(value: unknown): value is Network {
-  return (
-    isKubeObject(value) &&
-    'spec' in value &&
-    isRecord(value.spec) &&
-    typeof value.spec.cidr === 'string' &&
-    typeof value.spec.gateway === 'string'
-  );
+  return isKubeObject(value) && misfit(value, NETWORK, '') === undefined;
 }
 
 function isAttachment(value: unknown): value is NetworkAttachmentDefinition {

@@ -3,10 +3,11 @@ import type { KubeObject } from '../../../kube/api/object.ts';
 import { identityOf } from '../../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
 import { defined } from '../../../util/defined.ts';
-import { isRecord } from '../../../util/json.ts';
+import { misfit, type Shape } from '../../../util/shape.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
-import { isGrpcRoute, type Route } from '../compile/grpc-route.ts';
+import { isGrpcRoute, kindOf, type Route } from '../compile/grpc-route.ts';
 import type { Service } from '../compile/objects.ts';
+import { routeMisfit } from '../compile/route-shape.ts';
 import { withoutLongRules } from '../compile/shares.ts';
 
 /** A route of the API server. */
@@ -28,7 +29,7 @@ function routesOf(kind: 'HTTPRoute' | 'GRPCRoute', plural: string): Resource<Liv
     namespaced: true,
     decode(value) {
       const object = { ...decodeObject(value), kind };
-      if (!isRoute(object)) throw new TypeError(`expected ${kind} with a spec`);
+      if (!isRoute(object)) throw new TypeError(routeMisfit(kind, object));
       return object;
     },
   };
@@ -60,7 +61,7 @@ export const REFERENCE_GRANTS: Resource<LiveGrant> = {
   namespaced: true,
   decode(value) {
     const object = decodeObject(value);
-    if (!isGrant(object)) throw new TypeError('expected a ReferenceGrant with spec.from and spec.to');
+    if (!isGrant(object)) throw new TypeError(misfit(object, GRANT, 'ReferenceGrant'));
     return object;
   },
 };
@@ -113,11 +114,17 @@ export function grantSummary({ metadata, spec: { from, to } }: LiveGrant): LiveG
   return { metadata: identityOf({ metadata }), spec: { from, to } };
 }
 
+const GRANT: Shape<Pick<ReferenceGrant, 'spec'>> = {
+  spec: {
+    from: [{ group: 'string', kind: 'string', namespace: 'string' }],
+    to: [{ group: 'string', kind: 'string', 'name?': 'string' }],
+  },
+};
+
 function isGrant(object: KubeObject): object is LiveGrant {
-  const spec: unknown = 'spec' in object ? object.spec : undefined;
-  return isRecord(spec) && Array.isArray(spec.from) && Array.isArray(spec.to);
+  return misfit(object, GRANT, '') === undefined;
 }
 
-function isRoute(object: KubeObject): object is LiveRoute {
-  return 'spec' in object && typeof object.spec === 'object' && object.spec !== null;
+function isRoute(object: KubeObject & Pick<Route, 'kind'>): object is LiveRoute {
+  return routeMisfit(kindOf(object), object) === undefined;
 }
