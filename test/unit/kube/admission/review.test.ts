@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { HttpError } from '../../../../src/kube/admission/http-error.ts';
 import { parseReview } from '../../../../src/kube/admission/review.ts';
-import type { JsonValue } from '../../../../src/util/json.ts';
 import { podRequest, podReview } from '../../../support/injection/admission-review.ts';
 
 const message = (body: unknown) => {
@@ -16,23 +15,6 @@ const message = (body: unknown) => {
 describe('an AdmissionReview', () => {
   test('of a new pod is decoded to the used fields', () => {
     expect(parseReview(podReview())).toEqual(podRequest());
-  });
-
-  test('of a pod of a workload has no name yet', () => {
-    expect(parseReview(podReview({ name: '' }))).toMatchObject({ name: undefined });
-  });
-
-  test('of a DELETE has no object', () => {
-    expect(parseReview(podReview({ operation: 'DELETE', object: null, oldObject: { a: 1 } }))).toMatchObject({
-      operation: 'DELETE',
-      object: undefined,
-      oldObject: { a: 1 },
-    });
-  });
-
-  test('of a cluster-scoped object has no namespace, and of a dry run has dryRun', () => {
-    const { namespace: _, ...request } = podReview({ dryRun: true }).request as Record<string, JsonValue>;
-    expect(parseReview({ ...podReview(), request })).toMatchObject({ namespace: '', dryRun: true });
   });
 
   test.each<[string, unknown, string]>([

@@ -10,10 +10,6 @@ describe('object keys', () => {
     expect(splitKey(key)).toEqual(metadata);
   });
 
-  test('an empty namespace means cluster-scoped', () => {
-    expect(keyOf({ metadata: { namespace: '', name: 'node-1' } })).toBe('node-1');
-  });
-
   test.each(['', '/', '/cart', 'shop/', 'shop/cart/extra'])('the key %j is refused', (key) => {
     expect(() => splitKey(key)).toThrow(`bad object key "${key}": expected "namespace/name" or "name"`);
   });
@@ -29,9 +25,5 @@ describe('the identity of an object', () => {
       finalizers: ['a/b'],
     };
     expect(identityOf({ metadata: { ...identity, ...more } })).toEqual(identity);
-  });
-
-  test('can be its name alone', () => {
-    expect(Object.keys(identityOf({ metadata: { name: 'cart' } }))).toEqual(['name']);
   });
 });

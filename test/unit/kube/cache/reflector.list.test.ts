@@ -41,16 +41,6 @@ describe('the first list', () => {
     expect(seen).toEqual(['replace a=1']);
   });
 
-  test('of a resource that is not installed is retried until it is', async () => {
-    started = await startReflector();
-    const { server, clock, errors, seen } = started;
-    (await server.next()).fail(404, { reason: 'NotFound' });
-    await clock.pass(800);
-    (await server.next()).answer(listOf(10, []));
-    await server.next();
-    expect([errors, seen]).toEqual([['list: 404'], ['replace']]);
-  });
-
   test.each([
     ['no list', { kind: 'ConfigMap' }],
     ['items that are no objects', listOf(10, [{ name: 'a' }])],

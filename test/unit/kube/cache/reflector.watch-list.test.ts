@@ -113,15 +113,6 @@ describe('the first state as a stream', () => {
     expect(errors).toEqual(['list: 429']);
   });
 
-  test('of a resource that is not installed is retried later', async () => {
-    started = await startReflector({ watchList: true });
-    const { server, clock, errors } = started;
-    (await server.next()).fail(404, { reason: 'NotFound' });
-    await clock.pass(800);
-    expect(asked(await server.next())).toBe(streamed());
-    expect(errors).toEqual(['list: 404']);
-  });
-
   test('of a resourceVersion that the server does not have becomes a list of the newest state', async () => {
     started = await startReflector({ watchList: true });
     const { server, clock } = started;
@@ -129,16 +120,5 @@ describe('the first state as a stream', () => {
     await clock.pass(800);
     (await server.next()).fail(410, { reason: 'Expired' });
     expect(asked(await server.next())).toBe('list limit=500');
-  });
-
-  test('ends with the reflector', async () => {
-    started = await startReflector({ watchList: true });
-    const { server, clock, stop, running, seen, errors } = started;
-    const watch = await server.next();
-    watch.stream(added(a));
-    stop.abort();
-    await running;
-    await watch.closed;
-    expect([seen, errors, clock.waits, server.requests]).toEqual([[], [], [], 1]);
   });
 });

@@ -83,22 +83,6 @@ describe('a watch', () => {
     expect(asked(await started.server.next())).toBe('list limit=500');
     expect(started.errors).toEqual(['watch: ESHORTWATCH']);
   });
-
-  test('that is quiet continues as long as there are bookmarks', async () => {
-    const watch = await startWatching();
-    const { clock, reflector, server } = started;
-    watch.stream();
-    for (let minute = 1; minute <= 5; minute++) {
-      await clock.advanceAsync(60_000);
-      watch.stream(bookmark(10 + minute));
-      await until(() => reflector.lastSyncResourceVersion === `${10 + minute}`);
-    }
-    expect(server.requests).toBe(2);
-    expect(server.connections).toBeLessThanOrEqual(2);
-    watch.end();
-    await server.next();
-    expect([server.requests, started.errors]).toEqual([3, []]);
-  });
 });
 
 describe('a watch that is put off is opened again later, without a list', () => {
@@ -141,7 +125,6 @@ describe('a watch that is put off is opened again later, without a list', () => 
 });
 
 describe('a watch that breaks is opened again at its last position, without a list', () => {
-  const half = `{"type":"MODIFIED","object":{"metadata":{"name":"a"`;
   test.each<[string, (watch: ScriptedRequest) => void, string]>([
     ['cut before its answer', (watch) => watch.cut(), 'ECONNRESET'],
     ['answered with 500', (watch) => watch.fail(500, { reason: 'InternalError' }), '500'],
@@ -158,20 +141,6 @@ describe('a watch that breaks is opened again at its last position, without a li
     await started.clock.pass(800);
     expect(asked(await started.server.next())).toBe('watch resourceVersion=10');
     expect(started.errors).toEqual([`watch: ${error}`]);
-  });
-
-  test('after a cut in the middle of an event, which then comes whole', async () => {
-    const watch = await startWatching();
-    const { clock, server, seen } = started;
-    watch.stream(added(configMap('b', 11))).write(half);
-    await until(() => seen.length === 2);
-    watch.cut();
-    await clock.pass(800);
-    const again = await server.next();
-    expect(asked(again)).toBe('watch resourceVersion=11');
-    again.stream(modified(configMap('a', 12)));
-    await until(() => seen.length === 3);
-    expect(seen).toEqual(['replace a=1', 'upsert b=11', 'upsert a=12']);
   });
 
   test.each([undefined, 700])(
@@ -205,33 +174,6 @@ describe('a watch that breaks is opened again at its last position, without a li
     watch.fail(500, { reason: 'InternalError' });
     await clock.pass(3200);
     expect(asked(await server.next())).toBe('list limit=500');
-  });
-
-  test('soon, once an unreachable server answers again, even with an error', async () => {
-    await startWatching();
-    const { clock, server } = started;
-    const comeBack = await server.refuse();
-    for (const delayMs of [800, 1600, 3200, 3200]) await clock.pass(delayMs);
-    await comeBack();
-    await clock.pass(3200);
-    const forbidden = await server.next();
-    forbidden.fail(403, { reason: 'Forbidden' });
-    await clock.pass(800);
-    expect(asked(await server.next())).toBe('list limit=500');
-  });
-
-  test('with delays that start over after two minutes without a failure', async () => {
-    (await startWatching()).fail(500);
-    const { clock, server } = started;
-    await clock.pass(800);
-    (await server.next()).fail(500);
-    await clock.pass(1600);
-    const lasting = await server.next();
-    lasting.stream();
-    await clock.advanceAsync(120_001);
-    lasting.cut();
-    await clock.pass(800);
-    await server.next();
   });
 });
 
@@ -287,23 +229,6 @@ describe('a reflector that is stopped', () => {
     expect(started.clock.waits).toEqual([]);
     expect([started.seen, started.errors.filter((error) => error.includes('Abort'))]).toEqual([before, []]);
   }
-
-  test('before its list was answered', async () => {
-    started = await startReflector();
-    await expectStopped(await started.server.next());
-  });
-
-  test('just as its list was answered', async () => {
-    const read = (value: unknown) => {
-      started.stop.abort();
-      return value;
-    };
-    started = await startReflector({ read });
-    (await started.server.next()).answer(listOf(10, [a]));
-    await started.running;
-    expect([started.seen, started.server.requests]).toEqual([[], 1]);
-    await expectStopped();
-  });
 
   test('before its watch was answered', async () => {
     await expectStopped(await startWatching());

@@ -138,13 +138,6 @@ describe('two parts that keep the same fields', () => {
     ]);
   });
 
-  test('cannot use one name for different indices', () => {
-    informers.informer(configMaps, { indexers: { by: () => [] } });
-    expect(() => informers.informer(configMaps, { indexers: { by: () => ['a'] } })).toThrow(
-      'another index is named by',
-    );
-  });
-
   test.each([{ namespace: 'shop' }, { labelSelector: 'colour=red' }, { fieldSelector: 'metadata.name=a' }])(
     'do not share a different selection: %j',
     (selection) => {
@@ -180,12 +173,5 @@ describe('a watch', () => {
     await api.clock.advanceAsync(0);
     expect(isAsked).toBe(false);
     expect((await api.server.next()).isWatch).toBe(true);
-  });
-
-  test('accepts no more caches once it has begun', async () => {
-    informers.informer(configMaps);
-    run();
-    await api.server.next();
-    expect(() => informers.informer(configMaps, { keep: isRed })).toThrow('configmaps are watched already');
   });
 });

@@ -9,12 +9,6 @@ const labelled = (name: string, ...labels: readonly string[]) =>
 const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
 
 describe('the store', () => {
-  test('throws for an unknown index', () => {
-    expect(() => new Store({ byLabel }).byIndex('byColour', 'red')).toThrow(
-      'unknown index byColour: expected one of namespace,byLabel',
-    );
-  });
-
   test('is unchanged when an index function throws', () => {
     const broken = (object: ConfigMap): string[] => {
       if (object.metadata.labels?.broken) throw new Error('cannot index');

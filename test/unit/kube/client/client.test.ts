@@ -103,19 +103,6 @@ describe('what the client sends', () => {
     expect(metrics).toEqual([`${method} 200`]);
   });
 
-  test.each<[string, string, (client: KubeClient, resource: typeof configMaps) => Promise<unknown>]>([
-    ['an object', 'PartialObjectMetadata', (c, resource) => c.get(resource, cart)],
-    ['a list', 'PartialObjectMetadataList', (c, resource) => c.list(resource, {})],
-    ['a watch', 'PartialObjectMetadata', (c, resource) => c.watch(resource, { timeoutSeconds: 1 }).next()],
-  ])('asks for the metadata of %s as %s', async (_, kind, call) => {
-    const called = call(api.client, { ...configMaps, metadataOnly: true });
-    const request = await api.server.next();
-    // This body is valid for any request.
-    request.answer(`${JSON.stringify({ ...configMap('cart', 1), items: [] })}\n`);
-    await called;
-    expect(request.headers.accept).toBe(`application/json;as=${kind};g=meta.k8s.io;v=v1`);
-  });
-
   test('no request for an invalid name', async () => {
     await expect(api.client.mergePatch(configMaps, { namespace: 'shop', name: '../x' }, {})).rejects.toThrow(
       TypeError,
@@ -174,13 +161,6 @@ describe('the answer', () => {
     const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
     (await api.server.next()).answer(body);
     expect(await listed).toBeInstanceOf(TypeError);
-  });
-
-  test('is a TransportError that quotes what is no JSON', async () => {
-    const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
-    (await api.server.next()).answer('{"metadata":{"resourceVersion":"1"},"items":[1,2]}]');
-    expect(await listed).toMatchObject({ name: 'TransportError', code: 'EBADBODY' });
-    expect(await listed).toHaveProperty('message', expect.stringMatching(/^expected JSON, got "/));
   });
 
   test('is requested again when a list is cut, and then holds no item twice', async () => {
@@ -259,21 +239,6 @@ describe('the client retries', () => {
     expect(api.clock.pendingTimers).toBe(0);
   });
 
-  test('a long body from its start, after a 401 and after a 429', async () => {
-    const body = { data: { text: 'long '.repeat(100_000) } };
-    const written = api.client.request('PATCH', cartPath, { body });
-    const first = await api.server.next();
-    first.fail(401);
-    const second = await api.server.next();
-    second.fail(429, {}, { 'retry-after': '2' });
-    await until(() => api.clock.waits.includes(2000));
-    await api.clock.pass(2000);
-    const last = await api.server.next();
-    last.answer({});
-    await written;
-    for (const request of [first, second, last]) expect(JSON.parse(request.body)).toEqual(body);
-  });
-
   test('a read that was cut, but no write, which may have had an effect', async () => {
     const written = api.client.mergePatch(configMaps, cart, {}).catch((error: unknown) => error);
     (await api.server.next()).cut();
@@ -294,22 +259,6 @@ describe('the client retries', () => {
     stop.abort(new Error('stop'));
     expect(await got).toEqual(new Error('stop'));
     expect([api.clock.pendingTimers, api.server.requests]).toEqual([0, 1]);
-  });
-
-  test('after waiting for its turn before each attempt', async () => {
-    let turns = 0;
-    const limited = await startScripted({
-      guard: async () => {
-        turns++;
-      },
-    });
-    const got = limited.client.get(configMaps, cart);
-    (await limited.server.next()).fail(429);
-    await limited.clock.pass(100);
-    (await limited.server.next()).answer(configMap('cart', 1));
-    await got;
-    expect(turns).toBe(2);
-    await limited.close();
   });
 });
 

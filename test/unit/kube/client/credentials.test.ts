@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeConfig, type User } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node';
 import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
 import { execConfig } from '../../../support/kube/exec-config.ts';
 import { plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
@@ -79,17 +79,6 @@ describe('a token', () => {
     });
   });
 
-  test('is not sent a third time when the server refuses it again', async () => {
-    await writeFile(tokenFile, 'bad');
-    const { server, transport, close } = await startScripted({}, tokenUser);
-    const refused = statusOf(transport.send(get));
-    (await server.next()).fail(401);
-    (await server.next()).fail(401);
-    expect(await refused).toBe(401);
-    expect(server.requests).toBe(2);
-    await close();
-  });
-
   test('is read again once for many refused requests', async () => {
     const { server, transport, close } = await startScripted({}, countedExec(['old', 'new', 'newer']));
     const all = [1, 2, 3].map(() => statusOf(transport.send(get)));
@@ -138,28 +127,6 @@ describe('a token', () => {
     const pid = Number(readFileSync(started, 'utf8'));
     // A plugin that still runs would keep this process from ending.
     await until(() => !isRunning(pid));
-  });
-
-  test.each<[string, Partial<User>, object]>([
-    ['of the kubeconfig', { token: 't' }, { authorization: 'Bearer t' }],
-    [
-      'of a username and a password',
-      { username: 'me', password: 'secret' },
-      { authorization: `Basic ${btoa('me:secret')}` },
-    ],
-    [
-      'with impersonation',
-      { token: 't', impersonateUser: 'you' },
-      { authorization: 'Bearer t', 'impersonate-user': 'you' },
-    ],
-  ])('%s is sent', async (_, user, headers) => {
-    const { server, transport, close } = await startScripted({}, user);
-    const sent = statusOf(transport.send(get));
-    const request = await server.next();
-    expect(request.headers).toMatchObject(headers);
-    request.answer({});
-    await sent;
-    await close();
   });
 });
 
@@ -246,20 +213,5 @@ describe('a client certificate', () => {
     });
     expect(server.requests).toBe(0);
     await transport.close();
-  });
-
-  test('of a retired pool keeps nothing open after the transport is closed', async () => {
-    await writeClient('old');
-    const clock = new FakeClock();
-    const transport = new Transport(tlsConfig(authority.caPem), clock);
-    const watch = transport.send({ ...get, streaming: true });
-    (await server.next()).stream();
-    const ended = (await watch).body.text().catch((error: Error & { code?: string }) => error.code);
-    await writeClient('new');
-    clock.advance(10_000);
-    await Promise.all([statusOf(transport.send(get)), answerNext()]);
-    await transport.close();
-    expect(await ended).toBe('UND_ERR_DESTROYED');
-    await until(() => server.openConnections === 0);
   });
 });

@@ -52,11 +52,6 @@ test('tells what is served, with one request for each version', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test('asks nothing if nothing is followed', async () => {
-  await discovery.run(stop.signal);
-  expect(requests).toEqual([]);
-});
-
 test('looks every 30 s for what is missing', async () => {
   const [claims, routes] = [discovery.follow(CLAIMS), discovery.follow(ROUTES)];
   void discovery.run(stop.signal);

@@ -13,16 +13,6 @@ async function read(...chunks: readonly (string | Uint8Array)[]): Promise<unknow
 }
 
 describe('lines of JSON', () => {
-  test.each([
-    ['several lines in one chunk', ['{"a":1}\n{"a":2}\n'], [{ a: 1 }, { a: 2 }]],
-    ['one line in several chunks', ['{"a"', ':', '1}', '\n'], [{ a: 1 }]],
-    ['a line that ends where a chunk does', ['{"a":1}\n', '{"a":2}\n'], [{ a: 1 }, { a: 2 }]],
-    ['empty lines and Windows line ends', ['\n\r\n{"a":1}\r\n\n'], [{ a: 1 }]],
-    ['nothing', [], []],
-  ])('%s', async (_, chunks, values) => {
-    expect(await read(...chunks)).toEqual(values);
-  });
-
   test('carry any values, wherever the bytes are cut', async () => {
     const values = fc.array(fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }));
     await fc.assert(
@@ -56,10 +46,5 @@ describe('lines of JSON', () => {
     await expect(read(...Array.from({ length: 17 }, () => chunk))).rejects.toThrow(
       'expected a line of at most 16777216 characters, got more',
     );
-  });
-
-  test('may together be longer than one line may be', async () => {
-    const line = `${JSON.stringify('x'.repeat(1024 * 1024))}\n`;
-    expect(await read(...Array.from({ length: 17 }, () => line))).toHaveLength(17);
   });
 });

@@ -119,12 +119,6 @@ describe('a connection to a port of a pod', () => {
     });
   });
 
-  test('fails if the API server is not there', async () => {
-    await kubelet.close();
-    await expect(page('/metrics')).rejects.toMatchObject({ name: 'TransportError', code: 'ECONNREFUSED' });
-    kubelet = await KubeletPorts.start(authority);
-  });
-
   test('ends at the signal, while the server says nothing', async () => {
     kubelet.isSilent = true;
     const stop = new AbortController();

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
@@ -76,34 +75,6 @@ describe('connections', () => {
     expect(api.server.connections).toBe(before + 1);
   });
 
-  test('of a watch stay open until it ends; the next watch gets a new one', async () => {
-    const open = async () => {
-      const response = api.transport.send({ ...get, streaming: true });
-      const watched = await api.server.next();
-      watched.stream();
-      return { watched, body: (await response).body };
-    };
-    const old = await open();
-    api.clock.advance(360_000);
-    const next = await open();
-    expect(api.server.openConnections).toBe(2);
-    old.watched.write('still here').end();
-    expect(await old.body.text()).toBe('still here');
-    next.watched.end();
-    await next.body.text();
-  });
-
-  test('of former times end when there are many', async () => {
-    const exchange = async () => {
-      const response = read(api.transport.send(get));
-      (await api.server.next()).answer({});
-      await response;
-      api.clock.advance(360_000);
-    };
-    for (let i = 0; i < 10; i++) await exchange();
-    await until(() => api.server.openConnections === 5);
-  });
-
   test('all end when the transport is closed, and none opens afterwards', async () => {
     const watch = await Promise.all([
       api.transport.send({ ...get, streaming: true }),
@@ -130,36 +101,9 @@ describe('the path of requests', () => {
     await response;
     await transport.close();
   });
-
-  test('does not exist without a current cluster', async () => {
-    const config = new KubeConfig();
-    config.loadFromOptions({ clusters: [], users: [], contexts: [], currentContext: '' });
-    await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow('set its current-context');
-  });
 });
 
 describe('a request without an answer', () => {
-  test('fails with a TransportError that names a server that does not exist', async () => {
-    const { port } = api.server;
-    await api.server.close();
-    await expect(api.transport.send(get)).rejects.toMatchObject({
-      name: 'TransportError',
-      code: 'ECONNREFUSED',
-      message: `GET http://127.0.0.1:${port}/version: connect ECONNREFUSED 127.0.0.1:${port}`,
-    });
-  });
-
-  test('ends when the caller aborts', async () => {
-    const stop = new AbortController();
-    const sent = api.transport.send({ ...get, signal: stop.signal }).catch((error: unknown) => error);
-    const request = await api.server.next();
-    stop.abort(new Error('stop'));
-    expect(await sent).toEqual(new Error('stop'));
-    await request.closed;
-    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
-    await expect(api.transport.send({ ...get, signal: stop.signal })).rejects.toThrow('stop');
-  });
-
   // undici settles an aborted request only when its connect ends.
   test.each([true, false])(
     'ends with the signal while the handshake hangs (a watch: %s)',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { held, newController, scripted, startController, until } from './controller-setup.ts';
+import { held, scripted, startController, until } from './controller-setup.ts';
 
 describe('stopping a controller', () => {
   test('waits for the running reconciles and starts none of those queued', async () => {
@@ -75,14 +75,6 @@ describe('stopping a controller', () => {
     expect(metrics.results).toEqual([['error', 0]]);
     expect(clock.pendingTimers).toBe(0);
   });
-});
-
-test('a controller with an aborted signal reconciles nothing', async () => {
-  const { reconcile, keys } = scripted();
-  const { controller, queue } = newController(reconcile);
-  queue.add('default/example');
-  await controller.run(AbortSignal.abort());
-  expect(keys).toEqual([]);
 });
 
 test('a controller fails when other code shuts down its queue', async () => {

@@ -51,17 +51,6 @@ describe('workers', () => {
 });
 
 describe('a reconcile that succeeds', () => {
-  test('with an empty result is done: no record and no requeue', async () => {
-    const { reconcile } = scripted();
-    const { clock, queue, controller, log, metrics } = startController(reconcile);
-    queue.add(key);
-    await until(() => metrics.results.length === 1);
-    expect(metrics.results).toEqual([['success', 0]]);
-    expect(controller.unsettled()).toEqual([]);
-    expect(clock.pendingTimers).toBe(0);
-    expect(log).toEqual([]);
-  });
-
   test('with requeueAfterMs is repeated after it, and its failures are forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('no'), 30_000);
     const { clock, queue, recordOf, metrics } = startController(reconcile);
@@ -193,17 +182,6 @@ describe('a reconcile that fails', () => {
   });
 });
 
-test('the duration of a reconcile is measured in seconds', async () => {
-  const { reconcile, started, release } = held();
-  const { clock, queue, metrics } = startController(reconcile);
-  queue.add(key);
-  await until(() => started.length === 1);
-  clock.advance(1500);
-  release(key);
-  await until(() => metrics.results.length === 1);
-  expect(metrics.results).toEqual([['success', 1.5]]);
-});
-
 test('only the latest 10,000 unsettled objects are remembered, with short messages', async () => {
   const { queue, controller, metrics } = startController(
     async () => {
@@ -215,11 +193,4 @@ test('only the latest 10,000 unsettled objects are remembered, with short messag
   await until(() => metrics.results.length === 10_001);
   expect(controller.unsettled()).toHaveLength(10_000);
   expect(controller.unsettled()[0]).toMatchObject({ key: '1', error: 'x'.repeat(1024) });
-});
-
-test('a time beyond all dates can be written', async () => {
-  const { queue, recordOf, metrics } = startController(scripted(Number.POSITIVE_INFINITY).reconcile);
-  queue.add(key);
-  await until(() => metrics.results.length === 1);
-  expect(recordOf(key)?.nextTryAt).toBe('+275760-09-13T00:00:00.000Z');
 });

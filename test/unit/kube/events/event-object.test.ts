@@ -42,32 +42,6 @@ describe('an Event', () => {
     });
   });
 
-  test('about a cluster-scoped object is in the namespace default', () => {
-    const { metadata, regarding } = make({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
-
-    expect(metadata.namespace).toBe('default');
-    expect(regarding).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'n1' });
-  });
-
-  test('names a related object', () => {
-    const related = {
-      apiVersion: 'samplecrd.k8s.io/v1',
-      kind: 'Network',
-      metadata: { name: 'net', uid: 'u-2' },
-    };
-
-    expect(make(pod, { related }).related).toEqual({
-      apiVersion: 'samplecrd.k8s.io/v1',
-      kind: 'Network',
-      name: 'net',
-      uid: 'u-2',
-    });
-  });
-
-  test('needs an object with apiVersion and kind', () => {
-    expect(() => make({ metadata: { name: 'cart' } })).toThrow(/apiVersion and kind.*cart/);
-  });
-
   test.each([
     ['longer than a valid name', 'a'.repeat(253)],
     ['not a DNS subdomain', 'system:node'],

@@ -76,13 +76,6 @@ describe('a series', () => {
     });
   });
 
-  test('counts further Events without a write', async () => {
-    const setup = setUpRunning();
-    await report(setup, 1_000);
-
-    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
-  });
-
   test('stays one series when an Event comes during the first write', async () => {
     const setup = setUpRunning();
     setup.events.after = (operation) => {
@@ -208,18 +201,6 @@ describe('many Events', () => {
     expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
   });
 
-  test('are dropped with at most one line a minute in the log', async () => {
-    const setup = setUp();
-    for (let i = 0; i < 1_200; i++) setup.recorder.event(pod(`pod-${i}`), details);
-    setup.clock.advance(MINUTE);
-    setup.recorder.event(pod('late'), details);
-
-    expect(setup.lines).toMatchObject([
-      { msg: 'dropped Events', dropped: 1, reason: 'queue_full' },
-      { msg: 'dropped Events', dropped: 200, reason: 'queue_full' },
-    ]);
-  });
-
   test('about one object are 25, and one more every 5 minutes', async () => {
     const setup = setUpRunning();
     const reportNew = async (reason: string) => {
@@ -277,17 +258,6 @@ describe('at shutdown', () => {
     await setup.running;
 
     expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10', 'patch 10']);
-  });
-
-  test('a write in flight is aborted and repeated', async () => {
-    const setup = setUpRunning();
-    setup.events.before = (_, signal) => hang(signal);
-    await report(setup, 1);
-    setup.events.before = () => {};
-    setup.stop();
-    await setup.running;
-
-    expect(setup.events.all).toHaveLength(1);
   });
 
   test('a server without an answer delays it for 2 seconds, and the dropped Events are logged', async () => {

@@ -92,52 +92,6 @@ describe('a candidate', () => {
     ]);
   });
 
-  test('takes over from a crashed leader after the lease duration, not before', async () => {
-    const leases = new FakeLeases();
-    const clock = new FakeClock();
-    let alive = true;
-    start({ ...optionsOf(leases, clock), client: leases.client(() => alive), identity: 'first' });
-    await clock.advanceAsync(1_000);
-    const second = start({ ...optionsOf(leases, clock), identity: 'second' });
-    await clock.advanceAsync(4_000);
-    alive = false;
-
-    await clock.advanceAsync(14_000);
-    expect(second.work.started).toBe(false);
-    await clock.advanceAsync(3_000);
-
-    expect(second.work.started).toBe(true);
-    expect(leases.spec).toMatchObject({ holderIdentity: 'second', leaseTransitions: 1 });
-  });
-
-  test('keeps trying while the API server cannot be reached', async () => {
-    const leases = new FakeLeases();
-    const clock = new FakeClock();
-    leases.fault = () => ({ before: unreachable });
-    const candidate = start(optionsOf(leases, clock));
-    await clock.advanceAsync(60_000);
-    expect(candidate.work.started).toBe(false);
-
-    leases.fault = () => undefined;
-    await clock.advanceAsync(2_000);
-
-    expect(candidate.work.started).toBe(true);
-  });
-
-  test('stops at once, even during a read that gets no answer', async () => {
-    const leases = new FakeLeases({ holderIdentity: 'other' });
-    const clock = new FakeClock();
-    leases.fault = () => ({ before: hang });
-    const candidate = start(optionsOf(leases, clock));
-    await clock.advanceAsync(100);
-
-    candidate.stop();
-    await clock.advanceAsync(0);
-
-    expect(candidate.outcome()).toBe('stopped');
-    expect(clock.pendingTimers).toBe(0);
-  });
-
   test('releases at once a lease that it got during its stop', async () => {
     const leases = new FakeLeases();
     const clock = new FakeClock();
@@ -230,16 +184,6 @@ describe('stopping a leader', () => {
     expect(outcome()).toBe('stopped');
     expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
   });
-
-  test('is not an error if the work rejects with the reason of its signal', async () => {
-    const { clock, work, stop, outcome } = await startLeader();
-
-    stop();
-    work.fail(work.signal?.reason);
-    await clock.advanceAsync(0);
-
-    expect(outcome()).toBe('stopped');
-  });
 });
 
 describe('work that ends before a stop', () => {
@@ -272,18 +216,6 @@ describe('losing the lease', () => {
     await clock.advanceAsync(0);
     expect(outcome()).toBe('lost');
     expect(clock.pendingTimers).toBe(0);
-  });
-
-  test('waits for the work to end, however long: terms do not overlap', async () => {
-    const { leases, clock, work, outcome } = await startLeader();
-    leases.fault = () => ({ before: hang });
-
-    await clock.advanceAsync(3_600_000);
-    expect(outcome()).toBeUndefined();
-    work.end();
-    await clock.advanceAsync(0);
-
-    expect(outcome()).toBe('lost');
   });
 
   test('does not happen by one unanswered renewal: the next one follows after half the deadline', async () => {

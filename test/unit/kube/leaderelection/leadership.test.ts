@@ -26,12 +26,6 @@ function newLeadership(enabled = true) {
 }
 
 describe('a request of the leader', () => {
-  test('is sent under the signal of the current term', async () => {
-    const { clock, election, terms } = newLeadership();
-    await clock.advanceAsync(0);
-    expect(() => election.assertLeading(terms[0])).not.toThrow();
-  });
-
   test('is refused without a signal, which belongs to no term', async () => {
     const { clock, election } = newLeadership();
     await clock.advanceAsync(0);

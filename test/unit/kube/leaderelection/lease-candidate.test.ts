@@ -84,32 +84,6 @@ describe('acquiring', () => {
     },
   );
 
-  test('waits for the whole duration of a process that took its own Lease', async () => {
-    const { leases, clock, candidate, tryAcquire } = setUp();
-    await tryAcquire();
-    leases.set({ holderIdentity: 'other', leaseDurationSeconds: 15 });
-    clock.advance(60_000);
-    await candidate.renew(signal);
-
-    expect(await tryAcquire()).toBe('other');
-    clock.advance(14_999);
-    expect(await tryAcquire()).toBe('other');
-    clock.advance(1);
-    expect(await tryAcquire()).toBe('');
-  });
-
-  test('does not take a Lease that its holder renews', async () => {
-    const { leases, clock, tryAcquire } = setUp({ holderIdentity: 'other', leaseDurationSeconds: 15 });
-
-    for (const second of [10, 20, 30]) {
-      expect(await tryAcquire()).toBe('other');
-      leases.set({ ...leases.spec, renewTime: `2026-01-01T00:00:${second}.000000Z` });
-      clock.advance(10_000);
-    }
-
-    expect(leases.operations).toEqual(['get', 'get', 'get']);
-  });
-
   test('continues with its own Lease, without a transition and with the old acquireTime', async () => {
     const acquireTime = '2025-01-01T00:00:00.000000Z';
     const { leases, tryAcquire } = setUp({ holderIdentity: 'me', leaseTransitions: 4, acquireTime });
@@ -129,15 +103,6 @@ describe('acquiring', () => {
 
     expect(candidate.renewedAt).toBeUndefined();
     expect(leases.spec).toEqual({ holderIdentity: 'other' });
-  });
-
-  test('keeps what others wrote on the Lease', async () => {
-    const { leases, tryAcquire } = setUp({ holderIdentity: '' });
-    leases.set({ ...leases.spec, ...{ strategy: 'OldestEmulationVersion' } });
-
-    await tryAcquire();
-
-    expect(leases.spec).toMatchObject({ strategy: 'OldestEmulationVersion', holderIdentity: 'me' });
   });
 });
 

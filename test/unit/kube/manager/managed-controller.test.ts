@@ -1,5 +1,4 @@
 import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -53,7 +52,6 @@ function lead(
 }
 
 setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
 
 describe('a controller of the leader', () => {
   test('reconciles in its second term the keys that are added in it', async () => {
@@ -76,33 +74,6 @@ describe('a controller of the leader', () => {
     hanging.resolve({});
     await until(() => keys.length === 2);
     await end();
-  });
-
-  test('shows running and unsettled keys of the current term alone', async () => {
-    const end = lead(() => Promise.reject(new Error('no')), ['a']);
-    await until(() => JSON.stringify(led.debug()).includes('"attempts":1'));
-    await end();
-    lead();
-    expect(led.debug()).toEqual({ name: 'network', running: [], unsettled: [] });
-  });
-
-  test('does not hold its first keys during the term', async () => {
-    const term = new AbortController();
-    let first: WeakRef<readonly string[]> | undefined;
-    const given = () => {
-      const all = ['a', 'b'];
-      first = new WeakRef(all);
-      return all;
-    };
-    const reconcile: Reconcile = async (key) => {
-      keys.push(key);
-      return {};
-    };
-    led.reconcile(reconcile, { keys: given });
-    void led.run(term.signal);
-    await until(() => keys.length === 2);
-    collectGarbage();
-    expect(first?.deref()).toBeUndefined();
   });
 });
 

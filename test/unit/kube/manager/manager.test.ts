@@ -121,23 +121,6 @@ describe('a controller', () => {
     await until(() => seen.includes('shop/c'));
     expect(new Set(seen.slice(2))).toEqual(new Set(['shop/b', 'shop/c']));
   });
-
-  test('shares its watch with another controller of the same objects', async () => {
-    const seen: string[] = [];
-    for (const name of ['one', 'other']) {
-      manager
-        .controller(name)
-        .for(configMaps)
-        .reconcile(async ({ key }) => {
-          seen.push(`${name} ${key}`);
-        });
-    }
-    run();
-    (await api.server.next()).stream(added(configMap('a', 1)), initialEventsEnd(10));
-    await until(() => seen.length === 2);
-    expect(seen.toSorted()).toEqual(['one shop/a', 'other shop/a']);
-    expect(api.server.requests).toBe(1);
-  });
 });
 
 describe('a part', () => {
@@ -217,17 +200,4 @@ describe('the shutdown', () => {
     expect(messages().at(-1)).toBe('ended');
     expect(api.clock.pendingTimers).toBe(0);
   });
-
-  test('comes before the start if the preparation fails', async () => {
-    manager.prepare(async () => Promise.reject(new Error('no such file')));
-    manager.informer(configMaps);
-    await expect(manager.run(stop.signal)).rejects.toThrow('no such file');
-    expect([messages(), api.server.requests]).toEqual([[], 0]);
-  });
-});
-
-test('a webhook needs a port', () => {
-  expect(() => manager.webhook('/inject', async () => ({ allowed: true }))).toThrow(
-    'expected a manager with the option webhook',
-  );
 });

@@ -47,18 +47,6 @@ describe('look-ups', () => {
     expect(sent).toEqual(['a', 'a']);
   });
 
-  test('of an object that does not exist are limited, too', async () => {
-    state = 'none';
-    const outcomes = Promise.allSettled([lookUps.get('a', forever), lookUps.get('a', forever)]);
-    await clock.advanceAsync(0);
-    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    const next = expect(lookUps.get('a', forever)).rejects.toThrow('not found');
-    await clock.advanceAsync(249);
-    expect(sent).toEqual(['a']);
-    await clock.advanceAsync(1);
-    await next;
-  });
-
   test('beyond the burst and the rate are refused with 503', async () => {
     const keys = ['a', 'b', 'c', 'd', 'e'];
     const outcomes = Promise.allSettled(keys.map((key) => lookUps.get(key, forever)));

@@ -4,13 +4,6 @@ import { SharedValues } from '../../../../src/kube/util/shared-values.ts';
 
 const LABELS = { app: 'shop', tier: 'web' };
 
-test('equal values are one', () => {
-  const shared = new SharedValues();
-  const first = shared.of({ ...LABELS });
-  expect(shared.of({ ...LABELS })).toBe(first);
-  expect(shared.of({ ...LABELS, tier: 'api' })).toEqual({ app: 'shop', tier: 'api' });
-});
-
 test('a string is not taken for a number, a list or an object of the same text', () => {
   const shared = new SharedValues();
   const values = ['1', 1, '[]', [], '{}', {}, 'true', true];

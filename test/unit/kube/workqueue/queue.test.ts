@@ -45,30 +45,9 @@ describe('get', () => {
     expect(queue.length).toBe(2);
     expect(await queue.get()).toBe('foo');
   });
-
-  test('returns a key once for several adds', async () => {
-    const queue = newQueue<string>();
-    queue.add('bar');
-    queue.add('bar');
-    queue.done((await queue.get()) ?? '');
-    expect(queue.length).toBe(0);
-    expect(await isSettled(queue.get())).toBe(false);
-  });
 });
 
 describe('a key in work', () => {
-  test('that is added again is queued when it is done', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    await queue.get();
-    queue.add('foo');
-    expect(queue.length).toBe(0);
-    queue.done('foo');
-    expect(await queue.get()).toBe('foo');
-    queue.done('foo');
-    expect(queue.length).toBe(0);
-  });
-
   test('that is added twice is queued once, and not before it is done', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
@@ -95,33 +74,6 @@ describe('a key in work', () => {
 });
 
 describe('after shutDown', () => {
-  test('with many producers and consumers each key is in work, none twice at once, and none added later', async () => {
-    const queue = newQueue<number>();
-    const inWork = new Set<number>();
-    const seen = new Set<number>();
-    const consumers = Array.from({ length: 10 }, () =>
-      consume(queue, async (key) => {
-        expect(inWork.has(key)).toBe(false);
-        inWork.add(key);
-        seen.add(key);
-        await eventLoopTurn();
-        inWork.delete(key);
-      }),
-    );
-    const producers = Array.from({ length: 50 }, async (__, key) => {
-      for (let round = 0; round < 50; round++) {
-        queue.add(key);
-        await eventLoopTurn();
-      }
-    });
-    await Promise.all(producers);
-    queue.shutDown();
-    queue.add(-1);
-    await Promise.all(consumers);
-    expect(seen).toEqual(new Set(producers.keys()));
-    expect(queue.length).toBe(0);
-  });
-
   test('a key that its worker adds again is worked off', async () => {
     const queue = newQueue<number>();
     const tries = new Map<number, number>();
@@ -148,20 +100,5 @@ describe('shutDown', () => {
     queue.shutDown();
     queue.add('too late');
     expect([await queue.get(), await queue.get()]).toEqual(['foo', undefined]);
-  });
-
-  test('resolves every waiting consumer', async () => {
-    const queue = newQueue<string>();
-    const waiting = Promise.all([queue.get(), queue.get()]);
-    queue.shutDown();
-    expect(await waiting).toEqual([undefined, undefined]);
-  });
-
-  test('does not wait for keys in work', async () => {
-    const queue = newQueue<string>();
-    for (const key of ['foo', 'bar']) queue.add(key);
-    await Promise.all([queue.get(), queue.get()]);
-    queue.shutDown();
-    expect(await queue.get()).toBeUndefined();
   });
 });
