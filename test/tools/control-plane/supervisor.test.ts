@@ -43,13 +43,6 @@ describe('a supervised process', () => {
     await expect(process.exited).resolves.toEqual(status);
     expect(lines.toSorted()).toEqual(expected);
   });
-
-  test('takes what it left running in its process group with it', async () => {
-    const { process, lines } = await startScript('script', 'sleep 1000 & echo $!; exit 0');
-    await expect(process.exited).resolves.toEqual({ code: 0, signal: null });
-    await untilNoneRuns(lines.map(Number));
-    expect(lines).toHaveLength(1);
-  });
 });
 
 describe('stopping', () => {
@@ -74,20 +67,6 @@ describe('when the supervisor itself is killed', () => {
     process.kill(supervisor.pid ?? 0, 'SIGKILL');
     await expect(held.exited).resolves.toEqual({ code: null, signal: 'SIGKILL' });
     expect(existsSync(directory)).toBe(false);
-  });
-
-  // A process id of another process namespace is that of somebody else's process here.
-  test('nothing is killed here by the ids of processes in another process namespace', async () => {
-    const elsewhere = await startSupervisor((commandLine) => commandLine);
-    const sleep = await elsewhere.start({ name: 'sleep', command: 'sleep', args: ['600'] });
-    try {
-      process.kill(elsewhere.pid ?? 0, 'SIGKILL');
-      await sleep.exited;
-      expect(isRunning(sleep.pid)).toBe(true);
-    } finally {
-      process.kill(sleep.pid, 'SIGKILL');
-      await untilNoneRuns([sleep.pid]);
-    }
   });
 });
 

@@ -1,7 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
-import { pino } from 'pino';
-import { addIfUntrusted, CaBundle, holdsBundle, trusts } from '../../../src/certificates/ca-bundle.ts';
+import { CaBundle, trusts } from '../../../src/certificates/ca-bundle.ts';
 import { createAuthority, issueCertificate } from '../../../src/certificates/x509/authority.ts';
 import { readCertificates } from '../../../src/certificates/x509/certificate.ts';
 import {
@@ -83,13 +82,6 @@ describe('CaBundle', () => {
     ]);
   });
 
-  test('returns the time since all configurations have the bundle', async () => {
-    cached = configuration('A');
-    await distribute('A');
-    clock.advance(1_000);
-    expect(await distribute('A')).toBe(1_000);
-  });
-
   test('restarts the time when the bundle had to be restored', async () => {
     cached = configuration('A');
     await distribute('A');
@@ -98,12 +90,6 @@ describe('CaBundle', () => {
     expect(await distribute('A')).toBeUndefined();
     cached = configuration('A');
     expect(await distribute('A')).toBe(0);
-  });
-
-  test('needs no bundle in configurations that do not exist', async () => {
-    expect(bundle.observe()).toEqual([]);
-    expect(await distribute('A')).toBe(0);
-    expect(holdsBundle([], 'A')).toBe(true);
   });
 });
 
@@ -153,35 +139,9 @@ describe('authorities of others', () => {
     expect(written()).toEqual([own]);
   });
 
-  const add = (log = pino({ level: 'silent' })) =>
-    addIfUntrusted(
-      { client, log },
-      bundle.observe() ?? [],
-      { chain: readCertificates(own), bundle: own },
-      signal,
-    );
-
-  test('get ours beside them', async () => {
-    cached = configuration(other);
-    await add();
-    expect(written()).toEqual([`${other}${own}`]);
-  });
-
-  test('get nothing where ours is trusted, missing or invalid', async () => {
-    cached = configuration(`${other}${own}`, undefined, 'rubbish');
-    await add();
-    expect(patches).toEqual([]);
-  });
-
   const seen = (...bundles: (string | undefined)[]) => [
     { resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(...bundles) },
   ];
-
-  test('do not count as out of sync', () => {
-    expect(holdsBundle(seen(`${other}${own}`, own), own)).toBe(true);
-    expect(holdsBundle(seen(`${other}${own}`, other), own)).toBe(false);
-    expect(holdsBundle(seen(`${other}${own}`), `${own}${expired}`)).toBe(false);
-  });
 
   test('are not trusted for our certificate', () => {
     const leaf = readCertificates(served);

@@ -97,12 +97,6 @@ describe('CertificateController', () => {
     expect(written).toEqual([]);
   });
 
-  test('looks again soon while authorities of others stay', async () => {
-    await storeOwn();
-    keepsOthers = true;
-    expect(await reconcile()).toEqual({ requeueAfterMs: 10_000 });
-  });
-
   test('renews a leaf on condition of the resourceVersion', async () => {
     const { issuer, bundle } = await storeOwn();
     now += 60 * DAY;
@@ -143,14 +137,6 @@ describe('CertificateController', () => {
     expect(promoted).toMatchObject({ issuer: added.next, next: undefined, bundle: added.bundle });
     expect(signer.issuerOf.get(promoted.leaf?.fingerprint ?? '')).toBe(added.next?.fingerprint);
     expect(rotated).toEqual(['serving', 'authority']);
-  });
-
-  test('retries after a conflict, without a warning', async () => {
-    await storeOwn();
-    now += 60 * DAY;
-    failing.replace = new ApiError({ status: 409, reason: 'Conflict', message: 'modified' });
-    expect(await reconcile()).toEqual({ requeueAfterMs: 0 });
-    expect(levels.filter((level) => level >= WARN)).toEqual([]);
   });
 });
 

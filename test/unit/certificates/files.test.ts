@@ -35,12 +35,6 @@ async function project({ cert, key }: KeyPair, version: string): Promise<void> {
 }
 
 describe('loadKeyPair', () => {
-  test('returns certificate and key', async () => {
-    const keyPair = makeKeyPair();
-    await write(keyPair);
-    expect(await loadKeyPair(files())).toEqual(keyPair);
-  });
-
   test('refuses a key of another certificate', async () => {
     await write({ cert: makeKeyPair().cert, key: makeKeyPair().key });
     const { certFile, keyFile } = files();
@@ -66,11 +60,6 @@ describe('loadClientAuthorities', () => {
     await writeFile(file, content);
     return loadClientAuthorities(file);
   };
-
-  test('returns the authorities of the file, without the text between them', async () => {
-    const [one, other] = [(await testAuthority()).caPem, (await testAuthority()).caPem];
-    expect(await load(`# one\n${one}\n# other\n${other}`)).toBe(`${one.trim()}\n${other.trim()}`);
-  });
 
   test('refuses a file with other content', async () => {
     const authority = await testAuthority();
@@ -152,11 +141,5 @@ describe('followed files', () => {
       await write(renewed);
       expect(await firstGood(next)).toEqual(renewed);
     });
-  });
-
-  test('are reported when there is nothing to watch', async () => {
-    await rm(directory, { recursive: true });
-    await following(async (next) => expect(await next()).toMatchObject({ code: 'ENOENT' }));
-    await mkdir(directory);
   });
 });

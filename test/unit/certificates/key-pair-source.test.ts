@@ -85,13 +85,6 @@ describe('KeyPairSource', () => {
     expect(source.isServing).toBe(false);
   });
 
-  test('passes on the key pair and reports when it expires, in seconds', async () => {
-    const material = await make();
-    await see(material);
-    expect(handed).toEqual([{ cert: material.leaf?.pem, key: material.leaf?.keyPem }]);
-    expect(expiries).toEqual({ serving: (start + 90 * DAY) / 1000, authority: (start + 360 * DAY) / 1000 });
-  });
-
   test('passes on a key pair again that the server rejected', async () => {
     const material = await make();
     refuse = true;
@@ -133,27 +126,6 @@ describe('KeyPairSource', () => {
 });
 
 describe('KeyPairSource with a provided certificate', () => {
-  test('serves it', async () => {
-    const material = await make();
-    await see(material, { mark: '' });
-    expect(handed).toEqual([{ cert: material.leaf?.pem, key: material.leaf?.keyPem }]);
-    expect(warnings()).toEqual([]);
-  });
-
-  test('waits for a new Secret after a deletion', async () => {
-    await see(await make(), { mark: '' });
-    await gone();
-    expect(made).toEqual([]);
-    expect(warnings()).toHaveLength(1);
-  });
-
-  test('warns if it lacks a name', async () => {
-    const other = x509Signer({ dnsNames: ['elsewhere'], ipAddresses: [] });
-    await see(await replacement(undefined, { signer: other, lifetimes, now }), { mark: '' });
-    expect(warnings()).toEqual(['provided certificate lacks names of the webhook']);
-    expect(source.isServing).toBe(true);
-  });
-
   test('warns and keeps the key pair if the Secret is not usable', async () => {
     const material = await make();
     await see(material);

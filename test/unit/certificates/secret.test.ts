@@ -96,14 +96,6 @@ describe('readSecret of a provided Secret', () => {
     });
   });
 
-  test('returns the key pair without an authority', () => {
-    expect(readSecret(secretOf(fresh, { 'ca.crt': null }, null))).toEqual({
-      kind: 'provided',
-      leaf: fresh.leaf,
-      bundle: undefined,
-    });
-  });
-
   test.each([
     [
       'is empty',

@@ -30,11 +30,6 @@ describe('the installation', () => {
   ])('with %j has the flags %j', (container, flags) => {
     expect(readInstallation(deployment(container)).flags).toEqual(flags);
   });
-
-  test('has as many ready replicas as its status says', () => {
-    expect(readInstallation(deployment({}, { readyReplicas: 2 })).readyReplicas).toBe(2);
-    expect(readInstallation(deployment({}, {})).readyReplicas).toBe(0);
-  });
 });
 
 describe('a command', () => {
@@ -54,9 +49,5 @@ describe('a command', () => {
       annotation: 'c/d',
       requireAnnotation: false,
     });
-  });
-
-  test('keeps its defaults without an installation', () => {
-    expect(followInstallation(defaults, undefined)).toEqual(defaults);
   });
 });

@@ -84,26 +84,6 @@ describe('RepairBreaker', () => {
     expect(breaker.mayEvict(NOW + 40_000)).toBe(false);
   });
 
-  test('does not take an older pod for the replacement', () => {
-    breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
-    for (const uid of ['a-old', 'a-sibling'])
-      breaker.seen('a', { uid, createdAt: NOW, injected: false }, NOW);
-    expect(breaker.stopped).toBeUndefined();
-    expect(breaker.busy).toEqual(new Set(['a']));
-  });
-
-  test('allows one eviction again after a reset', () => {
-    breaker.evicting('a', new Set(['old']), NOW);
-    back('a', false);
-    breaker.evicting('b', new Set(['old']), NOW);
-    breaker.reset();
-    expect(breaker.stopped).toBeUndefined();
-    expect(breaker.busy).toEqual(new Set());
-    expect(breaker.mayEvict(NOW)).toBe(true);
-    breaker.evicting('c', new Set(['old']), NOW);
-    expect(breaker.mayEvict(NOW)).toBe(false);
-  });
-
   test('gives up a workload that creates no pod, without a stop', () => {
     breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     breaker.giveUp(NOW);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { knowsPolicies, PolicyController } from '../../../../src/addons/policies/controller.ts';
+import { PolicyController } from '../../../../src/addons/policies/controller.ts';
 import { isSpec } from '../../../../src/addons/policies/live-spec.ts';
 import { type LivePolicyObject, POLICIES } from '../../../../src/addons/policies/resources.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
@@ -122,11 +122,6 @@ describe('PolicyController', () => {
     expect(await reconcile()).toEqual([]);
   });
 
-  test('creates nothing while the operator namespace is being deleted', async () => {
-    const { reconcile } = controllerOf({ namespace: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
-    expect(await reconcile()).toEqual([]);
-  });
-
   test('deletes all policies if the API server rejects one', async () => {
     const refuse = (name: string) =>
       name === NAME
@@ -138,11 +133,6 @@ describe('PolicyController', () => {
     expect(kept).toEqual([0]);
     // Its own writes wake it.
     expect(await reconcile()).toEqual([]);
-  });
-
-  test('retries if the API server fails', async () => {
-    const refuse = () => new ApiError({ status: 500, reason: 'InternalError', message: 'later' });
-    await expect(controllerOf({ refuse }).reconcile()).rejects.toThrow('later');
   });
 });
 
@@ -160,11 +150,3 @@ describe('isSpec', () => {
   });
 });
 
-test.each<[boolean, unknown]>([
-  [true, { resources: [{ name: 'validatingadmissionpolicies' }, { name: 'mutatingadmissionpolicies' }] }],
-  [false, { resources: [{ name: 'validatingadmissionpolicies' }] }],
-  [false, { resources: 'none' }],
-  [false, 'text'],
-])('that policies are known is %s of %j', (known, discovery) => {
-  expect(knowsPolicies(discovery)).toBe(known);
-});

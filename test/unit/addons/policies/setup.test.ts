@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { setUpPolicies } from '../../../../src/addons/policies/setup.ts';
-import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
@@ -80,22 +79,3 @@ test('an API server that knows policies after an upgrade is asked for them', asy
   expect(await end()).toEqual([NONE_KNOWN, 'the API server supports MutatingAdmissionPolicy now']);
 });
 
-test('an API server without the whole group is one that knows no policies', async () => {
-  const { end, clock } = policiesOf(() => {
-    throw apiErrorFrom(404, {});
-  });
-  await clock.advanceAsync(0);
-  expect(await end()).toEqual([NONE_KNOWN]);
-});
-
-test('an API server that asks to be left alone is asked no sooner', async () => {
-  const { end, requests, clock } = policiesOf(() => {
-    throw apiErrorFrom(429, {}, '60');
-  });
-  await clock.advanceAsync(0);
-  await clock.advanceAsync(59_999);
-  expect(requests).toHaveLength(1);
-  await clock.advanceAsync(1);
-  expect(requests).toHaveLength(2);
-  await end();
-});

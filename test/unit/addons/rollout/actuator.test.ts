@@ -102,22 +102,8 @@ test('a pod with a field that cannot change while it runs is replaced', async ()
   expect(await resized(answer)).toEqual({ outcome: 'left', verdict: { how: 'replace', why: message } });
 });
 
-test.each([
-  ['a test of the patch fails', 422, 'Invalid'],
-  ['the object has changed', 409, 'Conflict'],
-])('another writer was faster where %s', async (_, status, reason) => {
-  const message = 'the server rejected our request due to an error in our request';
-  expect(await resized(new ApiError({ status, reason, message }))).toEqual({
-    outcome: 'later',
-    verdict: undefined,
-  });
-});
-
 test('the end of a drain that is denied is not tried at each step', async () => {
   const answer = new ApiError({ status: 422, reason: 'Invalid', message: POLICY, kind: 'pods' });
   expect(await resized(answer, 'undrain')).toMatchObject({ outcome: 'left', again: 'denied' });
 });
 
-test('a pod that was deleted meanwhile is gone', async () => {
-  expect(await resized(notFound('pods'))).toEqual({ outcome: 'gone', verdict: undefined });
-});

@@ -66,16 +66,6 @@ describe('a pod is drained', () => {
     expect(memory.recall(observed({ isDraining: true }), 'h', 10).drainedSince).toBeUndefined();
     expect(memory.recall(drained, 'h', 11).drainedSince).toBe(11);
   });
-
-  test('from when it has the annotation, if it cannot be drained', () => {
-    const memory = new PodMemory();
-    expect(memory.recall(observed({ isDraining: true, canDrain: false }), 'h', 3).drainedSince).toBe(3);
-  });
-
-  test('not while its node does not answer', () => {
-    const memory = new PodMemory();
-    expect(memory.recall({ ...drained, ready: 'unknown' }, 'h', 3).drainedSince).toBeUndefined();
-  });
 });
 
 test('a verdict holds for the templates that it was about, until something changes', () => {
@@ -99,13 +89,6 @@ test('a refusal is tried again after a minute, and later each time, but each hou
     now = until;
   }
   expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-});
-
-test('it is known when a drain has ended', () => {
-  const memory = new PodMemory();
-  memory.recall(observed({ isDraining: true }), 'h', 1);
-  expect(memory.recall(observed(), 'h', 2).undrainedAt).toBe(2);
-  expect(memory.recall(observed(), 'h', 3).undrainedAt).toBe(2);
 });
 
 describe('what a pod claims of itself', () => {

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -26,28 +26,7 @@ beforeAll(async () => {
   authority = await createAuthority({ commonName: 'test authority', notBefore, notAfter });
 });
 
-describe('createAuthority', () => {
-  test('returns a self-signed certificate that may sign others', () => {
-    const certificate = new X509Certificate(authority.certPem);
-    expect(certificate.ca).toBe(true);
-    expect(certificate.subject).toBe('CN=test authority');
-    expect(certificate.verify(certificate.publicKey)).toBe(true);
-    expect(certificate.checkPrivateKey(createPrivateKey(authority.keyPem))).toBe(true);
-  });
-});
-
 describe('issueCertificate', () => {
-  test('returns a certificate that chains to its authority, with a new key', async () => {
-    const issued = await issueCertificate(authority, server);
-    const certificate = new X509Certificate(issued.certPem);
-    const issuer = new X509Certificate(authority.certPem);
-    expect(certificate.ca).toBe(false);
-    expect(certificate.checkIssued(issuer)).toBe(true);
-    expect(certificate.verify(issuer.publicKey)).toBe(true);
-    expect(certificate.checkPrivateKey(createPrivateKey(issued.keyPem))).toBe(true);
-    expect(certificate.serialNumber).not.toBe(issuer.serialNumber);
-  });
-
   test('includes exactly the requested hosts and addresses', async () => {
     const certificate = new X509Certificate((await issueCertificate(authority, server)).certPem);
     expect(certificate.checkHost('envoy-initializer.default.svc')).toBeDefined();
@@ -64,19 +43,6 @@ describe('issueCertificate', () => {
   ] as const)('allows only the requested usage: %s', async (usage, oid) => {
     const issued = await issueCertificate(authority, { ...server, usage });
     expect(new X509Certificate(issued.certPem).keyUsage).toEqual([oid]);
-  });
-
-  test('includes user and groups of a client, with special characters', async () => {
-    const { certPem } = await issueCertificate(authority, {
-      commonName: 'system:admin, the "first"',
-      organization: ['system:masters', 'a+b'],
-      usage: 'client',
-      notBefore,
-      notAfter,
-    });
-    const subject = new X509Certificate(certPem).toLegacyObject().subject;
-    expect(subject.CN).toBe('system:admin, the "first"');
-    expect(subject.O).toEqual(['system:masters', 'a+b']);
   });
 });
 

@@ -55,12 +55,6 @@ describe('readCertificates and readCertifiedKey', () => {
     });
   });
 
-  test('keep the chain that follows a certificate', () => {
-    const chain = leaf.pem + authority.pem;
-    const read = readCertifiedKey(chain, leaf.keyPem);
-    expect(read).toEqual({ ...leaf, pem: chain });
-  });
-
   test.each([
     ['no certificate', '', 'expected PEM certificates'],
     ['a key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', 'expected PEM certificates'],
@@ -95,18 +89,6 @@ describe('a leaf', () => {
     const { certPem } = await issueCertificate(issuer, { commonName, usage: 'server', ...validity });
     const [certificate = leaf] = readCertificates(certPem);
     expect(x509Signer({ ...names, ipAddresses: [] }).isUpToDate({ ...leaf, ...certificate })).toBe(false);
-  });
-
-  test('lacks the names that are not in it', () => {
-    const isUpToDate = (more: Partial<typeof names>) => x509Signer({ ...names, ...more }).isUpToDate(leaf);
-    expect(isUpToDate({})).toBe(true);
-    expect(isUpToDate({ dnsNames: ['envoy-initializer'] })).toBe(false);
-    expect(isUpToDate({ ipAddresses: ['127.0.0.1', '::1'] })).toBe(false);
-  });
-
-  test('cannot be issued for a name that certificates cannot hold', async () => {
-    const impossible = x509Signer({ dnsNames: ['ü.example'], ipAddresses: [] });
-    await expect(impossible.leaf(authority, validity)).rejects.toThrow('ü.example');
   });
 });
 

@@ -116,25 +116,6 @@ describe('check of a file without a cluster', () => {
     expect(object).toBe('deployment/web');
   });
 
-  test('prints what to do', async () => {
-    const { stdout } = await check(deployment('web', YES, ''), '-n', 'shop');
-    expect(stdout).toBe(`\
-deployment/web in namespace shop
-  decision  without the sidecar (not-opted-in)
-  opt-in    no label or annotation
-            neither the pod nor its namespace has ${YES}
-  ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
-`);
-  });
-
-  test('prints who selects the template', async () => {
-    const { stdout } = await check(`${namespaceThatSelects('config')}${deployment('web', '', YES)}`);
-    expect(stdout).toMatch(
-      /^ {2}template {2}config \(sha256 [0-9a-f]{12}\)\n {12}selected by the annotation \S+envoy-templates of the namespace$/m,
-    );
-    expect((await check(deployment('web', '', YES))).stdout).not.toContain('selected by');
-  });
-
   describe('of pods that have a sidecar, as the webhook sees them', () => {
     async function injected(template: string): Promise<string> {
       const terminal = new MemoryTerminal({
@@ -169,13 +150,6 @@ deployment/web in namespace default
         ),
       });
     });
-  });
-
-  test('refuses --template with a target', async () => {
-    const terminal = new MemoryTerminal();
-    const argv = ['node', 'envoy-initializer', 'check', 'deploy/web', '--template', 'template.yaml'];
-    expect(await runCli(argv, terminal)).toBe(2);
-    expect(terminal.stderr).toMatch(/^error: --template works with files only/);
   });
 
   test('returns 2 for a file without pods', async () => {

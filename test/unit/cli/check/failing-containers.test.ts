@@ -39,11 +39,3 @@ test('check names a sidecar that fails, and leaves the application to its author
   expect(found(status)).toEqual(['pod myapp-pod: container envoy cannot run: ErrImagePull']);
 });
 
-test('check says nothing of containers that start, run or have ended well', () => {
-  const states = [
-    { waiting: { reason: 'PodInitializing' } },
-    { running: {} },
-    { terminated: { exitCode: 0 } },
-  ];
-  expect(found({ initContainerStatuses: states.map((state, i) => ({ name: `${i}`, state })) })).toEqual([]);
-});

@@ -17,30 +17,6 @@ function parse(...args: string[]): ServeOptions {
 }
 
 describe('the options of serve', () => {
-  test('have defaults', () => {
-    const { port, workers, resync, requireAnnotation, annotation, configmap, leaderElect, logLevel } =
-      parse();
-    expect({
-      port,
-      workers,
-      resync,
-      requireAnnotation,
-      annotation,
-      configmap,
-      leaderElect,
-      logLevel,
-    }).toEqual({
-      port: 8443,
-      workers: 2,
-      resync: 30_000,
-      requireAnnotation: true,
-      annotation: 'initializer.kubernetes.io/envoy',
-      configmap: 'envoy-initializer',
-      leaderElect: true,
-      logLevel: 'info',
-    });
-  });
-
   test.each([
     ['--resync=1h30m', { resync: 5_400_000 }],
     ['--resync=500ms', { resync: 500 }],

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { isLed, named } from '../../../../src/cli/uninstall/leftovers.ts';
-import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
@@ -57,12 +56,5 @@ describe('an operator leads', () => {
     );
     await clock.advanceAsync(15_000);
     expect(await led).toBe(false);
-  });
-
-  test('not, if there is no Lease', async () => {
-    const get = async () => {
-      throw new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
-    };
-    expect(await isLed({ get }, 'envoy-initializer', new FakeClock())).toBe(false);
   });
 });

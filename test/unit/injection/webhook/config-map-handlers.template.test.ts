@@ -74,17 +74,6 @@ describe('createTemplateHandler', () => {
     },
   );
 
-  test('rejects an empty ConfigMap', async () => {
-    expect(await setUp().review(undefined)).toMatchObject({
-      allowed: false,
-      message: 'the template cannot be used: config: required, but the key is missing',
-    });
-  });
-
-  test('uses the name of the object if the request has none', async () => {
-    expect(await setUp().review(BAD, { name: undefined })).toMatchObject({ allowed: false });
-  });
-
   test('allows a valid template and warns of doubtful fields', async () => {
     const { review, logged } = setUp();
     expect(await review(GOOD)).toEqual({ allowed: true, warnings: [] });

@@ -48,14 +48,6 @@ describe('reportInjection', () => {
     ]);
   });
 
-  test('expects the pod by name if it has no controller', () => {
-    const pod = { namespace: 'default', name: 'one', ownerUid: undefined };
-    expect(eventsOf({}, { name: 'one', object: podOf({ ownerReferences: [owner('x')] }) })).toMatchObject([
-      [pod, {}],
-    ]);
-    expect(eventsOf({}, { name: undefined, object: podOf({ name: 'one' }) })).toMatchObject([[pod, {}]]);
-  });
-
   test.each([
     ['invalid-override', 'OverrideIgnored'],
     ['proxy-user', 'TrafficBypassesEnvoy'],
@@ -71,15 +63,5 @@ describe('reportInjection', () => {
         },
       ],
     ]);
-  });
-
-  test.each<[string, Partial<InjectionRecord>, Partial<AdmissionRequest>]>([
-    ['a dry run', {}, { dryRun: true }],
-    ['a pod without warnings', { reason: 'opted-out', warnings: [] }, {}],
-    ['an injected pod without warnings', { decision: 'injected', reason: undefined, warnings: [] }, {}],
-    ['a denied pod, which its controller reports', { decision: 'denied' }, {}],
-    ['a failed review, which the controller reports', { decision: 'failed', reason: 'no-template' }, {}],
-  ])('reports nothing for %s', (_, record, request) => {
-    expect(eventsOf(record, request)).toEqual([]);
   });
 });

@@ -119,19 +119,6 @@ describe('TemplateAdoption', () => {
     expect(events).not.toContain('adopted two');
   });
 
-  test('says what is wrong without a proof, and that there is no ConfigMap', async () => {
-    const { adoption, events, until, end } = setUp();
-    adoption.seen({ data: {} });
-    await until('rejected, staying undefined: config: required, but the key is missing');
-    expect(adoption.isSettled).toBe(true);
-    adoption.seen(undefined);
-    await until(
-      'rejected, staying undefined: ConfigMap operator/template does not exist: create it with the key config',
-    );
-    await end();
-    expect(events).toHaveLength(2);
-  });
-
   test('adopts what cannot be proved, and proves it again', async () => {
     const { adoption, events, verdicts, until, end } = setUp();
     verdicts.set('one', 'doubtful');

@@ -71,26 +71,6 @@ describe('a template that the API server accepts', () => {
     expect(labels).toEqual(Array(6).fill('false'));
   });
 
-  test('is asked about again when proofs are forgotten, also one that is under way', async () => {
-    const { dryRun, prove, asked } = setUp((pod) => pod);
-    const proving = prove({ config: GOOD });
-    dryRun.forget();
-    await proving;
-    await prove({ config: GOOD });
-    expect(asked).toHaveLength(12);
-    await prove({ config: GOOD });
-    expect(asked).toHaveLength(12);
-  });
-
-  test('is not asked about twice', async () => {
-    const { dryRun, asked, signal } = setUp((pod) => pod);
-    const set = templateSet({ config: GOOD });
-    const first = await dryRun.review(set, {}, signal);
-    expect(await dryRun.prove(set, {}, 1_000, signal)).toEqual(first);
-    expect(await dryRun.review(set, {}, signal)).toEqual(first);
-    expect(asked).toHaveLength(6);
-  });
-
   test.each([
     'pods "a" is forbidden: violates PodSecurity "restricted:latest": hostPort',
     'pods "a" is forbidden: exceeded quota: q, requested: pods=1',
@@ -99,12 +79,6 @@ describe('a template that the API server accepts', () => {
   ])('is proved by an admission plugin that runs after validation: %s', async (message) => {
     const { prove } = setUp(refuseBad(status(403, message)));
     expect(await prove({ config: BAD })).toEqual({ faults: [], inconclusive: [], incompatibleShapes: [] });
-  });
-
-  test('may have hooks that sleep longer than the default grace period', async () => {
-    const { prove, asked } = setUp((pod) => pod);
-    await prove({ config: `${GOOD}  lifecycle: {preStop: {sleep: {seconds: 31}}}\n` });
-    expect(own(own(asked[0], 'spec'), 'terminationGracePeriodSeconds')).toBe(31);
   });
 });
 
@@ -132,15 +106,6 @@ describe('a template that the API server refuses', () => {
     expect((await prove({ config: `${BAD}  resizePolicy: []\n` })).faults).toEqual([
       `config:4:3: containers[0].resizePolicy: ${said}: Kubernetes v1.31.0 does not have this field`,
       `config: ${said}: spec.x: Kubernetes v1.31.0 does not have this field`,
-    ]);
-  });
-
-  test('has a fault without a place if the API server cannot read the pod', async () => {
-    const message =
-      'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field';
-    const { prove } = setUp(refuseBad(status(400, message)));
-    expect((await prove({ config: BAD })).faults).toEqual([
-      `config: the API server refuses a pod with this template: ${message}`,
     ]);
   });
 
@@ -230,14 +195,6 @@ describe('a template is adopted with a doubt', () => {
     expect(asked).toHaveLength(310);
     expect((await prove({ config: GOOD })).inconclusive).toEqual(['no']);
   });
-});
-
-test('the proof ends when the signal aborts', async () => {
-  const { dryRun } = setUp(() => new Promise(() => {}));
-  const stop = new AbortController();
-  const proof = dryRun.prove(templateSet(), {}, 1_000, stop.signal);
-  stop.abort(new Error('over'));
-  await expect(proof).rejects.toThrow('over');
 });
 
 test('warnings name the template, the shape and the inconclusive', async () => {

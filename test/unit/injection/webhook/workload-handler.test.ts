@@ -61,10 +61,6 @@ describe('createWorkloadHandler', () => {
     },
   );
 
-  test('knows the opt-in of the namespace', async () => {
-    expect(await review({ spec: CLASH, namespaceLabels: ON })).toMatchObject({ warnings: { length: 1 } });
-  });
-
   test('says that such pods will be refused, but never refuses the workload', async () => {
     const set = templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' });
     expect(await review({ labels: ON, spec: CLASH, state: { set } })).toEqual({
@@ -80,13 +76,6 @@ describe('createWorkloadHandler', () => {
       expect(await review({ labels })).toEqual({ allowed: true, warnings: [] });
     }
   });
-
-  test.each([{ operation: 'DELETE' }, { subResource: 'status' }, { object: undefined }])(
-    'is silent about %o',
-    async (request) => {
-      expect(await review({ labels: ON, spec: CLASH }, request)).toEqual({ allowed: true });
-    },
-  );
 });
 
 test.each([

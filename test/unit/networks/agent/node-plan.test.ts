@@ -44,15 +44,6 @@ function plan(networks: readonly NodeNetwork[], links: NodeLinks, facts: Facts =
 const linesOf = ({ remove, join }: NodePlan) =>
   [...remove, ...join].flatMap(({ ip, fdb }) => [...ip, ...fdb]);
 
-test('the address of the node itself under another name is not a peer', () => {
-  const blue = network('blue', '10.20.0.0/24', 1, {}, ['192.0.2.1', '192.0.2.2']);
-  const { join, rules } = plan([blue], none);
-  expect(join.flatMap(({ fdb }) => fdb).filter((line) => line.includes('append'))).toEqual([
-    `fdb append ${ALL_PEERS} dev ${tunnelName(blue.bridge)} dst 192.0.2.2`,
-  ]);
-  expect(rules.text).toContain('ip saddr != { 192.0.2.2 } drop');
-});
-
 test('an empty node gets a bridge with both gateways, a tunnel, and each peer', () => {
   const secondary = { cidr: 'fd00:20::/64', gateway: 'fd00:20::1' };
   const blue = network('blue', '10.20.0.0/24', 1, { secondary }, ['192.0.2.2', '192.0.2.3']);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { run, runBatch } from '../../../../src/networks/agent/programs.ts';
+import { runBatch } from '../../../../src/networks/agent/programs.ts';
 
 const parts = [
   { bridge: 'a', lines: ['link add a', 'link set a up'] },
@@ -10,16 +10,6 @@ const parts = [
 const failed = (stderr: string) => async () => {
   throw new Error(`ip -force -batch - ended with 1: ${stderr}`);
 };
-
-test('run gives input to a program, and resolves with its output', async () => {
-  expect(await run('cat', [], 'Grüße\n')).toBe('Grüße\n');
-  expect(await run('cat', [])).toBe('');
-});
-
-test('run rejects with the reason of the program', async () => {
-  await expect(run('cat', ['/absent'])).rejects.toThrow(/^cat \/absent ended with 1: cat: .*No such file/);
-  await expect(run('no-such-program', [])).rejects.toThrow('ENOENT');
-});
 
 test('runBatch runs all lines in one call', async () => {
   const calls: unknown[] = [];
@@ -54,8 +44,3 @@ test.each([
   expect(await runBatch(failed(stderr), 'ip', [{ bridge: 'a', lines: [line] }])).toEqual(new Map());
 });
 
-test('runBatch tells a failure of the program for all bridges', async () => {
-  const failures = await runBatch(failed('Option "-force" is unknown'), 'ip', parts);
-  expect([...failures.keys()]).toEqual(['a', 'b', 'c']);
-  expect(failures.get('b')).toContain('unknown');
-});

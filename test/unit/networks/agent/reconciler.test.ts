@@ -108,18 +108,6 @@ test('IPv6 is forwarded for the bridges and the devices of the node alone, if th
   expect(on()).toHaveLength(1);
 });
 
-test('between two looks, the node is read only if its Networks have changed', async () => {
-  const { node, tell, round } = stage({ blue: blueStatus, green: greenStatus });
-  await round();
-  node.calls.splice(0);
-  await round();
-  expect(node.calls).toEqual([]);
-  tell('green', { ...greenStatus, nodes: nodes.slice(0, 1) });
-  await round();
-  expect(node.links().tunnels.get(tunnelName(green))?.peers).toEqual([]);
-  expect(node.links().tunnels.get(tunnelName(blue))?.peers).toEqual(['192.0.2.2']);
-});
-
 test('a Network that overlaps a route of the node is not made nor marked, and does not delay others', async () => {
   const { node, marks, round } = stage({ blue: blueStatus, green: greenStatus });
   node.routes = [{ dst: '10.20.0.128/25', dev: 'eth1' }];
@@ -165,41 +153,6 @@ test('a failing Network does not delay others, is tried twice, and again in the 
   expect(await marks()).toEqual([blue, green].toSorted());
 });
 
-test('what another program does between look and change is no failure, and costs no second attempt', async () => {
-  const { node, round, later } = stage({ blue: blueStatus });
-  const looks = () => node.calls.filter((call) => call.includes('address show')).length;
-  node.onCall = (line) => {
-    if (line === 'ip -force -batch -' && node.links().bridges.size === 0)
-      node.run(`link add name ${blue} type bridge`);
-  };
-  expect((await round()).problem).toBeUndefined();
-  expect([looks(), node.links().bridges.get(blue)?.mac]).toEqual([1, '02:6e:77:80:00:00']);
-  node.hear('192.0.2.9');
-  node.onCall = (line) => {
-    if (line === 'bridge -force -batch -')
-      node.run(`fdb delete 02:00:00:00:00:99 dev ${tunnelName(blue)} dst 192.0.2.9`);
-  };
-  expect((await later()).problem).toBeUndefined();
-  expect(looks()).toBe(2);
-});
-
-test('what blocks all Networks is told for each, and what is joined stays', async () => {
-  const { node, marks, later, round } = stage({ blue: blueStatus });
-  await round();
-  node.rules = undefined;
-  node.commands.splice(0);
-  node.nftProblem = 'Error: Operation not permitted\n\ntable inet';
-  const { report, problem } = await later();
-  expect(report.problems).toEqual({ 'default/blue': 'Error: Operation not permitted, table inet' });
-  expect(problem).toBe('Error: Operation not permitted, table inet');
-  expect(report.underlay).toBeDefined();
-  expect(node.commands).toEqual([]);
-  expect(await marks()).toEqual([blue]);
-  node.nftProblem = undefined;
-  expect((await round()).problem).toBeUndefined();
-  expect(node.rules).toContain(blue);
-});
-
 test('a bridge that no pod needs goes after two looks that are apart, and never while a pod is plugged in', async () => {
   const { node, tell, state, marks, round, later } = stage({ blue: blueStatus, green: greenStatus });
   await round();
@@ -223,15 +176,6 @@ test('a bridge that no pod needs goes after two looks that are apart, and never 
   await later();
   expect(node.links().bridges.size + node.links().tunnels.size).toBe(0);
   expect([node.rules, state.removed]).toEqual([undefined, 2]);
-});
-
-test('the bridge of a deleted Network goes at once', async () => {
-  const { node, networks, marks, round } = stage({ blue: blueStatus, green: greenStatus });
-  await round();
-  networks.delete('blue');
-  await round();
-  expect([...node.links().bridges.keys()]).toEqual([green]);
-  expect(await marks()).toEqual([green]);
 });
 
 test('a pod that comes while its bridge goes keeps it', async () => {

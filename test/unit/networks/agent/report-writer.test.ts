@@ -49,13 +49,6 @@ test('a report is written when it changes, and owned by its Node', async () => {
   expect(applied).toHaveLength(2);
 });
 
-test('a report whose problems have another order is not written', async () => {
-  const { applied, write } = stage();
-  await write({ ...report, problems: { 'default/a': 'no', 'default/b': 'no' } });
-  await write({ ...report, problems: { 'default/b': 'no', 'default/a': 'no' } });
-  expect(applied).toHaveLength(1);
-});
-
 test('an unchanged report is applied again after ten minutes, and a failed one in the next round', async () => {
   const { applied, state, write } = stage();
   await write(report);

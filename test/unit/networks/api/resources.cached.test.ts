@@ -23,11 +23,6 @@ test('cachedNetwork keeps only the fields that the operator reads', () => {
   expect(cachedNetwork(filled)).toEqual(network);
 });
 
-test('cachedNetwork adds no fields to a new Network', () => {
-  const { apiVersion, kind, ...network } = newNetwork();
-  expect(cachedNetwork(network)).toStrictEqual(network);
-});
-
 test('cachedNetwork writes each of thousands of nodes as text once, and keeps equal ones once', () => {
   const nodes = Array.from({ length: 5_000 }, (_, nth) => ({
     name: `node-${nth}`,

@@ -3,7 +3,6 @@ import { describe, expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
 import {
   describeSubnet,
-  pickSubnet,
   recordedSubnet,
   SUBNET_FIELDS,
   type Subnet,
@@ -63,9 +62,3 @@ describe.each(NAMES)('the field %s', (name) => {
   });
 });
 
-test('unset fields and further ones are left out', () => {
-  const { mtu: _, ...unset } = subnet;
-  expect(pickSubnet({ ...unset, vni: 7 })).toEqual(unset);
-  expect(describeSubnet(unset)).toBe('10.0.0.0/16, gateway 10.0.0.1, and fd00::/64, gateway fd00::1');
-  expect(subnetChanges(unset, subnet)).toBe('mtu unset to 1400');
-});

@@ -12,19 +12,6 @@ import { anyRange, range } from '../ranges.ts';
 
 describe('a range', () => {
   test.each([
-    '192.168.0.0/16',
-    '10.0.0.0/30',
-    '0.0.0.0/0',
-    'fd00:1::/64',
-    '2001:db8:0:1:1:1:1:0/112',
-    'fd00:0:1::/48',
-    '::/0',
-  ])('%s is parsed and formatted without a change', (text) => {
-    const parsed = parseRange(text);
-    expect(parsed && formatRange(parsed)).toBe(text);
-  });
-
-  test.each([
     ['host bits', '10.0.0.5/16'],
     ['host bits of IPv6', 'fd00::1/64'],
     ['no prefix', '10.0.0.0'],

@@ -26,12 +26,6 @@ describe('ranges of the cluster', () => {
     expect(metBy(ranges, '192.168.0.0/16')).toBeUndefined();
   });
 
-  test('may have host bits, as older API servers allow', () => {
-    const ranges = new ClusterRanges();
-    ranges.set('the pods of node n1', ['10.244.1.5/24']);
-    expect(metBy(ranges, '10.244.1.128/25')).toContain('10.244.1.0/24 of the pods of node n1');
-  });
-
   test('are removed with their user, and each change calls the handler once', () => {
     const ranges = new ClusterRanges();
     const changes: string[] = [];
@@ -48,42 +42,9 @@ describe('ranges of the cluster', () => {
       'node n1: 192.0.2.9/32',
     ]);
   });
-
-  test('keep the previous name in a message while it overlaps', () => {
-    const ranges = new ClusterRanges();
-    ranges.set('node n1', ['192.0.2.7']);
-    ranges.set('node n2', ['192.0.2.5']);
-    expect(metBy(ranges, '192.0.2.0/24', 'node n1')).toContain('node n1');
-    ranges.set('node n1', []);
-    expect(metBy(ranges, '192.0.2.0/24', 'node n1')).toContain('node n2');
-  });
 });
 
 describe('nodes', () => {
-  const node = (name: string, podCIDRs?: readonly string[], address?: string) => {
-    const addresses = [
-      { type: 'Hostname', address: name },
-      ...(address ? [{ type: 'InternalIP', address }] : []),
-    ];
-    return CLUSTER_NODES.decode({
-      metadata: { name, labels: { big: 'x' } },
-      spec: { podCIDRs },
-      status: { images: [], addresses },
-    });
-  };
-
-  test('are cached with their name and ranges only', () => {
-    expect(node('n1', ['10.244.1.0/24'])).toEqual({
-      metadata: { name: 'n1' },
-      cidrs: ['10.244.1.0/24'],
-      addresses: [],
-      isAway: false,
-      isCordoned: false,
-      isTainted: false,
-    });
-    expect(node('n1').cidrs).toEqual([]);
-  });
-
   test.each([
     ['node-role.kubernetes.io/control-plane', 'NoSchedule', true],
     ['gpu', 'NoExecute', true],

@@ -54,13 +54,6 @@ describe('a range that no Network may have', () => {
     expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
   });
 
-  test('blocks no other Network', () => {
-    const { allocator, network } = stage();
-    const all = network('10.0.0.0/8', { name: 'all', createdAt: '2025-01-01T00:00:00Z', ...held });
-    expect(allocator.specErrorOf(all)?.reason).toBe('RangeNotAllowed');
-    expect(allocator.specErrorOf(network('10.1.0.0/16', { name: 'one' }))).toBeUndefined();
-  });
-
   test('stays with a Network that holds it, with a warning', () => {
     const { allocator, network } = stage();
     const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });

@@ -68,14 +68,6 @@ test('a Network gets the VNI of its name, or the next one if another Network has
   expect(vnisOf([recorded('other', wanted)]).vniFor(asked('a'))).toBe(wanted + 1);
 });
 
-test('two new Networks get different VNIs before the cache shows them, and keep them', () => {
-  const vnis = vnisOf([]);
-  const first = vnis.vniFor(asked('a'));
-  expect(vnis.vniFor(recorded('b', first))).toBe(first);
-  expect(vnis.vniFor(asked('c'))).not.toBe(first);
-  expect(vnis.vniFor(asked('a'))).not.toBe(first);
-});
-
 test('the first by name of two Networks with the same VNI keeps it', () => {
   const both = [recorded('a', FIRST_VNI), recorded('b', FIRST_VNI)];
   const vnis = vnisOf(both);

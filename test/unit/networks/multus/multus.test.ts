@@ -43,21 +43,6 @@ describe('ensure', () => {
     expect(fake.requests).toEqual(['create']);
   });
 
-  test('finds an existing definition before the cache is synced, and creates nothing', async () => {
-    const { fake, ensure } = newProvider();
-    fake.store(attachmentFor(network, shape.mtu));
-    fake.hasSynced = false;
-    expect(await ensure()).toMatchObject({ kind: 'ready', change: 'none' });
-    expect(fake.requests).toEqual(['get network-attachment-definitions']);
-  });
-
-  test('creates a missing definition before the cache is synced', async () => {
-    const { fake, ensure } = newProvider();
-    fake.hasSynced = false;
-    expect(await ensure()).toMatchObject({ change: 'created' });
-    expect(fake.requests).toEqual(['get network-attachment-definitions', 'create']);
-  });
-
   test('sends no requests without a change, also with an outdated cache', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
@@ -66,22 +51,6 @@ describe('ensure', () => {
     fake.requests.length = 0;
     expect(await ensure(other)).toMatchObject({ change: 'none' });
     expect(fake.requests).toEqual([]);
-  });
-
-  test('continues with an existing definition that the cache does not have', async () => {
-    const { fake, ensure } = newProvider();
-    await ensure();
-    expect(await ensure(other)).toMatchObject({ change: 'restored' });
-    expect(fake.requests).toEqual(['create', 'create', 'get network-attachment-definitions', 'apply']);
-  });
-
-  test('recreates a deleted definition that the cache still has', async () => {
-    const { fake, ensure } = newProvider();
-    await ensure();
-    fake.sync();
-    fake.live.clear();
-    expect(await ensure(other)).toMatchObject({ kind: 'ready' });
-    expect(fake.live.get(key)?.spec?.config).toContain('1400');
   });
 
   test('reports a conflict with a foreign definition that the cache does not have', async () => {
@@ -116,32 +85,6 @@ describe('ensure', () => {
     fake.refusal = refusal(404, 'NotFound');
     expect(await ensure()).toMatchObject({ reason: 'ProviderUnavailable', retryAfterMs: 10_000 });
   });
-
-  test('does not throw in a namespace that is being deleted', async () => {
-    const { fake, ensure } = newProvider();
-    fake.refusal = refusal(403, 'Forbidden', ['NamespaceTerminating']);
-    const result = await ensure();
-    expect(result).toMatchObject({ kind: 'notReady', reason: 'NamespaceTerminating' });
-    expect(result).not.toHaveProperty('retryAfterMs');
-  });
-
-  test('throws other errors of the server', async () => {
-    const { fake, ensure } = newProvider();
-    fake.refusal = refusal(403, 'Forbidden');
-    await expect(ensure()).rejects.toThrow('Forbidden');
-  });
-
-  test('throws if the server calls the patch invalid', async () => {
-    const { fake, ensure } = newProvider();
-    await ensure();
-    fake.sync();
-    fake.client.apply = async () => {
-      fake.requests.push('apply');
-      throw refusal(422, 'Invalid');
-    };
-    await expect(ensure(other)).rejects.toThrow('Invalid');
-    expect(fake.requests.filter((request) => request === 'apply')).toHaveLength(3);
-  });
 });
 
 test('actual ignores definitions, because users may edit them', async () => {
@@ -162,13 +105,6 @@ describe('remove', () => {
     expect(fake.live.size).toBe(0);
   });
 
-  test('finds a definition that the cache does not have yet', async () => {
-    const { fake, provider, ensure } = newProvider();
-    await ensure();
-    expect(await remove(provider)).toEqual({ kind: 'gone' });
-    expect(fake.live.size).toBe(0);
-  });
-
   test('continues an interrupted attempt', async () => {
     const { fake, provider } = newProvider();
     const { metadata, ...rest } = attachmentFor(network, shape.mtu);
@@ -176,11 +112,6 @@ describe('remove', () => {
     fake.sync();
     expect(await remove(provider)).toEqual({ kind: 'gone' });
     expect(fake.requests).toEqual(['patch']);
-  });
-
-  test('accepts a missing definition', async () => {
-    const { provider } = newProvider();
-    expect(await remove(provider)).toEqual({ kind: 'gone' });
   });
 
   test('does not touch a foreign definition, also with an outdated cache', async () => {

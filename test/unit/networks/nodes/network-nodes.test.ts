@@ -86,16 +86,6 @@ describe('ranges', () => {
     ]);
   });
 
-  test('of a report that cannot be read any more stay, and those of a deleted report do not', () => {
-    const { reports, node, report, reportText, met } = stage();
-    node('n1', '192.0.2.1');
-    report('n1', { ranges: ['10.9.0.0/16'] });
-    reportText('n1', '{');
-    expect(met('10.9.1.0/24')).toBe('a network of node n1');
-    reports.delete('agents/n1');
-    expect(met('10.9.1.0/24')).toBeUndefined();
-  });
-
   test('beyond the share of one node count once two nodes report them, and are told once', () => {
     const { networkNodes, nodes, node, report, met, told } = stage();
     for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
@@ -171,15 +161,6 @@ describe('Multus', () => {
     expect([on('n2'), on('n1', 'n2'), on('unknown'), on()]).toEqual(Array(4).fill(undefined));
   });
 
-  test('is asked about nodes that are not cordoned', () => {
-    const { networkNodes, nodes, node, report } = stage();
-    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
-    report('n1', bare);
-    report('n2');
-    nodes.set(CLUSTER_NODES.decode({ metadata: { name: 'n2' }, spec: { unschedulable: true } }));
-    expect(networkNodes.withoutMultus()).toBeDefined();
-  });
-
   test('is not missed on nodes with a taint', () => {
     const { networkNodes, nodes, report, told } = stage();
     const taint = (effect: string) =>
@@ -204,16 +185,6 @@ describe('Multus', () => {
     agent('b', 'u2', 'n2');
     report('n2', { pod: { name: 'b', uid: 'u2' } });
     expect([networkNodes.withoutMultus(), told]).toEqual([undefined, Array(2).fill('multus everywhere')]);
-  });
-
-  test('is told to the Networks with pods on the node', () => {
-    const { node, report, pod, told, reasonOn } = stage();
-    node('n1', '192.0.2.1');
-    report('n1');
-    pod('one', 'n1');
-    told.length = 0;
-    report('n1', bare);
-    expect([reasonOn('n1'), told]).toEqual(['NoMultus', ['default/blue', 'multus everywhere']]);
   });
 });
 
@@ -369,18 +340,6 @@ describe('a report that outlives its agent', () => {
     }
   });
 
-  test('counts again as soon as the next agent reports', () => {
-    const { networkNodes, report, agent, pods, clock, told, reasonOn } = started();
-    pods.delete('agents/agent-1');
-    clock.advance(REPLACED_WITHIN_MS);
-    networkNodes.tellOfGoneAgents();
-    told.length = 0;
-    agent('agent-2', 'u2', 'n1');
-    expect(reasonOn('n1')).toBe('NoAgent');
-    report('n1', { pod: { name: 'agent-2', uid: 'u2' } });
-    expect([reasonOn('n1'), told]).toEqual(['NodesReady', ['default/blue']]);
-  });
-
   test('leaves a Network without an agent as it is when the operator starts anew', () => {
     const { networkNodes, node, report, agent, told, reasonOn, pod } = stage();
     node('n1', '192.0.2.1');
@@ -393,13 +352,5 @@ describe('a report that outlives its agent', () => {
     told.length = 0;
     agent('agent-1', 'u1', 'n1');
     expect([reasonOn('n1', lacking), told]).toEqual(['NodesReady', ['default/blue']]);
-  });
-
-  test('of an agent outside of pods counts as long as it is there', () => {
-    const { networkNodes, report, clock, reasonOn } = started();
-    report('n1');
-    clock.advance(10 * REPLACED_WITHIN_MS);
-    networkNodes.tellOfGoneAgents();
-    expect(reasonOn('n1')).toBe('NodesReady');
   });
 });

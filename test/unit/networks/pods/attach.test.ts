@@ -54,18 +54,6 @@ describe('a pod that asks for Networks', () => {
     expect(spec.schedulingGates).toEqual([GATE]);
   });
 
-  test('gets the gate in each state of its Network', () => {
-    const before = pod({ [ASKED]: 'blue' });
-    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
-    expect(patched(before, attached(before, waiting)).spec.schedulingGates).toEqual([GATE]);
-  });
-
-  test('keeps its other gates', () => {
-    const theirs = { name: 'example.org/theirs' };
-    const before = pod({ [ASKED]: 'blue' }, { schedulingGates: [theirs] });
-    expect(patched(before, attached(before)).spec.schedulingGates).toEqual([theirs, GATE]);
-  });
-
   test('does not change when it is attached twice', () => {
     const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
     expect(attached(seen)).toEqual({ outcome: 'attached', operations: [], warnings: [] });

@@ -1,9 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import {
-  isRelevant,
   type NetworkPod,
   networkPods,
   POD_INDEXERS,
@@ -95,14 +93,6 @@ test('the nodes of its pods are named once, and only of pods that are bound', ()
   expect(new NetworkUsers(store).usageOf('red/blue').nodeNames).toEqual(['n2', 'n1']);
 });
 
-test('a cache keeps little of a pod, and nothing of one without a Network', () => {
-  expect(isRelevant(pod('p', {}))).toBe(false);
-  expect(isRelevant(pod('p', { status: [eth0] }))).toBe(false);
-  const kept = pod('p', { asks: 'blue', status: [eth0, blue] });
-  expect(isRelevant(kept)).toBe(true);
-  expect(JSON.stringify(kept)).not.toMatch(/other|containers/);
-});
-
 describe('a pod that names a Network of another namespace', () => {
   const theirs = { ...blue, name: 'green/blue' };
   const forged = {
@@ -129,27 +119,6 @@ describe('a pod that names a Network of another namespace', () => {
 
   test.each(['green', '*'])('is a user of shared Networks: %s', (shared) => {
     expect(usersOfBoth([shared])[0]).toEqual({ pods: ['red/p'], allocated: 1 });
-  });
-
-  test('is never a user outside its namespace, with any bytes in its annotations', () => {
-    const text = fc.oneof(
-      fc.string(),
-      fc.json(),
-      fc.constantFrom('green/blue', '[{"name":"green/blue"}]', '[{"name":"blue","namespace":"green"}]'),
-    );
-    fc.assert(
-      fc.property(text, text, text, (asked, multus, status) => {
-        const annotations = {
-          'samplecrd.k8s.io/network': asked,
-          'k8s.v1.cni.cncf.io/networks': multus,
-          'k8s.v1.cni.cncf.io/network-status': status,
-        };
-        const one = networkPods(new NetworkAccess([])).decode({
-          metadata: { name: 'p', namespace: 'red', annotations },
-        });
-        expect(POD_INDEXERS.user(one).filter((key) => !key.startsWith('red/'))).toEqual([]);
-      }),
-    );
   });
 });
 

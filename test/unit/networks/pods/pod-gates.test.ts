@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
-import { ApiError, apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
+import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
 import type { IpamState, Refusal } from '../../../../src/networks/addresses/ipam-state.ts';
@@ -99,15 +99,6 @@ describe('a pod whose Networks are Ready', () => {
     await expect(reconcile()).resolves.toEqual(result);
     expect(did).toEqual(['reserve', 'patch', 'settle']);
     expect(notices).toEqual([]);
-  });
-
-  test.each([
-    ['a failure', refusal(500)],
-    ['a refusal', apiErrorFrom(422, { message: 'no', details: { kind: 'pods' } })],
-  ])('is retried after %s', async (_, error) => {
-    const { did, reconcile } = stage({ error });
-    await expect(reconcile()).rejects.toThrow('no');
-    expect(did).toEqual(['reserve', 'patch', 'settle']);
   });
 });
 
@@ -217,16 +208,6 @@ describe('the addresses of a pod', () => {
   });
 });
 
-test.each([
-  ['is gone', undefined],
-  ['does not have the gate', gatedPod(['example.org/theirs'])],
-])('a pod that %s is ignored', async (_, pod) => {
-  const { world, did, notices, reconcile } = stage();
-  world.pod = pod;
-  await expect(reconcile()).resolves.toEqual({});
-  expect([...did, ...notices]).toEqual([]);
-});
-
 describe('a gated pod with an annotation that is too long', () => {
   const long = 'blue,'.repeat(10_000);
 
@@ -241,11 +222,5 @@ describe('a gated pod with an annotation that is too long', () => {
     expect(notices).toEqual([
       { type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Wait', note, eachNote: true },
     ]);
-  });
-
-  test("loses the gate if only Multus' annotation is left", async () => {
-    const { did, reconcile } = stage({ pod: gatedPod([GATE], { [MULTUS]: long }) });
-    await reconcile();
-    expect(did).toEqual(['reserve', 'patch']);
   });
 });

@@ -57,21 +57,3 @@ describe('addresses', () => {
   });
 });
 
-describe('a message quotes at most 80 characters', () => {
-  const long = 'x'.repeat(30_000);
-
-  test.each([
-    ['of a name', long],
-    ['of an invalid name', `${long}/a/b`],
-    ['of a name in JSON', JSON.stringify([{ name: long }])],
-    ['of a namespace', JSON.stringify([{ name: 'blue', namespace: long }])],
-    ['of an interface', `blue@${long}`],
-    ['of a MAC address', JSON.stringify([{ name: 'blue', mac: [long] }])],
-    ['of addresses', JSON.stringify([{ name: 'blue', ips: [long] }])],
-    ['of another namespace', `${long}/blue`],
-  ])('%s', (_, text) => {
-    const { problem } = parseRequest(text, 'red', access) as { readonly problem: string };
-    expect(problem).toMatch(/^has .{80} ?(as|,)/);
-    expect(problem.length).toBeLessThan(250);
-  });
-});

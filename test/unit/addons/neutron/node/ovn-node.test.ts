@@ -95,14 +95,6 @@ describe('with the database of Open vSwitch', () => {
     expect(await problems()).toEqual({});
   });
 
-  test('an answer in parts is read', async () => {
-    const [text = ''] = rows(row('vethbb', { 'iface-id': '{port}' }));
-    answer = [text.slice(0, text.indexOf('}') + 1), text.slice(text.indexOf('}') + 1)];
-    await problems();
-    nowMs = 10_000;
-    expect(Object.values(await problems())).toEqual([expect.stringContaining('ports {port}:')]);
-  });
-
   test.each([
     ['{"id":0,"result":null,"error":"no"}', 'expected a result'],
     ['[]', 'ended without an answer'],

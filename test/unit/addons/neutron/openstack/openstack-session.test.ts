@@ -105,16 +105,6 @@ describe('a session', () => {
     expect([isGone(error), isUnavailable(error)]).toEqual([false, true]);
   });
 
-  test('does not wait longer than its caller', async () => {
-    const services = new FakeServices();
-    const session = services.session();
-    const stop = new AbortController();
-    services.http.send = () => new Promise(() => {});
-    const asked = session.request('GET', { path: '/networks', signal: stop.signal });
-    stop.abort(new Error('enough'));
-    await expect(asked).rejects.toThrow('enough');
-  });
-
   test.each<[string, string, RegExp]>([
     ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
     ['several regions without a region_name', '"x":""', /in two, one: write region_name/],

@@ -154,10 +154,3 @@ test('while Neutron is away, a pod causes no request', async () => {
   expect(neutron.calls).toEqual([]);
 });
 
-test('a name that does not fit into a description is refused', async () => {
-  const long = { metadata: { ...POD.metadata, name: 'p'.repeat(253) } };
-  expect(await ports.attach(long, NETWORK, {}, signal)).toMatchObject({
-    reason: 'InvalidNetworkAnnotation',
-    why: expect.stringContaining('shorten the name of the pod'),
-  });
-});

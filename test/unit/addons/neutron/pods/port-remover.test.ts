@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { descriptionOf } from '../../../../../src/addons/neutron/marker.ts';
 import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
 import { PortRemover } from '../../../../../src/addons/neutron/pods/port-remover.ts';
 import { NEUTRON_NETWORKS, type NeutronPort } from '../../../../../src/addons/neutron/resources.ts';
@@ -105,17 +104,6 @@ test('a sweep finds ports without a pod, and never those of others', async () =>
   expect(left()).toEqual(foreign);
 });
 
-test('a list from before the removal of a port causes no second request', async () => {
-  const port = addOurs();
-  await remover.sweep(signal);
-  await remover.reconcile('red/p', signal);
-  neutron.ports.set(port.id, port);
-  neutron.calls.length = 0;
-  await remover.sweep(signal);
-  await remover.reconcile('red/p', signal);
-  expect(neutron.calls).toEqual([]);
-});
-
 test('a sweep leaves networks of other clusters alone', async () => {
   owners = ['another'];
   addOurs();
@@ -153,12 +141,6 @@ test('while Neutron is away, the port is tried again', async () => {
   neutron.through = async (call) => call();
   await remover.reconcile('red/p', signal);
   expect(left()).toEqual([]);
-});
-
-test('a description names the owner of a network, and not a pod', () => {
-  const description = descriptionOf({ key: 'red/p', uid: 'u', cluster: 'c' });
-  remover.learn(addOurs({ description }));
-  expect(queued).toEqual([]);
 });
 
 function present<T>(value: T | undefined): T {

@@ -54,6 +54,3 @@ test('returns 1 if no policy can express the template', async () => {
   expect(stderr).toBe('template "config": no policy injects it: it is too long for a policy\n');
 });
 
-test('returns 2 without a file', async () => {
-  expect(await policy({})).toMatchObject({ code: 2, stderr: expect.stringContaining('--filename') });
-});

@@ -221,12 +221,6 @@ test('maxUnavailable counts the pods of a Deployment, whichever of its ReplicaSe
   expect(step([broken, ...others], to('promoted'), IN_PLACE, NOW).actions).toHaveLength(1);
 });
 
-test('a refused pod is tried again when its refusal ends', () => {
-  const verdict = { how: 'refused', why: 'x', until: NOW + 60_000 } as const;
-  const result = step([pod({ verdict }), pod({ verdict })], to('promoted'), IN_PLACE, NOW);
-  expect(result).toMatchObject({ phase: 'done', actions: [], wakeInMs: 60_000 });
-});
-
 describe('a pod that its user has prepared', () => {
   const owner = { uid: '80000000-web', kind: 'ReplicaSet' };
 
@@ -292,14 +286,6 @@ describe('a pod that its user has prepared', () => {
     expect(alone.actions.map((action) => action.do)).toEqual(['drain']);
     expect(beside).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
   });
-
-  test('takes no part of the rate with a drain of its own', () => {
-    const forged = Array.from({ length: 100 }, () =>
-      pod({ key: 'evil/p', isDraining: true, isDrainOurs: false }),
-    );
-    const result = step([...forged, pod({ owner }), pod({ owner })], to('promoted'), IN_PLACE, NOW);
-    expect(result.actions.filter((action) => action.do === 'drain')).toHaveLength(1);
-  });
 });
 
 test('namespaces take turns, so that none uses up the rate of all', () => {
@@ -343,13 +329,6 @@ describe('new pods of a promoted template', () => {
     const result = step([...crowd(), pod(), pod()], to('promoted', old), IN_PLACE, NOW);
     expect(result).toMatchObject({ phase: 'rest', decision: undefined });
     expect(result.actions.map((action) => action.do)).toEqual(['drain']);
-  });
-
-  test('are no rollout that goes on', () => {
-    expect(step(crowd(), to('promoted', old), IN_PLACE, NOW)).toMatchObject({
-      phase: 'done',
-      decision: undefined,
-    });
   });
 
   test('stop it where they replace evicted ones', () => {
@@ -453,11 +432,6 @@ describe('a drained pod', () => {
       step([drained({ drainingSince: NOW - ms }), pod()], to('promoted'), IN_PLACE, NOW);
     expect(next(119_000)).toMatchObject({ actions: [], wakeInMs: 1_000 });
     expect(next(120_000).actions.map((action) => action.do)).toEqual(['change']);
-  });
-
-  test('whose node does not answer is not changed', () => {
-    const lost = drained({ drainingSince: NOW - 600_000, ready: 'unknown' });
-    expect(step([lost, pod()], to('promoted'), IN_PLACE, NOW).actions).toEqual([]);
   });
 });
 

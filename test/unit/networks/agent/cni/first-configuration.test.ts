@@ -29,19 +29,6 @@ test.each([
 });
 
 test.each([
-  ['no configuration', { 'multus.d': '', '00-a.conf.bak': one('ptp') }],
-  ["podman's", { '87-podman-bridge.conflist': list('bridge', 'portmap') }],
-  ["CRI-O's", { '100-crio-bridge.conflist': list('bridge'), '200-loopback.conflist': list('loopback') }],
-])('does not know where the directory of the cluster is another one: %s', async (_, files) => {
-  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
-  expect(await withoutMultus(directory)).toBeNull();
-});
-
-test('a new node is not known before a network comes', async () => {
-  expect(await withoutMultus(join(directory, 'new'))).toBeNull();
-});
-
-test.each([
   [{ '10-kindnet.conflist': list('ptp', 'portmap') }, '10-kindnet.conflist (ptp, portmap)'],
   [
     { '05-cilium.conflist': list('cilium-cni'), '10-multus.conf': one('multus') },
