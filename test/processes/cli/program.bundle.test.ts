@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,14 +23,6 @@ test('the bundle runs, with the modules of each command', async () => {
     const { code, stdout } = await run([join(directory, 'main.js'), command, '--help']);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`Usage: envoy-initializer ${command}`)]);
   }
-});
-
-test('it holds the package that only a flag needs', async () => {
-  const flags = ['--log-format=pretty', '--port=0', '--metrics-port=0', '--master=https://127.0.0.1:1'];
-  const served = spawn(process.execPath, [join(directory, 'main.js'), 'serve', ...flags]);
-  const [line] = await Promise.race([once(served.stdout, 'data'), once(served.stderr, 'data')]);
-  served.kill('SIGKILL');
-  expect(String(line)).toMatch(/^\[.*\] INFO: listening/);
 });
 
 test('a stack trace names functions, and files and lines of the source where Node has source maps', async () => {

@@ -1,10 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { changed, changesSince, readHistory, record } from '../../bench/history.ts';
+import { changed } from '../../bench/history.ts';
 import { isMet, type Measurement } from '../../bench/measurement.ts';
-import { report } from '../../bench/report.ts';
 import { summarise } from '../../bench/statistics.ts';
 
 const rate: Measurement = {
@@ -26,32 +22,6 @@ test.each([
   { of: start, met: undefined },
 ])('a bound of $of.name ($of.bound) is met: $met', ({ of, met }) => {
   expect(isMet(of)).toBe(met);
-});
-
-test('the table has a line for each, with medians, ranges, and what was recorded last', () => {
-  const lines = report([rate, memory, start], new Map([['memory', { was: 250, is: 300 }]])).split('\n');
-  expect(lines.slice(2)).toEqual([
-    '| injections | 8000 (7000–9000) req/s | 10000 req/s | 0.80 (0.70–0.90) | ≥ 0.6 | yes |  |',
-    '| memory | 300 MB |  |  | ≤ 256 | **no** | 250 (+20 %) |',
-    '| start | 0.50 s |  |  |  |  |  |',
-    '',
-  ]);
-});
-
-test('the history compares with what was recorded last, on the same machine', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'bench-'));
-  const file = join(directory, 'history.jsonl');
-  const entry = { date: '2026-11-21', commit: 'c0ffee', machine: '2 × this', node: 'v26' };
-  expect(await readHistory(file)).toEqual([]);
-  await record(file, entry, [memory]);
-  await record(file, entry, [rate, { ...memory, ours: summarise([200]) }]);
-  await record(file, { ...entry, machine: '64 × another' }, [{ ...memory, ours: summarise([100]) }]);
-  const changes = changesSince(await readHistory(file), entry.machine, [rate, memory, start]);
-  expect(Object.fromEntries(changes)).toEqual({
-    injections: { was: 0.8, is: 0.8 },
-    memory: { was: 200, is: 300 },
-  });
-  await rm(directory, { recursive: true });
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -72,24 +72,5 @@ describe('building the control plane', () => {
     const lock = tryBuildLock(join(directory, '.build.lock'));
     expect(lock).toBeDefined();
     lock?.release();
-  });
-});
-
-describe('the directory in KUBEBUILDER_ASSETS', () => {
-  const inAssets = (...names: readonly string[]) => {
-    const assets = mkdtempSync(join(cache, 'assets-'));
-    for (const name of names) writeFileSync(join(assets, name), '', { mode: 0o755 });
-    return findBinaries({ KUBEBUILDER_ASSETS: assets });
-  };
-
-  test('stands for the cache, with or without a controller manager', async () => {
-    expect(Object.keys(await inAssets(...ALL)).toSorted()).toEqual(ALL);
-    expect(Object.keys(await inAssets('etcd', 'kube-apiserver', 'kubectl'))).not.toContain(ALL[2]);
-  });
-
-  test('is refused where one is missing: it does not become a silent build', async () => {
-    await expect(inAssets('etcd', 'kubectl')).rejects.toThrow(
-      /^KUBEBUILDER_ASSETS=.*: expected an executable .*kube-apiserver;/,
-    );
   });
 });

@@ -3,8 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pinBases } from '../../../hack/release/pin-bases.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
-import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
 
 const BASE = `node:26-slim@sha256:${'a'.repeat(64)}`;
 let directory: string;
@@ -19,25 +17,6 @@ async function program(name: string, script: string): Promise<string> {
   await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return file;
 }
-
-// The packages are there: this test runs from them.
-const MAKE = [
-  '--no-print-directory',
-  '--assume-old=node_modules/.installed',
-  '--directory',
-  projectDirectory(),
-];
-const make = (...args: readonly string[]): Promise<CommandResult> =>
-  runCommand('make', [...MAKE, ...args], process.env, '');
-
-describe.each(['image', 'capture-image'])('make %s', (target) => {
-  test('warns about a base without a digest, and builds', async () => {
-    const builder = await program('builder', 'echo "$1"');
-    const { code, stdout, stderr } = await make(target, 'BASE=node:26-slim', `BUILDER=${builder}`);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'build\n' });
-    expect(stderr).toContain('warning: BASE=node:26-slim has no digest');
-  });
-});
 
 describe('make base-digest', () => {
   test("writes the registry's digest, and keeps the tag", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readSource, sourceUri } from '../../../hack/release/source.ts';
+import { readSource } from '../../../hack/release/source.ts';
 
 const run = promisify(execFile);
 let directory: string;
@@ -32,15 +32,4 @@ describe('the source of a release', () => {
     const uri = 'git+https://example.com/project.git';
     expect(await readSource(directory)).toEqual({ revision, changed: ['kept', 'new'], uri });
   });
-});
-
-test.each([
-  ['https://example.com/a/b.git', 'git+https://example.com/a/b.git'],
-  ['https://token@example.com/a?key=secret', 'git+https://example.com/a'],
-  ['ssh://git@example.com:2222/a/b', 'git+ssh://example.com:2222/a/b'],
-  ['git@example.com:a/b.git', 'git+ssh://example.com/a/b.git'],
-  ['/srv/git/a', undefined],
-  ['file:///srv/git/a', undefined],
-])('the remote %s is the source %s', (remote, uri) => {
-  expect(sourceUri(remote)).toBe(uri);
 });

@@ -160,31 +160,6 @@ describe('CertificateController with a damaged Secret', () => {
   });
 });
 
-describe('CertificateController with a provided Secret', () => {
-  test('distributes its authority and never writes it', async () => {
-    const { leaf } = await storeOwn();
-    store({ kind: 'provided', leaf: leaf ?? fail(), bundle: 'theirs' });
-    now += 400 * DAY;
-    expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
-    expect(distributed).toEqual(['theirs']);
-    expect(written).toEqual([]);
-  });
-
-  test.each<[string, () => Promise<SecretContent>]>([
-    [
-      'without an authority',
-      async () => ({ kind: 'provided', leaf: (await storeOwn()).leaf ?? fail(), bundle: undefined }),
-    ],
-    ['without a usable key pair', async () => ({ kind: 'unusable', problem: 'rubbish' })],
-  ])('%s writes the owner but no caBundle', async (_, content) => {
-    store(await content());
-    await reconcile();
-    expect(distributed).toEqual([]);
-    expect(written).toEqual([]);
-    expect(owned).toBe(1);
-  });
-});
-
 function fail(): never {
   throw new Error('expected it to be there');
 }

@@ -124,15 +124,3 @@ describe('KeyPairSource', () => {
     expect(made[0]?.issuer).not.toEqual(material.issuer);
   });
 });
-
-describe('KeyPairSource with a provided certificate', () => {
-  test('warns and keeps the key pair if the Secret is not usable', async () => {
-    const material = await make();
-    await see(material);
-    await see(material, { mark: '', broken: { 'ca.crt': Buffer.from('rubbish').toString('base64') } });
-    expect(handed).toHaveLength(1);
-    expect(warnings()).toEqual([
-      'Secret was not created by the operator and has no usable key pair: fix or delete it',
-    ]);
-  });
-});

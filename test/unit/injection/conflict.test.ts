@@ -32,106 +32,86 @@ const claimed = (claimName: string): JsonObject => ({
 const dns = (protocol: string) => ({ containerPort: 1, name: 'dns', protocol });
 const mesh = (more: JsonObject): JsonObject => app({ name: 'mesh', restartPolicy: 'Always', ...more });
 
+const CONTAINER = 'the template has a container of this name: rename one of them';
+const PORT = "the template's container envoy uses it too: change one of the ports";
+const VOLUME = 'the template has another volume of this name: rename one of them';
+
 describe('inject reports by its path', () => {
-  test.each<[string, JsonObject, string]>([
+  test.each<[string, string, JsonObject]>([
+    ['spec.initContainers[name=setup]', CONTAINER, { initContainers: [app({ name: 'setup' })] }],
+    ['spec.containers[name=setup]', CONTAINER, { containers: [app({ name: 'setup' })] }],
+    ['spec.containers[name=setup]', CONTAINER, { containers: [app({}), app({ name: 'setup' })] }],
+    ['spec.containers[name=app].ports[containerPort=80/TCP]', PORT, ports({ containerPort: 80 })],
     [
-      'an init container with that name',
-      { initContainers: [app({ name: 'setup' })] },
-      'spec.initContainers[name=setup]: the template has a container of this name: rename one of them',
-    ],
-    [
-      "a container of an init container's name",
-      { containers: [app({ name: 'setup' })] },
-      'spec.containers[name=setup]: the template has a container of this name: rename one of them',
-    ],
-    [
-      'one of several containers of that name',
-      { containers: [app({}), app({ name: 'setup' })] },
-      'spec.containers[name=setup]: the template has a container of this name: rename one of them',
-    ],
-    [
-      'a port',
-      ports({ containerPort: 80 }),
-      "spec.containers[name=app].ports[containerPort=80/TCP]: the template's container envoy uses it too: change one of the ports",
-    ],
-    [
-      'a port of a native sidecar',
+      'spec.initContainers[name=mesh].ports[containerPort=80/TCP]',
+      PORT,
       { initContainers: [app({ name: 'mesh', restartPolicy: 'Always', ports: [{ containerPort: 80 }] })] },
-      "spec.initContainers[name=mesh].ports[containerPort=80/TCP]: the template's container envoy uses it too: change one of the ports",
     ],
     [
-      'a host port',
+      'spec.containers[name=app].ports[hostPort=5353/UDP]',
+      PORT,
       ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '0.0.0.0' }),
-      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too: change one of the ports",
     ],
     [
-      'a host port of one address',
+      'spec.containers[name=app].ports[hostPort=5353/UDP]',
+      PORT,
       ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '10.0.0.1' }),
-      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too: change one of the ports",
     ],
+    ['spec.volumes[name=conf]', VOLUME, { volumes: [{ name: 'conf', emptyDir: {} }] }],
+    ['spec.volumes[name=conf]', VOLUME, { volumes: [{ name: 'conf', configMap: { name: 'mine' } }] }],
     [
-      'a volume of another source',
-      { volumes: [{ name: 'conf', emptyDir: {} }] },
-      'spec.volumes[name=conf]: the template has another volume of this name: rename one of them',
-    ],
-    [
-      'a volume of another ConfigMap',
-      { volumes: [{ name: 'conf', configMap: { name: 'mine' } }] },
-      'spec.volumes[name=conf]: the template has another volume of this name: rename one of them',
-    ],
-    [
-      'a volume with other modes',
+      'spec.volumes[name=conf]',
+      VOLUME,
       { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 256 } }] },
-      'spec.volumes[name=conf]: the template has another volume of this name: rename one of them',
     ],
     [
-      'other names of an address',
+      'spec.hostAliases[ip=10.1.1.1]',
+      'the template has other names for this address: add them to the entry of the pod',
       { hostAliases: [{ ip: '10.1.1.1', hostnames: ['a.example'] }] },
-      'spec.hostAliases[ip=10.1.1.1]: the template has other names for this address: add them to the entry of the pod',
     ],
     [
-      'another mount at a path',
+      'spec.containers[name=app].volumeMounts[mountPath=/tmp/envoy]',
+      'the template mounts tmp there: change one of the paths',
       { containers: [app({ volumeMounts: [{ name: 'mine', mountPath: '/tmp/envoy' }] })] },
-      'spec.containers[name=app].volumeMounts[mountPath=/tmp/envoy]: the template mounts tmp there: change one of the paths',
     ],
     ...['/tmp/envoy/', '//tmp/envoy', '/tmp/envoy/.', 'tmp/./envoy', '/data'].map(
-      (mountPath): [string, JsonObject, string] => [
-        `another mount at ${mountPath}`,
+      (mountPath): [string, string, JsonObject] => [
+        `spec.containers[name=app].volumeMounts[mountPath=${mountPath}]`,
+        `the template mounts ${mountPath === '/data' ? 'data' : 'tmp'} there: change one of the paths`,
         { containers: [app({ volumeMounts: [{ name: 'mine', mountPath }] })] },
-        `spec.containers[name=app].volumeMounts[mountPath=${mountPath}]: the template mounts ${mountPath === '/data' ? 'data' : 'tmp'} there: change one of the paths`,
       ],
     ),
     [
-      'a device at the path of a mount',
+      'spec.containers[name=app].volumeDevices[devicePath=/tmp//envoy]',
+      'the template mounts tmp there: change one of the paths',
       { containers: [app({ volumeDevices: [{ name: 'mine', devicePath: '/tmp//envoy' }] })] },
-      'spec.containers[name=app].volumeDevices[devicePath=/tmp//envoy]: the template mounts tmp there: change one of the paths',
     ],
     [
-      'a mounted volume as a device',
+      'spec.initContainers[name=first].volumeDevices[name=data]',
+      'the template mounts this volume, which cannot be a device at the same time: use another volume',
       {
         volumes: [claimed('data')],
         initContainers: [app({ name: 'first', volumeDevices: [{ name: 'data', devicePath: '/dev/x' }] })],
       },
-      'spec.initContainers[name=first].volumeDevices[name=data]: the template mounts this volume, which cannot be a device at the same time: use another volume',
     ],
     [
-      'a device as a mounted volume',
+      'spec.containers[name=app].volumeMounts[name=disk]',
+      'the template uses this volume as a device, which cannot be mounted: use another volume',
       {
         volumes: [claimed('disk')],
         containers: [app({ volumeMounts: [{ name: 'disk', mountPath: '/x' }] })],
       },
-      'spec.containers[name=app].volumeMounts[name=disk]: the template uses this volume as a device, which cannot be mounted: use another volume',
     ],
     [
-      'a port name of a native sidecar, which Services look at after the containers',
+      'spec.initContainers[name=mesh].ports[name=dns]',
+      "the template's container envoy comes first and has this name too, so Services would send to it: rename one of the ports",
       { initContainers: [mesh({ ports: [dns('UDP')] })] },
-      "spec.initContainers[name=mesh].ports[name=dns]: the template's container envoy comes first and has this name too, so Services would send to it: rename one of the ports",
     ],
-  ])('%s', (_, spec, message) => {
+  ])('%s: %s', (path, words, spec) => {
     const { outcome, skip } = inject(decideInput(podWith(spec), { state: state() })) as Skipped;
     expect(outcome).toBe('skipped');
     expect(skip).toMatchObject({ inject: false, reason: 'conflict', explicit: true, warn: true });
-    expect(skip.diagnostics.map(formatDiagnostic)).toEqual([message]);
+    expect(skip.diagnostics.map(formatDiagnostic)).toEqual([`${path}: ${words}`]);
   });
 
   describe('with position: first, a port name', () => {

@@ -10,14 +10,6 @@ import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject
 
 type Overrides = Parameters<typeof decideInput>[1];
 
-interface Case {
-  readonly name: string;
-  readonly pod?: JsonObject;
-  readonly overrides?: Overrides;
-  readonly reason: SkipReason | 'injected';
-  readonly warn?: boolean;
-}
-
 const plain = podWith({}, { annotations: {} });
 const labelled = (value: string) => podWith({}, { labels: { [OPT_IN]: value }, annotations: {} });
 const annotated = (value: string) => podWith({}, { annotations: { [OPT_IN]: value } });
@@ -27,228 +19,160 @@ const namespaced = (value: string) => ({ namespaceLabels: { [OPT_IN]: value } })
 const request = (change: object) => ({ request: { ...podCreation('default'), ...change } });
 const resource = (group: string, version: string, name: string) => ({ group, version, resource: name });
 
-const table: readonly Case[] = [
+/** The case, the reason or that it is injected, and whether the author is warned; the pod, and what else differs. */
+const table: readonly [string, `${SkipReason | 'injected'}${'' | ' (warned)'}`, JsonObject?, Overrides?][] = [
   // Only the creation of pods.
-  { name: 'an UPDATE', overrides: request({ operation: 'UPDATE' }), reason: 'not-a-pod-create' },
-  { name: 'a DELETE', overrides: request({ operation: 'DELETE' }), reason: 'not-a-pod-create' },
-  { name: 'a CONNECT', overrides: request({ operation: 'CONNECT' }), reason: 'not-a-pod-create' },
-  {
-    name: 'a subresource',
-    overrides: request({ subResource: 'ephemeralcontainers' }),
-    reason: 'not-a-pod-create',
-  },
-  { name: 'an empty subresource', overrides: request({ subResource: '' }), reason: 'injected' },
-  {
-    name: 'another resource',
-    overrides: request({ resource: resource('', 'v1', 'podtemplates') }),
-    reason: 'not-a-pod-create',
-  },
-  {
-    name: 'pods of another group',
-    overrides: request({ resource: resource('metrics.k8s.io', 'v1', 'pods') }),
-    reason: 'not-a-pod-create',
-  },
-  {
-    name: 'another kind',
-    overrides: request({ kind: { group: '', version: 'v1', kind: 'Binding' } }),
-    reason: 'not-a-pod-create',
-  },
+  ['an UPDATE', 'not-a-pod-create', demoPod(), request({ operation: 'UPDATE' })],
+  ['a DELETE', 'not-a-pod-create', demoPod(), request({ operation: 'DELETE' })],
+  ['a CONNECT', 'not-a-pod-create', demoPod(), request({ operation: 'CONNECT' })],
+  ['a subresource', 'not-a-pod-create', demoPod(), request({ subResource: 'ephemeralcontainers' })],
+  ['an empty subresource', 'injected', demoPod(), request({ subResource: '' })],
+  [
+    'another resource',
+    'not-a-pod-create',
+    demoPod(),
+    request({ resource: resource('', 'v1', 'podtemplates') }),
+  ],
+  [
+    'pods of another group',
+    'not-a-pod-create',
+    demoPod(),
+    request({ resource: resource('metrics.k8s.io', 'v1', 'pods') }),
+  ],
+  [
+    'another kind',
+    'not-a-pod-create',
+    demoPod(),
+    request({ kind: { group: '', version: 'v1', kind: 'Binding' } }),
+  ],
   // Namespaces.
-  {
-    name: 'kube-system',
-    overrides: { request: podCreation('kube-system') },
-    reason: 'system-namespace',
-    warn: true,
-  },
-  {
-    name: 'kube-public',
-    overrides: { request: podCreation('kube-public') },
-    reason: 'system-namespace',
-    warn: true,
-  },
-  {
-    name: 'kube-node-lease',
-    overrides: { request: podCreation('kube-node-lease') },
-    reason: 'system-namespace',
-    warn: true,
-  },
-  {
-    name: 'a namespace whose name only begins like one',
-    overrides: { request: podCreation('kube-systems') },
-    reason: 'injected',
-  },
-  {
-    name: "the operator's namespace",
-    overrides: { request: podCreation('operator'), options },
-    reason: 'operator-namespace',
-    warn: true,
-  },
-  {
-    name: 'a system namespace that opts in, without a warning for every pod',
-    pod: plain,
-    overrides: { request: podCreation('kube-system'), ...namespaced('true') },
-    reason: 'system-namespace',
-  },
+  ['kube-system', 'system-namespace (warned)', demoPod(), { request: podCreation('kube-system') }],
+  ['kube-public', 'system-namespace (warned)', demoPod(), { request: podCreation('kube-public') }],
+  ['kube-node-lease', 'system-namespace (warned)', demoPod(), { request: podCreation('kube-node-lease') }],
+  [
+    'a namespace whose name only begins like one',
+    'injected',
+    demoPod(),
+    { request: podCreation('kube-systems') },
+  ],
+  [
+    "the operator's namespace",
+    'operator-namespace (warned)',
+    demoPod(),
+    { request: podCreation('operator'), options },
+  ],
+  [
+    'a system namespace that opts in, without a warning for every pod',
+    'system-namespace',
+    plain,
+    { request: podCreation('kube-system'), ...namespaced('true') },
+  ],
   // Pods that cannot have a sidecar.
-  {
-    name: 'a mirror pod',
-    pod: podWith({}, { annotations: { [OPT_IN]: 'true', 'kubernetes.io/config.mirror': 'hash' } }),
-    reason: 'mirror-pod',
-  },
-  { name: 'a Windows pod by os', pod: podWith({ os: { name: 'windows' } }), reason: 'windows', warn: true },
-  { name: 'a Linux pod by os', pod: podWith({ os: { name: 'linux' } }), reason: 'injected' },
-  {
-    name: 'a Windows pod by node selector',
-    pod: podWith({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
-    reason: 'windows',
-    warn: true,
-  },
-  { name: 'hostNetwork', pod: podWith({ hostNetwork: true }), reason: 'host-network', warn: true },
-  { name: 'hostNetwork false', pod: podWith({ hostNetwork: false }), reason: 'injected' },
-  { name: 'no containers', pod: podWith({ containers: [] }), reason: 'no-containers' },
-  { name: 'null containers', pod: podWith({ containers: null }), reason: 'no-containers' },
+  [
+    'a mirror pod',
+    'mirror-pod',
+    podWith({}, { annotations: { [OPT_IN]: 'true', 'kubernetes.io/config.mirror': 'hash' } }),
+  ],
+  ['a Windows pod by os', 'windows (warned)', podWith({ os: { name: 'windows' } })],
+  ['a Linux pod by os', 'injected', podWith({ os: { name: 'linux' } })],
+  [
+    'a Windows pod by node selector',
+    'windows (warned)',
+    podWith({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
+  ],
+  ['hostNetwork', 'host-network (warned)', podWith({ hostNetwork: true })],
+  ['hostNetwork false', 'injected', podWith({ hostNetwork: false })],
+  ['no containers', 'no-containers', podWith({ containers: [] })],
+  ['null containers', 'no-containers', podWith({ containers: null })],
   // The opt-in: label before annotation, pod before namespace, the all-pods rule last.
-  { name: 'no opt-in', pod: plain, reason: 'not-opted-in' },
-  { name: 'the label true', pod: labelled('true'), reason: 'injected' },
-  { name: 'the label false', pod: labelled('false'), reason: 'opted-out' },
-  { name: 'the annotation true', pod: annotated('true'), reason: 'injected' },
-  { name: 'the annotation false', pod: annotated('false'), reason: 'opted-out' },
-  {
-    name: 'the label false over the annotation true',
-    pod: podWith({}, { labels: { [OPT_IN]: 'false' }, annotations: { [OPT_IN]: 'true' } }),
-    reason: 'opted-out',
-  },
-  {
-    name: 'the label true over the annotation false',
-    pod: podWith({}, { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'false' } }),
-    reason: 'injected',
-  },
-  { name: 'the namespace true', pod: plain, overrides: namespaced('true'), reason: 'injected' },
-  { name: 'the namespace false', pod: plain, overrides: namespaced('false'), reason: 'opted-out' },
-  {
-    name: 'the annotation false over the namespace true',
-    pod: annotated('false'),
-    overrides: namespaced('true'),
-    reason: 'opted-out',
-  },
-  {
-    name: 'the annotation true over the namespace false',
-    pod: annotated('true'),
-    overrides: namespaced('false'),
-    reason: 'injected',
-  },
-  { name: 'the all-pods rule', pod: plain, overrides: allPods, reason: 'injected' },
-  {
-    name: 'the namespace false over the all-pods rule',
-    pod: plain,
-    overrides: { ...allPods, ...namespaced('false') },
-    reason: 'opted-out',
-  },
-  {
-    name: 'the annotation false over the all-pods rule',
-    pod: annotated('false'),
-    overrides: allPods,
-    reason: 'opted-out',
-  },
+  ['no opt-in', 'not-opted-in', plain],
+  ['the label true', 'injected', labelled('true')],
+  ['the label false', 'opted-out', labelled('false')],
+  ['the annotation true', 'injected', annotated('true')],
+  ['the annotation false', 'opted-out', annotated('false')],
+  [
+    'the label false over the annotation true',
+    'opted-out',
+    podWith({}, { labels: { [OPT_IN]: 'false' }, annotations: { [OPT_IN]: 'true' } }),
+  ],
+  [
+    'the label true over the annotation false',
+    'injected',
+    podWith({}, { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'false' } }),
+  ],
+  ['the namespace true', 'injected', plain, namespaced('true')],
+  ['the namespace false', 'opted-out', plain, namespaced('false')],
+  ['the annotation false over the namespace true', 'opted-out', annotated('false'), namespaced('true')],
+  ['the annotation true over the namespace false', 'injected', annotated('true'), namespaced('false')],
+  ['the all-pods rule', 'injected', plain, allPods],
+  ['the namespace false over the all-pods rule', 'opted-out', plain, { ...allPods, ...namespaced('false') }],
+  ['the annotation false over the all-pods rule', 'opted-out', annotated('false'), allPods],
   // Invalid values.
-  { name: 'an empty annotation', pod: annotated(''), reason: 'invalid-value', warn: true },
-  { name: 'a True', pod: annotated('True'), reason: 'invalid-value', warn: true },
-  { name: 'a yes', pod: labelled('yes'), reason: 'invalid-value', warn: true },
-  {
-    name: 'a mistyped label over a namespace true',
-    pod: labelled('fasle'),
-    overrides: namespaced('true'),
-    reason: 'invalid-value',
-    warn: true,
-  },
-  {
-    name: 'a mistyped namespace label',
-    pod: plain,
-    overrides: namespaced('treu'),
-    reason: 'invalid-value',
-    warn: true,
-  },
-  {
-    name: 'an annotation that is not a string',
-    pod: podWith({}, { annotations: { [OPT_IN]: true } }),
-    reason: 'not-opted-in',
-  },
-  {
-    name: 'labels and annotations that are null',
-    pod: podWith({}, { labels: null, annotations: null }),
-    reason: 'not-opted-in',
-  },
+  ['an empty annotation', 'invalid-value (warned)', annotated('')],
+  ['a True', 'invalid-value (warned)', annotated('True')],
+  ['a yes', 'invalid-value (warned)', labelled('yes')],
+  ['a mistyped label over a namespace true', 'invalid-value (warned)', labelled('fasle'), namespaced('true')],
+  ['a mistyped namespace label', 'invalid-value (warned)', plain, namespaced('treu')],
+  ['an annotation that is not a string', 'not-opted-in', podWith({}, { annotations: { [OPT_IN]: true } })],
+  ['labels and annotations that are null', 'not-opted-in', podWith({}, { labels: null, annotations: null })],
   // Templates.
-  {
-    name: 'no valid template',
-    overrides: { state: { fault: 'config: bad' } },
-    reason: 'no-template',
-    warn: true,
-  },
-  {
-    name: 'no valid template, and not opted in',
-    pod: plain,
-    overrides: { state: { fault: 'config: bad' } },
-    reason: 'not-opted-in',
-  },
-  {
-    name: 'a template that does not exist',
-    pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,nope' } }),
-    reason: 'unknown-template',
-    warn: true,
-  },
-  {
-    name: 'a template of the namespace that does not exist',
-    overrides: { namespaceTemplates: 'nope' },
-    reason: 'unknown-template',
-    warn: true,
-  },
-  {
-    name: 'a template of the namespace that does not exist, although the pod selects its own',
-    pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config' } }),
-    overrides: { namespaceTemplates: 'nope' },
-    reason: 'injected',
-  },
-  {
-    name: 'the default template by its name, with blanks',
-    pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: ' config ' } }),
-    reason: 'injected',
-  },
+  ['no valid template', 'no-template (warned)', demoPod(), { state: { fault: 'config: bad' } }],
+  ['no valid template, and not opted in', 'not-opted-in', plain, { state: { fault: 'config: bad' } }],
+  [
+    'a template that does not exist',
+    'unknown-template (warned)',
+    podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,nope' } }),
+  ],
+  [
+    'a template of the namespace that does not exist',
+    'unknown-template (warned)',
+    demoPod(),
+    { namespaceTemplates: 'nope' },
+  ],
+  [
+    'a template of the namespace that does not exist, although the pod selects its own',
+    'injected',
+    podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config' } }),
+    { namespaceTemplates: 'nope' },
+  ],
+  [
+    'the default template by its name, with blanks',
+    'injected',
+    podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: ' config ' } }),
+  ],
   // Containers that already exist.
-  {
-    name: 'a container with that name',
-    pod: podWith({
+  [
+    'a container with that name',
+    'container-exists (warned)',
+    podWith({
       containers: [
         { name: 'app', image: 'a' },
         { name: 'envoy', image: 'own' },
       ],
     }),
-    reason: 'container-exists',
-    warn: true,
-  },
-  {
-    name: 'an init container with that name',
-    pod: podWith({ initContainers: [{ name: 'envoy', image: 'own' }] }),
-    reason: 'container-exists',
-    warn: true,
-  },
-  {
-    name: 'a container with that name and the image auto',
-    pod: podWith({
+  ],
+  [
+    'an init container with that name',
+    'container-exists (warned)',
+    podWith({ initContainers: [{ name: 'envoy', image: 'own' }] }),
+  ],
+  [
+    'a container with that name and the image auto',
+    'injected',
+    podWith({
       containers: [
         { name: 'app', image: 'a' },
         { name: 'envoy', image: 'auto' },
       ],
     }),
-    reason: 'injected',
-  },
+  ],
 ];
 
 describe('decide', () => {
-  test.each(table)('$name: $reason', ({ pod = demoPod(), overrides, reason, warn = false }) => {
+  test.each(table)('%s: %s', (_, outcome, pod = demoPod(), overrides = {}) => {
     const decision = decide(decideInput(pod, overrides));
-    expect(decision.inject ? 'injected' : decision.reason).toBe(reason);
-    expect(decision.inject ? false : decision.warn).toBe(warn);
+    const told = decision.inject ? 'injected' : `${decision.reason}${decision.warn ? ' (warned)' : ''}`;
+    expect(told).toBe(outcome);
   });
 
   test('warns about a reason before the opt-in only if the pod itself opted in', () => {

@@ -149,78 +149,56 @@ describe('a namespace that enforces pod security', () => {
   });
 
   const envoy = (more: string) => `containers: [{name: envoy, image: i, ${more}}]`;
+  const context = (more: string) => envoy(`securityContext: {${more}}`);
   test.each([
-    ['baseline', envoy('securityContext: {privileged: true}'), 'container envoy must not be privileged'],
+    ['baseline', 'envoy: be privileged', context('privileged: true')],
+    ['baseline', 'envoy: add the capability NET_ADMIN', context('capabilities: {add: [CHOWN, NET_ADMIN]}')],
+    ['baseline', 'envoy: set procMount', context('procMount: Unmasked')],
+    ['baseline', 'envoy: set seccompProfile to Unconfined', context('seccompProfile: {type: Unconfined}')],
+    ['baseline', 'envoy: set appArmorProfile to Unconfined', context('appArmorProfile: {type: Unconfined}')],
+    ['baseline', 'envoy: set these seLinuxOptions', context('seLinuxOptions: {type: spc_t}')],
+    ['baseline', 'envoy: set these seLinuxOptions', context('seLinuxOptions: {user: u}')],
+    ['baseline', 'envoy: use a hostPort', envoy('ports: [{containerPort: 1, hostPort: 1}]')],
     [
       'baseline',
-      envoy('securityContext: {capabilities: {add: [CHOWN, NET_ADMIN]}}'),
-      'container envoy must not add the capability NET_ADMIN',
-    ],
-    ['baseline', envoy('securityContext: {procMount: Unmasked}'), 'container envoy must not set procMount'],
-    [
-      'baseline',
-      envoy('securityContext: {seccompProfile: {type: Unconfined}}'),
-      'container envoy must not set seccompProfile to Unconfined',
-    ],
-    [
-      'baseline',
-      envoy('securityContext: {appArmorProfile: {type: Unconfined}}'),
-      'container envoy must not set appArmorProfile to Unconfined',
-    ],
-    [
-      'baseline',
-      envoy('securityContext: {seLinuxOptions: {type: spc_t}}'),
-      'container envoy must not set these seLinuxOptions',
-    ],
-    [
-      'baseline',
-      envoy('securityContext: {seLinuxOptions: {user: u}}'),
-      'container envoy must not set these seLinuxOptions',
-    ],
-    [
-      'baseline',
-      envoy('ports: [{containerPort: 1, hostPort: 1}]'),
-      'container envoy must not use a hostPort',
-    ],
-    [
-      'baseline',
+      'envoy: set the host of a probe or hook',
       envoy('livenessProbe: {tcpSocket: {port: 1, host: h}}'),
-      'container envoy must not set the host of a probe or hook',
     ],
     [
       'baseline',
+      'envoy: set the host of a probe or hook',
       envoy('lifecycle: {preStop: {httpGet: {port: 1, host: h}}}'),
-      'container envoy must not set the host of a probe or hook',
     ],
     [
       'baseline',
-      'initContainers: [{name: i, image: i, securityContext: {privileged: true}}]',
       'container i must not be privileged',
+      'initContainers: [{name: i, image: i, securityContext: {privileged: true}}]',
     ],
-    ['baseline', 'volumes: [{name: v, hostPath: {path: /}}]', 'volume v must not be a hostPath'],
+    ['baseline', 'volume v must not be a hostPath', 'volumes: [{name: v, hostPath: {path: /}}]'],
     [
       'baseline',
-      'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}',
       'the pod must not set the sysctl kernel.msgmax',
+      'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}',
     ],
     [
       'baseline',
-      'securityContext: {seccompProfile: {type: Unconfined}}',
       'the pod must not set seccompProfile to Unconfined',
+      'securityContext: {seccompProfile: {type: Unconfined}}',
     ],
     [
       'restricted',
-      'volumes: [{name: v, nfs: {server: s, path: /}}]',
       'volume v has a kind that is not allowed',
+      'volumes: [{name: v, nfs: {server: s, path: /}}]',
     ],
-    ['restricted', 'securityContext: {runAsUser: 0}', 'the pod must not set runAsUser to 0'],
-    ['restricted', 'securityContext: {runAsNonRoot: false}', 'the pod must not set runAsNonRoot to false'],
+    ['restricted', 'the pod must not set runAsUser to 0', 'securityContext: {runAsUser: 0}'],
+    ['restricted', 'the pod must not set runAsNonRoot to false', 'securityContext: {runAsNonRoot: false}'],
     [
       'restricted',
+      'envoy: add the capability CHOWN',
       restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]'),
-      'container envoy must not add the capability CHOWN',
     ],
-  ])('at the level %s refuses %s', (level, config, message) => {
+  ])('at the level %s refuses: %s', (level, told, config) => {
+    const message = told.replace('envoy:', 'container envoy must not');
     expect(refused(decideInput(demoPod(), { ...enforce(level), ...state(config) }))).toEqual([
       'pod-security',
       `the namespace enforces ${level} pod security: ${message}`,

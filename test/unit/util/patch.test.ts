@@ -49,49 +49,26 @@ describe('PodPatchBuilder', () => {
     expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
   });
 
-  test.each<[string, (draft: PodPatchBuilder) => void, string]>([
+  test.each<[string, (draft: PodPatchBuilder) => void]>([
     [
-      'an index beyond the end',
-      (draft) => draft.insert(['spec', 'containers'], {}, 2),
       'add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS',
+      (draft) => draft.insert(['spec', 'containers'], {}, 2),
     ],
     [
-      'replacing a missing value',
-      (draft) => draft.replace(['spec', 'containers', 1], {}),
       'replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE',
+      (draft) => draft.replace(['spec', 'containers', 1], {}),
     ],
+    ['remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['spec', 'nothing'])],
     [
-      'removing a missing value',
-      (draft) => draft.remove(['spec', 'nothing']),
-      'remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE',
-    ],
-    [
-      'replacing a part of a missing value',
-      (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
       'replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE',
+      (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
     ],
-    [
-      'removing a part of text',
-      (draft) => draft.remove(['secret', 'length']),
-      'remove /secret/length: OPERATION_PATH_UNRESOLVABLE',
-    ],
-    [
-      'a list that is a mapping',
-      (draft) => draft.insert(['metadata', 'labels'], {}),
-      'metadata.labels is not a list',
-    ],
-    [
-      'a mapping that is a list',
-      (draft) => draft.set(['spec', 'containers'], 'a', 1),
-      'spec.containers is not a mapping',
-    ],
-    [
-      'a mapping that is text',
-      (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1),
-      'metadata.labels.a is not a mapping',
-    ],
-    ['__proto__', (draft) => draft.set(['metadata', '__proto__'], 'x', 1), 'TypeError'],
-  ])('refuses %s with an error that does not contain the pod', (_, change, message) => {
+    ['remove /secret/length: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['secret', 'length'])],
+    ['metadata.labels is not a list', (draft) => draft.insert(['metadata', 'labels'], {})],
+    ['spec.containers is not a mapping', (draft) => draft.set(['spec', 'containers'], 'a', 1)],
+    ['metadata.labels.a is not a mapping', (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1)],
+    ['TypeError', (draft) => draft.set(['metadata', '__proto__'], 'x', 1)],
+  ])('refuses a change by the error %s, which does not contain the pod', (message, change) => {
     const draft = new PodPatchBuilder({ ...pod, secret: 'hunter2' });
     expect(() => change(draft)).toThrow(PatchError);
     expect(() => change(draft)).toThrow(message);

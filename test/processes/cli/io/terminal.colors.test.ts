@@ -42,10 +42,6 @@ test.each([[{}], [{ NO_COLOR: '1' }], [{ FORCE_COLOR: '0' }]])(
   },
 );
 
-test('FORCE_COLOR=1 colors them in a pipe, too', async () => {
-  expect((await typed(line, { FORCE_COLOR: '1' })).stdout).toContain(RED);
-});
-
 test('findings are red on a terminal, but not with NO_COLOR or FORCE_COLOR=0', async () => {
   expect((await onTerminal({})).stdout).toContain(RED);
   for (const env of [{ NO_COLOR: '1' }, { FORCE_COLOR: '0' }]) {

@@ -149,4 +149,3 @@ describe('isSpec', () => {
     expect(isSpec({ policyName: 'a', paramRef: {} }, { policyName: 'a' })).toBe(false);
   });
 });
-

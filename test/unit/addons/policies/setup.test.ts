@@ -78,4 +78,3 @@ test('an API server that knows policies after an upgrade is asked for them', asy
   expect(lists).toEqual(['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings']);
   expect(await end()).toEqual([NONE_KNOWN, 'the API server supports MutatingAdmissionPolicy now']);
 });
-

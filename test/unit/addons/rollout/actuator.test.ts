@@ -106,4 +106,3 @@ test('the end of a drain that is denied is not tried at each step', async () => 
   const answer = new ApiError({ status: 422, reason: 'Invalid', message: POLICY, kind: 'pods' });
   expect(await resized(answer, 'undrain')).toMatchObject({ outcome: 'left', again: 'denied' });
 });
-

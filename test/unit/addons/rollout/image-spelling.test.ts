@@ -36,4 +36,3 @@ test.each([
 ])('%s and %s are two images', (a, b) => {
   expect(isSameImage(a, b)).toBe(false);
 });
-

@@ -38,4 +38,3 @@ test('check names a sidecar that fails, and leaves the application to its author
   };
   expect(found(status)).toEqual(['pod myapp-pod: container envoy cannot run: ErrImagePull']);
 });
-

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
-import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 const BAD = `\
 # A ConfigMap with three faults.
@@ -20,11 +19,6 @@ data:
   config.second: "containers: [{name: 1, image: x}]"
 `;
 
-const COVERED = `\
-policy: template "config": the API server can inject it with a policy
-policy: template "config": the policy leaves pods in namespaces that enforce restricted pod security to the webhook
-`;
-
 async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const terminal = new MemoryTerminal(files);
   const code = await runCli(['node', 'envoy-initializer', 'lint', ...Object.keys(files), ...args], terminal);
@@ -40,16 +34,6 @@ test('prints each fault of a ConfigMap with its place in the file', async () => 
   ]);
   expect(stderr).toBe('3 problems\n');
   expect(code).toBe(1);
-});
-
-test('prints warnings, and returns 0', async () => {
-  expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
-    code: 0,
-    stdout: expect.stringMatching(
-      /^a\.yaml:1:1: warning: template "config": not injected in namespaces that enforce restricted pod security: .*\n$/,
-    ),
-    stderr: `no problems: template "config"\n${COVERED}`,
-  });
 });
 
 test.each<[string, Readonly<Record<string, string>>, RegExp]>([

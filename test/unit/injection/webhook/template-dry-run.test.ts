@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { nameOf } from '../../../../src/injection/podspec/pod.ts';
-import { proofWarnings, TemplateDryRun } from '../../../../src/injection/webhook/template-dry-run.ts';
+import { TemplateDryRun } from '../../../../src/injection/webhook/template-dry-run.ts';
 import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { RequestOptions } from '../../../../src/kube/client/rest-client.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
@@ -172,13 +172,6 @@ describe('a template is adopted with a doubt', () => {
     });
   });
 
-  test('if the API server is too slow', async () => {
-    const { prove, clock } = setUp(() => new Promise(() => {}));
-    const proof = prove({ config: GOOD });
-    await clock.advanceAsync(1_000);
-    expect((await proof).inconclusive).toEqual(['proof: not done within 1000 ms']);
-  });
-
   test('if reviews have used up their dry runs, until time has passed; adoption has its own', async () => {
     const { dryRun, prove, asked, clock, signal } = setUp(() => {
       throw status(422, 'no');
@@ -195,18 +188,4 @@ describe('a template is adopted with a doubt', () => {
     expect(asked).toHaveLength(310);
     expect((await prove({ config: GOOD })).inconclusive).toEqual(['no']);
   });
-});
-
-test('warnings name the template, the shape and the inconclusive', async () => {
-  const { dryRun, signal } = setUp((pod) => {
-    const os = own(own(own(pod, 'spec'), 'os'), 'name');
-    if (has(pod, 'bad') && os === 'linux') throw invalid('spec.containers[1].image');
-    if (has(pod, 'bad') && own(own(pod, 'spec'), 'hostIPC') === true) throw status(422, 'denied');
-    return pod;
-  });
-  const proof = await dryRun.prove(templateSet({ config: GOOD, 'config.x': BAD }), {}, 1_000, signal);
-  expect(proofWarnings(proof)).toEqual([
-    'config.x: pods with spec.os.name: linux get no sidecar: containers[0].image: no',
-    'the API server could not prove the templates: denied',
-  ]);
 });

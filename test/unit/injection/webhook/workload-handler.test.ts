@@ -5,7 +5,7 @@ import { createWorkloadHandler } from '../../../../src/injection/webhook/workloa
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
-import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../../support/injection/demo.ts';
+import { OPT_IN, templateSet } from '../../../support/injection/demo.ts';
 
 const CLASH = { volumes: [{ name: 'envoy-conf', emptyDir: {} }] };
 const ON = { [OPT_IN]: 'true' };
@@ -60,16 +60,6 @@ describe('createWorkloadHandler', () => {
       });
     },
   );
-
-  test('says that such pods will be refused, but never refuses the workload', async () => {
-    const set = templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' });
-    expect(await review({ labels: ON, spec: CLASH, state: { set } })).toEqual({
-      allowed: true,
-      warnings: [expect.stringContaining('pods of this workload: the sidecar cannot be added: conflict: ')],
-    });
-    const answer = await review({ labels: ON, state: { fault: 'config: line 1' } });
-    expect(answer).toEqual({ allowed: true, warnings: [expect.stringContaining('no-template: ')] });
-  });
 
   test('is silent about pods that get their sidecar, or need none', async () => {
     for (const labels of [ON, {}]) {

@@ -17,32 +17,19 @@ describe('an AdmissionReview', () => {
     expect(parseReview(podReview())).toEqual(podRequest());
   });
 
-  test.each<[string, unknown, string]>([
-    ['null', null, 'the body: expected an object, got null'],
+  test.each<[string, unknown]>([
+    ['the body: expected an object, got null', null],
     [
-      'another version',
-      { ...podReview(), apiVersion: 'admission.k8s.io/v1beta1' },
       'apiVersion: expected "admission.k8s.io/v1", got string',
+      { ...podReview(), apiVersion: 'admission.k8s.io/v1beta1' },
     ],
-    ['no request', { ...podReview(), request: undefined }, 'request: expected an object, got undefined'],
-    [
-      'a uid that is too long',
-      podReview({ uid: 'x'.repeat(254) }),
-      'request.uid: expected at most 253 characters, got 254',
-    ],
-    ['no uid', podReview({ uid: '' }), 'request.uid: expected a uid, got string'],
-    ['no kind', podReview({ kind: null }), 'request.kind.group: expected a string, got undefined'],
-    [
-      'no resource',
-      podReview({ resource: { group: '' } }),
-      'request.resource.version: expected a string, got undefined',
-    ],
-    [
-      'an object of the wrong type',
-      podReview({ object: 'secret' }),
-      'request.object: expected an object, got string',
-    ],
-  ])('is refused with %s', (_, body, want) => {
+    ['request: expected an object, got undefined', { ...podReview(), request: undefined }],
+    ['request.uid: expected at most 253 characters, got 254', podReview({ uid: 'x'.repeat(254) })],
+    ['request.uid: expected a uid, got string', podReview({ uid: '' })],
+    ['request.kind.group: expected a string, got undefined', podReview({ kind: null })],
+    ['request.resource.version: expected a string, got undefined', podReview({ resource: { group: '' } })],
+    ['request.object: expected an object, got string', podReview({ object: 'secret' })],
+  ])('is refused: %s', (want, body) => {
     expect(message(body)).toBe(`not an AdmissionReview: ${want}`);
   });
 });

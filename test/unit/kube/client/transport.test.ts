@@ -30,15 +30,6 @@ test.each([true, false])('requests have the user agent of the client (watch: %s)
 });
 
 describe('connections', () => {
-  test('are reused: fifty sequential requests use at most two', async () => {
-    for (let i = 0; i < 50; i++) {
-      const response = read(api.transport.send(get));
-      (await api.server.next()).answer({});
-      await response;
-    }
-    expect(api.server.connections).toBeLessThanOrEqual(2);
-  });
-
   test('are at most 32 for concurrent requests, and one for each watch', async () => {
     const stop = new AbortController();
     const watches = Array.from({ length: 40 }, () =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { held, scripted, startController, until } from './controller-setup.ts';
+import { held, startController, until } from './controller-setup.ts';
 
 describe('stopping a controller', () => {
   test('waits for the running reconciles and starts none of those queued', async () => {
@@ -75,10 +75,4 @@ describe('stopping a controller', () => {
     expect(metrics.results).toEqual([['error', 0]]);
     expect(clock.pendingTimers).toBe(0);
   });
-});
-
-test('a controller fails when other code shuts down its queue', async () => {
-  const { queue, stopped } = startController(scripted().reconcile);
-  queue.shutDown();
-  await expect(stopped).rejects.toThrow('controller network has stopped: its queue was shut down');
 });

@@ -39,15 +39,3 @@ test('steps of a shutdown that all hang take its time together, and the drain le
   expect(late()).toMatchObject([{ step: 'drain' }, { step: 'background' }, { step: 'connections' }]);
   expect([clock.now(), clock.pendingTimers]).toEqual([100_000, 0]);
 });
-
-test('no step is waited for that has ended or failed', async () => {
-  const { clock, ended, late } = started({
-    lead: async () => {
-      throw new Error('no');
-    },
-    background: [],
-    close: async () => undefined,
-  });
-  await expect(ended).rejects.toThrow('no');
-  expect([late(), clock.now()]).toEqual([[], 0]);
-});

@@ -65,14 +65,6 @@ test('a key is measured from add to get and from get to done, and again when it 
   expect(queue.longestRunningProcessorSeconds).toBe(0);
 });
 
-test('every delayed add counts as a retry, even without a delay', () => {
-  const { metrics, queue } = setup();
-  queue.addAfter('foo', 10);
-  queue.addAfter('bar', 0);
-  queue.addRateLimited('baz');
-  expect(metrics.retries).toBe(3);
-});
-
 test('metrics need no timer, and after shutdown count only the end of unfinished work', async () => {
   const { clock, metrics, queue } = setup();
   queue.add('foo');

@@ -87,4 +87,3 @@ test.each([
   const made = pool('10.0.0.0/29', '10.0.0.1');
   expect(made.problemOf(made.placeOf(text) ?? 0)).toBe(problem);
 });
-

@@ -43,4 +43,3 @@ test.each([
   const stderr = `${why}\nCommand failed -:1`;
   expect(await runBatch(failed(stderr), 'ip', [{ bridge: 'a', lines: [line] }])).toEqual(new Map());
 });
-

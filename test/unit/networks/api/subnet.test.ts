@@ -61,4 +61,3 @@ describe.each(NAMES)('the field %s', (name) => {
     expect(describeSubnet(changed)).toContain(textOf(other[name]));
   });
 });
-

@@ -56,4 +56,3 @@ describe('addresses', () => {
     expect(parsed()).toBe(0);
   });
 });
-

@@ -153,4 +153,3 @@ test('while Neutron is away, a pod causes no request', async () => {
   });
   expect(neutron.calls).toEqual([]);
 });
-

@@ -24,35 +24,9 @@ const PLUGIN = {
   installHint: 'install a shell',
 };
 
-/** Every field that client-go v0.36 has (tools/clientcmd/api/v1/types.go), and its effect here. */
-type UserField =
-  | 'client-certificate'
-  | 'client-certificate-data'
-  | 'client-key'
-  | 'client-key-data'
-  | 'token'
-  | 'tokenFile'
-  | 'as'
-  | 'as-uid'
-  | 'as-groups'
-  | 'as-user-extra'
-  | 'username'
-  | 'password'
-  | 'auth-provider'
-  | 'exec'
-  | 'extensions';
-type ClusterField =
-  | 'server'
-  | 'tls-server-name'
-  | 'insecure-skip-tls-verify'
-  | 'certificate-authority'
-  | 'certificate-authority-data'
-  | 'proxy-url'
-  | 'disable-compression'
-  | 'extensions';
-
 const CERT_AND_KEY = { cert: Buffer.from('data'), key: Buffer.from('content') };
-const USER_FIELDS: Record<UserField, readonly [object, object]> = {
+/** Every field that client-go v0.36 has (tools/clientcmd/api/v1/types.go), and its effect here. */
+const USER_FIELDS: Record<string, readonly [object, object]> = {
   'client-certificate': [
     { 'client-certificate': 'pem', 'client-key-data': DATA },
     { tls: { cert: Buffer.from('content'), key: Buffer.from('data') } },
@@ -85,7 +59,7 @@ const USER_FIELDS: Record<UserField, readonly [object, object]> = {
   extensions: [{ extensions: [{ name: 'other', extension: {} }] }, { headers: {} }],
 };
 
-const CLUSTER_FIELDS: Record<ClusterField, readonly [object, object]> = {
+const CLUSTER_FIELDS: Record<string, readonly [object, object]> = {
   server: [{ server: 'https://10.0.0.2/base/' }, { cluster: { server: 'https://10.0.0.2/base' } }],
   'tls-server-name': [{ 'tls-server-name': 'api' }, { tls: { servername: 'api' } }],
   'insecure-skip-tls-verify': [{ 'insecure-skip-tls-verify': true }, { tls: { rejectUnauthorized: false } }],

@@ -55,35 +55,14 @@ describe('the proxy of the environment', () => {
 describe('NO_PROXY has its meaning of Go', () => {
   const NO_PROXY =
     'foobar.com, .barbaz.net, *.wildcard.io, 192.168.1.1, 192.168.1.2:81, 192.168.1.3:80, 10.0.0.0/30, 2001:db8::52:0:1, [2001:db8::52:0:2]:443, [2001:db8::52:0:3]:80, 2002:db8:a::45/64';
-  const CASES: readonly (readonly [string, boolean])[] = [
-    ['localhost', false],
-    ['127.0.0.1', false],
-    ['127.0.0.2', false],
-    ['[::1]', false],
-    ['[::2]', true],
-    ['192.168.1.1', false],
-    ['192.168.1.2', true],
-    ['192.168.1.3', false],
-    ['192.168.1.4', true],
-    ['10.0.0.2', false],
-    ['[2001:db8::52:0:1]', false],
-    ['[2001:db8::52:0:2]', true],
-    ['[2001:db8::52:0:3]', false],
-    ['[2002:db8:a::123]', false],
-    ['[fe80::424b:c8be:1643:a1b6]', true],
-    ['barbaz.net', true],
-    ['www.barbaz.net', false],
-    ['foobar.com', false],
-    ['www.foobar.com', false],
-    ['foofoobar.com', true],
-    ['baz.com', true],
-    ['localhost.net', true],
-    ['local.localhost', true],
-    ['barbarbaz.net', true],
-    ['wildcard.io', true],
-    ['nested.wildcard.io', false],
-    ['awildcard.io', true],
-  ];
+  const DIRECT = `localhost 127.0.0.1 127.0.0.2 [::1] 192.168.1.1 192.168.1.3 10.0.0.2 [2001:db8::52:0:1]
+    [2001:db8::52:0:3] [2002:db8:a::123] www.barbaz.net foobar.com www.foobar.com
+    nested.wildcard.io`;
+  const PROXIED = `[::2] 192.168.1.2 192.168.1.4 [2001:db8::52:0:2] [fe80::424b:c8be:1643:a1b6] barbaz.net
+    foofoobar.com baz.com localhost.net local.localhost barbarbaz.net wildcard.io awildcard.io`;
+  const CASES = [DIRECT, PROXIED].flatMap((hosts, proxied) =>
+    hosts.split(/\s+/).map((host) => [host, proxied === 1] as const),
+  );
 
   test.each(CASES)('%s: by the proxy: %s', (host, proxied) => {
     const proxy = proxyFor(`https://${host}:80`, { HTTPS_PROXY: 'http://proxy', NO_PROXY });
