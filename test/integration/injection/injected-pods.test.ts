@@ -25,6 +25,7 @@ import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../s
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
 import { type Admission, InjectionStage } from '../../support/injection/injection-stage.ts';
 import { plausiblePods } from '../../support/injection/plausible-pods.ts';
+import { GOLDEN_TEMPLATE } from '../../support/jest/golden-case.ts';
 import { MINOR } from '../../support/jest/since.ts';
 
 /** A namespace in which the API server asks no webhook: what comes there is what it makes of a pod by itself. */
@@ -62,7 +63,7 @@ describe('a golden case through the API server is what it is through the command
     const read = (file: string) => readFile(join(GOLDEN, name, file), 'utf8').catch(() => '');
     const args = await read('args');
     const [input, expected] = [documents(await read('input.yaml')), documents(await read('expected.yaml'))];
-    const [templates] = readTemplateFile(await read('template.yaml'));
+    const [templates] = readTemplateFile((await read('template.yaml')) || GOLDEN_TEMPLATE);
     await stage.adopt(templates?.data ?? {});
     await stage.namespaces(namespacesOf(input));
     const rules = [...args.matchAll(/(\w+)\.([^\s/]+)\/?(\w+)?=(\S+)/g)].map(

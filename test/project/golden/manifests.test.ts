@@ -3,7 +3,7 @@ import { runCli } from '../../../src/program.ts';
 import { isArray, isObject, type JsonValue } from '../../../src/util/json.ts';
 import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
-import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
+import { GOLDEN_TEMPLATE, GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 
 /**
  * Manifests through the command line: `input.yaml`, which may be JSON, through `inject` with `template.yaml` and the
@@ -32,7 +32,7 @@ describe.each(cases)('%s', (name) => {
   test('gives the expected manifests', async () => {
     const golden = new GoldenCase(FAMILY, name);
     const input = await golden.read('input.yaml');
-    const templates = await golden.read('template.yaml');
+    const templates = (await golden.read('template.yaml')) || GOLDEN_TEMPLATE;
     const args = (await golden.read('args')).split(/\s+/).filter((arg) => arg !== '');
     const { code, stdout, stderr } = await run('inject', templates, args, input);
     await golden.expect('expected.stderr', stderr);

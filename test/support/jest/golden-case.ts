@@ -7,6 +7,20 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 const GOLDEN = join(projectDirectory(), 'test/golden');
 const update = process.env.UPDATE_GOLDEN === '1';
 
+/** The template of the cases of manifests without one of their own. */
+export const GOLDEN_TEMPLATE = `\
+containers:
+  - name: envoy
+    image: envoyproxy/envoy:v1.40.0
+    ports:
+      - containerPort: 15001
+    volumeMounts:
+      - {name: envoy-conf, mountPath: /etc/envoy}
+volumes:
+  - name: envoy-conf
+    configMap: {name: envoy}
+`;
+
 /** The names of a family's cases: the folders of test/golden/FAMILY, in order. */
 export function goldenCases(family: string): readonly string[] {
   return readdirSync(join(GOLDEN, family)).sort();
