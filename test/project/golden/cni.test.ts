@@ -4,7 +4,7 @@ import type { KnownNode } from '../../../src/networks/nodes/nodes-in-use.ts';
 import { isObject, type JsonObject, type JsonValue, own } from '../../../src/util/json.ts';
 import { printBlock } from '../../../src/util/yaml-edit/entries.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
-import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';
+import { conditionsOf, stepsOf, takeStep } from '../../support/network/golden-life.ts';
 import { NetworkModel } from '../../support/network/network-model.ts';
 
 /**
@@ -70,19 +70,13 @@ function knownNode(told: JsonValue): KnownNode {
 
 /** The visible state, by subject. */
 function stateOf(model: NetworkModel): Readonly<Record<string, JsonValue>> {
-  const definitions = [...model.attachments.live.values()].map((definition) => ({
-    name: keyOf(definition),
-    config: JSON.parse(definition.spec?.config ?? '{}'),
-  }));
+  const definitions = [...model.attachments.live.values()].map(
+    (definition) => `${keyOf(definition)} ${definition.spec?.config}`,
+  );
   const { cidr, gateway, secondary, mtu, vni, nodes } = model.network?.status ?? {};
   const network = vni === undefined ? {} : { cidr, gateway, secondary, mtu, vni, nodes };
   const events = model.events.splice(0);
-  return {
-    conditions: conditionLines(model),
-    events,
-    definitions,
-    network: JSON.parse(JSON.stringify(network)),
-  };
+  return { ...conditionsOf(model), events, definitions, network: JSON.stringify(network) };
 }
 
 /** The Events of the step, and the entries of the state that changed since the last step. */

@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals';
 import { NeutronClient } from '../../../src/addons/neutron/client.ts';
 import { isObject, type JsonValue } from '../../../src/util/json.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
-import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';
+import { conditionsOf, stepsOf, takeStep } from '../../support/network/golden-life.ts';
 import { NetworkModel } from '../../support/network/network-model.ts';
 import type { FakeNeutron } from '../../support/neutron/fake-neutron.ts';
 import { FakeOpenStackSession } from '../../support/neutron/fake-openstack-session.ts';
 
 /**
  * The life of a Network of Neutron: for each step of `input.yaml`, `expected.txt` has the requests of each reconcile,
- * until one writes nothing or the same again, and then the conditions and Events.
+ * until one writes nothing or the same again, and then the conditions that changed, and the Events.
  */
 const FAMILY = 'neutron';
 const cases = goldenCases(FAMILY);
@@ -27,6 +27,7 @@ test.each(cases)('%s', async (name) => {
   });
   const requests = () => sessions.flatMap((session) => session.requests.splice(0));
   const lines: string[] = [];
+  const seen = new Map<string, string>();
   for (const step of stepsOf(await golden.read('input.yaml'))) {
     lines.push(`# ${step.name}`);
     await takeStep(model, step, {
@@ -40,10 +41,16 @@ test.each(cases)('%s', async (name) => {
       const made = requests();
       if (made.join() === previous) break;
       previous = made.join();
-      lines.push(...made, ...(error === undefined ? [] : [`failed: ${error}`]), '');
       if (made.every((request) => request.startsWith('GET '))) break;
+      lines.push(...made, ...(error === undefined ? [] : [`failed: ${error}`]), '');
     }
-    lines.push(...conditionLines(model), ...model.events.splice(0).map((event) => `Event ${event}`), '');
+    const conditions = Object.entries(conditionsOf(model)).filter(([type, said]) => seen.get(type) !== said);
+    for (const [type, said] of conditions) seen.set(type, said);
+    lines.push(
+      ...conditions.map(([type, said]) => `${type}=${said}`),
+      ...model.events.splice(0).map((event) => `Event ${event}`),
+      '',
+    );
   }
   await golden.expect(
     'expected.txt',

@@ -38,10 +38,10 @@ export async function takeStep(model: NetworkModel, step: LifeStep, own: StepAct
   await action(step.value);
 }
 
-/** The conditions of the Network's status, one line each. */
-export function conditionLines({ network }: NetworkModel): readonly string[] {
-  if (!network) return [];
-  return (network.status?.conditions ?? []).map(
-    ({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`,
+/** The conditions of the Network's status, by their types. */
+export function conditionsOf({ network }: NetworkModel): Readonly<Record<string, string>> {
+  const conditions = network?.status?.conditions ?? [];
+  return Object.fromEntries(
+    conditions.map(({ type, status, reason, message }) => [type, `${status} ${reason}: ${message}`]),
   );
 }
