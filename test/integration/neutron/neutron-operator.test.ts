@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { NEUTRON_NETWORKS } from '../../../src/addons/neutron/resources.ts';
-import type { Network } from '../../../src/networks/api/types.ts';
+import { NEUTRON_NETWORKS, NEUTRON_SUBNETS } from '../../../src/addons/neutron/resources.ts';
+import type { Network, NetworkSpec } from '../../../src/networks/api/types.ts';
 import { eventually } from '../../env/eventually.ts';
 import type { RunningKeystone } from '../../env/neutron/start.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
+import { atEachWrite } from '../../support/neutron/neutron-deaths.ts';
 import { NeutronLab, noAuth } from '../../support/neutron/neutron-lab.ts';
 import { NEUTRON_SECRET, neutronNetwork, neutronSecret } from '../../support/neutron/neutron-manifests.ts';
 import { OpenStackProxy } from '../../support/neutron/openstack-proxy.ts';
@@ -100,9 +101,6 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
 });
 
 describeWithNeutron('the operator on a real Neutron', (environment) => {
-  /** Of which a fifth cannot be, and a tenth wants what others have. */
-  const COUNT = Number(process.env.NEUTRON_CHURN ?? 60);
-  const KILLS = 4;
   let lab: NeutronLab;
   let fixture: OperatorFixture;
   let hung: OpenStackProxy | undefined;
@@ -110,7 +108,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
   beforeAll(async () => {
     lab = await NeutronLab.start(environment);
     fixture = await startOperatorFixture({ args: ARGS });
-    await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
+    await fixture.apply(neutronSecret(noAuth(lab.proxy.url)));
   });
   afterAll(async () => {
     await fixture?.stop();
@@ -118,64 +116,71 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     await lab?.stop();
   });
 
-  const names = (count: number) => Array.from({ length: count }, (_, i) => `churn-${i}`);
-  const cidrOf = (i: number) => `10.${100 + Math.floor(i / 250)}.${i % 250}`;
-  const isBad = (i: number) => i % 5 === 0;
-  const isOverlapping = (i: number) => i % 10 === 1;
-
-  function churned(i: number): object {
-    // Bad by what only Neutron knows: the CRD would have refused the rest.
-    const mtu = isBad(i) ? { mtu: 9_000 } : {};
-    const range = isOverlapping(i) ? cidrOf(i + 1) : cidrOf(i);
-    return neutronNetwork(`churn-${i}`, { cidr: `${range}.0/25`, gateway: `${range}.1`, ...mtu });
-  }
-
-  async function kill(): Promise<void> {
-    fixture.operator.process.kill('SIGKILL');
-    await fixture.operator.restart();
-  }
-
   const realNames = async () => {
     const networks = await lab.direct.api().list(NEUTRON_NETWORKS, {}, signal);
     return networks.map(({ name }) => name).sort();
   };
 
-  test('keeps one network for each Network through any number of deaths, and none for those that went', async () => {
-    const all = names(COUNT).map((_, i) => churned(i));
-    for (let round = 0; round < KILLS; round++) {
-      await fixture.apply(...all.filter((_, i) => i % KILLS === round || i % 3 === round % 3));
-      await kill();
-      const going = names(COUNT).filter((_, i) => i % 7 === round);
-      await fixture.kubectl('delete', 'network', ...going, '--ignore-not-found', '--wait=false');
-    }
-    const remaining = names(COUNT).filter((_, i) => i % 7 >= KILLS);
-    const gone = names(COUNT).filter((_, i) => i % 7 < KILLS);
-    // Some have been made again meanwhile.
-    await fixture.kubectl('delete', 'network', ...gone, '--ignore-not-found', '--wait=false');
-    await fixture.kubectl('wait', ...gone.map((name) => `network/${name}`), '--for=delete', '--timeout=300s');
-    await fixture.apply(...all.filter((_, i) => i % 7 >= KILLS));
-    const good = remaining.filter((name) => {
-      const i = Number(name.slice(6));
-      // Who overlaps one that is there has lost or won: of the pair exactly one is real.
-      return !isBad(i) && !isOverlapping(i) && !isOverlapping(i - 1);
-    });
-    await fixture.kubectl(
-      ...['wait', ...good.map((name) => `network/${name}`), '--timeout=300s'],
-      '--for=condition=Ready',
-    );
-    await kill();
-    const real = await realNames();
-    expect(new Set(real).size).toBe(real.length);
-    expect(real).toEqual(expect.arrayContaining(good.map((name) => `default/${name}`)));
-    // What a killed process had asked Neutron for may come after its Network went: it is removed as a leftover.
-    await eventually('only Networks that remain have one', async () =>
-      (await realNames()).every((name) => remaining.includes(name.replace('default/', ''))),
-    );
+  /** `NAME: CIDR GATEWAY MTU` of every network there is in Neutron; one without a subnet has dashes. */
+  async function real(): Promise<readonly string[]> {
+    const api = lab.direct.api();
+    const subnets = await api.list(NEUTRON_SUBNETS, {}, signal);
+    const networks = await api.list(NEUTRON_NETWORKS, {}, signal);
+    return networks
+      .map(({ id, name, mtu }) => {
+        const own = subnets.filter(({ networkId }) => networkId === id);
+        return `${name}: ${own.map(({ cidr, gateway }) => `${cidr} ${gateway}`).join() || '- -'} ${mtu}`;
+      })
+      .sort();
+  }
 
-    await fixture.kubectl('delete', 'network', '--all', '--wait=false');
-    await kill();
-    await fixture.kubectl('wait', 'network', '--all', '--for=delete', '--timeout=300s');
-    await eventually('nothing is left of them', async () => (await realNames()).length === 0);
+  const edit = (name: string, spec: object) =>
+    fixture.kubectl('patch', 'network', name, '--type=merge', '-p', JSON.stringify({ spec }));
+  const atEach = (step: (name: string) => Promise<unknown>) =>
+    atEachWrite(lab, fixture, (n) => step(`net-${n}`));
+
+  const first = (name: string): NetworkSpec => {
+    const base = `10.50.${name.slice('net-'.length)}`;
+    return { cidr: `${base}.0/24`, gateway: `${base}.1` };
+  };
+  const second = (name: string): NetworkSpec => {
+    const base = `10.50.${name.slice('net-'.length)}`;
+    return { cidr: `${base}.0/26`, gateway: `${base}.9`, mtu: 1400 };
+  };
+  const line = (name: string, { cidr, gateway, mtu = 1500 }: NetworkSpec) =>
+    `default/${name}: ${cidr} ${gateway} ${mtu}`;
+  const named = (count: number) => Array.from({ length: count }, (_, i) => `net-${i}`);
+
+  test('may be killed after any call of a creation, of a change and of a deletion of a Network', async () => {
+    const creations = await atEach(async (name) => {
+      await fixture.apply(neutronNetwork(name, first(name)));
+      await wait(fixture, name, 'condition=Ready');
+    });
+    // The network, two tags, the subnet.
+    expect(creations).toBe(4);
+    const made = named(creations + 1);
+    expect(await real()).toEqual(made.map((name) => line(name, first(name))));
+
+    const changes = await atEach(async (name) => {
+      await edit(name, second(name));
+      await wait(fixture, name, 'jsonpath={.status.mtu}=1400');
+    });
+    // The MTU, the subnet that goes, and the one that comes.
+    expect(changes).toBe(3);
+    const changed = named(changes + 1);
+    const unchanged = made.slice(changed.length);
+    expect(await real()).toEqual([
+      ...changed.map((name) => line(name, second(name))),
+      ...unchanged.map((name) => line(name, first(name))),
+    ]);
+
+    const deletions = await atEach(async (name) => {
+      await fixture.kubectl('delete', 'network', name, '--wait=false');
+      await wait(fixture, name, 'delete');
+    });
+    expect(deletions).toBe(1);
+    await fixture.kubectl('delete', 'network', '--all', '--timeout=120s');
+    expect(await real()).toEqual([]);
   });
 
   test('lets no Network of Multus wait for a Neutron that hangs', async () => {
@@ -206,23 +211,6 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     expect(first).toBe('it is Ready');
     await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
     await fixture.kubectl('delete', 'network', 'quick', ...names, '--timeout=120s');
-  });
-
-  test('waits with a deletion for the ports, and names them', async () => {
-    await fixture.apply(neutronNetwork('held', { cidr: '10.202.0.0/24', gateway: '10.202.0.1' }));
-    await wait(fixture, 'held', 'condition=Ready');
-    const id = await fixture.kubectl('get', 'network', 'held', '-o', 'jsonpath={.status.externalID}');
-    const vm = { network_id: id, name: 'vm-1', device_owner: 'compute:nova' };
-    const { port } = await lab.call('POST', '/ports', { port: vm });
-    await fixture.kubectl('delete', 'network', 'held', '--wait=false');
-    const message = `waits for the ports on its network in Neutron: ${port?.id} (vm-1, compute:nova)`;
-    await eventually('the port is named', async () =>
-      (await fixture.kubectl('describe', 'network', 'held')).includes(message),
-    );
-    expect(await realNames()).toEqual(['default/held']);
-    await lab.call('DELETE', `/ports/${port?.id}`);
-    await wait(fixture, 'held', 'delete');
-    expect(await realNames()).toEqual([]);
   });
 
   test('makes what is Ready for others than pods, and tells a pod that asks for it', async () => {

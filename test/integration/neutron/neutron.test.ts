@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@j
 import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
 import { NeutronLab, nameOf } from '../../support/neutron/neutron-lab.ts';
+import type { Mishap } from '../../support/neutron/openstack-proxy.ts';
 
 jest.setTimeout(300_000);
 
@@ -256,6 +257,52 @@ describeWithNeutron('a real Neutron', (environment) => {
       await Promise.allSettled([lab.ensure(network), lab.remove(network)]);
       await lab.remove(network);
       expect(await lab.real(network)).toEqual({ networks: [], subnets: [] });
+    });
+  });
+
+  describe('an outage of Neutron', () => {
+    const answers = (status: number, body: string): Mishap => ({ kind: 'answers', status, body });
+
+    test.each<[string, Mishap, string]>([
+      ['that is down', { kind: 'refused' }, 'GET http'],
+      ['that is slow', { kind: 'hangs' }, 'not done within 200 ms'],
+      ['that is overloaded', answers(503, 'busy'), 'Neutron, GET /networks: 503'],
+      ['that says nothing', answers(200, ''), 'expected a list of networks'],
+      ['that says too much', answers(200, ' '.repeat(9_000_000)), 'exceeded'],
+    ])('%s harms no network, and is told', async (_, mishap, message) => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const operator = lab.operator({ timeoutMs: mishap.kind === 'hangs' ? 200 : 10_000 });
+      lab.proxy.mishap = () => mishap;
+      const edited = { ...network, spec: { cidr: '10.6.0.0/24', gateway: '10.6.0.1' } };
+      const outcome = lab.ensure(edited, operator).then((result) => Reflect.get(result, 'message'), String);
+      expect(await outcome).toContain(message);
+      expect(await operator.actual(network, signal)).toBeUndefined();
+      expect(await lab.remove(network, operator).catch(String)).not.toEqual({ kind: 'gone' });
+      lab.proxy.heal();
+      expect(await lab.ensure(network)).toMatchObject({ kind: 'ready', change: 'none' });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+
+    test('that passes over filters harms no network of others', async () => {
+      const [ours, theirs] = [lab.newNetwork(), lab.newNetwork()];
+      await lab.ensure(theirs);
+      const [found] = (await lab.real(theirs)).networks;
+      const item = { ...found, created_at: '', subnets: [] };
+      lab.proxy.mishap = ({ method }) =>
+        method === 'GET' ? answers(200, JSON.stringify({ networks: [item] })) : undefined;
+      expect(await lab.remove(ours)).toEqual({ kind: 'gone' });
+      lab.proxy.heal();
+      expect(await lab.shapes(theirs)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+
+    test('with an answer that never comes makes no second network', async () => {
+      const network = lab.newNetwork();
+      lab.proxy.mishap = ({ method }) => (method === 'POST' ? { kind: 'unanswered' } : undefined);
+      expect(await lab.ensure(network)).toMatchObject({ reason: 'ProviderUnavailable' });
+      lab.proxy.heal();
+      expect(await lab.ensure(network)).toMatchObject({ kind: 'ready' });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
     });
   });
 });

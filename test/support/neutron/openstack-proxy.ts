@@ -18,16 +18,13 @@ interface Passing {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
-  readonly token: string | undefined;
 }
 
 /** A proxy before a real service of OpenStack, that can be told to spoil what passes. */
 export class OpenStackProxy {
   readonly passed: Passing[] = [];
   /** Asked for each request: nothing, and it passes. */
-  mishap: (request: Passing, nth: number) => Mishap | undefined = () => undefined;
-  /** What is to be over before a request passes. */
-  waitBefore: () => Promise<void> | undefined = () => undefined;
+  mishap: (request: Passing) => Mishap | undefined = () => undefined;
   /** Resolves when somebody has waited in vain for what hangs. */
   readonly givenUp: Promise<void>;
   #onGivenUp: () => void = () => undefined;
@@ -63,17 +60,10 @@ export class OpenStackProxy {
     return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** From the nth request on (from 0), each meets this. */
-  spoilFrom(n: number, mishap: Mishap): void {
-    this.heal();
-    this.mishap = (_, nth) => (nth >= n ? mishap : undefined);
-  }
-
   /** From now on all pass, and are counted anew. */
   heal(): void {
     this.passed.length = 0;
     this.mishap = () => undefined;
-    this.waitBefore = () => undefined;
   }
 
   async close(): Promise<void> {
@@ -83,9 +73,9 @@ export class OpenStackProxy {
   }
 
   #meet(request: IncomingMessage, response: ServerResponse): void {
-    const { method = '', url = '', headers } = request;
-    const passing = { method, url, token: [headers['x-auth-token']].flat()[0] };
-    const mishap = this.mishap(passing, this.passed.length);
+    const { method = '', url = '' } = request;
+    const passing = { method, url };
+    const mishap = this.mishap(passing);
     this.passed.push(passing);
     switch (mishap?.kind) {
       case 'refused':
@@ -98,18 +88,17 @@ export class OpenStackProxy {
         response.writeHead(mishap.status, { 'content-type': 'application/json' }).end(mishap.body);
         return;
       case 'unanswered':
-        void this.#pass(request, () => request.socket.destroy());
+        this.#pass(request, () => request.socket.destroy());
         return;
       case undefined:
-        void this.#pass(request, (answer) => {
+        this.#pass(request, (answer) => {
           response.writeHead(answer.statusCode ?? 502, answer.headers);
           answer.pipe(response);
         });
     }
   }
 
-  async #pass(request: IncomingMessage, answered: (answer: IncomingMessage) => void): Promise<void> {
-    await this.waitBefore();
+  #pass(request: IncomingMessage, answered: (answer: IncomingMessage) => void): void {
     const { method, url, headers } = request;
     const onward = sendRequest(`${this.#upstream}${url}`, { method, headers, agent: false });
     onward.on('response', answered).on('error', () => request.socket.destroy());
