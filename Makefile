@@ -13,7 +13,7 @@ SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
 # Suites that `make test` leaves to other targets. Of minutes: outages, fleets, conformance, kind (`make integration`, `make e2e`).
-LONG := integration/(routing/route-fleet|neutron/neutron-(crashes|outages)|network/network-(soak|fleet))|e2e/(kind|outages|high-availability|gateway-api)
+LONG := integration/(routing/route-fleet|network/network-soak)|e2e/(kind|outages|high-availability|gateway-api)
 # With a real Neutron (`make test-neutron`).
 NEUTRON := integration/neutron|e2e/neutron-pods
 # What a release publishes, with Helm and Prometheus (`make test-artifacts`).
@@ -96,10 +96,6 @@ neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a 
 	-@node test/env/neutron/cli.ts install
 	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron/neutron-pods -t 'each pod has one port'
 
-.PHONY: network-fleet
-network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
-	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network/network-fleet
-
 .PHONY: route-fleet
 route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
 	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/routing/route-fleet
@@ -146,7 +142,7 @@ generate: node_modules/.installed ## Generate all files and tables that repeat c
 	@node hack/generate-docs.ts
 
 .PHONY: pictures
-pictures: dist/.built control-plane ## Draw docs/run.svg and test/bench/growth.svg
+pictures: dist/.built control-plane ## Draw docs/run.svg and test/bench/reviews.svg
 	@node hack/pictures/cli.ts
 
 .PHONY: control-plane

@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { runCommand } from '../../test/env/control-plane/run-command.ts';
-import { growthPlot } from './growth-plot.ts';
 import { reviewPlot } from './review-plot.ts';
 import { terminalPicture } from './terminal-picture.ts';
 
@@ -24,7 +23,6 @@ if (code !== 0) throw new Error(`expected exit code 0 of the demo, got ${code}:\
 await writeFile(path('docs/run.svg'), terminalPicture(stdout, CHAPTERS));
 process.stdout.write('docs/run.svg\n');
 
-await draw('growth', 'growth', growthPlot);
 await draw('reviews', 'webhook', reviewPlot);
 
 /** Draws what a scenario of the benchmark has recorded. */

@@ -3,8 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { growthBench } from './growth-bench.ts';
-import { changesSince, readHistory, record } from './history.ts';
 import { isMet, type Measurement } from './measurement.ts';
 import { mixedBench } from './mixed-bench.ts';
 import { canGoFirst, canPin } from './pinned.ts';
@@ -22,10 +20,8 @@ const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<re
   start: startBench,
   webhook: webhookBench,
   mixed: mixedBench,
-  growth: growthBench,
   scale: scaleBench,
 };
-const HISTORY = join(projectDirectory(), 'test/bench/bench-history.jsonl');
 const RESULT = join(projectDirectory(), 'out/bench.json');
 
 // Measures, prints a table and writes it down. Ends with 1 where a bound of the design is not met.
@@ -50,13 +46,11 @@ const entry = {
   machine,
   node: process.version,
 };
-const changes = changesSince(await readHistory(HISTORY), machine, measurements);
-process.stdout.write(`${report(measurements, changes)}\n`);
+process.stdout.write(`${report(measurements)}\n`);
 process.stdout.write(`${machine}, Node ${process.version}, `);
 process.stdout.write(`${canPin() ? 'server and load on a core each' : 'not pinned to cores'}, `);
 process.stdout.write(`${canGoFirst() ? '' : 'the probe of latencies waits for its core (run as root), '}`);
 process.stdout.write(`${settings.runs} runs of ${settings.seconds} s: median (lowest–highest)\n`);
 await mkdir(join(projectDirectory(), 'out'), { recursive: true });
 await writeFile(RESULT, `${JSON.stringify({ ...entry, settings, measurements }, undefined, 2)}\n`);
-if (settings.record) await record(HISTORY, entry, measurements);
 process.exitCode = measurements.some((one) => isMet(one) === false) ? 1 : 0;

@@ -5,7 +5,6 @@ export type Bound = { readonly least: number } | { readonly most: number };
 
 /** One line of the table. */
 export interface Measurement {
-  /** Stable: the history knows it by this name. */
   readonly name: string;
   /** `req/s`, `ms`, `s`, `MB`, `writes`, `ns`. */
   readonly unit: string;
@@ -18,8 +17,8 @@ export interface Measurement {
   readonly bound?: Bound;
 }
 
-/** What the bound is about, and what the history compares. */
-export function figure({ ratio, ours }: Measurement): number {
+/** What the bound is about. */
+function figure({ ratio, ours }: Measurement): number {
   return (ratio ?? ours).median;
 }
 

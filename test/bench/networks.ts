@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
-import { PODS } from '../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
 import { apiVersionOf } from '../../src/kube/api/resource.ts';
 import { Informer } from '../../src/kube/cache/informer.ts';
@@ -36,16 +35,6 @@ export class User {
   createNetworks(from: number, to: number): Promise<void> {
     return eachAtOnce(from, to, SETUP_CONNECTIONS, async (i) => {
       await this.client.create(NETWORKS, networkNumber(i));
-    });
-  }
-
-  /** Makes so many pods that nobody runs, as a ReplicaSet's look. */
-  createPods(count: number): Promise<void> {
-    return eachAtOnce(0, count, SETUP_CONNECTIONS, async (i) => {
-      await this.client.create(PODS, {
-        metadata: { namespace: NAMESPACE, name: `pod-${i}`, labels: { app: `app-${i % 100}` } },
-        spec: { containers: [{ name: 'app', image: 'registry.example.com/app:1.4.2' }] },
-      } as KubeObject);
     });
   }
 

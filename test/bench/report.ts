@@ -1,10 +1,9 @@
-import { type Change, changed } from './history.ts';
 import { type Bound, isMet, type Measurement } from './measurement.ts';
 import type { Summary } from './statistics.ts';
 
-/** The measurements as a Markdown table; `changes` by name, against what was recorded last. */
-export function report(measurements: readonly Measurement[], changes: ReadonlyMap<string, Change>): string {
-  const header = ['what', 'ours', 'floor', 'ratio', 'bound', 'met', 'recorded last'];
+/** The measurements as a Markdown table. */
+export function report(measurements: readonly Measurement[]): string {
+  const header = ['what', 'ours', 'floor', 'ratio', 'bound', 'met'];
   const rows = measurements.map((one) => [
     one.name,
     `${spread(one.ours)} ${one.unit}`,
@@ -12,7 +11,6 @@ export function report(measurements: readonly Measurement[], changes: ReadonlyMa
     one.ratio ? spread(one.ratio) : '',
     one.bound ? bounds(one.bound) : '',
     { true: 'yes', false: '**no**', undefined: '' }[String(isMet(one)) as 'true' | 'false' | 'undefined'],
-    changed(changes.get(one.name)),
   ]);
   return [header, header.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |\n`).join('');
 }
@@ -27,7 +25,7 @@ function bounds(bound: Bound): string {
 }
 
 /** Three digits that count. */
-export function digits(value: number): string {
+function digits(value: number): string {
   if (value === 0 || Math.abs(value) >= 100) return value.toFixed(0);
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
 }

@@ -5,10 +5,9 @@ export interface BenchSettings {
   /** Of one run. */
   readonly seconds: number;
   readonly networks: number;
-  readonly pods: number;
   /** Names of scenarios; all where none is given. */
   readonly only: readonly string[];
-  /** Whether the figures go into the history. */
+  /** Whether the CPU times of reviews are written down, for `make pictures`. */
   readonly record: boolean;
 }
 
@@ -17,7 +16,6 @@ export function settingsFrom(env: Readonly<Record<string, string | undefined>>):
     runs: whole(env, 'BENCH_RUNS', 5),
     seconds: whole(env, 'BENCH_SECONDS', 4),
     networks: whole(env, 'BENCH_NETWORKS', 10_000),
-    pods: whole(env, 'BENCH_PODS', 10_000),
     only: env.BENCH_ONLY ? env.BENCH_ONLY.split(',') : [],
     record: env.BENCH_RECORD === '1',
   };

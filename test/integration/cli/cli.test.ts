@@ -147,62 +147,6 @@ describe('check', () => {
     expect((await check('pod/says-nothing', '-n', 'plain')).report.decision).toBe('skip');
   });
 
-  test('prints the same for people', async () => {
-    const { stdout } = await cli(['check', 'deploy/web', '-n', 'plain']);
-    expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
-deployment/web in namespace plain
-  decision  with the sidecar
-  opt-in    the annotation initializer.kubernetes.io/envoy of the pod
-  template  config (sha256 HASH)
-  webhook   envoy.initializer.kubernetes.io; if it does not answer, the API server refuses such pods
-  dry run   accepted with the sidecar
-  pods      web-1: current
-  no problems found
-`);
-  });
-
-  test('sees a pod with the sidecar of another template, and one without', async () => {
-    const old = { version: 1, templates: [{ name: 'config', sha256: 'old' }], added: {} };
-    const status = { [OPT_IN]: 'false', [`${OPT_IN}-status`]: JSON.stringify(old) };
-    const going = pod('mixed-going', 'plain', 'mixed');
-    await fixture.apply(
-      deployment('mixed', 'plain', { pod: { [OPT_IN]: 'true' } }),
-      pod('mixed-old', 'plain', 'mixed', status),
-      pod('mixed-without', 'plain', 'mixed'),
-      { ...going, metadata: { ...going.metadata, finalizers: ['example.com/held'] } },
-    );
-    await fixture.kubectl('delete', 'pod/mixed-going', '--namespace=plain', '--wait=false');
-    const { report, reasons } = await check('deploy/mixed', '-n', 'plain');
-    expect(report.pods).toEqual([
-      { name: 'mixed-old', sidecar: 'stale' },
-      { name: 'mixed-without', sidecar: 'absent' },
-    ]);
-    expect(reasons).toEqual(['stale-pod', 'pod-without-sidecar']);
-  });
-
-  test('sees a pod that is older than the opt-in of its namespace', async () => {
-    await fixture.apply(namespace('late'));
-    if (fixture.controlPlane.hasControllerManager) {
-      await fixture.kubectl(
-        'wait',
-        '--for=create',
-        'serviceaccount/default',
-        '--namespace=late',
-        '--timeout=30s',
-      );
-    }
-    await fixture.apply(pod('early', 'late', 'early'));
-    await fixture.kubectl('label', 'namespace', 'late', `${OPT_IN}=true`);
-    const { report, reasons } = await check('pod/early', '-n', 'late');
-    expect(report).toMatchObject({
-      decision: 'inject',
-      askedBy: `the label ${OPT_IN} of the namespace`,
-      webhook: 'namespace.envoy.initializer.kubernetes.io',
-      failurePolicy: 'Ignore',
-    });
-    expect(reasons).toEqual(['pod-without-sidecar']);
-  });
-
   test('foretells what a LimitRange and a quota refuse', async () => {
     await fixture.apply(
       {
@@ -229,16 +173,6 @@ deployment/web in namespace plain
     });
     const quota = await check('deploy/large', '-n', 'limited');
     expect(quota.report.findings[0].message).toMatch(/quota: tight/);
-  });
-
-  test.each<[readonly string[], RegExp]>([
-    [['deploy/gone', '-n', 'plain'], /^error: deploy\/gone does not exist in namespace plain\n$/],
-    [['service/web'], /^error: unknown kind "service": use one of deployment, /],
-    [[], /^error: nothing to check: use a target/],
-  ])('fails on %j', async (args, message) => {
-    const { code, stderr } = await cli(['check', ...args]);
-    expect(stderr).toMatch(message);
-    expect(code).toBe(2);
   });
 
   // Older API servers drop the field that does not fit.

@@ -233,46 +233,6 @@ describe('onConflict: deny', () => {
   });
 });
 
-describe('no-template: none was good since the process started', () => {
-  const says = /no-template: the operator has no valid template: config:2:3: containers\[0\]\.nmae/;
-
-  beforeAll(async () => {
-    const { operator } = stage.fixture;
-    operator.process.kill('SIGTERM');
-    await operator.process.exited;
-    const data = { config: 'containers:\n- nmae: envoy\n  image: i\n' };
-    const patched = await stage.call(
-      'PATCH',
-      '/api/v1/namespaces/envoy-initializer/configmaps/envoy-initializer',
-      { data },
-      'application/merge-patch+json',
-    );
-    expect(patched.message).toBe('');
-    await operator.restart();
-  });
-
-  test('a pod that asked itself is not admitted, and is told what is wrong with the template', async () => {
-    const created = await stage.counting(() => stage.create('plain', OPTED_IN));
-    expect(created.decided).toEqual({ 'failed/no-template': 1 });
-    expect(created.result).toMatchObject({
-      code: 500,
-      message: expect.stringMatching(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/),
-    });
-    const direct = await stage.counting(() => stage.ask({ namespace: 'plain', object: OPTED_IN }));
-    expect(direct.result).toEqual({ status: 500, response: expect.stringMatching(says) });
-    expect(direct.decided).toEqual({ 'failed/no-template': 1 });
-  });
-
-  test('a pod of a namespace that asked is admitted without, and is told the same', async () => {
-    const created = await stage.counting(() => stage.create('opted-in', appPod({})));
-    expect(created.decided).toEqual({ 'skipped/no-template': 1 });
-    expect(created.result).toMatchObject({ code: 201, warnings: [expect.stringMatching(says)] });
-    expect(namesOf(specOf(created.result.pod).containers)).toEqual(['app']);
-    const direct = await stage.ask({ namespace: 'opted-in', object: appPod({}) });
-    expect(leftAlone(direct)).toEqual(created.result.warnings);
-  });
-});
-
 test('there is a test for every reason', () => {
   const apart = ['not-a-pod-create', 'no-template', 'already-injected', 'proxy-user'];
   const tabled = Object.entries(REASON_CASES).flatMap(([reason, cases]) =>

@@ -130,17 +130,6 @@ test('kubectl apply of weights by which no request is answered is refused, and t
   expect(JSON.parse(stored)).toEqual({ 'canary.app_v1': '90', 'canary.app_v2': '10' });
 });
 
-test('other ConfigMaps are not asked about', async () => {
-  const asked = 'controller_runtime_webhook_requests_total{webhook="/validate-envoy",code="200"}';
-  const before = await metric(asked);
-  expect(before).toBeDefined();
-  expect(await applyData('other', { 'envoy.json': OLD, 'canary.app_v1': '0' })).toEqual({
-    code: 0,
-    stderr: '',
-  });
-  expect(await metric(asked)).toBe(before);
-});
-
 describe('kubectl apply of a faulty template is refused, and says where and what', () => {
   beforeAll(() => adopted({ config: GOOD }));
 
@@ -164,11 +153,6 @@ describe('kubectl apply of a faulty template is refused, and says where and what
       expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": expected one of /),
       expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": expected one of /),
     ]);
-  });
-
-  test('by server-side apply too', async () => {
-    const { code, stderr } = await apply(configMap({ config: BAD }), '--server-side', '--force-conflicts');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(WRONG) });
   });
 });
 

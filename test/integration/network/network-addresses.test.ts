@@ -1,73 +1,31 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
-import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import {
+  ASKED,
+  MULTUS,
+  NetworkWorld,
+  networkOf,
+  podOn as pod,
+  refusal,
+} from '../../support/network/network-world.ts';
 
 jest.setTimeout(90_000);
 
-const ASKED = 'samplecrd.k8s.io/network';
-const MULTUS = 'k8s.v1.cni.cncf.io/networks';
-
-let fixture: OperatorFixture;
-let subnets = 0;
+let world: NetworkWorld;
+const kubectl: NetworkWorld['run'] = (...args) => world.run(...args);
+const ready: NetworkWorld['ready'] = (...args) => world.ready(...args);
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture();
+  world = await NetworkWorld.start();
 }, 600_000);
 
-afterAll(() => fixture?.stop());
-
-const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
-
-/** Creates a Network `10.N.0.0/LENGTH`, and returns N when it is Ready. */
-async function ready(name: string, length = 24, spec: object = {}): Promise<number> {
-  subnets += 1;
-  await fixture.apply({
-    apiVersion: 'samplecrd.k8s.io/v1',
-    kind: 'Network',
-    metadata: { name },
-    spec: { cidr: `10.${subnets}.0.0/${length}`, gateway: `10.${subnets}.0.1`, ...spec },
-  });
-  await kubectl(`wait network/${name} --for=condition=Ready --timeout=20s`);
-  return subnets;
-}
-
-interface PodOptions {
-  readonly asked?: string;
-  readonly multus?: string;
-  readonly nodeName?: string;
-  readonly metadata?: object;
-  readonly spec?: object;
-}
-
-function pod(name: string, { asked, multus, nodeName, metadata, spec }: PodOptions): object {
-  const annotations = {
-    ...(asked !== undefined && { [ASKED]: asked }),
-    ...(multus !== undefined && { [MULTUS]: multus }),
-  };
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, annotations, ...metadata },
-    spec: {
-      containers: [{ name: 'app', image: 'busybox' }],
-      ...(nodeName !== undefined && { nodeName }),
-      ...spec,
-    },
-  };
-}
-
-interface StoredPod {
-  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
-  readonly spec: { readonly schedulingGates?: readonly unknown[] };
-}
-
-const stored = async (name: string) => JSON.parse(await kubectl(`get pod ${name} -o json`)) as StoredPod;
+afterAll(() => world?.stop());
 
 /** Resolves with Multus' annotation when the pod has no gate and an address on each network. */
 async function addressed(name: string): Promise<string> {
   let text = '';
   await eventually(`addresses of ${name}`, async () => {
-    const { metadata, spec } = await stored(name);
+    const { metadata, spec } = await world.pod(name);
     text = metadata.annotations?.[MULTUS] ?? '';
     return !spec.schedulingGates?.length && text.includes('"ips"');
   });
@@ -80,28 +38,14 @@ async function addressOf(name: string): Promise<string> {
   return first?.ips[0] ?? '';
 }
 
-function untilEvent(of: string, reason: string, note: string): Promise<void> {
-  return eventually(`Event ${reason} of ${of}: ${note}`, async () => {
-    const events = await kubectl(`events --for ${of} --no-headers`);
-    return events.split('\n').some((line) => line.includes(` ${reason} `) && line.includes(note));
-  });
-}
-
-async function refusal(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'it was admitted',
-    (error: unknown) => String(error),
-  );
-}
-
 const asJson = (name: string, options: object) => JSON.stringify([{ name, ...options }]);
 
 describe('a pod gets its address with the patch that lifts its gate', () => {
   test('written into the annotation, whose other parts stay', async () => {
     const n = await ready('plain');
-    await fixture.apply(pod('plain', { asked: 'plain@nw0' }));
+    await world.apply(pod('plain', { asked: 'plain@nw0' }));
     expect(await addressed('plain')).toBe(`[{"name":"plain","interface":"nw0","ips":["10.${n}.0.2/24"]}]`);
-    await fixture.apply(pod('json', { asked: asJson('plain', { mac: '02:00:00:00:00:07' }) }));
+    await world.apply(pod('json', { asked: asJson('plain', { mac: '02:00:00:00:00:07' }) }));
     expect(await addressed('json')).toBe(
       `[{"name":"plain","mac":"02:00:00:00:00:07","ips":["10.${n}.0.3/24"]}]`,
     );
@@ -112,27 +56,28 @@ describe('a pod gets its address with the patch that lifts its gate', () => {
 
   test('of each family, and none that is excluded', async () => {
     const secondary = { cidr: 'fd00:60::/64', gateway: 'fd00:60::1' };
-    const n = await ready('dual', 24, { secondary, exclude: [`10.${subnets + 1}.0.0/28`, 'fd00:60::/124'] });
-    await fixture.apply(pod('dual', { asked: 'dual' }));
-    expect(await addressed('dual')).toBe(`[{"name":"dual","ips":["10.${n}.0.16/24","fd00:60::10/64"]}]`);
+    const exclude = ['10.240.0.0/28', 'fd00:60::/124'];
+    await world.apply(networkOf('dual', '10.240.0.0/24', { secondary, exclude }));
+    await kubectl('wait network/dual --for=condition=Ready --timeout=20s');
+    await world.apply(pod('dual', { asked: 'dual' }));
+    expect(await addressed('dual')).toBe('[{"name":"dual","ips":["10.240.0.16/24","fd00:60::10/64"]}]');
     expect(await kubectl('get network dual -o jsonpath={.status.capacity.total}')).toBe('239');
   });
 
   test('also a pod without a gate, which names its node, or Multus alone', async () => {
     await ready('ungated');
-    await fixture.apply(pod('bound', { asked: 'ungated', nodeName: 'n1' }));
-    await fixture.apply(pod('bare', { multus: 'ungated', nodeName: 'n1' }));
+    await world.apply(pod('bound', { asked: 'ungated', nodeName: 'n1' }));
+    await world.apply(pod('bare', { multus: 'ungated', nodeName: 'n1' }));
     expect(await addressOf('bound')).not.toBe(await addressOf('bare'));
   });
 
   test('of its own, whoever leads: an operator that is killed and started again', async () => {
     await ready('led');
     const pods = (from: string) => ['1', '2', '3'].map((each) => `${from}${each}`);
-    await fixture.apply(...pods('before').map((name) => pod(name, { asked: 'led' })));
+    await world.apply(...pods('before').map((name) => pod(name, { asked: 'led' })));
     await Promise.all(pods('before').map(addressOf));
-    process.kill(fixture.operator.process.pid, 'SIGKILL');
-    await fixture.operator.restart();
-    await fixture.apply(...pods('after').map((name) => pod(name, { asked: 'led' })));
+    await world.restart();
+    await world.apply(...pods('after').map((name) => pod(name, { asked: 'led' })));
     const addresses = await Promise.all([...pods('before'), ...pods('after')].map(addressOf));
     expect(new Set(addresses).size).toBe(6);
   });
@@ -140,31 +85,25 @@ describe('a pod gets its address with the patch that lifts its gate', () => {
 
 describe('a pod that asks for an address', () => {
   test.each([
-    ['of no pod', () => asJson('fixed', { ips: [`10.${subnets}.0.0/24`] }), 'which is its network address'],
-    [
-      'with another prefix',
-      () => asJson('fixed', { ips: [`10.${subnets}.0.9/32`] }),
-      'another prefix length',
-    ],
-    ['of the gateway', () => asJson('fixed', { ips: [`10.${subnets}.0.1`] }), 'which is its gateway'],
-    ['of another range', () => asJson('fixed', { ips: ['10.250.0.9/24'] }), 'which is not in its range'],
-    [
-      "with the gateways' mac",
-      () => asJson('fixed', { mac: '02:6E:77:00:00:01' }),
-      '02:6e:77:… is for gateways',
-    ],
+    ['of no pod', { ips: ['10.241.0.0/24'] }, 'which is its network address'],
+    ['with another prefix', { ips: ['10.241.0.9/32'] }, 'another prefix length'],
+    ['of the gateway', { ips: ['10.241.0.1'] }, 'which is its gateway'],
+    ['of another range', { ips: ['10.250.0.9/24'] }, 'which is not in its range'],
+    ["with the gateways' mac", { mac: '02:6E:77:00:00:01' }, '02:6e:77:… is for gateways'],
   ])('is refused: %s', async (_, asked, message) => {
-    await kubectl('get network fixed').catch(() => ready('fixed'));
-    expect(await refusal(fixture.apply(pod('refused', { asked: asked() })))).toContain(message);
+    const object = pod('refused', { asked: asJson('fixed', asked) });
+    await world.apply(networkOf('fixed', '10.241.0.0/24'));
+    await kubectl('wait network/fixed --for=condition=Ready --timeout=20s');
+    expect(await refusal(world.apply(object))).toContain(message);
   });
 
   test('that another pod has waits until that one is gone, and nobody gets it in between', async () => {
     const n = await ready('taken', 29);
     const ip = `10.${n}.0.2`;
-    await fixture.apply(pod('first', { asked: asJson('taken', { ips: [`${ip}/29`] }) }));
+    await world.apply(pod('first', { asked: asJson('taken', { ips: [`${ip}/29`] }) }));
     expect(await addressOf('first')).toBe(`${ip}/29`);
-    await fixture.apply(pod('second', { asked: asJson('taken', { ips: [ip] }) }));
-    await untilEvent(
+    await world.apply(pod('second', { asked: asJson('taken', { ips: [ip] }) }));
+    await world.untilEvent(
       'pod/second',
       'WaitsForNetwork',
       `${ip} of Network default/taken is of pod default/first`,
@@ -175,7 +114,7 @@ describe('a pod that asks for an address', () => {
 
   test('that an older pod has, past the gate, is told and counted', async () => {
     const n = await ready('rivals');
-    await fixture.apply(pod('older', { asked: 'rivals' }));
+    await world.apply(pod('older', { asked: 'rivals' }));
     await addressOf('older');
     const multus = asJson('rivals', { ips: [`10.${n}.0.2/24`] });
     // A second is the unit of the age of objects.
@@ -183,23 +122,22 @@ describe('a pod that asks for an address', () => {
       const created = await kubectl('get pod older -o jsonpath={.metadata.creationTimestamp}');
       return Date.now() > Date.parse(created) + 1_000;
     });
-    await fixture.apply(pod('younger', { multus, nodeName: 'n1' }));
-    await untilEvent(
+    await world.apply(pod('younger', { multus, nodeName: 'n1' }));
+    await world.untilEvent(
       'pod/younger',
       'AddressTaken',
       `10.${n}.0.2/24 of Network default/rivals is also of pod default/older`,
     );
-    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
-    expect(metrics).toMatch(/^envoy_initializer_network_addresses_taken_total 1$/m);
+    expect(await world.metrics()).toMatch(/^envoy_initializer_network_addresses_taken_total 1$/m);
   });
 });
 
 test('without a free address a pod waits, its Network says so, and the next address that is free is its', async () => {
   const n = await ready('small', 30);
-  await fixture.apply(pod('only', { asked: 'small' }));
+  await world.apply(pod('only', { asked: 'small' }));
   await addressOf('only');
-  await fixture.apply(pod('waiting', { asked: 'small' }));
-  await untilEvent('pod/waiting', 'AddressesExhausted', '1 of 1 are taken');
+  await world.apply(pod('waiting', { asked: 'small' }));
+  await world.untilEvent('pod/waiting', 'AddressesExhausted', '1 of 1 are taken');
   const reason = 'jsonpath={.status.conditions[?(@.type=="InUse")].reason}';
   await kubectl(`wait network/small --for=${reason}=AddressesExhausted --timeout=20s`);
   expect(await kubectl('get network small -o jsonpath={.status.capacity}')).toBe('{"allocated":1,"total":1}');
@@ -214,16 +152,12 @@ test.each(['', '--subresource=status'])(
     await kubectl('create rolebinding pods --role=pods --user=alice').catch(() => undefined);
     await kubectl('get network guarded').catch(() => ready('guarded'));
     const name = `guarded${subresource.replaceAll(/[^a-z]/g, '')}`;
-    await fixture.apply(pod(name, { asked: 'guarded' }));
+    await world.apply(pod(name, { asked: 'guarded' }));
     await addressed(name);
     const patch = (annotations: object) =>
-      fixture.kubectl(
-        'patch',
-        'pod',
-        name,
-        '--type=merge',
-        '-p',
-        JSON.stringify({ metadata: { annotations } }),
+      world.merge(
+        `pod ${name}`,
+        { metadata: { annotations } },
         '--as=alice',
         ...[subresource].filter(Boolean),
       );
@@ -271,24 +205,16 @@ describe('a headless Service without a selector', () => {
   test('names the pods that it selects, by their addresses on the Network', async () => {
     const secondary = { cidr: 'fd00:61::/64', gateway: 'fd00:61::1' };
     const n = await ready('named', 24, { secondary });
-    await fixture.apply(service('web', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=web' }));
+    await world.apply(service('web', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=web' }));
     const web = { metadata: { labels: { app: 'web' } } };
     const annotated = (name: string, labels: object) =>
       pod(name, { metadata: { labels, annotations: { [ASKED]: 'named' } }, spec: { hostname: name } });
-    await fixture.apply(annotated('web-0', web.metadata.labels));
+    await world.apply(annotated('web-0', web.metadata.labels));
     await addressOf('web-0');
-    await fixture.apply(annotated('db-0', { app: 'db' }));
+    await world.apply(annotated('db-0', { app: 'db' }));
     await untilNames('web', [`10.${n}.0.2 web-0 false`, 'fd00:61::2 web-0 false']);
-    const status = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
-    await fixture.kubectl(
-      'patch',
-      'pod',
-      'web-0',
-      '--subresource=status',
-      '--type=merge',
-      '-p',
-      JSON.stringify(status),
-    );
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] };
+    await world.merge('pod web-0', { status }, '--subresource=status');
     await untilNames('web', [`10.${n}.0.2 web-0 true`, 'fd00:61::2 web-0 true']);
     expect((await slicesOf('web')).map(({ addressType, ports }) => [addressType, ports])).toEqual([
       ['IPv4', [{ name: 'http', port: 8080, protocol: 'TCP' }]],
@@ -302,7 +228,7 @@ describe('a headless Service without a selector', () => {
 
   test('names no address outside of the Network, whatever annotations of pods say', async () => {
     const n = await ready('bounded');
-    await fixture.apply(service('bounded', { [ASKED]: 'bounded', 'samplecrd.k8s.io/selector': 'app=liar' }));
+    await world.apply(service('bounded', { [ASKED]: 'bounded', 'samplecrd.k8s.io/selector': 'app=liar' }));
     // The API server refuses a slice with an address in another form.
     const ips = [
       `::ffff:10.${n}.0.9`,
@@ -315,18 +241,18 @@ describe('a headless Service without a selector', () => {
     ];
     const reported = JSON.stringify([{ name: 'default/bounded', ips }]);
     const annotations = { 'k8s.v1.cni.cncf.io/network-status': reported };
-    await fixture.apply(pod('liar', { metadata: { labels: { app: 'liar' }, annotations } }));
+    await world.apply(pod('liar', { metadata: { labels: { app: 'liar' }, annotations } }));
     await untilNames('bounded', [`10.${n}.0.9 undefined false`]);
   });
 
   test('says that its Network does not exist', async () => {
-    await fixture.apply(service('early', { [ASKED]: 'nowhere', 'samplecrd.k8s.io/selector': 'app=web' }));
-    await untilEvent('service/early', 'WaitsForNetwork', 'Network default/nowhere does not exist');
+    await world.apply(service('early', { [ASKED]: 'nowhere', 'samplecrd.k8s.io/selector': 'app=web' }));
+    await world.untilEvent('service/early', 'WaitsForNetwork', 'Network default/nowhere does not exist');
   });
 
   test('loses its slices with its annotation, and gets back what another client takes', async () => {
-    await fixture.apply(service('kept', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=kept' }));
-    await fixture.apply(
+    await world.apply(service('kept', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=kept' }));
+    await world.apply(
       pod('kept', { metadata: { labels: { app: 'kept' }, annotations: { [ASKED]: 'named' } } }),
     );
     await eventually('endpoints', async () => (await namesOf('kept')).length === 2);
@@ -334,25 +260,5 @@ describe('a headless Service without a selector', () => {
     await eventually('endpoints again', async () => (await namesOf('kept')).length === 2);
     await kubectl(`annotate service kept ${ASKED}-`);
     await untilNames('kept', []);
-  });
-
-  test.each([
-    [
-      'with a selector',
-      { [ASKED]: 'named' },
-      { selector: { app: 'web' } },
-      'is not headless without a selector',
-    ],
-    [
-      'of another namespace',
-      { [ASKED]: 'kube-system/x', 'samplecrd.k8s.io/selector': 'app=web' },
-      {},
-      'may not use',
-    ],
-    ['without labels', { [ASKED]: 'named' }, {}, 'has no valid samplecrd.k8s.io/selector'],
-  ])('says what is wrong: %s', async (what, annotations, spec, note) => {
-    const name = `wrong-${what.replaceAll(' ', '-')}`;
-    await fixture.apply(service(name, annotations, spec));
-    await untilEvent(`service/${name}`, 'InvalidNetworkAnnotation', note);
   });
 });

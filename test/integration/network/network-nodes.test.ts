@@ -3,89 +3,48 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
-import { forbiddenCalls } from '../../support/operator/rights.ts';
+import { AGENTS, ASKED, NetworkWorld, networkOf, podOn } from '../../support/network/network-world.ts';
 
 jest.setTimeout(120_000);
 
-const AGENTS = 'envoy-initializer-node-agent';
-
-let fixture: OperatorFixture;
-let refused: readonly string[];
-const run = (command: string) => fixture.kubectl(...command.split(' '));
-const condition = (name: string, type: string, field: string) =>
-  run(`get network ${name} -o jsonpath={.status.conditions[?(@.type=="${type}")].${field}}`);
-const until = (name: string, type: string, reason: string) =>
-  run(
-    `wait network/${name} --for=jsonpath={.status.conditions[?(@.type=="${type}")].reason}=${reason} --timeout=30s`,
-  );
-const status = (name: string, field: string) => run(`get network ${name} -o jsonpath={.status.${field}}`);
-const nodes = async (name: string) => JSON.parse((await status(name, 'nodes')) || 'null');
+let world: NetworkWorld;
+const run: NetworkWorld['run'] = (...args) => world.run(...args);
+const condition: NetworkWorld['condition'] = (...args) => world.condition(...args);
+const until: NetworkWorld['untilReason'] = (...args) => world.untilReason(...args);
+const addNode: NetworkWorld['addNode'] = (...args) => world.addNode(...args);
+const nodes = async (name: string) => JSON.parse((await world.status(name, '.nodes')) || 'null');
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture({ auditLog: 'Metadata', args: [`--node-agent-namespace=${AGENTS}`] });
-  // Before the rights were there.
-  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/namespace.yaml')}`);
-  refused = await forbiddenCalls(fixture.controlPlane.auditLogPath);
-  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
-  for (const [name, address] of [
-    ['a', '192.0.2.1'],
-    ['b', '192.0.2.2'],
-  ] as const)
-    await addNode(name, address);
-  await run('wait serviceaccount/default --for=create --timeout=30s');
+  // The rights come when the operator has begun.
+  world = await NetworkWorld.start({ args: [`--node-agent-namespace=${AGENTS}`] });
+  for (const file of ['namespace', 'rbac'])
+    await run(`apply -f ${join(projectDirectory(), `deploy/overlays/node-agent/${file}.yaml`)}`);
+  await addNode('a', '192.0.2.1');
+  await addNode('b', '192.0.2.2');
 });
 
-afterAll(async () => {
-  await fixture?.stop();
-});
+afterAll(() => world?.stop());
 
-async function addNode(name: string, address: string): Promise<void> {
-  await fixture.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
-  const patch = JSON.stringify({ status: { addresses: [{ type: 'InternalIP', address }] } });
-  await fixture.kubectl('patch', 'node', name, '--subresource=status', '--type=merge', '-p', patch);
-}
-
-async function addNetwork(name: string, cidr: string, gateway: string): Promise<void> {
-  const metadata = { name, namespace: 'default' };
-  await fixture.apply({
-    apiVersion: 'samplecrd.k8s.io/v1',
-    kind: 'Network',
-    metadata,
-    spec: { cidr, gateway },
-  });
-}
+const addNetwork = (name: string, cidr: string) => world.apply(networkOf(name, cidr));
 
 /** The pod of an agent on the node. Resolves to what its report says of it. */
 async function addAgent(
   name: string,
   nodeName: string,
 ): Promise<{ readonly name: string; readonly uid: string }> {
-  await fixture.apply({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: AGENTS },
-    spec: { nodeName, containers: [{ name: 'agent', image: 'agent' }] },
-  });
+  await world.apply(podOn(name, { nodeName, metadata: { namespace: AGENTS } }));
   return { name, uid: await run(`get pod ${name} -n ${AGENTS} -o jsonpath={.metadata.uid}`) };
 }
 
 /** A pod on the node, which only Multus knows to be on the Network. */
-async function addPod(name: string, network: string, nodeName: string): Promise<void> {
-  const annotations = { 'k8s.v1.cni.cncf.io/networks': network };
-  await fixture.apply({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default', annotations },
-    spec: { nodeName, containers: [{ name: 'app', image: 'app' }] },
-  });
-}
+const addPod = (name: string, multus: string, nodeName: string) =>
+  world.apply(podOn(name, { multus, nodeName }));
 
 const removePod = (name: string) => run(`delete pod ${name} --force --grace-period=0`);
 
 /** Writes what the agent of the node reports. */
 async function report(node: string, said: object): Promise<void> {
-  await fixture.apply({
+  await world.apply({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: node, namespace: AGENTS, labels: { 'samplecrd.k8s.io/node-report': '' } },
@@ -96,13 +55,13 @@ async function report(node: string, said: object): Promise<void> {
 const fine = { version: 2, ranges: [], problems: {} };
 
 test('a Network is Ready without any node, and each has a VNI and an MTU in its status', async () => {
-  await addNetwork('blue', '10.20.0.0/24', '10.20.0.1');
-  await addNetwork('green', 'fd00:1::/64', 'fd00:1::1');
+  await addNetwork('blue', '10.20.0.0/24');
+  await addNetwork('green', 'fd00:1::/64');
   for (const name of ['blue', 'green']) await until(name, 'Ready', 'Ready');
   expect(await nodes('blue')).toEqual([]);
   expect(await condition('blue', 'NodesReady', 'message')).toBe('no node has pods of the Network');
-  expect(await status('blue', 'mtu')).toBe('1450');
-  const vnis = [await status('blue', 'vni'), await status('green', 'vni')];
+  expect(await world.status('blue', '.mtu')).toBe('1450');
+  const vnis = [await world.status('blue', '.vni'), await world.status('green', '.vni')];
   expect(new Set(vnis.map(Number)).size).toBe(2);
 });
 
@@ -139,7 +98,7 @@ test('a node with a pod of the Network is in its status, and its trouble leaves 
 
 test('an agent whose pod is replaced says what it finds', async () => {
   await addNode('d', '192.0.2.4');
-  await addNetwork('lone', '10.25.0.0/24', '10.25.0.1');
+  await addNetwork('lone', '10.25.0.0/24');
   await addPod('lonely', 'lone', 'd');
   await run(`wait serviceaccount/default -n ${AGENTS} --for=create --timeout=30s`);
   await report('d', { ...fine, pod: await addAgent('agent-1', 'd') });
@@ -165,7 +124,7 @@ test('a node without pods of a Network changes nothing of it, whatever its agent
 test('a range of a node’s other network is refused by name, until the node has it no more', async () => {
   await report('b', { ...fine, ranges: ['10.30.0.0/16'] });
   await until('green', 'NodesReady', 'NodesReady');
-  await addNetwork('red', '10.30.7.0/24', '10.30.7.1');
+  await addNetwork('red', '10.30.7.0/24');
   await until('red', 'Accepted', 'RangeTaken');
   expect(await condition('red', 'Accepted', 'message')).toBe(
     '10.30.7.0/24 overlaps 10.30.0.0/16 of a network of node b: write a range that does not overlap it',
@@ -177,13 +136,13 @@ test('a range of a node’s other network is refused by name, until the node has
 test('a node that reports a default route in parts, or all private ranges, refuses no Network its range', async () => {
   const ranges = ['0.0.0.0/1', '128.0.0.0/1', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
   await report('b', { ...fine, ranges: [...ranges, '10.31.0.0/16'] });
-  await addNetwork('small', '10.31.7.0/24', '10.31.7.1');
+  await addNetwork('small', '10.31.7.0/24');
   await until('small', 'Accepted', 'RangeTaken');
-  await addNetwork('free', '10.32.7.0/24', '10.32.7.1');
+  await addNetwork('free', '10.32.7.0/24');
   await until('free', 'Ready', 'Ready');
   // Two nodes are believed.
   await report('a', { ...fine, ranges });
-  await addNetwork('late', '10.33.7.0/24', '10.33.7.1');
+  await addNetwork('late', '10.33.7.0/24');
   await until('late', 'Accepted', 'RangeTaken');
   expect(await condition('late', 'Accepted', 'message')).toBe(
     '10.33.7.0/24 overlaps 10.0.0.0/8 of a network of several nodes: write a range that does not overlap it',
@@ -198,7 +157,7 @@ test('the default MTU is what fits between all nodes, and stays while pods use t
   await report('b', { ...fine, underlay: { address: '192.0.2.2', mtu: 1400 } });
   await run('wait network/red --for=jsonpath={.status.mtu}=1350 --timeout=30s');
   expect(await run('get net-attach-def red -o jsonpath={.spec.config}')).toBe(cniConfig('default/red', 1350));
-  expect(await status('blue', 'mtu')).toBe('1450');
+  expect(await world.status('blue', '.mtu')).toBe('1450');
 });
 
 test('a report without a version does not count', async () => {
@@ -220,9 +179,7 @@ test('a Network that is being deleted lists its nodes until the last pod is gone
 });
 
 test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {
-  await run(
-    'wait network/lone --for=jsonpath={.status.conditions[?(@.type=="NodesReady")].reason}=NoAgent --timeout=90s',
-  );
+  await until('lone', 'NodesReady', 'NoAgent');
   expect(await condition('lone', 'NodesReady', 'message')).toBe(
     'pods on these nodes may not reach the others: d (the pod of its node agent is gone: agent-2)',
   );
@@ -233,62 +190,43 @@ test('a node whose agent is gone is named, although its report is there, until t
 
 describe('Multus', () => {
   const bare = { ...fine, withoutMultus: 'its first CNI configuration is 10-kindnet.conflist (ptp)' };
-  const isGated = async (name: string) =>
-    (await run(`get pod ${name} -o jsonpath={.spec}`)).includes('Gates');
-  const events = (name: string) => run(`events --for pod/${name} --no-headers`);
-  const asking = (name: string, spec: object = {}) => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'cni' } },
-    spec: { containers: [{ name: 'app', image: 'app' }], ...spec },
-  });
+  const asking = (name: string, spec: object = {}) => podOn(name, { asked: 'cni', spec });
 
   test('is waited for by a pod that may run only on a node without it', async () => {
     await report('a', fine);
     await addNode('bare', '192.0.2.77');
     await report('bare', bare);
-    await addNetwork('cni', '10.60.0.0/24', '10.60.0.1');
+    await addNetwork('cni', '10.60.0.0/24');
     await until('cni', 'Ready', 'Ready');
     const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
-    await fixture.apply(asking('tied', { nodeSelector }), asking('free'));
-    await eventually('the free one loses its gate', async () => !(await isGated('free')));
-    await eventually('the Event of the tied one', async () =>
-      /WaitsForNetwork .* on bare: its first CNI/.test(await events('tied')),
-    );
-    expect(await isGated('tied')).toBe(true);
+    await world.apply(asking('tied', { nodeSelector }), asking('free'));
+    await world.untilGates('free');
+    await world.untilEvent('pod/tied', 'WaitsForNetwork', 'on bare: its first CNI');
+    await world.untilGates('tied', ASKED);
     await report('bare', fine);
-    await eventually('the tied one loses its gate', async () => !(await isGated('tied')));
+    await world.untilGates('tied');
   });
 
   test('is on no node: a Network is not Ready until it is on one', async () => {
     const reports = await run(`get configmaps -n ${AGENTS} -l samplecrd.k8s.io/node-report -o name`);
     for (const name of reports.trim().split('\n')) await report(name.replace('configmap/', ''), bare);
     await until('cni', 'Ready', 'ProviderUnavailable');
-    await fixture.apply(asking('held'));
-    expect(await isGated('held')).toBe(true);
+    await world.apply(asking('held'));
+    await world.untilGates('held', ASKED);
     await report('a', fine);
     await until('cni', 'Ready', 'Ready');
-    await eventually('the pod loses its gate', async () => !(await isGated('held')));
+    await world.untilGates('held');
   });
 
   test('was not there when a pod started: the pod, its Network and a metric say so', async () => {
     await addPod('lacking', 'cni', 'a');
     const status = { phase: 'Running', podIP: '10.244.0.9', podIPs: [{ ip: '10.244.0.9' }] };
-    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
-    await fixture.kubectl('patch', 'pod', 'lacking', ...patch);
+    await world.merge('pod lacking', { status }, '--subresource=status');
     await until('cni', 'NodesReady', 'InterfaceMissing');
     expect(await condition('cni', 'NodesReady', 'message')).toContain('a (recreate the pods');
-    await eventually('the Event', async () =>
-      /InterfaceMissing .*default\/cni, because Multus/.test(await events('lacking')),
-    );
-    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
-    expect(metrics).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
+    await world.untilEvent('pod/lacking', 'InterfaceMissing', 'default/cni, because Multus');
+    expect(await world.metrics()).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
     await removePod('lacking');
     await until('cni', 'NodesReady', 'NodesReady');
   });
-});
-
-test('all of it is within the rights that the overlay gives', async () => {
-  const calls = await forbiddenCalls(fixture.controlPlane.auditLogPath);
-  expect(calls.filter((call) => !refused.includes(call))).toEqual([]);
 });

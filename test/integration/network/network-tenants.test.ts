@@ -3,24 +3,27 @@ import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
 import { eventually } from '../../env/eventually.ts';
 import { listed, must } from '../../env/operator.ts';
 import { forgedConfig } from '../../support/network/forged-config.ts';
-import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { AGENTS, NetworkWorld, networkOf, podOn } from '../../support/network/network-world.ts';
 
 jest.setTimeout(90_000);
 
-const AGENTS = 'envoy-initializer-node-agent';
 /** Before that of the victim in any order by name. */
 const TENANT = 'aaa';
 const VICTIM = 'victim';
 
-let fixture: OperatorFixture;
-const run = (line: string) => fixture.kubectl(...line.split(' '));
+let world: NetworkWorld;
+const run: NetworkWorld['run'] = (...args) => world.run(...args);
 const inVictim = (line: string) => run(`${line} -n ${VICTIM}`);
 
 /** As a user who may write NetworkAttachmentDefinitions in the namespace, and pods, and nothing else. */
 async function asTenant(namespace: string, ...objects: readonly object[]): Promise<void> {
   const user = `--as=system:serviceaccount:${namespace}:tenant`;
   const input = listed(objects);
-  await must(fixture.controlPlane, ['apply', user, '--server-side', '--force-conflicts', '-f', '-'], input);
+  await must(
+    world.fixture.controlPlane,
+    ['apply', user, '--server-side', '--force-conflicts', '-f', '-'],
+    input,
+  );
 }
 
 function definition(namespace: string, name: string, config: string, metadata: object = {}): object {
@@ -33,7 +36,7 @@ function definition(namespace: string, name: string, config: string, metadata: o
 }
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture({
+  world = await NetworkWorld.start({
     args: [`--node-agent-namespace=${AGENTS}`],
     manifests: ['namespace', 'rbac'].map((file) => `deploy/overlays/node-agent/${file}.yaml`),
   });
@@ -49,16 +52,11 @@ beforeAll(async () => {
     );
     await inNamespace(namespace, 'wait serviceaccount/default --for=create --timeout=30s');
   }
-  await fixture.apply({
-    apiVersion: 'samplecrd.k8s.io/v1',
-    kind: 'Network',
-    metadata: { name: 'blue', namespace: VICTIM },
-    spec: { cidr: '10.20.0.0/24', gateway: '10.20.0.1' },
-  });
+  await world.apply(networkOf('blue', '10.20.0.0/24', {}, { namespace: VICTIM }));
   await inVictim('wait network/blue --for=condition=Ready --timeout=30s');
 }, 600_000);
 
-afterAll(() => fixture?.stop());
+afterAll(() => world?.stop());
 
 const inNamespace = (namespace: string, line: string) => run(`${line} -n ${namespace}`);
 const configOf = (name: string) => inVictim(`get net-attach-def ${name} -o jsonpath={.spec.config}`);
@@ -77,16 +75,10 @@ async function untilRepaired(): Promise<void> {
 }
 
 test('the tenant can write no Network, and no status of one', async () => {
+  const user = `--as=system:serviceaccount:${VICTIM}:tenant`;
   const can = async (what: string) =>
     (
-      await fixture.controlPlane.kubectl([
-        'auth',
-        'can-i',
-        ...what.split(' '),
-        `--as=system:serviceaccount:${VICTIM}:tenant`,
-        '-n',
-        VICTIM,
-      ])
+      await world.fixture.controlPlane.kubectl(`auth can-i ${what} ${user} -n ${VICTIM}`.split(' '))
     ).stdout.trim();
   expect(
     await Promise.all(
@@ -111,13 +103,8 @@ test('a definition with the VNI of another Network changes that in no way', asyn
 });
 
 test('a definition with the VNI that a Network would get takes that from it in no way', async () => {
-  const probe = {
-    apiVersion: 'samplecrd.k8s.io/v1',
-    kind: 'Network',
-    metadata: { name: 'green', namespace: VICTIM },
-  };
-  const spec = { cidr: '10.22.0.0/24', gateway: '10.22.0.1' };
-  await fixture.apply({ ...probe, spec });
+  const green = networkOf('green', '10.22.0.0/24', {}, { namespace: VICTIM });
+  await world.apply(green);
   await inVictim('wait network/green --for=condition=Ready --timeout=30s');
   const vniOfGreen = () => inVictim('get network green -o jsonpath={.status.vni}');
   const before = await vniOfGreen();
@@ -126,7 +113,7 @@ test('a definition with the VNI that a Network would get takes that from it in n
   const subnet = { cidr: '10.23.0.0/24', gateway: '10.23.0.1', mtu: 1450 };
   await asTenant(TENANT, definition(TENANT, 'b', forgedConfig(`${TENANT}/b`, subnet, vni)));
   await untilRepaired();
-  await fixture.apply({ ...probe, spec });
+  await world.apply(green);
   await inVictim('wait network/green --for=condition=Ready --timeout=30s');
   expect(await vniOfGreen()).toBe(before);
 });
@@ -162,16 +149,8 @@ test('a definition whose owner is taken away is the Network’s again', async ()
 
 test('a pod of another namespace that says it is on a Network blocks no deletion', async () => {
   const status = JSON.stringify([{ name: `${VICTIM}/blue`, interface: 'net1', ips: ['10.20.0.9'] }]);
-  await asTenant(TENANT, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: 'liar',
-      namespace: TENANT,
-      annotations: { 'k8s.v1.cni.cncf.io/network-status': status },
-    },
-    spec: { containers: [{ name: 'app', image: 'busybox' }] },
-  });
+  const annotations = { 'k8s.v1.cni.cncf.io/network-status': status };
+  await asTenant(TENANT, podOn('liar', { metadata: { namespace: TENANT, annotations } }));
   // The annotation of a pod that was created without it is seen by no webhook.
   await run(
     `annotate pod liar -n ${TENANT} samplecrd.k8s.io/network=${VICTIM}/blue --as=system:serviceaccount:${TENANT}:tenant`,

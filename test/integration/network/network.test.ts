@@ -1,353 +1,202 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { keyOf } from '../../../src/kube/api/object.ts';
 import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { conditionOf } from '../../../src/networks/api/conditions.ts';
+import { NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { NetworkWriter, StaleCopyError } from '../../../src/networks/controller/network-writer.ts';
-import { eventually, NetworkLab } from '../../support/network/network-lab.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { NetworkWorld, networkOf } from '../../support/network/network-world.ts';
+import { connect } from '../../support/operator/api-access.ts';
+import { operatorCalls } from '../../support/operator/rights.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(90_000);
 
-let lab: NetworkLab;
+const example = join(projectDirectory(), 'deploy/examples/example-network.yaml');
+let world: NetworkWorld;
+const run: NetworkWorld['run'] = (...args) => world.run(...args);
 
 beforeAll(async () => {
-  lab = await NetworkLab.start();
+  world = await NetworkWorld.start({ args: ['--resync=1s'] });
 }, 600_000);
 
-afterAll(() => lab?.stop());
+afterAll(() => world?.stop());
 
-/** Ranges apart from each other, so that tests are, too. */
-const tenth = (second: number) => ({ cidr: `10.${second}.0.0/16`, gateway: `10.${second}.0.1` });
+/** `VERB RESOURCE` of the operator's writes in a namespace, in order of the alphabet. */
+async function writes(namespace: string): Promise<readonly string[]> {
+  const calls = await operatorCalls(world.fixture.controlPlane.auditLogPath);
+  const own = calls.filter((call) => call.namespace === namespace && call.resource.includes('network'));
+  return own
+    .filter(({ verb }) => ['create', 'update', 'patch', 'delete'].includes(verb))
+    .map(({ verb, resource }) => `${verb} ${resource.split('.')[0]}`)
+    .sort();
+}
 
-const CREATION = (name: string) => [
-  `patch networks ${name}`,
-  'create network-attachment-definitions',
-  `patch networks/status ${name}`,
-];
+describe('the walk: a Network', () => {
+  const shown = async (line: string) => (await run(line)).replaceAll(/ +/g, ' ').trim();
 
-describe('a new Network', () => {
-  test('becomes real and Ready in exactly three writes', async () => {
-    const ns = await lab.createNamespace('new');
-    const demo = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
-    const network = await lab.createReady(ns, 'example-network', demo);
-    expect(network.status).toMatchObject({
-      observedGeneration: 1,
-      ...demo,
-      provider: 'multus',
-      capacity: { total: 65_533 },
+  /** Also in the operator's log. */
+  async function untilTold(reason: string, note: string): Promise<void> {
+    await world.untilEvent('network/example-network', reason, note);
+    await eventually('it is in the log', async () => {
+      const log = (await readFile(world.fixture.logFile, 'utf8')).split('\n');
+      return log.some((line) => line.includes(`"reason":"${reason}"`) && line.includes(note));
     });
-    expect(conditionOf(network.status?.conditions, 'Accepted')?.status).toBe('True');
-    expect(conditionOf(network.status?.conditions, 'Progressing')?.status).toBe('False');
-    const attachment = await lab.attachment(ns, 'example-network');
-    expect(attachment?.metadata.ownerReferences).toMatchObject([
-      { uid: network.metadata.uid, controller: true, blockOwnerDeletion: true },
-    ]);
-    expect(attachment?.spec?.config).toContain('"ipam":{"type":"envoy-initializer-ipam"}');
-    await lab.touchAttachment(ns, 'example-network');
-    expect(await lab.writes(ns)).toEqual(CREATION('example-network'));
-    expect(lab.operator.reasonsFor(`${ns}/example-network`)).toEqual(['Created']);
-  });
+  }
 
-  test('of an IPv6 range becomes Ready, too', async () => {
-    const ns = await lab.createNamespace('six');
-    const { status } = await lab.createReady(ns, 'six', {
-      cidr: 'fd00:1::/64',
-      gateway: 'fd00:1::1',
-      mtu: 1400,
-    });
-    expect(status).toMatchObject({ mtu: 1400, capacity: { total: 65_534 } });
-  });
-
-  test('is one of forty at once, and each takes its three writes', async () => {
-    const ns = await lab.createNamespace('many');
-    const names = Array.from({ length: 40 }, (_, i) => `net-${i}`);
-    const specs = names.map((_, i) => ({ cidr: `172.16.${i}.0/24`, gateway: `172.16.${i}.1` }));
-    await lab.create(...names.map((name, i) => ({ namespace: ns, name, spec: specs[i] ?? tenth(0) })));
-    await lab.kubectl(['-n', ns, 'wait', '--for=condition=Ready', 'network', '--all', '--timeout=30s']);
-    expect([...(await lab.writes(ns))].sort()).toEqual(names.flatMap(CREATION).sort());
-  });
-
-  test('that was left half-way by a crash is finished with what is there', async () => {
-    const ns = await lab.createNamespace('crash');
-    await lab.createReady(ns, 'half', tenth(1));
-    const before = await lab.attachment(ns, 'half');
-    // As if the operator had ended between the creation and the status.
-    await lab.operator.stop();
-    await lab.kubectl([
-      ...['-n', ns, 'patch', 'network', 'half', '--subresource=status', '--type=json'],
-      ...['-p', '[{"op":"remove","path":"/status"}]'],
-    ]);
-    const writesBefore = await lab.writes(ns);
-    await lab.restartOperator();
-    await lab.waitFor(ns, 'half', 'True Ready');
-    expect((await lab.writes(ns)).slice(writesBefore.length)).toEqual(['patch networks/status half']);
-    expect((await lab.attachment(ns, 'half'))?.metadata.uid).toBe(before?.metadata.uid);
-  });
-
-  test('of a provider that the operator is not set up for is not accepted, and says so', async () => {
-    const ns = await lab.createNamespace('neutron');
-    await lab.create({ namespace: ns, name: 'other', spec: { ...tenth(2), provider: 'neutron' } });
-    const { status } = await lab.waitFor(ns, 'other', 'False ProviderUnavailable');
-    expect(conditionOf(status?.conditions, 'Ready')?.message).toBe(
-      'provider neutron is not configured in this operator: use one of multus',
+  test('is created, and shown', async () => {
+    await run(`apply -f ${example}`);
+    await run('wait network/example-network --for=condition=Ready --timeout=20s');
+    expect(await shown('get network')).toMatch(
+      /^NAME CIDR GATEWAY READY PODS AGE\nexample-network 192\.168\.0\.0\/16 192\.168\.0\.1 True 0 \d+s$/,
     );
-    await lab.delete(ns, 'other');
+    expect(await shown('get net -o wide')).toContain('192.168.0.1 True 0 Ready ');
+    await untilTold('Created', 'pods can attach to 192.168.0.0/16, gateway 192.168.0.1');
+  });
+
+  test('is described, with all that is known of it', async () => {
+    const described = await shown('describe network example-network');
+    for (const line of ['Reason: NoPods', 'Total: 65533', 'Provider: multus', 'Normal Created'])
+      expect(described).toContain(line);
+    expect(await shown('explain network.spec')).toContain('-required-');
+    expect(await shown('explain network.status.attachedPods')).toContain('The number of attached pods');
+  });
+
+  test('is updated, and its real network with it', async () => {
+    await world.merge('network example-network', { spec: { gateway: '192.168.0.254' } });
+    await run('wait network/example-network --for=jsonpath={.status.gateway}=192.168.0.254 --timeout=20s');
+    await untilTold('Updated', 'gateway 192.168.0.1 to 192.168.0.254');
+  });
+
+  test('is deleted, and its real network with it', async () => {
+    await run('delete network example-network --timeout=20s');
+    expect(await run('get network,net-attach-def -o name')).toBe('');
+    await untilTold('Deleted', 'deleted the real network of this Network (192.168.0.0/16, provider multus)');
   });
 });
 
-describe('a Network that cannot be made', () => {
-  test('says why, writes that once, and is tried until it can', async () => {
-    const ns = await lab.createNamespace('denied');
-    await lab.denyAttachmentsIn(ns);
-    await lab.create({ namespace: ns, name: 'a', spec: tenth(21) });
-    const { status } = await lab.waitFor(ns, 'a', 'False ReconcileFailed');
-    expect(conditionOf(status?.conditions, 'Ready')?.message).toContain('no attachments here');
-    expect(conditionOf(status?.conditions, 'Progressing')).toMatchObject({
-      status: 'True',
-      reason: 'Retrying',
-    });
-    const attempts = (writes: readonly string[]) =>
-      writes.filter((write) => write.startsWith('create')).length;
-    await eventually('it to be tried again', async () => {
-      const count = attempts(await lab.writes(ns));
-      return count > 3 ? { value: count } : { otherwise: `${count} attempts` };
-    });
-    expect((await lab.writes(ns)).filter((write) => !write.startsWith('create'))).toEqual([
-      'patch networks a',
-      'patch networks/status a',
-    ]);
-    await lab.allowAttachments();
-    await lab.waitFor(ns, 'a', 'True Ready');
-    await lab.waitForReasons(ns, 'a', ['ReconcileFailed', 'Created']);
-  });
+test('Networks take three writes each to be Ready, and two for a change, resyncs or not', async () => {
+  await run('create namespace counted');
+  const names = Array.from({ length: 10 }, (_, i) => `net-${i}`);
+  const inCounted = { namespace: 'counted' };
+  await world.apply(...names.map((name, i) => networkOf(name, `172.16.${i}.0/24`, {}, inCounted)));
+  await run('wait network --all -n counted --for=condition=Ready --timeout=30s');
+  const created = ['create network-attachment-definitions', 'patch networks', 'patch networks/status'];
+  expect(await writes('counted')).toEqual(created.flatMap((write) => names.map(() => write)));
+  await world.merge('network net-0 -n counted', { spec: { cidr: '172.17.0.0/24', gateway: '172.17.0.1' } });
+  await run('wait network/net-0 -n counted --for=jsonpath={.status.cidr}=172.17.0.0/24 --timeout=20s');
+  const changed = ['patch network-attachment-definitions', 'patch networks/status'];
+  // One that comes later has seen some resyncs.
+  await world.ready('later');
+  expect(await writes('counted')).toEqual(
+    [...created.flatMap((write) => names.map(() => write)), ...changed].sort(),
+  );
 });
 
-describe('a changed Network', () => {
-  test('changes the real one, in two writes', async () => {
-    const ns = await lab.createNamespace('changed');
-    await lab.createReady(ns, 'a', tenth(3));
-    await lab.touchAttachment(ns, 'a');
-    const before = await lab.writes(ns);
-    await lab.edit(ns, 'a', { ...tenth(4), mtu: 1400 });
-    const { status } = await lab.waitFor(ns, 'a', 'True Ready');
-    expect(status).toMatchObject({ observedGeneration: 2, ...tenth(4), mtu: 1400 });
-    const attachment = await lab.attachment(ns, 'a');
-    expect(attachment?.spec?.config).toContain('"mtu":1400');
-    await lab.touchAttachment(ns, 'a');
-    expect((await lab.writes(ns)).slice(before.length)).toEqual([
-      'patch network-attachment-definitions a',
-      'patch networks/status a',
-    ]);
-    await lab.waitForReasons(ns, 'a', ['Created', 'Updated']);
-  });
-
-  test('ends as it was last asked for, however quickly it is edited', async () => {
-    const ns = await lab.createNamespace('quick');
-    await lab.create({ namespace: ns, name: 'a', spec: tenth(5) });
-    const edits = Array.from({ length: 8 }, (_, i) =>
-      lab.edit(ns, 'a', { gateway: `10.5.0.${i + 2}`, mtu: 1300 + i }),
-    );
-    const labels = Array.from({ length: 8 }, (_, i) =>
-      lab.kubectl(['-n', ns, 'label', 'network', 'a', `l${i}=x`]),
-    );
-    await Promise.all([...edits, ...labels]);
-    await lab.edit(ns, 'a', { gateway: '10.5.0.99', mtu: 1400 });
-    const { status } = await lab.waitFor(ns, 'a', 'True Ready');
-    expect(status).toMatchObject({ gateway: '10.5.0.99', mtu: 1400 });
-    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"mtu":1400');
-  });
-
-  test('gets its finalizer back when somebody takes it off', async () => {
-    const ns = await lab.createNamespace('finalizer');
-    await lab.createReady(ns, 'a', tenth(6));
-    await lab.kubectl([
-      '-n',
-      ns,
-      'patch',
-      'network',
-      'a',
-      '--type=merge',
-      '-p',
-      '{"metadata":{"finalizers":null}}',
-    ]);
-    await lab.kubectl([
-      ...['-n', ns, 'wait', 'network', 'a', '--timeout=20s'],
-      '--for=jsonpath={.metadata.finalizers[0]}=samplecrd.k8s.io/network-cleanup',
-    ]);
-  });
+test('a Network ends as it was last asked for, however quickly it is edited', async () => {
+  const n = world.nextRange();
+  await world.apply(networkOf('quick', `10.${n}.0.0/16`));
+  const edits = Array.from({ length: 8 }, (_, i) =>
+    world.merge('network quick', { spec: { gateway: `10.${n}.0.${i + 2}`, mtu: 1300 + i } }),
+  );
+  const labels = Array.from({ length: 8 }, (_, i) => run(`label network quick l${i}=x`));
+  await Promise.all([...edits, ...labels]);
+  await world.merge('network quick', { spec: { gateway: `10.${n}.0.99`, mtu: 1400 } });
+  await run(`wait network/quick --for=jsonpath={.status.gateway}=10.${n}.0.99 --timeout=20s`);
+  expect(await run('get net-attach-def quick -o jsonpath={.spec.config}')).toContain('"mtu":1400');
 });
 
-describe('a NetworkAttachmentDefinition of ours', () => {
-  test('that somebody deletes comes back, and with it our finalizer and owner', async () => {
-    const ns = await lab.createNamespace('deleted');
-    await lab.createReady(ns, 'a', tenth(7));
-    const before = await lab.attachment(ns, 'a');
-    await lab.kubectl(['-n', ns, 'delete', 'net-attach-def', 'a', '--timeout=20s']);
-    const after = await lab.waitForAttachment(
-      ns,
-      'a',
-      (found) => found !== undefined && found.metadata.uid !== before?.metadata.uid,
-    );
-    expect(after?.spec).toEqual(before?.spec);
-    expect(after?.metadata.ownerReferences).toEqual(before?.metadata.ownerReferences);
-    expect(after?.metadata.finalizers).toEqual(before?.metadata.finalizers);
-    await lab.waitForReasons(ns, 'a', ['Created', 'Restored']);
-  });
-
-  test('that somebody edits is set right, and keeps what others put on it', async () => {
-    const ns = await lab.createNamespace('edited');
-    await lab.createReady(ns, 'a', tenth(8));
-    const before = await lab.attachment(ns, 'a');
-    const patch = {
-      metadata: { labels: { 'samplecrd.k8s.io/network': null, team: 'net' }, finalizers: null },
-      spec: { config: '{"cniVersion":"1.0.0","type":"macvlan"}' },
-    };
-    await lab.kubectl([
-      '-n',
-      ns,
-      'patch',
+describe('what somebody takes away comes back:', () => {
+  test.each<[string, string, object, string]>([
+    ['the finalizer of a Network', 'network', { metadata: { finalizers: null } }, '{.metadata.finalizers}'],
+    [
+      'the finalizer of its definition',
       'net-attach-def',
-      'a',
-      '--type=merge',
-      '-p',
-      JSON.stringify(patch),
-    ]);
-    const after = await lab.waitForAttachment(
-      ns,
-      'a',
-      (found) => found?.spec?.config === before?.spec?.config,
-    );
-    expect(after?.metadata.labels).toEqual({ ...before?.metadata.labels, team: 'net' });
-    expect(after?.metadata.finalizers).toEqual(before?.metadata.finalizers);
-    await lab.waitForReasons(ns, 'a', ['Created', 'Restored']);
+      { metadata: { finalizers: null } },
+      '{.metadata.finalizers}',
+    ],
+    ['its configuration', 'net-attach-def', { spec: { config: '{"type":"macvlan"}' } }, '{.spec}'],
+  ])('%s', async (what, kind, patch, path) => {
+    const name = what.replaceAll(' ', '-').toLowerCase();
+    await world.ready(name);
+    const now = () => run(`get ${kind} ${name} -o jsonpath=${path}`);
+    const before = await now();
+    await run(`label ${kind} ${name} team=net`);
+    await world.merge(`${kind} ${name}`, patch);
+    await eventually('it is as before', async () => (await now()) === before);
+    expect(await run(`get ${kind} ${name} -o jsonpath={.metadata.labels.team}`)).toBe('net');
+  });
+
+  test('a definition, with its owner', async () => {
+    await world.ready('restored');
+    const now = () => run('get net-attach-def restored -o jsonpath={.spec}{.metadata.ownerReferences}');
+    const before = await now();
+    await run('delete net-attach-def restored --timeout=20s');
+    await eventually('it is back', async () => (await now()) === before);
+    await world.untilEvent('network/restored', 'Restored', '');
+  });
+
+  test('a status, though no event asks for it', async () => {
+    const n = await world.ready('resynced');
+    await world.merge('network resynced', { status: { cidr: '1.2.3.0/24' } }, '--subresource=status');
+    await run(`wait network/resynced --for=jsonpath={.status.cidr}=10.${n}.0.0/24 --timeout=20s`);
   });
 });
 
-describe('a write that was decided on an older copy', () => {
-  test('is refused, so that it undoes nothing', async () => {
-    const ns = await lab.createNamespace('stale');
-    const old = await lab.createReady(ns, 'a', tenth(25));
-    await lab.kubectl(['-n', ns, 'label', 'network', 'a', 'changed=yes']);
-    const { client } = lab.operator;
-    const writer = new NetworkWriter({
-      client,
-      copies: new MutationCache<Network>({ get: () => undefined }),
-      events: { event: () => undefined },
-      ...{ clock: systemClock, now: () => new Date() },
-    });
-    const { signal } = new AbortController();
-    await expect(writer.report(old, { cidr: '1.2.3.0/24' }, [], signal)).rejects.toThrow(StaleCopyError);
-    await expect(writer.addFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
-    await lab.delete(ns, 'a');
-    await lab.createReady(ns, 'a', tenth(25));
-    await expect(writer.removeFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
-    await lab.delete(ns, 'a');
-    await expect(writer.report(old, { cidr: '1.2.3.0/24' }, [], signal)).rejects.toThrow(StaleCopyError);
-  });
+test('a write that was decided on an older copy is refused, so that it undoes nothing', async () => {
+  const { client, close } = connect(world.fixture.controlPlane.kubeconfigPath);
+  const copies = new MutationCache<Network>({ get: () => undefined });
+  const events = { event: () => undefined };
+  const writer = new NetworkWriter({ client, copies, events, clock: systemClock, now: () => new Date() });
+  const { signal } = new AbortController();
+  await world.ready('stale');
+  const old: Network = await client.get(NETWORKS, { namespace: 'default', name: 'stale' });
+  await run('label network stale changed=yes');
+  await expect(writer.report(old, { cidr: '1.2.3.0/24' }, [], signal)).rejects.toThrow(StaleCopyError);
+  await expect(writer.addFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
+  await run('delete network stale --timeout=20s');
+  await world.ready('stale');
+  await expect(writer.removeFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
+  await run('delete network stale --timeout=20s');
+  await expect(writer.report(old, { cidr: '1.2.3.0/24' }, [], signal)).rejects.toThrow(StaleCopyError);
+  await close();
 });
 
-describe('a resync', () => {
-  test('of idle Networks writes nothing', async () => {
-    const ns = await lab.createNamespace('idle');
-    const names = ['a', 'b', 'loser'];
-    await lab.createReady(ns, 'a', tenth(9));
-    await lab.createReady(ns, 'b', tenth(10));
-    await lab.create({ namespace: ns, name: 'loser', spec: tenth(9) });
-    await lab.waitFor(ns, 'loser', 'False Overlap');
-    await lab.restartOperator({ resyncMs: 1_000 });
-    const keys = names.map((name) => `${ns}/${name}`);
-    await lab.operator.reconciledAgain(keys);
-    const before = await lab.writes(ns);
-    await lab.operator.reconciledAgain(keys);
-    await lab.operator.reconciledAgain(keys);
-    expect(await lab.writes(ns)).toEqual(before);
-    expect(keys.flatMap((key) => lab.operator.reasonsFor(key))).toEqual([]);
-  });
-
-  test('sets right a status that somebody wrote over, though no event asks for it', async () => {
-    const ns = await lab.createNamespace('resynced');
-    await lab.createReady(ns, 'a', tenth(11));
-    await lab.kubectl([
-      ...['-n', ns, 'patch', 'network', 'a', '--subresource=status', '--type=merge'],
-      ...['-p', '{"status":{"cidr":"1.2.3.0/24"}}'],
-    ]);
-    await lab.kubectl([
-      '-n',
-      ns,
-      'wait',
-      'network',
-      'a',
-      '--for=jsonpath={.status.cidr}=10.11.0.0/16',
-      '--timeout=20s',
-    ]);
-  });
+test('a namespace that is deleted goes with its Networks, also with those that are being made', async () => {
+  await run('create namespace midway');
+  const inMidway = { namespace: 'midway' };
+  const names = Array.from({ length: 20 }, (_, i) => `net-${i}`);
+  await world.apply(...names.map((name, i) => networkOf(name, `172.18.${i}.0/24`, {}, inMidway)));
+  await world.apply(networkOf('loser', '172.18.0.0/24', {}, inMidway));
+  await run('delete namespace midway --timeout=60s');
+  expect(await run('get networks,net-attach-def -n midway -o name')).toBe('');
 });
 
-describe('a Network that pods use', () => {
-  const pods = new Map<string, readonly string[]>();
-
-  beforeAll(() => lab.restartOperator({ usageOf: (network) => ({ pods: pods.get(keyOf(network)) ?? [] }) }));
-
-  test('stays as it is until the last one goes, and is changed then', async () => {
-    const ns = await lab.createNamespace('used');
-    await lab.createReady(ns, 'a', tenth(22));
-    pods.set(`${ns}/a`, [`${ns}/pod`]);
-    await lab.edit(ns, 'a', { ...tenth(23), mtu: 1400 });
-    const { status } = await lab.waitFor(ns, 'a', 'True ChangePending');
-    expect(status).toMatchObject({ ...tenth(22), attachedPods: 1 });
-    expect(conditionOf(status?.conditions, 'Progressing')?.message).toBe(
-      'will change to 10.23.0.0/16, gateway 10.23.0.1, MTU 1400 when these pods are gone: used/pod',
-    );
-    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"mtu":1450');
-    pods.delete(`${ns}/a`);
-    await lab.touchAttachment(ns, 'a');
-    expect((await lab.waitFor(ns, 'a', 'True Ready')).status).toMatchObject({
-      ...tenth(23),
-      attachedPods: 0,
-    });
-    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"mtu":1400');
-  });
-
-  test('is not taken from under them by its deletion', async () => {
-    const ns = await lab.createNamespace('kept');
-    await lab.createReady(ns, 'a', tenth(24));
-    pods.set(`${ns}/a`, [`${ns}/pod`]);
-    await lab.kubectl(['-n', ns, 'delete', 'network', 'a', '--wait=false']);
-    await lab.kubectl([
-      ...['-n', ns, 'wait', 'network', 'a', '--timeout=20s'],
-      `--for=jsonpath={.status.conditions[?(@.type=="Progressing")].message}=waits for the pods that use it: ${ns}/pod`,
-    ]);
-    expect((await lab.attachment(ns, 'a'))?.metadata.deletionTimestamp).toBeUndefined();
-    pods.delete(`${ns}/a`);
-    await lab.touchAttachment(ns, 'a');
-    await lab.kubectl(['-n', ns, 'wait', '--for=delete', 'network', 'a', '--timeout=20s']);
-  });
-});
-
-describe('where Multus is not installed', () => {
-  test('a Network is ProviderUnavailable, and becomes Ready once it is', async () => {
-    const ns = await lab.createNamespace('unavailable');
-    const crd = 'network-attachment-definitions.k8s.cni.cncf.io';
-    const definition = await lab.kubectl(['get', 'crd', crd, '-o', 'json']);
-    await lab.operator.stop();
-    await lab.kubectl(['delete', 'crd', crd, '--wait=false']);
-    await lab.releaseAttachments();
-    await eventually('the CRD to be gone', async () => {
-      const gone = (await lab.kubectl(['get', 'crd', '-o', 'name'])).includes(crd) === false;
-      return gone ? { value: true } : { otherwise: 'there' };
-    });
-    await lab.restartOperator();
-    await lab.create({ namespace: ns, name: 'a', spec: tenth(12) });
-    const { status } = await lab.waitFor(ns, 'a', 'False ProviderUnavailable');
-    expect(conditionOf(status?.conditions, 'Ready')?.message).toContain('install Multus');
-    expect(conditionOf(status?.conditions, 'Progressing')?.status).toBe('True');
-    const { metadata, ...rest } = JSON.parse(definition);
-    await lab.kubectl(
-      ['create', '-f', '-'],
-      JSON.stringify({ ...rest, metadata: { name: metadata.name }, status: undefined }),
-    );
-    await lab.waitFor(ns, 'a', 'True Ready');
-    await lab.waitForReasons(ns, 'a', ['ProviderUnavailable', 'Created']);
-  });
+test.each([
+  ['with deletionPolicy Retain', 'retained', { deletionPolicy: 'Retain' }, 'background'],
+  ['by --cascade=orphan', 'orphaned', {}, 'orphan'],
+])('a deletion %s leaves the real network behind, as nobody’s', async (_, name, spec, cascade) => {
+  const n = await world.ready(name, 24, spec);
+  const get = (path: string) => run(`get net-attach-def ${name} -o jsonpath=${path}`);
+  const [uid, config] = [await get('{.metadata.uid}'), await get('{.spec.config}')];
+  await run(`delete network ${name} --cascade=${cascade} --timeout=20s`);
+  await eventually(
+    'it is nobody’s',
+    async () => (await get('{.metadata.ownerReferences}{.metadata.finalizers}')) === '',
+  );
+  expect([await get('{.metadata.uid}'), await get('{.metadata.deletionTimestamp}')]).toEqual([uid, '']);
+  // As a PersistentVolume that was retained, it serves the next of that name only if a user says so.
+  await world.apply(networkOf(name, `10.${n}.0.0/24`, { mtu: 1400 }));
+  await world.untilReason(name, 'Ready', 'NameConflict');
+  expect(await world.condition(name, 'Ready', 'message')).toMatch(/remains from a deleted Network/);
+  expect(await get('{.spec.config}')).toBe(config);
+  await run(`annotate net-attach-def ${name} samplecrd.k8s.io/network-uid-`);
+  await run(`wait network/${name} --for=condition=Ready --timeout=20s`);
+  expect(await get('{.metadata.uid}')).toBe(uid);
+  expect(await get('{.metadata.ownerReferences[0].uid}')).toBe(
+    await run(`get network ${name} -o jsonpath={.metadata.uid}`),
+  );
+  expect(await get('{.spec.config}')).toContain('"mtu":1400');
 });

@@ -310,33 +310,6 @@ describe('components', () => {
   });
 
   test.each([
-    ['the operator', ['deployment.apps/envoy-initializer created'], ['the operator is ready']],
-    [
-      'node agents, too',
-      ['deployment.apps/envoy-initializer created', 'daemonset.apps/envoy-initializer-node-agent created'],
-      ['the operator is ready', 'the node agents are ready'],
-    ],
-    ['nothing else', ['customresourcedefinition.apiextensions.k8s.io/httproutes created'], []],
-  ])('make deploy waits for what it has applied: %s', async (_, applied, ready) => {
-    const said: string[] = [];
-    const waited: string[] = [];
-    const kubectl = async (args: readonly string[]) => {
-      if (args[0] === 'rollout') waited.push(args.slice(2).join(' '));
-      return { code: 0, stdout: args[0] === 'apply' ? applied.join('\n') : '', stderr: '' };
-    };
-    const say = (line: string) => said.push(line);
-    const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 7, overlay: 'default' };
-    await runDeploy({ ...options, kubectl, say });
-    expect(said.filter((line) => line.endsWith('ready'))).toEqual(ready);
-    expect(waited).toEqual(
-      [
-        '--namespace=envoy-initializer deployment.apps/envoy-initializer --timeout=7s',
-        '--namespace=envoy-initializer-node-agent daemonset.apps/envoy-initializer-node-agent --timeout=7s',
-      ].slice(0, ready.length),
-    );
-  });
-
-  test.each([
     ['cert-manager', 'Issuer', 'cert-manager.io/v1', 'cert-manager'],
     ['monitoring', 'PodMonitor', 'monitoring.coreos.com/v1', 'Prometheus Operator'],
   ])('make deploy applies nothing of %s without its kinds', async (overlay, kind, version, project) => {

@@ -104,27 +104,13 @@ export class FaultProxy {
 
   /** For a client of the proxy; the proxy itself says who it is. */
   get kubeConfig(): KubeConfig {
-    return this.#kubeConfig({ caData: btoa(this.#caPem) });
-  }
-
-  /** The same, with the authority in a file that may change. */
-  kubeConfigWith(caFile: string): KubeConfig {
-    return this.#kubeConfig({ caFile });
-  }
-
-  #kubeConfig(authority: { readonly caData: string } | { readonly caFile: string }): KubeConfig {
     const config = new KubeConfig();
     const server = `https://127.0.0.1:${this.#gate.port}`;
     config.loadFromClusterAndUser(
-      { name: 'proxy', server, skipTLSVerify: false, ...authority },
+      { name: 'proxy', server, skipTLSVerify: false, caData: btoa(this.#caPem) },
       { name: 'none' },
     );
     return config;
-  }
-
-  /** Serves this from now on; open connections stay. */
-  rotate({ certPem, keyPem }: CertificateAndKey): void {
-    this.#server.setSecureContext({ cert: certPem, key: keyPem });
   }
 
   /** What came by, in order. */

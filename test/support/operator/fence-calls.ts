@@ -201,7 +201,6 @@ const applied = (input: object): FencedCall => ({
   args: ['apply', '--server-side', '--force-conflicts', '-f', '-'],
   input,
 });
-const reapply = (input: object): FencedCall => ({ args: ['apply', '-f', '-'], input });
 const replace = (input: object): FencedCall => ({ args: ['replace', '-f', '-'], input });
 const remove = (...what: readonly string[]): FencedCall => ({ args: ['delete', '--wait=false', ...what] });
 const merge = (target: string, patch: object, ...flags: readonly string[]): FencedCall => ({
@@ -248,17 +247,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' })),
     BUNDLES,
   ],
-  [
-    'sends them to another path',
-    patch(WEBHOOKS, set('/webhooks/0/clientConfig/service', { name: 'a', namespace: 'b' })),
-    BUNDLES,
-  ],
   ['sees all objects by the webhook', patch(WEBHOOKS, set('/webhooks/0/rules/0/resources', ['*'])), BUNDLES],
-  [
-    'blocks the system by the webhook',
-    patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/2/namespaceSelector' }]),
-    BUNDLES,
-  ],
   [
     'lets pods pass that no webhook has seen',
     patch(WEBHOOKS, set('/webhooks/0/failurePolicy', 'Ignore')),
@@ -275,8 +264,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     BUNDLES,
   ],
   ['creates a webhook', create(webhookConfiguration('mine')), MAY_NOT],
-  ['creates a webhook by server-side apply', applied(webhookConfiguration('mine')), MAY_NOT],
-  ['deletes the webhooks', remove(WEBHOOKS), MAY_NOT],
   [
     'deletes the webhooks as a collection',
     { args: ['delete', '--raw', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'] },
@@ -304,7 +291,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     MAY_NOT,
   ],
   ['asks for the token of another account', { args: ['create', 'token', 'default'] }, MAY_NOT],
-  ['asks for a token of its own', { args: ['create', 'token', 'envoy-initializer', HOME] }, MAY_NOT],
   ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh'), MAY_NOT],
   [
     'evicts a pod',
@@ -319,7 +305,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     PROOF,
   ],
   ['deletes a pod', remove('pod/gated'), MAY_NOT],
-  ['deletes all pods', { args: ['delete', '--raw', '/api/v1/namespaces/default/pods'] }, MAY_NOT],
   [
     'writes the status of a pod',
     merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
@@ -344,8 +329,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     MAY_NOT,
   ],
   ['takes the addresses of a pod away', { args: ['annotate', 'pod', 'gated', `${MULTUS}-`] }, POD],
-  ['gives a pod an owner', merge('pod/gated', { metadata: { ownerReferences: [OTHER_OWNER] } }), POD],
-  ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
   [
     'attaches a pod to a network',
     merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
@@ -360,12 +343,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
-  ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
-  [
-    'applies a pod of another image',
-    reapply(object('v1', 'Pod', 'gated', { spec: { containers: [{ name: 'app', image: 'mine' }] } })),
-    POD,
-  ],
   [
     'removes the gate of another',
     patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }]),
@@ -376,33 +353,19 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     merge('pod/gated', { metadata: { finalizers: null } }),
     POD,
   ],
-  ['changes a Deployment', merge('deployment/web', { spec: { replicas: 1 } }), MAY_NOT],
   [
     'labels a namespace as privileged',
     { args: ['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=privileged'] },
     MAY_NOT,
   ],
-  ['changes a CRD', merge('crd/networks.samplecrd.k8s.io', { metadata: { labels: { a: 'b' } } }), MAY_NOT],
   ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } }), OLD_MAP],
   [
     'takes a user’s ConfigMap envoy over by its label',
     merge('configmap/envoy', { metadata: { labels: COPY } }),
     OLD_MAP,
   ],
-  ['writes over a user’s routes', merge('configmap/envoy-routes', { data: { 'rds.json': '' } }), OLD_MAP],
-  [
-    'creates routes without their label',
-    create(configMap('envoy-routes', { namespace: 'kube-system' })),
-    NEW_MAP,
-  ],
   ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME), OLD_MAP],
-  ['changes another ConfigMap', merge('configmap/kube-root-ca.crt', { data: { 'ca.crt': '' } }), OLD_MAP],
   ['creates another ConfigMap', create(configMap('mine')), NEW_MAP],
-  [
-    'creates the ConfigMap envoy without its label',
-    create(configMap('envoy', { namespace: 'kube-system' })),
-    NEW_MAP,
-  ],
   ['deletes a ConfigMap', remove('configmap/envoy'), MAY_NOT],
   [
     'creates a Secret that an account’s token would be put into',
@@ -438,20 +401,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
     NETWORK,
   ],
-  ['gives a Network an owner', merge('network/theirs', { metadata: ownedBy({}) }), NETWORK],
-  ['labels a Network', merge('network/theirs', { metadata: { labels: { a: 'b' } } }), NETWORK],
-  ['annotates a Network', { args: ['annotate', 'network', 'theirs', 'a=b'] }, NETWORK],
   ['creates a Network', create(network('mine')), MAY_NOT],
   ['deletes a Network', remove('network/theirs'), MAY_NOT],
   ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {})), OWN],
   [
     'creates a definition that a Network of another name owns',
     create(attachment('mine', CONFIG, owner('theirs'))),
-    OWN,
-  ],
-  [
-    'creates a definition that something else of its name owns',
-    create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'samplecrd.k8s.io/v1' }))),
     OWN,
   ],
   [
@@ -475,14 +430,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
         ],
       },
       spec: { config: cniConfig('default/led', 1400) },
-    }),
-    OWN,
-  ],
-  [
-    'takes a definition over for a Network of another name',
-    merge('net-attach-def/stripped', {
-      metadata: { ...owner('theirs'), ...madeFor('a') },
-      spec: { config: cniConfig('default/stripped', 1400) },
     }),
     OWN,
   ],
@@ -534,7 +481,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     OWN,
   ],
   ['deletes the definition of another', remove('net-attach-def/theirs'), OWN],
-  ['deletes a definition that has no owner', remove('net-attach-def/lost'), OWN],
   [
     'deletes all definitions',
     {
@@ -573,21 +519,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     BRIDGE,
   ],
   [
-    'lets a node write files of its choice',
-    merge('net-attach-def/ours', {
-      spec: { config: CONFIG.replace('"ipam":{', '"ipam":{"dataDir":"/etc",') },
-    }),
-    BRIDGE,
-  ],
-  [
     'joins another bridge of the node',
     merge('net-attach-def/ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
     BRIDGE,
   ],
   ['names a configuration on the node', merge('net-attach-def/ours', { spec: { config: '' } }), BRIDGE],
-  ['takes the configuration away', merge('net-attach-def/ours', { spec: { config: null } }), BRIDGE],
   ['takes the spec away', merge('net-attach-def/ours', { spec: null }), BRIDGE],
-  ['creates a definition without a spec', create(definition('mine', {})), BRIDGE],
   ['creates a definition without a configuration', create(definition('mine', { spec: {} })), BRIDGE],
   [
     'creates a definition with the bridge of the node’s own network, by leaving its name out',
@@ -610,21 +547,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     }),
     BRIDGE,
   ],
-  [
-    'moves the default route of pods',
-    merge('net-attach-def/ours', {
-      spec: { config: CONFIG.replace('ipam"}', 'ipam","routes":[{"gateway":"10.1.0.9"}]}') },
-    }),
-    BRIDGE,
-  ],
   ...(
     [
       ['makes the node a gateway', '"isGateway":false', '"isGateway":true'],
-      ['has the node masquerade', '"ipMasq":false', '"ipMasq":true'],
       ['adds a setting beside the MTU', '"mtu":1450', '"mtu":1450,"vlan":7'],
-      ['adds a setting to the name', '"name":"default.ours"', '"name":"a","args":{"cni":{}},"b":"c"'],
       ['asks for more capabilities', '"ips":true,', '"ips":true,"portMappings":true,'],
-      ['has another IPAM plugin', '"envoy-initializer-ipam"', '"dhcp"'],
       ['adds a setting beside the share', '"ipam":{', '"ipam":{"shared":true,"args":{},'],
       ['adds something behind', '}]}', '}],"disableCheck":true}'],
     ] as const
@@ -665,20 +592,8 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ENTRIES,
   ],
   [
-    'has a device plugin give devices by a definition that is there',
-    merge('net-attach-def/ours', {
-      metadata: { annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' } },
-    }),
-    ENTRIES,
-  ],
-  [
     'changes an annotation of a user',
     merge('net-attach-def/noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
-    ENTRIES,
-  ],
-  [
-    'takes a label of a user away',
-    merge('net-attach-def/noted', { metadata: { labels: { 'example.com/team': null } } }),
     ENTRIES,
   ],
 ];
@@ -698,7 +613,6 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
   ['names pods on a Network', create(slice('ours', OUR_SLICE))],
   ['names other pods', merge('endpointslice/listed', { endpoints: [] })],
-  ['names none', remove('endpointslice/listed')],
   [
     'lifts its gate, and gives it its address',
     patch('pod/gated', [
@@ -707,9 +621,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     ]),
   ],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
-  ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
   ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
-  ['updates routes', merge('configmap/envoy-routes', { data: { more: 'text' } }, '--namespace=kube-public')],
   ['touches a pod', { args: ['annotate', 'pod', 'gated', 'initializer.kubernetes.io/envoy-routes=a'] }],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
   ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
@@ -792,16 +704,6 @@ export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told
     POD,
   ],
   [
-    'changes the image of an init container of the application',
-    patch('pod/injected', set('/spec/initContainers/0/image', 'mine')),
-    POD,
-  ],
-  [
-    'changes it together with that of the sidecar',
-    patch('pod/injected', [...CHANGE, ...set('/spec/containers/0/image', 'mine')]),
-    POD,
-  ],
-  [
     'calls the application a sidecar',
     patch(
       'pod/injected',
@@ -825,7 +727,5 @@ export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told
     patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
     POD,
   ],
-  ['labels an injected pod', { args: ['label', 'pod', 'injected', 'a=b'] }, POD],
   ['writes a revision of another controller', create(revision('web-a', inOurs)), REVISION],
-  ['writes a revision elsewhere', create(revision('envoy-initializer-a')), REVISION],
 ];
