@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => fixture?.stop());
 
 async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  const text = await fixture.metrics();
   const line = text.split('\n').find((candidate) => candidate.startsWith(name));
   return Number(line?.split(' ').at(-1));
 }

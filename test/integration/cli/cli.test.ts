@@ -14,24 +14,11 @@ let fixture: OperatorFixture;
 
 beforeAll(async () => {
   fixture = await startOperatorFixture();
-  await fixture.apply(namespace('plain'), namespace('opted-in', { [OPT_IN]: 'true' }), namespace('limited'));
-  if (!fixture.controlPlane.hasControllerManager) return;
-  for (const name of ['plain', 'opted-in', 'limited']) {
-    await fixture.kubectl(
-      'wait',
-      '--for=create',
-      'serviceaccount/default',
-      `--namespace=${name}`,
-      '--timeout=30s',
-    );
-  }
+  for (const name of ['plain', 'limited']) await fixture.namespace(name);
+  await fixture.namespace('opted-in', { [OPT_IN]: 'true' });
 });
 
 afterAll(() => fixture?.stop());
-
-function namespace(name: string, labels: Readonly<Record<string, string>> = {}) {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
-}
 
 /** The command line in this process, against the fixture's API server as its administrator. */
 async function cli(args: readonly string[], stdin = '') {
@@ -240,7 +227,7 @@ describe('lint --server', () => {
   test('reports what only the API server can tell', async () => {
     const file = join(fixture.controlPlane.directory, 'template.yaml');
     await writeFile(file, await readFile(shipped, 'utf8'));
-    await fixture.apply(namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' }));
+    await fixture.namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' });
     const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
     expect(stdout).toMatch(
       /template\.yaml:\d+:\d+: template "config": the API server refuses a pod with this template: .*violates PodSecurity/,

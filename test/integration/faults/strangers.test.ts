@@ -183,7 +183,7 @@ async function callOnce(): Promise<number> {
 
 /** What a sample of the metrics is; undefined where there is none. */
 async function metric(sample: string): Promise<number | undefined> {
-  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  const text = await fixture.metrics();
   const line = text.split('\n').find((each) => each.startsWith(`${sample} `));
   return line === undefined ? undefined : Number(line.slice(sample.length));
 }

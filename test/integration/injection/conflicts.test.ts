@@ -17,6 +17,7 @@ import { decideInput, demoPod } from '../../support/injection/demo.ts';
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
 import { MINOR } from '../../support/jest/since.ts';
 import { connect } from '../../support/operator/api-access.ts';
+import { serviceAccount } from '../../support/operator/default-account.ts';
 
 const SEED = 20261123;
 const PAIRS = 900;
@@ -40,11 +41,7 @@ let judged: readonly Judged[];
 beforeAll(async () => {
   controlPlane = await startControlPlane();
   ({ client, close } = connect(controlPlane.kubeconfigPath));
-  const its = ['serviceaccount', 'default', '-n', 'default'];
-  const { code, stderr } = controlPlane.hasControllerManager
-    ? await controlPlane.kubectl(['wait', '--for=create', 'serviceaccount/default', '--timeout=30s'])
-    : await controlPlane.kubectl(['create', ...its]);
-  if (code !== 0) throw new Error(stderr);
+  await serviceAccount(controlPlane, 'default');
   // Before, the API server drops the images of volumes.
   const hasImageVolumes = MINOR >= 35;
   const pairs = fc

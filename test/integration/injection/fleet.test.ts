@@ -14,7 +14,7 @@ jest.setTimeout(120_000);
 const OPERATOR = 'envoy-initializer';
 const FENCE = 'envoy-initializer-fence';
 let fixture: OperatorFixture;
-const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+const kubectl: OperatorFixture['run'] = (...args) => fixture.run(...args);
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--repair=evict'] });
@@ -37,12 +37,6 @@ beforeAll(async () => {
 afterAll(() => fixture?.stop());
 
 const SPEC = { containers: [{ name: 'app', image: 'app' }] };
-
-async function namespace(name: string, labels: object = {}): Promise<void> {
-  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
-  if (!fixture.controlPlane.hasControllerManager) return;
-  await kubectl(`wait --for=create serviceaccount/default --namespace=${name} --timeout=30s`);
-}
 
 const pod = (name: string, inNamespace: string, annotations: object = {}) => ({
   apiVersion: 'v1',
@@ -71,7 +65,7 @@ const hasSidecar = ({ spec }: { spec: { containers: { name: string }[] } }) =>
   spec.containers.some(({ name }) => name === 'envoy');
 
 async function metric(line: string): Promise<boolean> {
-  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  const text = await fixture.metrics();
   return text.split('\n').includes(line);
 }
 
@@ -97,13 +91,13 @@ describe("Envoy's configuration", () => {
   const data = async (inNamespace: string) =>
     JSON.parse(await kubectl(`get configmap envoy --namespace=${inNamespace} -o json`)).data;
   const change = (inNamespace: string, value: string) =>
-    fixture.kubectl(
-      ...`patch configmap envoy --namespace=${inNamespace} --type=merge -p`.split(' '),
+    kubectl(
+      `patch configmap envoy --namespace=${inNamespace} --type=merge -p`,
       JSON.stringify({ data: { 'envoy.json': value } }),
     );
 
   test('comes to a namespace with the first pod that has a sidecar, and follows its source', async () => {
-    await namespace('copied');
+    await fixture.namespace('copied');
     await fixture.apply(pod('a', 'copied', { [OPT_IN]: 'true' }));
     await eventually(
       'the copy is there',
@@ -117,11 +111,11 @@ describe("Envoy's configuration", () => {
   });
 
   test("is left as it is where it is a user's own, and from when it is", async () => {
-    await namespace('own');
+    await fixture.namespace('own');
     await kubectl('create configmap envoy --namespace=own --from-literal=envoy.json=mine');
     await fixture.apply(pod('a', 'own', { [OPT_IN]: 'true' }));
     await change('copied', 'mine now');
-    await namespace('later');
+    await fixture.namespace('later');
     await change(OPERATOR, '{"changed": "again"}');
     await fixture.apply(pod('a', 'later', { [OPT_IN]: 'true' }));
     await eventually(
@@ -137,7 +131,7 @@ describe('pods that were admitted without their sidecar', () => {
   testWithControllerManager(
     'are replaced where they have a controller, and told of where they have none',
     async () => {
-      await namespace('missed', { [OPT_IN]: 'true' });
+      await fixture.namespace('missed', { [OPT_IN]: 'true' });
       await withoutWebhook(async () => {
         await fixture.apply(
           deployment('one', 'missed', 4),
@@ -164,7 +158,7 @@ describe('pods that were admitted without their sidecar', () => {
   );
 
   testWithControllerManager('are left alone once the first replacement came without it too', async () => {
-    await namespace('broken', { [OPT_IN]: 'true' });
+    await fixture.namespace('broken', { [OPT_IN]: 'true' });
     await withoutWebhook(async () => {
       await fixture.apply(deployment('one', 'broken', 3), deployment('two', 'broken', 3));
       await eventually('repair has stopped', () => metric('envoy_initializer_repair_stopped 1'));
@@ -196,7 +190,7 @@ describe('pods with the sidecar of another template', () => {
   };
 
   test('are counted by drift also where they asked and were skipped', async () => {
-    await namespace('asked');
+    await fixture.namespace('asked');
     await fixture.apply(
       pod('mistyped', 'asked', { [OPT_IN]: 'yes' }),
       {
@@ -211,7 +205,7 @@ describe('pods with the sidecar of another template', () => {
   });
 
   test('are counted by drift also where Envoy is older than a fix', async () => {
-    await namespace('risky');
+    await fixture.namespace('risky');
     for (const name of ['old', 'new']) await fixture.apply(pod(name, 'risky', { [OPT_IN]: 'true' }));
     await kubectl('set image pod/old envoy=envoyproxy/envoy:v1.38.0 --namespace=risky');
     expect(await drift('-n', 'risky')).toEqual({
@@ -223,7 +217,7 @@ describe('pods with the sidecar of another template', () => {
   });
 
   testWithControllerManager('are listed by drift until they are recreated', async () => {
-    await namespace('stale', { [OPT_IN]: 'true' });
+    await fixture.namespace('stale', { [OPT_IN]: 'true' });
     await fixture.apply(deployment('web', 'stale', 2));
     await eventually('its pods are there', async () => (await pods('stale')).filter(hasSidecar).length === 2);
     expect(await drift('-n', 'stale')).toEqual({
@@ -234,8 +228,8 @@ describe('pods with the sidecar of another template', () => {
     const template = JSON.parse(await kubectl(`get configmap ${OPERATOR} --namespace=${OPERATOR} -o json`))
       .data.config;
     const data = { config: template.replace('concurrency 4', 'concurrency 2') };
-    await fixture.kubectl(
-      ...`patch configmap ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`.split(' '),
+    await kubectl(
+      `patch configmap ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`,
       JSON.stringify({ data }),
     );
     await eventually('both are stale', () =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { injectionRequests } from '../../../hack/demo/metrics.ts';
 import { eventually } from '../../env/eventually.ts';
 import { type PodInit, podOf } from '../../support/injection/demo.ts';
+import { serviceAccount } from '../../support/operator/default-account.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
@@ -13,31 +13,13 @@ let fixture: OperatorFixture;
 
 beforeAll(async () => {
   fixture = await startOperatorFixture();
-  await fixture.apply(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels: { [KEY]: 'true' } } },
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'plain' } },
-    {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: 'strict', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
-    },
-  );
-  for (const namespace of ['default', 'opted-in', 'plain', 'strict']) await serviceAccount(namespace);
+  await fixture.namespace('opted-in', { [KEY]: 'true' });
+  await fixture.namespace('plain');
+  await fixture.namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' });
+  await serviceAccount(fixture.controlPlane, 'default');
 });
 
 afterAll(() => fixture?.stop());
-
-/** Pods are admitted once the controller-manager has made it. */
-async function serviceAccount(namespace: string): Promise<void> {
-  if (!fixture.controlPlane.hasControllerManager) return;
-  await fixture.kubectl(
-    'wait',
-    '--for=create',
-    'serviceaccount/default',
-    `--namespace=${namespace}`,
-    '--timeout=30s',
-  );
-}
 
 /** Creates the pod; the names of its containers and volumes, and what kubectl was warned of. */
 async function admitted(init: PodInit, ...args: readonly string[]) {
@@ -57,44 +39,6 @@ async function admitted(init: PodInit, ...args: readonly string[]) {
 
 const INJECTED = { containers: ['app', 'envoy'], volumes: ['envoy-conf'] };
 const UNTOUCHED = { containers: ['app'], volumes: [] };
-
-describe('a pod gets the sidecar', () => {
-  test.each<[string, PodInit]>([
-    ['by its annotation', { annotations: { [KEY]: 'true' } }],
-    ['by its label', { labels: { [KEY]: 'true' } }],
-    ['by its namespace', { namespace: 'opted-in' }],
-    [
-      'by its label, although its annotation says no',
-      { labels: { [KEY]: 'true' }, annotations: { [KEY]: 'false' } },
-    ],
-  ])('%s', async (_, init) => {
-    const pod = await admitted(init);
-    expect(pod).toMatchObject(INJECTED);
-    expect(pod.warnings).toBe('');
-    expect(JSON.parse(pod.metadata.annotations[`${KEY}-status`])).toMatchObject({
-      templates: [
-        {
-          name: 'config',
-          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-          shape: expect.stringMatching(/^[0-9a-f]{64}$/),
-        },
-      ],
-    });
-  });
-
-  test('once, however often it is admitted', async () => {
-    const first = await admitted({ annotations: { [KEY]: 'true' } });
-    const name = `${first.metadata.name}-again`;
-    const stored = JSON.parse(
-      await fixture.kubectl('get', 'pod', first.metadata.name, '-n', 'plain', '-o', 'json'),
-    );
-    const { annotations, labels } = stored.metadata;
-    const copy = { ...stored, metadata: { name, namespace: 'plain', annotations, labels }, status: {} };
-    await fixture.apply(copy);
-    const again = JSON.parse(await fixture.kubectl('get', 'pod', name, '-n', 'plain', '-o', 'json'));
-    expect(again.spec.containers.map((c: { name: string }) => c.name)).toEqual(['app', 'envoy']);
-  });
-});
 
 describe('a workload whose pods cannot have the sidecar', () => {
   const CLASH = { volumes: [{ name: 'envoy-conf', emptyDir: {} }] };
@@ -132,27 +76,6 @@ describe('a workload whose pods cannot have the sidecar', () => {
       await warnings('Deployment', { namespace: 'opted-in', labels: { [KEY]: 'false' }, spec: CLASH }),
     ).toBe('');
     expect(await warnings('Deployment', { namespace: 'opted-in' })).toBe('');
-  });
-});
-
-describe('a pod is left as it is, and we are not asked', () => {
-  test.each<[string, PodInit]>([
-    ['when it does not opt in', {}],
-    [
-      'when it opts out of its namespace by annotation',
-      { namespace: 'opted-in', annotations: { [KEY]: 'false' } },
-    ],
-    ['when it opts out of its namespace by label', { namespace: 'opted-in', labels: { [KEY]: 'false' } }],
-    [
-      'when its label says no, although its annotation says yes',
-      { labels: { [KEY]: 'false' }, annotations: { [KEY]: 'true' } },
-    ],
-    ['in kube-system', { namespace: 'kube-system', annotations: { [KEY]: 'true' } }],
-  ])('%s', async (_, init) => {
-    const before = await injectionRequests(fixture.operator.metricsUrl);
-    if (init.namespace === 'kube-system') await serviceAccount('kube-system');
-    expect(await admitted(init)).toMatchObject({ ...UNTOUCHED, warnings: '' });
-    expect(await injectionRequests(fixture.operator.metricsUrl)).toBe(before);
   });
 });
 
@@ -227,7 +150,7 @@ describe('an Event', () => {
   });
 
   test('the metric and the log say the same reason', async () => {
-    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    const metrics = await fixture.metrics();
     for (const reason of ['conflict', 'invalid-value', 'pod-security']) {
       expect(metrics).toContain(
         `envoy_initializer_injections_total{decision="skipped",reason="${reason}"} 1`,
@@ -277,9 +200,7 @@ describe('an Event', () => {
 describe('the template', () => {
   async function adopted(change: () => Promise<unknown>): Promise<void> {
     const generation = async () =>
-      /^envoy_initializer_template_generation (\d+)/m.exec(
-        await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text(),
-      )?.[1];
+      /^envoy_initializer_template_generation (\d+)/m.exec(await fixture.metrics())?.[1];
     const before = await generation();
     await change();
     await eventually('the template is adopted', async () => (await generation()) !== before);
@@ -297,22 +218,14 @@ describe('the template', () => {
     const counted = async () =>
       Number(
         /^envoy_initializer_template_injections_total\{.*template="gateway".*\} (\d+)$/m.exec(
-          await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text(),
+          await fixture.metrics(),
         )?.[1] ?? 0,
       );
     const patch = { data: { 'config.gateway': 'containers: [{name: gateway, image: g}]' } };
-    const config = [
-      'patch',
-      'configmap',
-      'envoy-initializer',
-      '-n',
-      'envoy-initializer',
-      '--type=merge',
-      '-p',
-    ];
-    await adopted(() => fixture.kubectl(...config, JSON.stringify(patch)));
+    const config = 'patch configmap envoy-initializer -n envoy-initializer --type=merge -p';
+    await adopted(() => fixture.run(config, JSON.stringify(patch)));
     await fixture.apply(selecting('gateway'));
-    await serviceAccount('selecting');
+    await serviceAccount(fixture.controlPlane, 'selecting');
     expect(await pod()).toMatchObject({ containers: ['app', 'gateway'], warnings: '' });
     expect(await counted()).toBe(1);
     expect(await pod('config')).toMatchObject(INJECTED);
@@ -322,7 +235,7 @@ describe('the template', () => {
       ...UNTOUCHED,
       warnings: expect.stringContaining(`the namespace's annotation ${KEY}-templates names template "nope"`),
     });
-    await adopted(() => fixture.kubectl(...config, '{"data":{"config.gateway":null}}'));
+    await adopted(() => fixture.run(config, '{"data":{"config.gateway":null}}'));
   });
 
   test('is the last good one when the ConfigMap is deleted', async () => {

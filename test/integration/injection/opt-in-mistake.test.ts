@@ -12,6 +12,7 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
 import { must } from '../../env/operator.ts';
+import { serviceAccount } from '../../support/operator/default-account.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const ON = { [KEY]: 'true' };
@@ -265,10 +266,7 @@ describe('a value that is neither true nor false', () => {
       ['apply', '-f', '-'],
       JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }),
     );
-    if (controlPlane.hasControllerManager)
-      await must(controlPlane, [
-        ...['wait', '--for=create', 'serviceaccount/default', '--namespace=opted-in', '--timeout=30s'],
-      ]);
+    await serviceAccount(controlPlane, 'opted-in');
     expect(await warnings(pod('yes', 'opted-in'))).toBe('');
   });
 });

@@ -54,7 +54,7 @@ function leftAlone({ status, response }: Answer): readonly string[] {
 describe('a pod is left as it is for the reason', () => {
   test.each(CASES)(
     '%s: %s',
-    async (reason, _, { namespace, pod, asked, warning, policyWarning, refused }) => {
+    async (reason, _, { namespace = 'plain', pod, asked = true, warning, policyWarning, refused }) => {
       const created = await stage.counting(() => stage.create(namespace, pod));
       expect(created.asked).toBe(asked ? 1 : 0);
       expect(created.decided).toEqual(asked ? { [`skipped/${reason}`]: 1 } : {});

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
 import { since } from '../../support/jest/since.ts';
+import { serviceAccount } from '../../support/operator/default-account.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
@@ -11,13 +12,8 @@ let pods = 0;
 
 beforeAll(async () => {
   fixture = await startOperatorFixture();
-  const labels = { [KEY]: 'true' };
-  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels } });
-  if (!fixture.controlPlane.hasControllerManager) return;
-  for (const namespace of ['default', 'opted-in']) {
-    const wait = ['wait', '--for=create', 'serviceaccount/default', '-n', namespace, '--timeout=30s'];
-    await fixture.kubectl(...wait);
-  }
+  await fixture.namespace('opted-in', { [KEY]: 'true' });
+  await serviceAccount(fixture.controlPlane, 'default');
 });
 
 afterAll(() => fixture?.stop());
@@ -77,7 +73,7 @@ async function stored(): Promise<Data> {
 
 /** The value of a metric without labels, or with these. */
 async function metric(name: string): Promise<string | undefined> {
-  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  const text = await fixture.metrics();
   return text
     .split('\n')
     .find((line) => line.startsWith(`${name} `))

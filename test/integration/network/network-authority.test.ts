@@ -310,13 +310,6 @@ describe('a tenant', () => {
   ])('may not %s', async (what) => {
     expect(await call('tenant', `auth can-i ${what}`)).not.toBe('');
   });
-
-  test.each(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'])(
-    'may %s Networks',
-    async (verb) => {
-      expect(await call('tenant', `auth can-i ${verb} networks -n tenant`)).toBe('');
-    },
-  );
 });
 
 test('no role of Kubernetes has the Networks of tenants by aggregation', async () => {

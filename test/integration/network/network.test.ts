@@ -85,7 +85,8 @@ test('Networks take three writes each to be Ready, and two for a change, resyncs
   await run('wait network --all -n counted --for=condition=Ready --timeout=30s');
   const created = ['create network-attachment-definitions', 'patch networks', 'patch networks/status'];
   expect(await writes('counted')).toEqual(created.flatMap((write) => names.map(() => write)));
-  await world.merge('network net-0 -n counted', { spec: { cidr: '172.17.0.0/24', gateway: '172.17.0.1' } });
+  const spec = { cidr: '172.17.0.0/24', gateway: '172.17.0.1', mtu: 1400 };
+  await world.merge('network net-0 -n counted', { spec });
   await run('wait network/net-0 -n counted --for=jsonpath={.status.cidr}=172.17.0.0/24 --timeout=20s');
   const changed = ['patch network-attachment-definitions', 'patch networks/status'];
   // One that comes later has seen some resyncs.
@@ -199,4 +200,40 @@ test.each([
     await run(`get network ${name} -o jsonpath={.metadata.uid}`),
   );
   expect(await get('{.spec.config}')).toContain('"mtu":1400');
+});
+
+/** What the operator has asked and written, but for its lease and its watches. */
+async function others(): Promise<readonly string[]> {
+  const calls = await operatorCalls(world.fixture.controlPlane.auditLogPath);
+  return calls
+    .filter(({ verb, resource }) => verb !== 'watch' && resource !== '' && !resource.startsWith('leases'))
+    .map(({ verb, uri }) => `${verb} ${uri}`);
+}
+
+/** Waits until every Network was looked at so many times more. */
+async function resyncs(times: number): Promise<void> {
+  const networks = (await run('get networks -A -o name')).trim().split('\n').length;
+  const reconciled = async () =>
+    Number(
+      /^controller_runtime_reconcile_total\{controller="network",result="success"\} (\d+)$/m.exec(
+        await world.metrics(),
+      )?.[1],
+    );
+  const enough = (await reconciled()) + times * networks;
+  await eventually(`${times} resyncs`, async () => (await reconciled()) >= enough);
+}
+
+test('an operator that has nothing to do renews its lease, and asks and writes nothing else', async () => {
+  // Events, certificates and whatever else follows a start come to rest.
+  await eventually('a resync without a request', async () => {
+    const before = await others();
+    await resyncs(1);
+    return (await others()).length === before.length;
+  });
+  const before = await others();
+  await resyncs(5);
+  expect((await others()).slice(before.length)).toEqual([]);
+  await world.ready('alive');
+  const lines = (await readFile(world.fixture.logFile, 'utf8')).trim().split('\n');
+  expect(lines.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level))).toEqual([]);
 });

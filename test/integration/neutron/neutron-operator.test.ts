@@ -23,9 +23,7 @@ const wait = (fixture: OperatorFixture, name: string, what: string) =>
 const reason = (type: string, expected: string) =>
   `jsonpath={.status.conditions[?(@.type=="${type}")].reason}=${expected}`;
 const metric = async (fixture: OperatorFixture, name: string) =>
-  new RegExp(`^${name} (.*)$`, 'm').exec(
-    await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text(),
-  )?.[1];
+  new RegExp(`^${name} (.*)$`, 'm').exec(await fixture.metrics())?.[1];
 
 describeWithNeutron('the operator on a real Neutron with a real Keystone', (environment) => {
   let lab: NeutronLab;

@@ -308,23 +308,6 @@ describe('components', () => {
       'no component everything: to combine overlays, write some of all-pods, cert-manager, monitoring, networks, neutron-pods, repair, rollout, without-policies',
     );
   });
-
-  test.each([
-    ['cert-manager', 'Issuer', 'cert-manager.io/v1', 'cert-manager'],
-    ['monitoring', 'PodMonitor', 'monitoring.coreos.com/v1', 'Prometheus Operator'],
-  ])('make deploy applies nothing of %s without its kinds', async (overlay, kind, version, project) => {
-    const verbs: string[] = [];
-    const kubectl = async (args: readonly string[]) => {
-      verbs.push(args.includes('--dry-run=client') ? 'dry run' : String(args[0]));
-      const stderr = `error: resource mapping not found for name: "a": no matches for kind "${kind}" in version "${version}"`;
-      return { code: 1, stdout: '', stderr };
-    };
-    const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 1, say: () => {} };
-    await expect(runDeploy({ ...options, kubectl, overlay })).rejects.toThrow(
-      `the cluster has no ${kind} of ${version}, so nothing was applied: install ${project} first`,
-    );
-    expect(verbs).toEqual(['dry run']);
-  });
 });
 
 test('dev leaves out what runs in the cluster', async () => {

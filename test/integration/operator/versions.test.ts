@@ -91,7 +91,7 @@ row('the operator starts without a warning', {}, async () => {
   );
   expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await eventually('all caches are synced, for which there is an alert', async () => {
-    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    const metrics = await fixture.metrics();
     const caches = [...metrics.matchAll(/^envoy_initializer_cache_synced\{resource="(.*)"\} (\d)$/gm)];
     const missing = caches.filter(([, , synced]) => synced !== '1').map(([, resource]) => resource);
     if (missing.length > 0) throw new Error(`not synced: ${missing.join(', ')}`);

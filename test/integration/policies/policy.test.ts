@@ -20,14 +20,8 @@ let fixture: OperatorFixture;
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--policy=auto'] });
-  for (const [name, labels] of [
-    ['plain', {}],
-    ['opted-in', { [KEY]: 'true' }],
-  ] as const) {
-    await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
-    if (!fixture.controlPlane.hasControllerManager) continue;
-    await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', `-n=${name}`, '--timeout=30s');
-  }
+  await fixture.namespace('plain');
+  await fixture.namespace('opted-in', { [KEY]: 'true' });
 }, 300_000);
 
 afterAll(() => fixture?.stop());
@@ -235,15 +229,7 @@ describe('without', () => {
 
 async function useTemplate(config: string): Promise<void> {
   const patch = JSON.stringify({ data: { config } });
-  await fixture.kubectl(
-    'patch',
-    'configmap',
-    'envoy-initializer',
-    `-n=${OPERATOR_NAMESPACE}`,
-    '--type=merge',
-    '-p',
-    patch,
-  );
+  await fixture.run(`patch configmap envoy-initializer -n ${OPERATOR_NAMESPACE} --type=merge -p`, patch);
 }
 
 function statusOf(kind: string, ...names: readonly string[]): string {

@@ -113,7 +113,7 @@ export class InjectionStage {
   }
 
   async counts(): Promise<Counts> {
-    const text = await (await fetch(`${this.fixture.operator.metricsUrl}/metrics`)).text();
+    const text = await this.fixture.metrics();
     const calls = text.matchAll(/^controller_runtime_webhook_requests_total\{(.*)\} (\d+)$/gm);
     const asked = [...calls].filter(([, labels]) => labels?.includes('webhook="/inject"'));
     const decided = text.matchAll(/^envoy_initializer_injections_total\{(.*)\} (\d+)$/gm);
@@ -155,7 +155,7 @@ export class InjectionStage {
   }
 
   async #generation(): Promise<number> {
-    const text = await (await fetch(`${this.fixture.operator.metricsUrl}/metrics`)).text();
+    const text = await this.fixture.metrics();
     return Number(/^envoy_initializer_template_generation (\d+)$/m.exec(text)?.[1]);
   }
 }

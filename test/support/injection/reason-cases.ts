@@ -5,11 +5,11 @@ import { DEMO_TEMPLATE, OPT_IN, STATUS } from './demo.ts';
 /** A pod that gets no sidecar. */
 export interface ReasonCase {
   readonly name: string;
-  /** One of NAMESPACES, or of those that every cluster has. */
-  readonly namespace: string;
+  /** One of NAMESPACES, or of those that every cluster has; by default `plain`. */
+  readonly namespace?: string;
   readonly pod: JsonObject;
-  /** Whether the API server, by the selectors of deploy/base, asks the webhook at all. */
-  readonly asked: boolean;
+  /** The API server, by the selectors of deploy/base, does not ask the webhook at all. */
+  readonly asked?: false;
   /** The warning to the creator of the pod, after the reason; none: nothing. */
   readonly warning?: RegExp;
   /** The warning of the policy `envoy-initializer-opt-in`, where the webhook is not asked. */
@@ -91,24 +91,18 @@ export const REASON_CASES: Readonly<
   'mirror-pod': [
     {
       name: 'what a kubelet runs from a file',
-      namespace: 'plain',
       pod: annotated({ 'kubernetes.io/config.mirror': 'hash' }, { nodeName: 'node' }),
-      asked: true,
     },
   ],
   windows: [
     {
       name: 'by its os',
-      namespace: 'plain',
       pod: asking({ os: { name: 'windows' } }),
-      asked: true,
       warning: /^spec\.os\.name is windows, and the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'by its node selector',
-      namespace: 'plain',
       pod: asking({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
-      asked: true,
       warning:
         /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows, and the sidecar needs Linux: remove the opt-in$/,
     },
@@ -116,24 +110,19 @@ export const REASON_CASES: Readonly<
       name: 'that did not ask itself',
       namespace: 'opted-in',
       pod: appPod({}, { os: { name: 'windows' } }),
-      asked: true,
     },
   ],
   'host-network': [
     {
       name: 'on the network of its host',
-      namespace: 'plain',
       pod: asking({ hostNetwork: true }),
-      asked: true,
       warning: /^spec\.hostNetwork is true/,
     },
   ],
   'no-containers': [
     {
       name: 'that the API server refuses by itself',
-      namespace: 'plain',
       pod: asking({ containers: [] }),
-      asked: true,
       refused: { code: 422, message: /spec\.containers: Required value/ },
     },
   ],
@@ -142,19 +131,16 @@ export const REASON_CASES: Readonly<
       name: 'on a pod of a namespace that opts in',
       namespace: 'opted-in',
       pod: annotated({ [OPT_IN]: 'yes' }),
-      asked: true,
       warning: /^the pod's annotation \S+ is "yes": write "true" or "false"$/,
     },
     {
       name: 'as the label of a pod of such a namespace',
       namespace: 'opted-in',
       pod: labelled('True'),
-      asked: true,
       warning: /^the pod's label \S+ is "True": write/,
     },
     {
       name: 'on a pod of any other namespace',
-      namespace: 'plain',
       pod: annotated({ [OPT_IN]: 'yes' }),
       asked: false,
       warning: /^the pod's annotation \S+ is "yes"/,
@@ -172,7 +158,6 @@ export const REASON_CASES: Readonly<
     { name: 'by the label of the pod', namespace: 'opted-in', pod: labelled('false'), asked: false },
     {
       name: 'by its label, although its annotation says yes',
-      namespace: 'plain',
       pod: appPod({ labels: { [OPT_IN]: 'false' }, annotations: { [OPT_IN]: 'true' } }),
       asked: false,
     },
@@ -184,13 +169,11 @@ export const REASON_CASES: Readonly<
     },
     { name: 'by the label of the namespace', namespace: 'opted-out', pod: appPod({}), asked: false },
   ],
-  'not-opted-in': [{ name: 'where nobody asked', namespace: 'plain', pod: appPod({}), asked: false }],
+  'not-opted-in': [{ name: 'where nobody asked', pod: appPod({}), asked: false }],
   'unknown-template': [
     {
       name: 'that nobody wrote',
-      namespace: 'plain',
       pod: annotated({ [`${OPT_IN}-templates`]: 'config,nope' }),
-      asked: true,
       warning:
         /^the pod's annotation \S+-templates names template "nope", which does not exist: use another, or add it to the ConfigMap$/,
     },
@@ -200,14 +183,11 @@ export const REASON_CASES: Readonly<
   'container-exists': [
     {
       name: "of the pod's own",
-      namespace: 'plain',
       pod: asking(envoy({ image: 'mine' })),
-      asked: true,
       warning: /^the pod has its own container envoy: .* set its image to auto$/,
     },
     {
       name: 'of an earlier injection',
-      namespace: 'plain',
       pod: annotated(
         {
           [STATUS]: JSON.stringify({
@@ -226,16 +206,13 @@ export const REASON_CASES: Readonly<
       name: 'among its init containers',
       namespace: 'opted-in',
       pod: appPod({}, { initContainers: [{ name: 'envoy', image: 'mine' }] }),
-      asked: true,
       warning: /^the pod has its own container envoy/,
     },
   ],
   'invalid-override': [
     {
       name: 'laid over the template by the image auto',
-      namespace: 'plain',
       pod: asking(envoy({ image: 'auto', resources: { requests: { cpu: '2' } } })),
-      asked: true,
       warning:
         /^container envoy: resources\.requests\.cpu: 2 exceeds the limit 1000m: lower it, or raise the limit$/,
     },
@@ -243,9 +220,7 @@ export const REASON_CASES: Readonly<
   conflict: [
     {
       name: 'over a volume',
-      namespace: 'plain',
       pod: asking({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] }),
-      asked: true,
       warning:
         /^spec\.volumes\[name=envoy-conf\]: the template has another volume of this name: rename one of them$/,
     },
@@ -253,25 +228,20 @@ export const REASON_CASES: Readonly<
       name: 'over a port',
       namespace: 'opted-in',
       pod: appPod({}, { containers: [{ name: 'app', image: 'a', ports: [{ containerPort: 80 }] }] }),
-      asked: true,
       warning: /^spec\.containers\[name=app\]\.ports\[containerPort=80\/TCP\]/,
     },
   ],
   'pod-resources': [
     {
       name: "of the pod's own",
-      namespace: 'plain',
       pod: asking({ resources: { requests: { cpu: '50m' } } }),
-      asked: true,
       warning: /^the containers would request more than spec\.resources\.requests\.cpu, which is 50m$/,
     },
   ],
   'grace-period': [
     {
       name: 'shorter than the sleep of a template',
-      namespace: 'plain',
       pod: annotated({ [`${OPT_IN}-templates`]: 'gentle' }, { terminationGracePeriodSeconds: 4 }),
-      asked: true,
       warning:
         /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
     },
@@ -281,7 +251,6 @@ export const REASON_CASES: Readonly<
       name: 'a maximum below the limit of the sidecar',
       namespace: 'limited',
       pod: asking(),
-      asked: true,
       warning: /^container envoy: its memory breaks max 256Mi of LimitRange small$/,
     },
   ],
@@ -290,7 +259,6 @@ export const REASON_CASES: Readonly<
       name: 'that the namespace enforces',
       namespace: 'restricted',
       pod: asking(RESTRICTED),
-      asked: true,
       warning:
         /^the namespace enforces restricted pod security: container envoy must set allowPrivilegeEscalation/,
     },

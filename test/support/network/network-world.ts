@@ -74,7 +74,7 @@ export class NetworkWorld {
 
   /** kubectl, with the words of the line and then what has blanks. */
   readonly run = (line: string, ...last: readonly string[]): Promise<string> =>
-    this.fixture.kubectl(...line.split(' '), ...last);
+    this.fixture.run(line, ...last);
 
   merge(line: string, patch: object, ...flags: readonly string[]): Promise<string> {
     return this.run(`patch ${line} --type=merge`, ...flags, '-p', JSON.stringify(patch));
@@ -127,8 +127,8 @@ export class NetworkWorld {
     });
   }
 
-  async metrics(): Promise<string> {
-    return (await fetch(`${this.fixture.operator.metricsUrl}/metrics`)).text();
+  metrics(): Promise<string> {
+    return this.fixture.metrics();
   }
 
   async addNode(name: string, address?: string, spec: object = {}): Promise<void> {

@@ -21,6 +21,11 @@ export interface OperatorFixture {
   readonly logFile: string;
   /** kubectl; rejects with what it printed when it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
+  /** The same, with the words of a line, and then what has blanks. */
+  run(line: string, ...last: readonly string[]): Promise<string>;
+  /** Makes a namespace, in which pods can be made. */
+  namespace(name: string, labels?: object): Promise<void>;
+  metrics(): Promise<string>;
   /** kubectl apply of objects. */
   apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
   /** @throws where its roles or the fence of deploy/base have refused the operator anything, unless a test takes them away. */
@@ -60,12 +65,17 @@ export async function startOperatorFixture({
       nodeFlags,
       ...(port !== undefined && { port }),
     });
+    const kubectl = async (...args: readonly string[]) => (await must(controlPlane, args)).stdout;
+    const apply = (...objects: readonly unknown[]) =>
+      must(controlPlane, ['apply', '-f', '-'], listed(objects));
     return {
-      controlPlane,
-      operator,
-      logFile,
-      kubectl: async (...args) => (await must(controlPlane, args)).stdout,
-      apply: (...objects) => must(controlPlane, ['apply', '-f', '-'], listed(objects)),
+      ...{ controlPlane, operator, logFile, kubectl, apply },
+      run: (line, ...last) => kubectl(...line.split(' '), ...last),
+      metrics: async () => (await fetch(`${operator.metricsUrl}/metrics`)).text(),
+      async namespace(name, labels = {}) {
+        await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+        await serviceAccount(controlPlane, name);
+      },
       async stop(options) {
         try {
           if (!options?.mayBeRefused) await nothingRefused(controlPlane);
