@@ -84,7 +84,6 @@ oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none 
 
 .PHONY: soak-networks
 soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Networks at random for 5 minutes, and kill the operator ten times (SOAK_SEED=123 replays)
-	-@node test/env/neutron/cli.ts install
 	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network/network-soak
 
 .PHONY: big-lists

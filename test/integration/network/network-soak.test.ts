@@ -4,12 +4,8 @@ import { KubeClient } from '../../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { neutronEnvironment } from '../../support/jest/describe-with-neutron.ts';
 import { NetworkSoak } from '../../support/network/network-soak.ts';
 import { randomNumbers, SOAK_NAMESPACES } from '../../support/network/soak-world.ts';
-import { NeutronLab, noAuth } from '../../support/neutron/neutron-lab.ts';
-import { neutronSecret } from '../../support/neutron/neutron-manifests.ts';
-import { SoakNeutron } from '../../support/neutron/soak-neutron.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 /** `make soak-networks` gives it more of each. */
@@ -20,12 +16,7 @@ const seed = Number(process.env.SOAK_SEED ?? Date.now() % 1_000_000);
 
 jest.setTimeout((seconds + 600) * 1000);
 
-/** A third of them is there; as long as it cannot be had, the name of the test says so. */
-const where =
-  typeof neutronEnvironment === 'string' ? `no Neutron, ${neutronEnvironment}` : 'on Multus and Neutron';
-
 let fixture: OperatorFixture;
-let lab: NeutronLab | undefined;
 let transport: Transport;
 
 /** However slow the machine is: rejects with what is left when for a minute nothing has become less or other. */
@@ -47,22 +38,16 @@ beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--leader-elect=false'] });
   const kubeconfig = fixture.controlPlane.kubeconfigPath;
   transport = new Transport(loadKubeConfig({ kubeconfig, master: undefined }), systemClock);
-  if (typeof neutronEnvironment !== 'string') {
-    lab = await NeutronLab.start(neutronEnvironment);
-    await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
-  }
   for (const namespace of SOAK_NAMESPACES) await fixture.kubectl('create', 'namespace', namespace);
 }, 600_000);
 
 afterAll(async () => {
   await transport?.close();
   await fixture?.stop();
-  await lab?.stop();
 });
 
-test(`${count} Networks (${where}) created, changed and deleted at random for ${seconds} s while the operator is killed ${kills} times converge, and leave nothing behind (SOAK_SEED=${seed})`, async () => {
-  const neutron = lab && new SoakNeutron(lab.direct.api());
-  const soak = new NetworkSoak(new KubeClient({ transport, clock: systemClock }), count, seed, neutron);
+test(`${count} Networks created, changed and deleted at random for ${seconds} s while the operator is killed ${kills} times converge, and leave nothing behind (SOAK_SEED=${seed})`, async () => {
+  const soak = new NetworkSoak(new KubeClient({ transport, clock: systemClock }), count, seed);
   await soak.prepare();
   const random = randomNumbers(seed + 1);
   const end = new AbortController();

@@ -44,6 +44,9 @@ function dryRun({ name = 'asked', ...spec }: Given): Promise<unknown> {
   return api.client.create(NETWORKS, object, { dryRun: true });
 }
 
+const V4 = { cidr: '10.0.0.0/8', gateway: '10.0.0.1' };
+const V6 = { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' };
+
 describe('the API server takes', () => {
   test.each<[string, Given]>([
     ['the one of the demo', { cidr: '192.168.0.0/16', gateway: '192.168.0.1' }],
@@ -54,17 +57,13 @@ describe('the API server takes', () => {
     ['a gateway that ends in 0', { cidr: '10.0.0.0/8', gateway: '10.1.0.0' }],
     ['a range beside loopback', { cidr: '126.0.0.0/8', gateway: '126.0.0.1' }],
     ['a name of 63 characters', { name: 'a'.repeat(63), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }],
-    [
-      'every field',
-      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'multus', mtu: 68, deletionPolicy: 'Retain' },
-    ],
+    ['every field', { ...V4, provider: 'multus', mtu: 68, deletionPolicy: 'Retain' }],
     [
       'both families, and excluded ranges',
       {
-        cidr: '10.0.0.0/8',
-        gateway: '10.0.0.1',
+        ...V4,
         mtu: 1280,
-        secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' },
+        secondary: V6,
         exclude: ['10.0.1.0/24', 'fd00:1::7/128'],
       },
     ],
@@ -84,8 +83,6 @@ describe('the API server refuses, and says what to write instead', () => {
   const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
   const network = 'spec.gateway: Invalid value: must not be the network address: write another';
   const broadcast = 'spec.gateway: Invalid value: must not be the broadcast address: write another';
-
-  const both = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
 
   test.each<[string, string, string]>([
     ['banana', '10.0.0.1', range],
@@ -131,16 +128,8 @@ describe('the API server refuses, and says what to write instead', () => {
 
   test.each<[string, Given, string]>([
     ['an MTU too small for IPv6', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1279 }, 'write 1280 or more'],
-    [
-      'an MTU too small for IPv4',
-      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', mtu: 67 },
-      'greater than or equal to 68',
-    ],
-    [
-      'another provider',
-      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'x' },
-      'supported values: "multus"',
-    ],
+    ['an MTU too small for IPv4', { ...V4, mtu: 67 }, 'greater than or equal to 68'],
+    ['another provider', { ...V4, provider: 'x' }, 'supported values: "multus"'],
     [
       'a name with dots',
       { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
@@ -153,32 +142,32 @@ describe('the API server refuses, and says what to write instead', () => {
     ],
     [
       'a second range of the same family',
-      { ...both, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
+      { ...V4, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
       'spec.secondary.cidr: Invalid value: must be of the other family',
     ],
     [
       'a second range with host bits',
-      { ...both, secondary: { cidr: 'fd00:1::1/64', gateway: 'fd00:1::2' } },
+      { ...V4, secondary: { cidr: 'fd00:1::1/64', gateway: 'fd00:1::2' } },
       'spec.secondary.cidr: Invalid value: must not have host bits set',
     ],
     [
       'a second gateway outside',
-      { ...both, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
+      { ...V4, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
       'spec.secondary.gateway: Invalid value: must be inside spec.secondary.cidr',
     ],
     [
       'an MTU too small for a second range',
-      { ...both, mtu: 1279, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' } },
+      { ...V4, mtu: 1279, secondary: V6 },
       'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set',
     ],
     [
       'an exclusion that is no range',
-      { ...both, exclude: ['10.0.0.7'] },
+      { ...V4, exclude: ['10.0.0.7'] },
       'spec.exclude: Invalid value: must be',
     ],
     ...['11.0.0.0/24', '8.0.0.0/6', 'fd00:1::/120'].map((range): [string, Given, string] => [
       `an exclusion outside, ${range}`,
-      { ...both, exclude: ['10.1.0.0/16', range] },
+      { ...V4, exclude: ['10.1.0.0/16', range] },
       'spec.exclude: Invalid value: must be inside spec.cidr or spec.secondary.cidr',
     ]),
   ])('%s', async (_, given, message) => {

@@ -101,16 +101,6 @@ describe('uninstall', () => {
     );
   });
 
-  testWithControllerManager('says what a Network waits for if its deletion does not end', async () => {
-    await apply(network('held', ['example.com/held']));
-    const { code, stdout, stderr } = await uninstall(controlPlane.kubeconfigPath, '--force', '--timeout=3s');
-    expect(code).toBe(2);
-    expect(stdout).toMatch(/^waiting for the end of the Networks default\/.*held/m);
-    expect(stderr).toMatch(/^error: waited 3 s in vain for the end of the Networks default\/held/);
-    expect(await run('get mutatingwebhookconfigurations --output=name')).toBe('');
-    await run('patch network held --type=merge --patch={"metadata":{"finalizers":null}}');
-  });
-
   testWithControllerManager(
     'with --force deletes Networks and their real networks, lifts gates, and leaves nothing',
     async () => {

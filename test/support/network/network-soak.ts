@@ -11,7 +11,6 @@ import {
 } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
-import type { SoakNeutron } from '../neutron/soak-neutron.ts';
 import { randomNumbers, type SoakNetwork, soakNetwork, soakSpec } from './soak-world.ts';
 
 /** The machine is shared with others. */
@@ -22,22 +21,17 @@ const USERS = 6;
 export class NetworkSoak {
   readonly #client: KubeClient;
   readonly #networks: readonly SoakNetwork[];
-  readonly #neutron: SoakNeutron | undefined;
   readonly #random: () => number;
-  requests = 0;
   /** Specs that the API server has refused, as it should. */
   refused = 0;
 
-  /** `neutron`: some of the Networks are to be there, too. */
-  constructor(client: KubeClient, count: number, seed: number, neutron?: SoakNeutron) {
+  constructor(client: KubeClient, count: number, seed: number) {
     this.#client = client;
-    this.#neutron = neutron;
-    const hasNeutron = neutron !== undefined;
-    this.#networks = Array.from({ length: count }, (_, number) => soakNetwork(number, hasNeutron));
+    this.#networks = Array.from({ length: count }, (_, number) => soakNetwork(number));
     this.#random = randomNumbers(seed);
   }
 
-  /** Makes the attachments, and the networks in OpenStack, of somebody else. */
+  /** Makes the attachments of somebody else. */
   async prepare(): Promise<void> {
     for (const { kind, ...metadata } of this.#networks) {
       if (kind !== 'conflicting') continue;
@@ -46,7 +40,6 @@ export class NetworkSoak {
       const foreign = { ...type, metadata: { namespace, name }, spec: { config: '{"theirs":true}' } };
       await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, foreign);
     }
-    await this.#neutron?.prepare(this.#networks);
   }
 
   /** Goes on until the signal aborts. */
@@ -86,8 +79,7 @@ export class NetworkSoak {
       if (isReady) readyOf.set(soak.block, key);
       const reason = `${ready?.reason}`;
       if (!this.#expectedReasons(soak).includes(reason)) faults.push(`${key} is ${reason}`);
-      const hasAttachment = isReady && soak.provider === 'multus';
-      const fault = attachmentFault(network, soak, hasAttachment, attachments.get(key));
+      const fault = attachmentFault(network, soak, isReady, attachments.get(key));
       if (fault) faults.push(`${key} ${fault}`);
     }
     for (const [key, network] of networks) {
@@ -102,8 +94,7 @@ export class NetworkSoak {
         faults.push(`attachment ${key} is orphaned`);
       }
     }
-    // Neutron is asked when there is nothing else left to wait for: it is slow enough.
-    return faults.length > 0 ? faults : ((await this.#neutron?.faults(networks)) ?? []);
+    return faults;
   }
 
   async #use(signal: AbortSignal): Promise<void> {
@@ -144,7 +135,6 @@ export class NetworkSoak {
 
   /** Users do not look first whether what they do can be done. */
   async #tried(request: Promise<unknown>): Promise<void> {
-    this.requests += 1;
     try {
       await request;
     } catch (error) {
@@ -153,11 +143,11 @@ export class NetworkSoak {
     }
   }
 
-  #expectedReasons({ kind, provider }: SoakNetwork): readonly string[] {
-    if (kind === 'unattainable') return [this.#neutron ? 'ReconcileFailed' : 'ProviderUnavailable'];
+  #expectedReasons({ kind }: SoakNetwork): readonly string[] {
+    if (kind === 'unattainable') return ['ProviderUnavailable'];
     if (kind === 'conflicting') return ['NameConflict'];
     // One that overlaps, and the one that it overlaps: whoever came first has the range.
-    return [provider === 'neutron' ? 'ProviderCannotAttach' : 'Ready', 'Overlap'];
+    return ['Ready', 'Overlap'];
   }
 
   async #forAll(act: (network: SoakNetwork) => Promise<void>): Promise<void> {

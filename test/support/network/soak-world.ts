@@ -1,8 +1,8 @@
 import type { NetworkSpec } from '../../../src/networks/api/types.ts';
 
 /**
- * What a Network of the soak is meant to be. Of ten, seven are fine, one overlaps the one before it, one asks OpenStack
- * for what it has not, and one has a name that somebody else's attachment has.
+ * What a Network of the soak is meant to be. Of ten, seven are fine, one overlaps the one before it, one asks for a
+ * provider that is not there, and one has a name that somebody else's attachment has.
  */
 export type SoakKind = 'fine' | 'overlapping' | 'unattainable' | 'conflicting';
 
@@ -17,17 +17,14 @@ export interface SoakNetwork {
 
 export const SOAK_NAMESPACES = ['soak-0', 'soak-1', 'soak-2', 'soak-3'] as const;
 
-/** With an OpenStack every third ten of them are there, where a name conflicts with nobody's. */
-export function soakNetwork(number: number, hasNeutron: boolean): SoakNetwork {
-  const isThere = hasNeutron && Math.floor(number / 10) % 3 === 2;
-  const last = isThere ? 'unattainable' : 'conflicting';
-  const kinds: Readonly<Record<number, SoakKind>> = { 7: 'overlapping', 8: 'unattainable', 9: last };
+export function soakNetwork(number: number): SoakNetwork {
+  const kinds: Readonly<Record<number, SoakKind>> = { 7: 'overlapping', 8: 'unattainable', 9: 'conflicting' };
   const kind = kinds[number % 10] ?? 'fine';
   return {
     namespace: SOAK_NAMESPACES[number % SOAK_NAMESPACES.length] ?? '',
     name: `net-${number}`,
     kind,
-    provider: isThere || kind === 'unattainable' ? 'neutron' : 'multus',
+    provider: kind === 'unattainable' ? 'neutron' : 'multus',
     block: kind === 'overlapping' ? number - 1 : number,
   };
 }

@@ -206,6 +206,9 @@ const remove = (...what: readonly string[]): FencedCall => ({ args: ['delete', '
 const merge = (target: string, patch: object, ...flags: readonly string[]): FencedCall => ({
   args: ['patch', target, ...flags, '--type=merge', '--patch', JSON.stringify(patch)],
 });
+/** A change of a NetworkAttachmentDefinition. */
+const redefine = (name: string, change: object) => merge(`net-attach-def/${name}`, change);
+const run = (line: string): FencedCall => ({ args: line.split(' ') });
 const patch = (target: string, operations: readonly object[], ...flags: readonly string[]): FencedCall => ({
   args: ['patch', target, ...flags, '--type=json', '--patch', JSON.stringify(operations)],
 });
@@ -266,20 +269,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ['creates a webhook', create(webhookConfiguration('mine')), MAY_NOT],
   [
     'deletes the webhooks as a collection',
-    { args: ['delete', '--raw', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'] },
+    run('delete --raw /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'),
     MAY_NOT,
   ],
   [
     'binds itself to cluster-admin',
-    {
-      args: [
-        'create',
-        'clusterrolebinding',
-        'mine',
-        '--clusterrole=cluster-admin',
-        '--serviceaccount=default:default',
-      ],
-    },
+    run('create clusterrolebinding mine --clusterrole=cluster-admin --serviceaccount=default:default'),
     MAY_NOT,
   ],
   [
@@ -290,7 +285,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ),
     MAY_NOT,
   ],
-  ['asks for the token of another account', { args: ['create', 'token', 'default'] }, MAY_NOT],
+  ['asks for the token of another account', run('create token default'), MAY_NOT],
   ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh'), MAY_NOT],
   [
     'evicts a pod',
@@ -310,17 +305,17 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
     MAY_NOT,
   ],
-  ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
+  ['labels a pod, and so puts it behind a Service', run('label pod gated a=b'), POD],
   [
     'annotates a pod beside the touch',
-    { args: ['annotate', 'pod', 'gated', 'a=b', 'initializer.kubernetes.io/envoy-routes=c'] },
+    run('annotate pod gated a=b initializer.kubernetes.io/envoy-routes=c'),
     POD,
   ],
-  ['drains a pod', { args: ['annotate', 'pod', 'injected', `${DRAIN}=100`] }, POD],
+  ['drains a pod', run(`annotate pod injected ${DRAIN}=100`), POD],
   ['changes the image of a sidecar', patch('pod/injected', set('/spec/containers/1/image', 'mine')), POD],
   [
     'writes the status of a sidecar',
-    { args: ['annotate', '--overwrite', 'pod', 'injected', `${STATUS}=${injectedStatus('new')}`] },
+    run(`annotate --overwrite pod injected ${STATUS}=${injectedStatus('new')}`),
     POD,
   ],
   [
@@ -328,7 +323,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
     MAY_NOT,
   ],
-  ['takes the addresses of a pod away', { args: ['annotate', 'pod', 'gated', `${MULTUS}-`] }, POD],
+  ['takes the addresses of a pod away', run(`annotate pod gated ${MULTUS}-`), POD],
   [
     'attaches a pod to a network',
     merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
@@ -355,7 +350,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'labels a namespace as privileged',
-    { args: ['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=privileged'] },
+    run('label namespace default pod-security.kubernetes.io/enforce=privileged'),
     MAY_NOT,
   ],
   ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } }), OLD_MAP],
@@ -421,7 +416,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'takes a definition over that another controller has',
-    merge('net-attach-def/led', {
+    redefine('led', {
       metadata: {
         ...madeFor('a'),
         ownerReferences: [
@@ -435,7 +430,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'takes a definition over for something else of its name',
-    merge('net-attach-def/stripped', {
+    redefine('stripped', {
       metadata: {
         ownerReferences: [{ ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' }],
         ...madeFor('a'),
@@ -446,14 +441,14 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'gives its definition another owner',
-    merge('net-attach-def/ours', {
+    redefine('ours', {
       metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] },
     }),
     OWN,
   ],
   [
     'takes another owner from its definition',
-    merge('net-attach-def/shared', {
+    redefine('shared', {
       metadata: {
         ownerReferences: owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
       },
@@ -462,69 +457,63 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'changes the definition of another',
-    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
+    redefine('theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
     OWN,
   ],
   [
     'makes itself the owner of a definition of another',
-    merge('net-attach-def/theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
+    redefine('theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
     OWN,
   ],
-  [
-    'marks a definition of another as its own',
-    merge('net-attach-def/theirs', { metadata: madeFor('a') }),
-    OWN,
-  ],
+  ['marks a definition of another as its own', redefine('theirs', { metadata: madeFor('a') }), OWN],
   [
     'marks a definition that has no owner as that of another Network',
-    merge('net-attach-def/lost', { metadata: madeFor('b') }),
+    redefine('lost', { metadata: madeFor('b') }),
     OWN,
   ],
   ['deletes the definition of another', remove('net-attach-def/theirs'), OWN],
   [
     'deletes all definitions',
-    {
-      args: ['delete', '--raw', '/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'],
-    },
+    run('delete --raw /apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'),
     OWN,
   ],
   [
     'removes the finalizer of another from its definition',
-    merge('net-attach-def/ours', { metadata: { finalizers: null } }),
+    redefine('ours', { metadata: { finalizers: null } }),
     OWN,
   ],
   [
     'takes a node’s interface by another CNI plugin',
-    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
+    redefine('ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
     BRIDGE,
   ],
   [
     'plugs pods into another bridge of Open vSwitch',
-    merge('net-attach-def/ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
+    redefine('ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
     BRIDGE,
   ],
   [
     'chains a second CNI plugin',
-    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
+    redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
     BRIDGE,
   ],
   [
     'names another CNI plugin by a key in capitals',
-    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
+    redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
     BRIDGE,
   ],
   [
     'names another CNI plugin by an escape',
-    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
+    redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
     BRIDGE,
   ],
   [
     'joins another bridge of the node',
-    merge('net-attach-def/ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
+    redefine('ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
     BRIDGE,
   ],
-  ['names a configuration on the node', merge('net-attach-def/ours', { spec: { config: '' } }), BRIDGE],
-  ['takes the spec away', merge('net-attach-def/ours', { spec: null }), BRIDGE],
+  ['names a configuration on the node', redefine('ours', { spec: { config: '' } }), BRIDGE],
+  ['takes the spec away', redefine('ours', { spec: null }), BRIDGE],
   ['creates a definition without a configuration', create(definition('mine', { spec: {} })), BRIDGE],
   [
     'creates a definition with the bridge of the node’s own network, by leaving its name out',
@@ -533,7 +522,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'leaves the name of the bridge out, beside a plugin that has it twice',
-    merge('net-attach-def/ours', {
+    redefine('ours', {
       spec: {
         config: CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'),
       },
@@ -542,7 +531,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'makes a plugin run itself for its addresses',
-    merge('net-attach-def/ours', {
+    redefine('ours', {
       spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
     }),
     BRIDGE,
@@ -559,7 +548,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ([what, from, to]) =>
       [
         `${what} in its definition`,
-        merge('net-attach-def/ours', { spec: { config: changed(CONFIG, from, to) } }),
+        redefine('ours', { spec: { config: changed(CONFIG, from, to) } }),
         BRIDGE,
       ] as const,
   ),
@@ -572,7 +561,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ([what, from, to]) =>
       [
         `${what} in its definition of Open vSwitch`,
-        merge('net-attach-def/ours', { spec: { config: changed(ovsConfig(NEW, 1442), from, to) } }),
+        redefine('ours', { spec: { config: changed(ovsConfig(NEW, 1442), from, to) } }),
         BRIDGE,
       ] as const,
   ),
@@ -593,7 +582,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'changes an annotation of a user',
-    merge('net-attach-def/noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
+    redefine('noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
     ENTRIES,
   ],
 ];
@@ -622,7 +611,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
-  ['touches a pod', { args: ['annotate', 'pod', 'gated', 'initializer.kubernetes.io/envoy-routes=a'] }],
+  ['touches a pod', run('annotate pod gated initializer.kubernetes.io/envoy-routes=a')],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
   ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
   [
@@ -640,7 +629,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ['creates a definition for a shared Network', create({ ...attachmentFor(NEW_SHARED, 1430, true) })],
   [
     'shares a Network that was not shared',
-    merge('net-attach-def/ours', { spec: { config: cniConfig('default/ours', 1450, true) } }),
+    redefine('ours', { spec: { config: cniConfig('default/ours', 1450, true) } }),
   ],
   [
     'creates a definition for a Network of Neutron',
@@ -648,7 +637,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ],
   [
     'repairs its definition, whose labels and annotations of users stay',
-    merge('net-attach-def/noted', {
+    redefine('noted', {
       metadata: {
         labels: { 'app.kubernetes.io/managed-by': 'envoy-initializer', [GATE]: 'noted' },
         annotations: madeFor('a').annotations,
@@ -658,18 +647,18 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ],
   [
     'takes back its definition from which a user took the owner',
-    merge('net-attach-def/disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
+    redefine('disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
   ],
   [
     'takes back its definition from which a user took all marks but the text',
-    merge('net-attach-def/stripped', {
+    redefine('stripped', {
       metadata: { ...owner('stripped'), ...madeFor('a') },
       spec: { config: CONFIG },
     }),
   ],
   [
     'lets go a definition that is nobody’s',
-    merge('net-attach-def/theirs', { metadata: { finalizers: ['example.com/theirs'] } }),
+    redefine('theirs', { metadata: { finalizers: ['example.com/theirs'] } }),
   ],
   ['deletes its definition', remove('net-attach-def/ours')],
 ];
@@ -684,7 +673,7 @@ const revision = (name: string, metadata: object = {}) =>
 
 /** What the operator does with deploy/overlays/rollout alone. */
 export const ROLLOUT_NEEDS: readonly (readonly [what: string, FencedCall])[] = [
-  ['drains a pod', { args: ['annotate', 'pod', 'injected', `${DRAIN}=100`] }],
+  ['drains a pod', run(`annotate pod injected ${DRAIN}=100`)],
   [
     'changes the image of a sidecar, and ends the drain',
     patch('pod/injected', [...CHANGE, ...unset(`/metadata/annotations/${DRAIN.replace('/', '~1')}`)]),
@@ -718,10 +707,10 @@ export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told
   ],
   [
     'writes the status of a pod that has none',
-    { args: ['annotate', 'pod', 'plain', `${STATUS}=${injectedStatus('a', ['app'])}`] },
+    run(`annotate pod plain ${STATUS}=${injectedStatus('a', ['app'])}`),
     POD,
   ],
-  ['takes the status away', { args: ['annotate', 'pod', 'injected', `${STATUS}-`] }, POD],
+  ['takes the status away', run(`annotate pod injected ${STATUS}-`), POD],
   [
     'resizes an application',
     patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
