@@ -243,299 +243,295 @@ const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-…
 const ENTRIES = /may write no labels and annotations of a NetworkAttachmentDefinition but its own/;
 const BUNDLES = /may change nothing of its webhook configurations, envoy-initializer, but the caBundle/;
 
+const told = (told: RegExp, calls: readonly (readonly [what: string, FencedCall])[]) =>
+  calls.map(([what, call]) => [what, call, told] as const);
+
 /** What a thief of the token tries, and what it is told. */
 export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
-  [
-    'sends the reviews of pods to a server of its own',
-    patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' })),
-    BUNDLES,
-  ],
-  ['sees all objects by the webhook', patch(WEBHOOKS, set('/webhooks/0/rules/0/resources', ['*'])), BUNDLES],
-  [
-    'lets pods pass that no webhook has seen',
-    patch(WEBHOOKS, set('/webhooks/0/failurePolicy', 'Ignore')),
-    BUNDLES,
-  ],
-  ['removes a webhook', patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/0' }]), BUNDLES],
-  ['replaces the webhooks by server-side apply', applied(webhookConfiguration('envoy-initializer')), BUNDLES],
-  [
-    'hands the webhooks to another owner',
-    patch(
-      WEBHOOKS,
-      set('/metadata/ownerReferences', [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' }]),
-    ),
-    BUNDLES,
-  ],
-  ['creates a webhook', create(webhookConfiguration('mine')), MAY_NOT],
-  [
-    'deletes the webhooks as a collection',
-    run('delete --raw /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'),
-    MAY_NOT,
-  ],
-  [
-    'binds itself to cluster-admin',
-    run('create clusterrolebinding mine --clusterrole=cluster-admin --serviceaccount=default:default'),
-    MAY_NOT,
-  ],
-  [
-    'gives its role more rights',
-    patch(
-      'clusterrole/envoy-initializer',
-      set('/rules/-', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }),
-    ),
-    MAY_NOT,
-  ],
-  ['asks for the token of another account', run('create token default'), MAY_NOT],
-  ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh'), MAY_NOT],
-  [
-    'evicts a pod',
-    post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
-    MAY_NOT,
-  ],
-  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), PROOF],
-  ['creates a pod in its own namespace', create(PROVEN), PROOF],
-  [
-    'tries a pod in another namespace',
-    { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) },
-    PROOF,
-  ],
-  ['deletes a pod', remove('pod/gated'), MAY_NOT],
-  [
-    'writes the status of a pod',
-    merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
-    MAY_NOT,
-  ],
-  ['labels a pod, and so puts it behind a Service', run('label pod gated a=b'), POD],
-  [
-    'annotates a pod beside the touch',
-    run('annotate pod gated a=b initializer.kubernetes.io/envoy-routes=c'),
-    POD,
-  ],
-  ['drains a pod', run(`annotate pod injected ${DRAIN}=100`), POD],
-  ['changes the image of a sidecar', patch('pod/injected', set('/spec/containers/1/image', 'mine')), POD],
-  [
-    'writes the status of a sidecar',
-    run(`annotate --overwrite pod injected ${STATUS}=${injectedStatus('new')}`),
-    POD,
-  ],
-  [
-    'resizes a pod',
-    patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
-    MAY_NOT,
-  ],
-  ['takes the addresses of a pod away', run(`annotate pod gated ${MULTUS}-`), POD],
-  [
-    'attaches a pod to a network',
-    merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
-    POD,
-  ],
-  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), SLICE],
-  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), SLICE],
-  [
-    'labels the endpoints of others as its own',
-    merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
-    SLICE,
-  ],
-  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
-  ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
-  [
-    'removes the gate of another',
-    patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }]),
-    POD,
-  ],
-  [
-    'removes the finalizer of another from a pod',
-    merge('pod/gated', { metadata: { finalizers: null } }),
-    POD,
-  ],
-  [
-    'labels a namespace as privileged',
-    run('label namespace default pod-security.kubernetes.io/enforce=privileged'),
-    MAY_NOT,
-  ],
-  ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } }), OLD_MAP],
-  [
-    'takes a user’s ConfigMap envoy over by its label',
-    merge('configmap/envoy', { metadata: { labels: COPY } }),
-    OLD_MAP,
-  ],
-  ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME), OLD_MAP],
-  ['creates another ConfigMap', create(configMap('mine')), NEW_MAP],
-  ['deletes a ConfigMap', remove('configmap/envoy'), MAY_NOT],
-  [
-    'creates a Secret that an account’s token would be put into',
-    create(
-      secret('envoy-initializer-token', 'kubernetes.io/service-account-token', {
-        ...inOurs,
-        annotations: { 'kubernetes.io/service-account.name': 'default' },
+  ...told(BUNDLES, [
+    [
+      'sends the reviews of pods to a server of its own',
+      patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' })),
+    ],
+    ['sees all objects by the webhook', patch(WEBHOOKS, set('/webhooks/0/rules/0/resources', ['*']))],
+    ['lets pods pass that no webhook has seen', patch(WEBHOOKS, set('/webhooks/0/failurePolicy', 'Ignore'))],
+    ['removes a webhook', patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/0' }])],
+    ['replaces the webhooks by server-side apply', applied(webhookConfiguration('envoy-initializer'))],
+    [
+      'hands the webhooks to another owner',
+      patch(
+        WEBHOOKS,
+        set('/metadata/ownerReferences', [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' }]),
+      ),
+    ],
+  ]),
+  ...told(MAY_NOT, [
+    ['creates a webhook', create(webhookConfiguration('mine'))],
+    [
+      'deletes the webhooks as a collection',
+      run('delete --raw /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'),
+    ],
+    [
+      'binds itself to cluster-admin',
+      run('create clusterrolebinding mine --clusterrole=cluster-admin --serviceaccount=default:default'),
+    ],
+    [
+      'gives its role more rights',
+      patch(
+        'clusterrole/envoy-initializer',
+        set('/rules/-', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }),
+      ),
+    ],
+    ['asks for the token of another account', run('create token default')],
+    ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh')],
+    [
+      'evicts a pod',
+      post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
+    ],
+    ['deletes a pod', remove('pod/gated')],
+    [
+      'writes the status of a pod',
+      merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
+    ],
+    [
+      'resizes a pod',
+      patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
+    ],
+    [
+      'labels a namespace as privileged',
+      run('label namespace default pod-security.kubernetes.io/enforce=privileged'),
+    ],
+    ['deletes a ConfigMap', remove('configmap/envoy')],
+    ['deletes its Secret', remove('secret/envoy-initializer-tls', HOME)],
+    ['creates a Network', create(network('mine'))],
+    ['deletes a Network', remove('network/theirs')],
+  ]),
+  ...told(PROOF, [
+    ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC }))],
+    ['creates a pod in its own namespace', create(PROVEN)],
+    [
+      'tries a pod in another namespace',
+      { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) },
+    ],
+  ]),
+  ...told(POD, [
+    ['labels a pod, and so puts it behind a Service', run('label pod gated a=b')],
+    [
+      'annotates a pod beside the touch',
+      run('annotate pod gated a=b initializer.kubernetes.io/envoy-routes=c'),
+    ],
+    ['drains a pod', run(`annotate pod injected ${DRAIN}=100`)],
+    ['changes the image of a sidecar', patch('pod/injected', set('/spec/containers/1/image', 'mine'))],
+    [
+      'writes the status of a sidecar',
+      run(`annotate --overwrite pod injected ${STATUS}=${injectedStatus('new')}`),
+    ],
+    ['takes the addresses of a pod away', run(`annotate pod gated ${MULTUS}-`)],
+    [
+      'attaches a pod to a network',
+      merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
+    ],
+    ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine'))],
+    ['removes the gate of another', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }])],
+    ['removes the finalizer of another from a pod', merge('pod/gated', { metadata: { finalizers: null } })],
+  ]),
+  ...told(SLICE, [
+    ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' }))],
+    ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] })],
+    [
+      'labels the endpoints of others as its own',
+      merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
+    ],
+    ['deletes the endpoints of a Service', remove('endpointslice/theirs')],
+  ]),
+  ...told(OLD_MAP, [
+    ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } })],
+    [
+      'takes a user’s ConfigMap envoy over by its label',
+      merge('configmap/envoy', { metadata: { labels: COPY } }),
+    ],
+    ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME)],
+  ]),
+  ...told(NEW_MAP, [['creates another ConfigMap', create(configMap('mine'))]]),
+  ...told(SECRET, [
+    [
+      'creates a Secret that an account’s token would be put into',
+      create(
+        secret('envoy-initializer-token', 'kubernetes.io/service-account-token', {
+          ...inOurs,
+          annotations: { 'kubernetes.io/service-account.name': 'default' },
+        }),
+      ),
+    ],
+    ['creates its Secret elsewhere', create(secret('envoy-initializer-tls', 'kubernetes.io/tls'))],
+    ['changes another Secret', merge('secret/theirs', { data: { 'tls.crt': 'YQ==' } })],
+  ]),
+  ...told(LEASE, [
+    [
+      'takes the lead of another controller',
+      merge('lease/leader', { spec: { holderIdentity: 'b' } }, '--namespace=kube-system'),
+    ],
+    ['creates another Lease', create(lease('mine', inOurs))],
+  ]),
+  ...told(EVENT, [
+    ['writes an Event as another', create(event('example.com/other', 'mine'))],
+    [
+      'changes the Event of another',
+      merge('events.events.k8s.io/theirs', {
+        series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
       }),
-    ),
-    SECRET,
-  ],
-  ['creates its Secret elsewhere', create(secret('envoy-initializer-tls', 'kubernetes.io/tls')), SECRET],
-  ['changes another Secret', merge('secret/theirs', { data: { 'tls.crt': 'YQ==' } }), SECRET],
-  ['deletes its Secret', remove('secret/envoy-initializer-tls', HOME), MAY_NOT],
-  [
-    'takes the lead of another controller',
-    merge('lease/leader', { spec: { holderIdentity: 'b' } }, '--namespace=kube-system'),
-    LEASE,
-  ],
-  ['creates another Lease', create(lease('mine', inOurs)), LEASE],
-  ['writes an Event as another', create(event('example.com/other', 'mine')), EVENT],
-  [
-    'changes the Event of another',
-    merge('events.events.k8s.io/theirs', {
-      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
-    }),
-    EVENT,
-  ],
-  ['changes what a Network is', merge('network/theirs', { spec: { mtu: 1400 } }), NETWORK],
-  ['replaces a Network', replace(network('theirs', { labels: { a: 'b' } })), NETWORK],
-  [
-    'removes the finalizer of another from a Network',
-    merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
-    NETWORK,
-  ],
-  ['creates a Network', create(network('mine')), MAY_NOT],
-  ['deletes a Network', remove('network/theirs'), MAY_NOT],
-  ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {})), OWN],
-  [
-    'creates a definition that a Network of another name owns',
-    create(attachment('mine', CONFIG, owner('theirs'))),
-    OWN,
-  ],
-  [
-    'creates a definition that a Network of another group owns',
-    create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'example.com/v1', kind: 'Network' }))),
-    OWN,
-  ],
-  [
-    'creates a definition that claims to be made for a Network',
-    create(attachment('mine', CONFIG, madeFor('a'))),
-    OWN,
-  ],
-  [
-    'takes a definition over that another controller has',
-    redefine('led', {
-      metadata: {
-        ...madeFor('a'),
-        ownerReferences: [
-          { ...OTHER_OWNER, controller: true },
-          ...owner('led').ownerReferences.map((o) => ({ ...o, controller: false })),
-        ],
-      },
-      spec: { config: cniConfig('default/led', 1400) },
-    }),
-    OWN,
-  ],
-  [
-    'takes a definition over for something else of its name',
-    redefine('stripped', {
-      metadata: {
-        ownerReferences: [{ ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' }],
-        ...madeFor('a'),
-      },
-      spec: { config: cniConfig('default/stripped', 1400) },
-    }),
-    OWN,
-  ],
-  [
-    'gives its definition another owner',
-    redefine('ours', {
-      metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] },
-    }),
-    OWN,
-  ],
-  [
-    'takes another owner from its definition',
-    redefine('shared', {
-      metadata: {
-        ownerReferences: owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
-      },
-    }),
-    OWN,
-  ],
-  [
-    'changes the definition of another',
-    redefine('theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
-    OWN,
-  ],
-  [
-    'makes itself the owner of a definition of another',
-    redefine('theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
-    OWN,
-  ],
-  ['marks a definition of another as its own', redefine('theirs', { metadata: madeFor('a') }), OWN],
-  [
-    'marks a definition that has no owner as that of another Network',
-    redefine('lost', { metadata: madeFor('b') }),
-    OWN,
-  ],
-  ['deletes the definition of another', remove('net-attach-def/theirs'), OWN],
-  [
-    'deletes all definitions',
-    run('delete --raw /apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'),
-    OWN,
-  ],
-  [
-    'removes the finalizer of another from its definition',
-    redefine('ours', { metadata: { finalizers: null } }),
-    OWN,
-  ],
-  [
-    'takes a node’s interface by another CNI plugin',
-    redefine('ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
-    BRIDGE,
-  ],
-  [
-    'plugs pods into another bridge of Open vSwitch',
-    redefine('ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
-    BRIDGE,
-  ],
-  [
-    'chains a second CNI plugin',
-    redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
-    BRIDGE,
-  ],
-  [
-    'names another CNI plugin by a key in capitals',
-    redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
-    BRIDGE,
-  ],
-  [
-    'names another CNI plugin by an escape',
-    redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
-    BRIDGE,
-  ],
-  [
-    'joins another bridge of the node',
-    redefine('ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
-    BRIDGE,
-  ],
-  ['names a configuration on the node', redefine('ours', { spec: { config: '' } }), BRIDGE],
-  ['takes the spec away', redefine('ours', { spec: null }), BRIDGE],
-  ['creates a definition without a configuration', create(definition('mine', { spec: {} })), BRIDGE],
-  [
-    'creates a definition with the bridge of the node’s own network, by leaving its name out',
-    create(attachment('mine', CONFIG.replace(/"bridge":"nw-\w+",/, ''))),
-    BRIDGE,
-  ],
-  [
-    'leaves the name of the bridge out, beside a plugin that has it twice',
-    redefine('ours', {
-      spec: {
-        config: CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'),
-      },
-    }),
-    BRIDGE,
-  ],
-  [
-    'makes a plugin run itself for its addresses',
-    redefine('ours', {
-      spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
-    }),
-    BRIDGE,
-  ],
+    ],
+  ]),
+  ...told(NETWORK, [
+    ['changes what a Network is', merge('network/theirs', { spec: { mtu: 1400 } })],
+    ['replaces a Network', replace(network('theirs', { labels: { a: 'b' } }))],
+    [
+      'removes the finalizer of another from a Network',
+      merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
+    ],
+  ]),
+  ...told(OWN, [
+    ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {}))],
+    [
+      'creates a definition that a Network of another name owns',
+      create(attachment('mine', CONFIG, owner('theirs'))),
+    ],
+    [
+      'creates a definition that a Network of another group owns',
+      create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'example.com/v1', kind: 'Network' }))),
+    ],
+    [
+      'creates a definition that claims to be made for a Network',
+      create(attachment('mine', CONFIG, madeFor('a'))),
+    ],
+    [
+      'takes a definition over that another controller has',
+      redefine('led', {
+        metadata: {
+          ...madeFor('a'),
+          ownerReferences: [
+            { ...OTHER_OWNER, controller: true },
+            ...owner('led').ownerReferences.map((o) => ({ ...o, controller: false })),
+          ],
+        },
+        spec: { config: cniConfig('default/led', 1400) },
+      }),
+    ],
+    [
+      'takes a definition over for something else of its name',
+      redefine('stripped', {
+        metadata: {
+          ownerReferences: [
+            { ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' },
+          ],
+          ...madeFor('a'),
+        },
+        spec: { config: cniConfig('default/stripped', 1400) },
+      }),
+    ],
+    [
+      'gives its definition another owner',
+      redefine('ours', {
+        metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] },
+      }),
+    ],
+    [
+      'takes another owner from its definition',
+      redefine('shared', {
+        metadata: {
+          ownerReferences: owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
+        },
+      }),
+    ],
+    [
+      'changes the definition of another',
+      redefine('theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
+    ],
+    [
+      'makes itself the owner of a definition of another',
+      redefine('theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
+    ],
+    ['marks a definition of another as its own', redefine('theirs', { metadata: madeFor('a') })],
+    [
+      'marks a definition that has no owner as that of another Network',
+      redefine('lost', { metadata: madeFor('b') }),
+    ],
+    ['deletes the definition of another', remove('net-attach-def/theirs')],
+    [
+      'deletes all definitions',
+      run('delete --raw /apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'),
+    ],
+    [
+      'removes the finalizer of another from its definition',
+      redefine('ours', { metadata: { finalizers: null } }),
+    ],
+  ]),
+  ...told(BRIDGE, [
+    [
+      'takes a node’s interface by another CNI plugin',
+      redefine('ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
+    ],
+    [
+      'plugs pods into another bridge of Open vSwitch',
+      redefine('ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
+    ],
+    [
+      'chains a second CNI plugin',
+      redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
+    ],
+    [
+      'names another CNI plugin by a key in capitals',
+      redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
+    ],
+    [
+      'names another CNI plugin by an escape',
+      redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
+    ],
+    [
+      'joins another bridge of the node',
+      redefine('ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
+    ],
+    ['names a configuration on the node', redefine('ours', { spec: { config: '' } })],
+    ['takes the spec away', redefine('ours', { spec: null })],
+    ['creates a definition without a configuration', create(definition('mine', { spec: {} }))],
+    [
+      'creates a definition with the bridge of the node’s own network, by leaving its name out',
+      create(attachment('mine', CONFIG.replace(/"bridge":"nw-\w+",/, ''))),
+    ],
+    [
+      'leaves the name of the bridge out, beside a plugin that has it twice',
+      redefine('ours', {
+        spec: {
+          config: CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'),
+        },
+      }),
+    ],
+    [
+      'makes a plugin run itself for its addresses',
+      redefine('ours', {
+        spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
+      }),
+    ],
+  ]),
+  ...told(ENTRIES, [
+    [
+      'creates a definition that has a device plugin give pods devices',
+      create(
+        attachment('mine', CONFIG, {
+          ...owner('mine'),
+          annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' },
+        }),
+      ),
+    ],
+    [
+      'creates a definition with a label that a policy may go by',
+      create(attachment('mine', CONFIG, { ...owner('mine'), labels: { a: 'b' } })),
+    ],
+    [
+      'changes an annotation of a user',
+      redefine('noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
+    ],
+  ]),
   ...(
     [
       ['makes the node a gateway', '"isGateway":false', '"isGateway":true'],
@@ -565,26 +561,6 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
         BRIDGE,
       ] as const,
   ),
-  [
-    'creates a definition that has a device plugin give pods devices',
-    create(
-      attachment('mine', CONFIG, {
-        ...owner('mine'),
-        annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' },
-      }),
-    ),
-    ENTRIES,
-  ],
-  [
-    'creates a definition with a label that a policy may go by',
-    create(attachment('mine', CONFIG, { ...owner('mine'), labels: { a: 'b' } })),
-    ENTRIES,
-  ],
-  [
-    'changes an annotation of a user',
-    redefine('noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
-    ENTRIES,
-  ],
 ];
 
 /** What the operator does, in the same words. */
@@ -687,34 +663,28 @@ export const ROLLOUT_NEEDS: readonly (readonly [what: string, FencedCall])[] = [
 
 /** What a thief of the token tries, and what it is told, with deploy/overlays/rollout too. */
 export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
-  [
-    'changes the image of an application',
-    patch('pod/injected', set('/spec/containers/0/image', 'mine')),
-    POD,
-  ],
-  [
-    'calls the application a sidecar',
-    patch(
-      'pod/injected',
-      set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('old', ['app', 'envoy'])),
-    ),
-    POD,
-  ],
-  [
-    'changes the image of a pod that was not injected',
-    patch('pod/plain', set('/spec/containers/0/image', 'mine')),
-    POD,
-  ],
-  [
-    'writes the status of a pod that has none',
-    run(`annotate pod plain ${STATUS}=${injectedStatus('a', ['app'])}`),
-    POD,
-  ],
-  ['takes the status away', run(`annotate pod injected ${STATUS}-`), POD],
-  [
-    'resizes an application',
-    patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
-    POD,
-  ],
-  ['writes a revision of another controller', create(revision('web-a', inOurs)), REVISION],
+  ...told(POD, [
+    ['changes the image of an application', patch('pod/injected', set('/spec/containers/0/image', 'mine'))],
+    [
+      'calls the application a sidecar',
+      patch(
+        'pod/injected',
+        set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('old', ['app', 'envoy'])),
+      ),
+    ],
+    [
+      'changes the image of a pod that was not injected',
+      patch('pod/plain', set('/spec/containers/0/image', 'mine')),
+    ],
+    [
+      'writes the status of a pod that has none',
+      run(`annotate pod plain ${STATUS}=${injectedStatus('a', ['app'])}`),
+    ],
+    ['takes the status away', run(`annotate pod injected ${STATUS}-`)],
+    [
+      'resizes an application',
+      patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
+    ],
+  ]),
+  ...told(REVISION, [['writes a revision of another controller', create(revision('web-a', inOurs))]]),
 ];

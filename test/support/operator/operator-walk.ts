@@ -18,12 +18,10 @@ const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
  * a right for it, adds a step.
  */
 export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
-  const kubectl: Run = async (args, input) => (await must(controlPlane, args, input)).stdout;
-  await kubectl([
-    'apply',
-    '-f',
-    join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml'),
-  ]);
+  const kubectl: Run = async (line, input, ...last) =>
+    (await must(controlPlane, [...line.split(' '), ...last], input)).stdout;
+  const multus = 'test/env/control-plane/network-attachment-definition-crd.yaml';
+  await kubectl(`apply -f ${join(projectDirectory(), multus)}`);
   const operator = await startOperator(controlPlane, {
     log: join(controlPlane.directory, 'operator.log'),
     ownCertificates: true,
@@ -41,7 +39,8 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await walk.restart();
 }
 
-type Run = (args: readonly string[], input?: string) => Promise<string>;
+/** kubectl, with the words of a line, its input, and what has blanks. */
+type Run = (line: string, input?: string, ...last: readonly string[]) => Promise<string>;
 
 class Walk {
   readonly #kubectl: Run;
@@ -54,8 +53,8 @@ class Walk {
 
   /** Makes the default one, and tells of it by an Event. */
   async template(): Promise<void> {
-    await this.#kubectl(['wait', TEMPLATE, NAMESPACE, '--for=create', '--timeout=60s']);
-    const reasons = ['get', 'events.events.k8s.io', NAMESPACE, '--output=jsonpath={.items[*].reason}'];
+    await this.#kubectl(`wait ${TEMPLATE} ${NAMESPACE} --for=create --timeout=60s`);
+    const reasons = `get events.events.k8s.io ${NAMESPACE} --output=jsonpath={.items[*].reason}`;
     await eventually('an Event tells of it', async () => {
       return (await this.#kubectl(reasons)).includes('TemplateAdopted');
     });
@@ -63,24 +62,27 @@ class Walk {
 
   /** Makes them, and mends them, the caBundle and the owner. */
   async certificates(): Promise<void> {
-    await this.#kubectl(['wait', SECRET, NAMESPACE, '--for=create', '--timeout=60s']);
-    const before = await this.#kubectl(['get', SECRET, NAMESPACE, '--output=jsonpath={.data}']);
+    await this.#kubectl(`wait ${SECRET} ${NAMESPACE} --for=create --timeout=60s`);
+    const before = await this.#kubectl(`get ${SECRET} ${NAMESPACE} --output=jsonpath={.data}`);
     await this.#merge(SECRET, { data: { 'tls.key': btoa('rubbish') } });
     await eventually('the key is mended', async () => {
-      const now = await this.#kubectl(['get', SECRET, NAMESPACE, '--output=jsonpath={.data}']);
+      const now = await this.#kubectl(`get ${SECRET} ${NAMESPACE} --output=jsonpath={.data}`);
       return now !== before && !now.includes(btoa('rubbish'));
     });
     await this.#merge(WEBHOOKS, { metadata: { ownerReferences: null } });
     const owner = '--output=jsonpath={.metadata.ownerReferences[*].name}';
-    await eventually('there is an owner', async () => (await this.#kubectl(['get', WEBHOOKS, owner])) !== '');
+    await eventually(
+      'there is an owner',
+      async () => (await this.#kubectl(`get ${WEBHOOKS} ${owner}`)) !== '',
+    );
   }
 
   /** Makes them, removes them where a template is too long for them, and makes them again. */
   async policies(): Promise<void> {
-    const names = ['get', 'mutatingadmissionpolicies,mutatingadmissionpolicybindings', '--output=name'];
+    const names = 'get mutatingadmissionpolicies,mutatingadmissionpolicybindings --output=name';
     const count = async () => (await this.#kubectl(names)).trim().split('\n').filter(Boolean).length;
     await eventually('there are two with their bindings', async () => (await count()) === 4);
-    const before = await this.#kubectl(['get', TEMPLATE, NAMESPACE, '--output=jsonpath={.data.config}']);
+    const before = await this.#kubectl(`get ${TEMPLATE} ${NAMESPACE} --output=jsonpath={.data.config}`);
     const long = { containers: [{ name: 'long', image: 'busybox', workingDir: `/${'x'.repeat(100_000)}` }] };
     await this.#merge(TEMPLATE, { data: { config: JSON.stringify(long) } });
     await eventually('there are none', async () => (await count()) === 0);
@@ -90,16 +92,16 @@ class Walk {
 
   /** Makes one real, changes it, restores what somebody deletes, and removes it. */
   async network(): Promise<void> {
-    await this.#kubectl(['apply', '-f', join(projectDirectory(), 'deploy/examples/example-network.yaml')]);
-    await this.#kubectl(['wait', NETWORK, '--for=condition=Ready', '--timeout=60s']);
+    await this.#kubectl(`apply -f ${join(projectDirectory(), 'deploy/examples/example-network.yaml')}`);
+    await this.#kubectl(`wait ${NETWORK} --for=condition=Ready --timeout=60s`);
     await this.#merge(NETWORK, { spec: { mtu: 1400 } });
-    await this.#kubectl(['wait', NETWORK, '--for=jsonpath={.status.mtu}=1400', '--timeout=60s']);
-    const uid = await this.#kubectl(['get', ATTACHMENT, '--output=jsonpath={.metadata.uid}']);
-    await this.#kubectl(['delete', ATTACHMENT]);
+    await this.#kubectl(`wait ${NETWORK} --for=jsonpath={.status.mtu}=1400 --timeout=60s`);
+    const uid = await this.#kubectl(`get ${ATTACHMENT} --output=jsonpath={.metadata.uid}`);
+    await this.#kubectl(`delete ${ATTACHMENT}`);
     await eventually('it is restored', async () => {
-      return (await this.#kubectl(['get', ATTACHMENT, '--output=jsonpath={.metadata.uid}'])) !== uid;
+      return (await this.#kubectl(`get ${ATTACHMENT} --output=jsonpath={.metadata.uid}`)) !== uid;
     });
-    await this.#kubectl(['delete', NETWORK, '--timeout=60s']);
+    await this.#kubectl(`delete ${NETWORK} --timeout=60s`);
   }
 
   /** Holds a pod back until both its Networks are there, and tells by an Event, and its repetition, what it waits for. */
@@ -112,7 +114,7 @@ class Walk {
       spec: { containers: [{ name: 'app', image: 'busybox' }] },
     });
     const field = '--output=jsonpath={.items[?(@.reason=="WaitsForNetwork")].series.count}';
-    const told = ['get', 'events.events.k8s.io'];
+    const told = 'get events.events.k8s.io';
     await eventually('it is told what it waits for', async () => {
       return (await this.#kubectl(told)).includes('WaitsForNetwork');
     });
@@ -121,11 +123,11 @@ class Walk {
       return (await this.#kubectl(told)).split('WaitsForNetwork').length > 2;
     });
     // It waits for both again: the same Event as the first one.
-    await this.#kubectl(['delete', 'network', 'later', '--timeout=60s']);
-    await eventually('it is told again', async () => (await this.#kubectl([...told, field])) !== '');
+    await this.#kubectl('delete network later --timeout=60s');
+    await eventually('it is told again', async () => (await this.#kubectl(`${told} ${field}`)) !== '');
     await this.#network('later', 8);
     await this.#network('latest', 7);
-    const gates = ['get', 'pod', 'waiting', '--output=jsonpath={.spec.schedulingGates}'];
+    const gates = 'get pod waiting --output=jsonpath={.spec.schedulingGates}';
     await eventually('it waits no more', async () => (await this.#kubectl(gates)) === '');
   }
 
@@ -145,27 +147,21 @@ class Walk {
       metadata: { name: 'named', namespace: 'default', annotations },
       spec: { clusterIP: 'None', ports: [{ port: 80 }] },
     });
-    const slices = ['get', 'endpointslices', '--selector=kubernetes.io/service-name=named'];
-    const addresses = [...slices, '--output=jsonpath={.items[*].endpoints[*].addresses}'];
+    const slices = 'get endpointslices --selector=kubernetes.io/service-name=named';
+    const addresses = `${slices} --output=jsonpath={.items[*].endpoints[*].addresses}`;
     await eventually('the Service names the pod', async () => (await this.#kubectl(addresses)) !== '');
     const ports = JSON.stringify({ spec: { ports: [{ port: 81 }] } });
-    await this.#kubectl(['patch', 'service/named', '--type=merge', '--patch', ports]);
-    const port = [...slices, '--output=jsonpath={.items[*].ports[*].port}'];
+    await this.#kubectl('patch service/named --type=merge --patch', '', ports);
+    const port = `${slices} --output=jsonpath={.items[*].ports[*].port}`;
     await eventually('its port has changed', async () => (await this.#kubectl(port)).includes('81'));
-    await this.#kubectl(['annotate', 'service/named', 'samplecrd.k8s.io/network-']);
+    await this.#kubectl('annotate service/named samplecrd.k8s.io/network-');
     await eventually('it names nobody', async () => (await this.#kubectl(addresses)) === '');
   }
 
   /** Copies Envoy's configuration to where a pod has its sidecar, follows a change, and finds a pod that was missed. */
   async fleet(): Promise<void> {
-    await this.#kubectl(['create', 'namespace', 'fleet']);
-    await this.#kubectl([
-      'wait',
-      'serviceaccount/default',
-      '--namespace=fleet',
-      '--for=create',
-      '--timeout=60s',
-    ]);
+    await this.#kubectl('create namespace fleet');
+    await this.#kubectl('wait serviceaccount/default --namespace=fleet --for=create --timeout=60s');
     const spec = { containers: [{ name: 'app', image: 'app' }] };
     const annotations = { 'initializer.kubernetes.io/envoy': 'true' };
     for (const metadata of [{ name: 'missed' }, { name: 'injected', annotations }]) {
@@ -176,17 +172,12 @@ class Walk {
         spec,
       });
     }
-    await this.#kubectl(['wait', 'configmap/envoy', '--namespace=fleet', '--for=create', '--timeout=60s']);
+    await this.#kubectl('wait configmap/envoy --namespace=fleet --for=create --timeout=60s');
     await this.#merge('configmap/envoy', { data: { more: 'text' } });
-    const more = ['get', 'configmap/envoy', '--namespace=fleet', '--output=jsonpath={.data.more}'];
+    const more = 'get configmap/envoy --namespace=fleet --output=jsonpath={.data.more}';
     await eventually('the copy has changed', async () => (await this.#kubectl(more)) === 'text');
-    await this.#kubectl(['label', 'namespace', 'fleet', 'initializer.kubernetes.io/envoy=true']);
-    const reasons = [
-      'get',
-      'events.events.k8s.io',
-      '--namespace=fleet',
-      '--output=jsonpath={.items[*].reason}',
-    ];
+    await this.#kubectl('label namespace fleet initializer.kubernetes.io/envoy=true');
+    const reasons = 'get events.events.k8s.io --namespace=fleet --output=jsonpath={.items[*].reason}';
     await eventually('an Event tells of the one that was missed', async () => {
       return (await this.#kubectl(reasons)).includes('SidecarMissing');
     });
@@ -194,7 +185,7 @@ class Walk {
 
   /** Makes the file of routes where a sidecar mounts it, follows a route, and writes its status. */
   async routes(): Promise<void> {
-    await this.#kubectl(['apply', '--server-side', '-k', await httpRouteCrds()]);
+    await this.#kubectl(`apply --server-side -k ${await httpRouteCrds()}`);
     const added = { version: 1, templates: [], added: { volumes: ['envoy-routes'] } };
     const annotations = { 'initializer.kubernetes.io/envoy-status': JSON.stringify(added) };
     await this.#apply({
@@ -203,13 +194,7 @@ class Walk {
       metadata: { name: 'routed', namespace: 'default', annotations },
       spec: { containers: [{ name: 'app', image: 'app' }] },
     });
-    await this.#kubectl([
-      'wait',
-      'configmap/envoy-routes',
-      '--namespace=default',
-      '--for=create',
-      '--timeout=60s',
-    ]);
+    await this.#kubectl('wait configmap/envoy-routes --namespace=default --for=create --timeout=60s');
     await this.#apply({
       apiVersion: 'v1',
       kind: 'Service',
@@ -226,10 +211,10 @@ class Walk {
         spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }], rules: [{}] },
       });
       await eventually(`the ${kind} has a status`, async () => {
-        return (await this.#kubectl(['get', kind.toLowerCase(), 'web', status])) !== '';
+        return (await this.#kubectl(`get ${kind.toLowerCase()} web ${status}`)) !== '';
       });
     }
-    const file = ['get', 'configmap/envoy-routes', '--namespace=default', '--output=jsonpath={.data}'];
+    const file = 'get configmap/envoy-routes --namespace=default --output=jsonpath={.data}';
     await eventually('the route is in the file', async () =>
       (await this.#kubectl(file)).includes('default/web'),
     );
@@ -247,7 +232,7 @@ class Walk {
       spec: { config: '{}' },
     });
     await this.#network('leftover', 9);
-    await this.#kubectl(['wait', 'network/leftover', '--for=condition=Ready', '--timeout=60s']);
+    await this.#kubectl('wait network/leftover --for=condition=Ready --timeout=60s');
   }
 
   /** Takes the lease up again. */
@@ -266,11 +251,11 @@ class Walk {
   }
 
   async #apply(object: object): Promise<void> {
-    await this.#kubectl(['apply', '-f', '-'], JSON.stringify(object));
+    await this.#kubectl('apply -f -', JSON.stringify(object));
   }
 
   async #merge(object: string, patch: object): Promise<void> {
-    const namespace = object.startsWith('network') ? [] : [NAMESPACE];
-    await this.#kubectl(['patch', object, ...namespace, '--type=merge', '--patch', JSON.stringify(patch)]);
+    const namespace = object.startsWith('network') ? '' : ` ${NAMESPACE}`;
+    await this.#kubectl(`patch ${object}${namespace} --type=merge --patch`, '', JSON.stringify(patch));
   }
 }
