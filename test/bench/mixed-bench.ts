@@ -26,9 +26,6 @@ interface Run {
   /** The 99th percentiles of the reviews, without other work and beside it. */
   readonly ours: Pair;
   readonly floor: Pair;
-  /** By how much the event loop of the operator was late, but for the time in which it had no core. */
-  readonly lag: Pair;
-  readonly mostLag: number;
 }
 
 interface Pair {
@@ -43,7 +40,7 @@ interface Pair {
  */
 export async function mixedBench(settings: BenchSettings): Promise<readonly Measurement[]> {
   const { runs, networks } = settings;
-  const stage = await setStage({ args: [ALONE], watchLoop: true });
+  const stage = await setStage({ args: [ALONE] });
   const user = new User(stage.controlPlane);
   // What the API server, etcd and the user need is not the operator's.
   for (const pid of [process.pid, ...Object.values(stage.controlPlane.pids)]) pin(pid, LOAD_CORE);
@@ -93,25 +90,13 @@ interface RunOptions {
 
 async function measure({ stage, url, floorUrl, count, settings, p99, make }: RunOptions): Promise<Run> {
   const nothing = () => pause(2 * settings.seconds * 1_000);
-  // The lag counts from the last time that it was read.
-  const withLag = async (meanwhile: () => Promise<unknown>) => {
-    const latency = await p99(url, async () => {
-      await stage.inside();
-      await meanwhile();
-    });
-    return { latency, lag: (await stage.inside()).lag };
-  };
-  const [idle, busy] = [await withLag(nothing), await withLag(() => make(count))];
+  const idle = await p99(url, nothing);
+  const busy = await p99(url, () => make(count));
   const floorIdle = await p99(floorUrl, nothing);
   pin(stage.operator.process.pid, LOAD_CORE);
   const floorBusy = await p99(floorUrl, () => make(Math.ceil(count / CONTROL_PART)));
   stage.pinOperator();
-  return {
-    ours: { idle: idle.latency, busy: busy.latency },
-    floor: { idle: floorIdle, busy: floorBusy },
-    lag: { idle: idle.lag.ownP99, busy: busy.lag.ownP99 },
-    mostLag: busy.lag.ownMost,
-  };
+  return { ours: { idle, busy }, floor: { idle: floorIdle, busy: floorBusy } };
 }
 
 function measurements(networks: number, runs: readonly Run[]): readonly Measurement[] {
@@ -131,20 +116,7 @@ function measurements(networks: number, runs: readonly Run[]): readonly Measurem
       'the same of a bare server, while the operator has another core',
       all(({ floor }) => floor),
     ),
-    // Without the time in which the process had no core: what slices or a worker thread could save.
-    compared(
-      'p99 of the lag of the event loop meanwhile, of its own',
-      all(({ lag }) => lag),
-    ),
-    { name: 'the most of it', unit: 'ms', ours: summarise(runs.map(({ mostLag }) => mostLag)) },
-    { name: 'its share of what a review waits longer', unit: '%', ours: summarise(runs.map(share)) },
   ];
-}
-
-/** At most 100: where the reviews hardly wait longer, the noise of both is of the same size. */
-function share({ ours, lag }: Run): number {
-  const [longer, late] = [ours.busy - ours.idle, lag.busy - lag.idle];
-  return longer <= 0 || late <= 0 ? 0 : 100 * Math.min(1, late / longer);
 }
 
 /** The 99th percentile of the latency of reviews, in milliseconds, while something else goes on. */

@@ -9,7 +9,6 @@ import { type ControlPlaneOptions, startControlPlane } from '../env/control-plan
 import { eventually } from '../env/eventually.ts';
 import { ensureGoProgram } from '../env/go/go-program.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
-import { askInside, type Inside, insideFlags } from '../support/scale/ask-inside.ts';
 import { pin, pinned, SERVER_CORE } from './pinned.ts';
 import { OPTED_IN_NAMESPACE } from './reviews.ts';
 
@@ -26,8 +25,6 @@ export interface Stage {
   readonly directory: string;
   /** The sum of a metric of the operator's over its labels. */
   metric(name: string): Promise<number>;
-  /** What only the process knows, with `watchLoop`. */
-  inside(): Promise<Inside>;
   /** What the operator's process holds, in MiB. */
   residentMb(): Promise<number>;
   stop(): Promise<void>;
@@ -35,15 +32,9 @@ export interface Stage {
 
 export interface StageOptions extends ControlPlaneOptions {
   readonly args?: readonly string[];
-  /** The operator can tell of its event loop, which takes some memory. */
-  readonly watchLoop?: boolean;
 }
 
-export async function setStage({
-  args = [],
-  watchLoop = false,
-  ...options
-}: StageOptions = {}): Promise<Stage> {
+export async function setStage({ args = [], ...options }: StageOptions = {}): Promise<Stage> {
   const controlPlane = await startControlPlane(options);
   try {
     const path = (file: string) => join(projectDirectory(), file);
@@ -64,11 +55,9 @@ export async function setStage({
     const directory = join(controlPlane.directory, 'bench');
     await mkdir(directory);
     const log = join(directory, 'operator.log');
-    const out = join(directory, 'inside.json');
     const operator = await startOperator(controlPlane, {
       log,
       args: ['--log-level=error', ...args],
-      nodeFlags: watchLoop ? insideFlags(out) : [],
     });
     const pinOperator = () => pin(operator.process.pid, SERVER_CORE);
     pinOperator();
@@ -79,7 +68,6 @@ export async function setStage({
       pinOperator,
       directory,
       metric,
-      inside: () => askInside(operator.process.pid, out),
       residentMb: async () => (await metric('process_resident_memory_bytes')) / 2 ** 20,
       stop: () => controlPlane.stop(),
     };

@@ -4,23 +4,15 @@ import { extname } from 'node:path';
 import { eventually } from '../../env/eventually.ts';
 import type { Runs } from './run-counter.ts';
 
-/** What a process says of itself: see inside.ts. */
-export interface Inside {
-  /** Since the last time. */
-  readonly runs?: Runs;
-  /** In milliseconds, since the last time; `own` is beside the time without a core. */
-  readonly lag: { readonly p99: number; readonly ownP99: number; readonly ownMost: number };
-}
-
 /** Flags of Node for a process that can be asked. */
-export function insideFlags(out: string, what: 'runs' | 'lag' = 'lag'): readonly string[] {
+export function insideFlags(out: string): readonly string[] {
   // The script stands beside this file, as TypeScript in the sources and as JavaScript in what tsc made of them.
   const script = import.meta.resolve(`./inside${extname(import.meta.url)}`);
-  return ['--import', `${script}?out=${out}&${what}`];
+  return ['--import', `${script}?out=${out}`];
 }
 
-/** Asks the process with this id, which writes into `out`. */
-export async function askInside(pid: number, out: string): Promise<Inside> {
+/** Asks the process with this id, which writes into `out`, what ran since the last time. */
+export async function askInside(pid: number, out: string): Promise<Runs> {
   await rm(out, { force: true });
   process.kill(pid, 'SIGUSR2');
   await eventually('the process tells of itself', async () => existsSync(out));

@@ -68,7 +68,7 @@ export class FleetOperator {
       ...NODE_FLAGS,
       // Code that V8 optimizes inlines functions, and loses their counts.
       ...(isCounted ? ['--no-opt', '--no-maglev'] : []),
-      ...(isCounted ? insideFlags(out, 'runs') : ['--expose-gc', '--import', COLLECT]),
+      ...(isCounted ? insideFlags(out) : ['--expose-gc', '--import', COLLECT]),
       join(projectDirectory(), program),
       'serve',
       `--kubeconfig=${file('.kubeconfig')}`,
@@ -123,7 +123,7 @@ export class FleetOperator {
 
   /** What runs because of a change, until almost nothing runs any more. */
   async runsOf(change: () => unknown): Promise<Runs> {
-    const since = async () => (await askInside(this.pid, this.#out)).runs ?? {};
+    const since = () => askInside(this.pid, this.#out);
     await since();
     change();
     return await this.#untilQuiet(since);
@@ -132,7 +132,7 @@ export class FleetOperator {
   /** What has run since the start, once it is ready and almost nothing runs any more. */
   async runsOfStart(): Promise<Runs> {
     await this.untilReady();
-    return await this.#untilQuiet(async () => (await askInside(this.pid, this.#out)).runs ?? {});
+    return await this.#untilQuiet(() => askInside(this.pid, this.#out));
   }
 
   async #untilQuiet(since: () => Promise<Runs>): Promise<Runs> {
