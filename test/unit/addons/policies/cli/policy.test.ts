@@ -53,4 +53,3 @@ test('returns 1 if no policy can express the template', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe('template "config": no policy injects it: it is too long for a policy\n');
 });
-
