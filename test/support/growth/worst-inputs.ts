@@ -162,7 +162,8 @@ const YAML: Readonly<Record<string, (n: number) => string>> = {
   'unknown fields': (n) => Array.from({ length: n }, (_, i) => `containerz${i}: 1\n`).join(''),
   'unknown fields of containers': (n) => `containers:\n${'- {imag: a, portz: 1}\n'.repeat(n)}`,
   'ports of containers': (n) =>
-    `containers:\n${Array.from({ length: n }, (_, i) => `- {name: c${i}, image: a, ports: [{containerPort: 80}]}\n`).join('')}`,
+    // Above 130 of them, the API server proves them otherwise.
+    `containers:\n${Array.from({ length: 2 * n }, (_, i) => `- {name: c${i}, image: a, ports: [{containerPort: 80}]}\n`).join('')}`,
   variables: (n) => `env:\n${Array.from({ length: n }, (_, i) => `- {name: e${i}}\n`).join('')}`,
   'v2 clusters': (n) => `static_resources: {clusters: [${'{hosts: []},'.repeat(n)}]}`,
   'routes to nowhere': (n) =>

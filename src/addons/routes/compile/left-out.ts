@@ -9,7 +9,7 @@ export interface Part {
  * Of a file, and of all routes of one namespace. A ConfigMap may have 1 MiB. For each of these bytes, Envoy takes up to
  * 20 of memory, twice while it changes from one file to the next.
  */
-export const MAX_BYTES = 900_000;
+export const MAX_BYTES = 1_000_000;
 
 /**
  * A step of a regular expression counts as so many. In Envoy, it takes as much memory as one; to read it here takes as

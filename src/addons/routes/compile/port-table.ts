@@ -126,6 +126,8 @@ export class PortTable {
     for (const own of new Set(
       [...clientNamespaces].map((each) => (this.#own.has(each) ? each : undefined)),
     )) {
+      if (mayFit(this.#partsOf(own)))
+        for (const draft of this.#drafts) if (this.#host(draft, own ?? '')) yield;
       const out = this.#leftOut(own);
       const differing = new Map(this.#own.get(own ?? ''));
       for (const [index, draft] of this.#drafts.entries()) {
@@ -167,18 +169,24 @@ export class PortTable {
     return !out.has(draft.consumers.has(clientNamespace) ? clientNamespace : draft.port.namespace);
   }
 
-  /** The namespaces that have no place in a file. */
+  /**
+   * The namespaces that have no place in a file. Sizes are estimated with the longest addresses, so hosts that may fit all the
+   * same are written and measured.
+   */
   #leftOut(own: string | undefined): RouteFile['leftOut'] {
+    const parts = this.#partsOf(own);
+    const out = leftOut(parts, own, ROOM);
+    return out.size > 0 && mayFit(parts) && this.#whole(own).bytes <= ROOM ? new Map() : out;
+  }
+
+  /** What each port takes at most in a file. */
+  #partsOf(own: string | undefined): readonly Part[] {
     this.#parts ??= this.#drafts.map((draft) => partOf(draft, ''));
     const parts = [...this.#parts];
     for (const [index, draft] of own === undefined ? [] : (this.#own.get(own) ?? [])) {
       parts[index] = partOf(draft, own ?? '');
     }
-    return leftOut(
-      parts.filter((part) => part !== undefined),
-      own,
-      ROOM,
-    );
+    return parts.filter((part) => part !== undefined);
   }
 
   #host(draft: Draft, clientNamespace: string): HostText | undefined {
@@ -188,6 +196,11 @@ export class PortTable {
     this.#hosts.set(port, host);
     return host;
   }
+}
+
+/** An estimate is less than twice what is written. */
+function mayFit(parts: readonly Part[]): boolean {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0) < 2 * ROOM;
 }
 
 function partOf({ port, producers, consumers }: Draft, clientNamespace: string): Part | undefined {

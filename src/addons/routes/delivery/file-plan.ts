@@ -10,7 +10,7 @@ export interface FileSituation {
   readonly isNeeded: boolean;
 }
 
-/** What is known of a ConfigMap. Its text may have 900 kB, so it is not kept. */
+/** What is known of a ConfigMap. Its text may have 1 MB, so it is not kept. */
 export interface FoundFile extends KubeObject {
   /** Of the file, if this operator wrote or compared it, and there is no other file beside it. */
   readonly version: string | undefined;

@@ -9,6 +9,7 @@ import { MAX_BYTES } from '../../../../../src/addons/routes/compile/left-out.ts'
 import { withoutLongRules } from '../../../../../src/addons/routes/compile/shares.ts';
 import { NO_ROUTES } from '../../../../../src/injection/envoy/routed.ts';
 import { times } from '../../../../support/growth/growing-input.ts';
+import { worldNamespace, worldRoute, worldService } from '../../../../support/routing/route-world.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 
 const services = servicesOf([
@@ -146,7 +147,7 @@ describe('routes of one namespace that take more than its share', () => {
     [
       'a product of matches, backends and filters',
       times(4, () => ({ matches: matches(32), backendRefs: backends, filters: set('%'.repeat(4000)) })),
-      /^namespace a has more than 900000 bytes of routes, .* the routes of Service port a\/api:80, \d{7} bytes/,
+      /^namespace a has more than 1000000 bytes of routes, .* the routes of Service port a\/api:80, \d{7} bytes/,
     ],
     [
       'what it says',
@@ -228,4 +229,14 @@ describe('routes of one namespace that take more than its share', () => {
       },
     ]);
   });
+});
+
+test('no routes are left out of a file that they fit into with the addresses that they have', () => {
+  const size = { routes: 1100, services: 500, namespaces: 100 };
+  const { file } = compileRoutes({
+    routes: times(size.routes, (index) => worldRoute(index, size)),
+    services: servicesOf(times(size.services, (index) => worldService(index, size))),
+  });
+  expect(file('elsewhere').leftOut).toEqual(new Map());
+  expect(file(worldNamespace(0)).leftOut).toEqual(new Map());
 });
