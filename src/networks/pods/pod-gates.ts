@@ -50,7 +50,7 @@ export interface PodGatesOptions {
 export class PodGates {
   readonly #options: PodGatesOptions;
   /** The last note of each Event of a pod, by what it is about, so that a resync does not repeat it. */
-  readonly #told = new Map<ObjectKey, { waits?: string; unattached?: string; conflict?: string }>();
+  readonly #told = new Map<ObjectKey, Readonly<Record<string, string>>>();
   /** The version of each pod that was patched last: the cache may not show the result yet. */
   readonly #patched = new Map<ObjectKey, string>();
 
@@ -185,15 +185,25 @@ export class PodGates {
     }
   }
 
-  /** Tells the younger of two pods with one address. It stays as it is. */
+  /** Tells of an address that several pods have, to all but the oldest. They stay as they are. */
   #reportConflicts(pod: NetworkPod): void {
     const { ipam, onConflict } = this.#options;
+    const conflicts = new Map<string, NetworkPod[]>();
     for (const { network, ip, other } of ipam.conflictsOf(pod)) {
-      const [older, younger] = isOlder(pod, other) ? [pod, other] : [other, pod];
-      const note = `${ip} of Network ${network} is also of pod ${keyOf(older)}, which is older: delete one of them`;
-      if (!this.#isNews(younger, 'conflict', `${younger.metadata.uid} ${note}`)) continue;
-      onConflict();
-      this.#report(younger, { type: 'Warning', reason: 'AddressTaken', action: 'Attach', note });
+      const address = `${ip} of Network ${network}`;
+      const others = conflicts.get(address) ?? [];
+      others.push(other);
+      conflicts.set(address, others);
+    }
+    for (const [address, others] of conflicts) {
+      const oldest = others.reduce((a, b) => (isOlder(b, a) ? b : a), pod);
+      const note = `${address} is also of pod ${keyOf(oldest)}, which is older: delete one of them`;
+      // The oldest may have come to its address last.
+      for (const younger of oldest === pod ? others : [pod]) {
+        if (!this.#isNews(younger, `conflict ${address}`, `${younger.metadata.uid} ${note}`)) continue;
+        onConflict();
+        this.#report(younger, { type: 'Warning', reason: 'AddressTaken', action: 'Attach', note });
+      }
     }
   }
 
@@ -216,7 +226,11 @@ export class PodGates {
     this.#report(pod, { type, reason, action: 'Wait', note, eachNote: true });
   }
 
-  #isNews(pod: NetworkPod, about: 'waits' | 'unattached' | 'conflict', note: string | undefined): boolean {
+  #isNews(
+    pod: NetworkPod,
+    about: 'waits' | 'unattached' | `conflict ${string}`,
+    note: string | undefined,
+  ): boolean {
     const { [about]: before, ...others } = this.#told.get(keyOf(pod)) ?? {};
     const now = note === undefined ? others : { ...others, [about]: note };
     if (Object.keys(now).length === 0) this.#told.delete(keyOf(pod));

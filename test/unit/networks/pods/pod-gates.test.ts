@@ -206,6 +206,30 @@ describe('the addresses of a pod', () => {
     const note = '10.0.0.2/24 of Network red/blue is also of pod red/p, which is older: delete one of them';
     expect(notices).toEqual([{ type: 'Warning', reason: 'AddressTaken', action: 'Attach', note }]);
   });
+
+  test('that many pods have, too, are told to each once, and name the oldest', async () => {
+    const aged = (name: string, day: number) => ({
+      ...gatedPod([]),
+      metadata: { ...gatedPod().metadata, name, uid: name, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
+    });
+    const pod = aged('p', 5);
+    const { conflicts, notices, reconcile } = stage({ pod });
+    for (const ip of ['10.0.0.2/24', 'fd00::2/64']) {
+      for (const [name, day] of [
+        ['q', 3],
+        ['r', 2],
+        ['s', 6],
+      ] as const) {
+        conflicts.push({ network: 'red/blue', ip, other: aged(name, day) });
+      }
+    }
+    await reconcile();
+    await reconcile();
+    expect(notices.map(({ note }) => note)).toEqual([
+      '10.0.0.2/24 of Network red/blue is also of pod red/r, which is older: delete one of them',
+      'fd00::2/64 of Network red/blue is also of pod red/r, which is older: delete one of them',
+    ]);
+  });
 });
 
 describe('a gated pod with an annotation that is too long', () => {
