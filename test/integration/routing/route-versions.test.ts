@@ -34,7 +34,8 @@ beforeAll(async () => {
   await fixture.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'clients', labels, annotations } },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } },
-    service('web', 'default'),
+    service('httproute', 'default'),
+    service('grpcroute', 'default'),
     service('safe', 'bank'),
   );
   if (fixture.controlPlane.hasControllerManager)
@@ -79,7 +80,8 @@ test.each(
     kind,
     metadata: { name, namespace: 'default' },
     spec: {
-      parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+      // A GRPCRoute has a Service of its own: it comes before HTTPRoutes of the same one.
+      parentRefs: [{ group: '', kind: 'Service', name: kind.toLowerCase() }],
       rules: [{ matches: [match(name)], backendRefs: [{ name: 'safe', namespace: 'bank', port: 80 }] }],
     },
   };

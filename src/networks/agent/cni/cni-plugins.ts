@@ -77,7 +77,10 @@ fail() {
 bridge=$(printf '%s' "$config" | sed -n 's/.*"bridge":"\\(nw-[0-9a-f]*\\)".*/\\1/p')
 notes=/${PLUGGED}/$bridge
 note=$notes/\${CNI_CONTAINERID:-}.\${CNI_IFNAME:-}
-if [ "\${CNI_COMMAND:-}" = DEL ] && [ -n "$bridge" ]; then rm -f "$note"; fi
+if [ "\${CNI_COMMAND:-}" = DEL ] && [ -n "$bridge" ]; then
+  rm -f "$note"
+  rmdir "$notes" 2>/dev/null || :
+fi
 if [ "\${CNI_COMMAND:-}" = ADD ]; then
   name=$(printf '%s' "$config" | sed -n 's/.*"name":"\\([^"]*\\)".*/\\1/p')
   ipam=$(printf '%s' "$config" | sed -n 's/.*"ipam":{\\([^}]*\\)}.*/\\1/p')
