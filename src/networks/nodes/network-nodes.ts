@@ -188,8 +188,8 @@ export class NetworkNodes {
     const multusOf = (report: ReportObject | undefined) => report?.current && [report.current.withoutMultus];
     this.#tellOfMultus(name, !isDeepStrictEqual(multusOf(previous), multusOf(current)));
     const [before, after] = [previous?.current, current?.current];
-    for (const of of ['problems', 'lost'] as const) {
-      const [was, is] = [before?.[of] ?? {}, after?.[of] ?? {}];
+    for (const field of ['problems', 'lost'] as const) {
+      const [was, is] = [before?.[field] ?? {}, after?.[field] ?? {}];
       for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
         if (!isDeepStrictEqual(was[key], is[key])) this.#options.onNetwork(key);
       }
