@@ -23,7 +23,8 @@ export function withoutLosses(
   object: Route,
   { skipped, withheld, conflicts }: Losses,
 ): Attachment {
-  if ('missing' in attachment) return attachment;
+  // Mostly there are none.
+  if ('missing' in attachment || skipped.size + withheld.size + conflicts.size === 0) return attachment;
   const { reference, ports } = attachment;
   const held = ports.map((port) => withheld.get(portOfRoute(port, object)));
   const missing = skipped.get(object) ?? held.find((text) => text !== undefined);
@@ -41,7 +42,10 @@ export function conflictsOf(
   attachments: readonly Attachment[],
   conflicts: Losses['conflicts'],
 ): readonly RouteFault[] {
-  const keys = isGrpcRoute(object) ? [] : portsOf(attachments).map((port) => portOfRoute(port, object));
+  const keys =
+    isGrpcRoute(object) || conflicts.size === 0
+      ? []
+      : portsOf(attachments).map((port) => portOfRoute(port, object));
   const messages = keys.flatMap((key) => conflicts.get(key) ?? []);
   return messages.map((message) => ({ reason: 'Conflicted', path: 'parentRefs', message }));
 }

@@ -61,21 +61,9 @@ export function routesOf(entry: Entry, port: number, locate: Locate): readonly J
     const share = { runtime_fraction: { default_value: { numerator, denominator: 'MILLION' } } };
     const path = 'path' in part ? { path: part.path } : {};
     const its = 'weight' in part ? { ...action, ...path, backends: [part] } : action;
-    const route = forwardOf(its, locate);
     const first = isSplit ? { ...start, match: { ...start.match, ...share } } : start;
-    return { ...first, ...(route ? { route, ...backendNames(its, locate) } : refusal(entry)), ...rest };
+    return { ...first, ...(forwardOf(its, locate) ?? refusal(entry)), ...rest };
   });
-}
-
-/** The names of the backends by their addresses, for the metrics: once for a route, as the file has a maximum size. */
-function backendNames({ backends }: Forward, locate: Locate): JsonObject {
-  const names = backends.flatMap((backend) => {
-    const address = 'broken' in backend || backend.weight === 0 ? undefined : locate(backend);
-    return 'broken' in backend || address === undefined
-      ? []
-      : [[address, `${backend.service}:${backend.port}`] as const];
-  });
-  return { metadata: { filter_metadata: { [BACKENDS]: Object.fromEntries(names) } } };
 }
 
 /** For a call, Envoy makes UNAVAILABLE of 503, as the API has it, and UNKNOWN of 500. */
@@ -116,15 +104,23 @@ function redirectOf({ scheme, hostname, port, path, status }: Redirect, ownPort:
   };
 }
 
-/** Undefined if no valid backend has a share. */
+/**
+ * With the names of the backends by their addresses, for the metrics: once for a route, as the file has a maximum size.
+ * Undefined if no valid backend has a share.
+ */
 function forwardOf(action: Forward, locate: Locate): JsonObject | undefined {
-  const shares = action.backends
+  const names: Record<string, string> = {};
+  const clusters = action.backends
     .filter(({ weight }) => weight > 0)
-    .map((backend) => ({ backend, address: 'broken' in backend ? undefined : locate(backend) }));
-  if (shares.every(({ address }) => address === undefined)) return undefined;
-  const clusters = shares.map(({ backend, address }) => clusterOf(backend, address));
+    .map((backend) => {
+      const address = 'broken' in backend ? undefined : locate(backend);
+      if (!('broken' in backend) && address !== undefined)
+        names[address] = `${backend.service}:${backend.port}`;
+      return clusterOf(backend, address);
+    });
+  if (Object.keys(names).length === 0) return undefined;
   const { path, timeout } = action;
-  return {
+  const route = {
     weighted_clusters: { clusters },
     timeout: seconds(timeout ?? 0),
     ...hostOf(action),
@@ -132,6 +128,7 @@ function forwardOf(action: Forward, locate: Locate): JsonObject | undefined {
     ...mirrorsOf(action, locate),
     ...retryOf(action),
   };
+  return { route, metadata: { filter_metadata: { [BACKENDS]: names } } };
 }
 
 /** What differs from the retry policy of the host. */
