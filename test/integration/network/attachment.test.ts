@@ -224,11 +224,11 @@ describe('while an admission policy denies the writes of the operator', () => {
     const annotations = { [ASKED]: 'held', [OPT_IN]: 'true' };
     await world.apply(podOn('p', { metadata: { namespace: 'strict', annotations } }));
     await kubectl('delete network wanted -n strict --wait=false');
-    for (const of of ['pod/p', 'configmap/envoy', 'network/wanted'])
-      await world.untilEvent(`${of} -n strict`, 'RequestRefused', DENIAL);
+    for (const refused of ['pod/p', 'configmap/envoy', 'network/wanted'])
+      await world.untilEvent(`${refused} -n strict`, 'RequestRefused', DENIAL);
     const metrics = await world.metrics();
-    for (const of of ['pods', 'configmaps', 'networks'])
-      expect(metrics).toContain(`envoy_initializer_writes_refused_total{resource="${of}",code="422"}`);
+    for (const refused of ['pods', 'configmaps', 'networks'])
+      expect(metrics).toContain(`envoy_initializer_writes_refused_total{resource="${refused}",code="422"}`);
     await kubectl('delete validatingadmissionpolicybinding,validatingadmissionpolicy strict');
     await kubectl('wait -n strict configmap/envoy --for=create --timeout=30s');
     await kubectl('wait -n strict network/wanted --for=delete --timeout=30s');
