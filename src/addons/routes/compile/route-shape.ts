@@ -54,6 +54,8 @@ const FILTER: Shape<HTTPRouteFilter> = {
   'urlRewrite?': { 'hostname?': 'string', 'path?': PATH },
 };
 const BACKEND: Shape<HTTPBackendRef> = { ...TARGET, 'filters?': [FILTER], 'weight?': 'number' };
+/** What is the same in both kinds. */
+const SPEC = { 'hostnames?': ['string'], 'parentRefs?': [PARENT] } as const;
 const RULE = { 'backendRefs?': [BACKEND], 'filters?': [FILTER], 'name?': 'string' } as const;
 const STATUS: Shape<NonNullable<HTTPRoute['status']>> = {
   parents: [
@@ -75,8 +77,7 @@ const STATUS: Shape<NonNullable<HTTPRoute['status']>> = {
 };
 const HTTP: Shape<Pick<HTTPRoute, 'spec' | 'status'>> = {
   spec: {
-    'hostnames?': ['string'],
-    'parentRefs?': [PARENT],
+    ...SPEC,
     'rules?': [
       {
         ...RULE,
@@ -97,8 +98,7 @@ const HTTP: Shape<Pick<HTTPRoute, 'spec' | 'status'>> = {
 };
 const GRPC: Shape<Pick<GRPCRoute, 'spec' | 'status'>> = {
   spec: {
-    'hostnames?': ['string'],
-    'parentRefs?': [PARENT],
+    ...SPEC,
     'rules?': [
       {
         ...RULE,
