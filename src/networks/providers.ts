@@ -4,9 +4,9 @@ import type { Manager } from '../kube/manager/manager.ts';
 import type { Task } from '../kube/util/task-group.ts';
 import type { JsonObject } from '../util/json.ts';
 import type { ConditionUpdate } from './api/conditions.ts';
+import type { WantedAttachment } from './api/resources.ts';
 import type { Subnet } from './api/subnet.ts';
 import type { Network, NetworkNode } from './api/types.ts';
-import type { WantedAttachment } from './multus/attachment.ts';
 
 /**
  * Creates, updates and deletes real networks. All methods are idempotent, and find earlier work by the UID of the

@@ -10,22 +10,22 @@ import type { Logger } from '../kube/util/log.ts';
 import { NETWORK_FINALIZER } from './api/names.ts';
 import { cachedNetwork, hasFinalizer, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
+import { attachWith, createAttachHandler, createWorkloadAttachHandler } from './attach/attach.ts';
+import { GATHER_MS, setUpPodController } from './attach/pod-controller.ts';
 import { NetworkWriter, type NetworkWriterOptions } from './controller/network-writer.ts';
 import { ProviderRegistry } from './controller/provider-registry.ts';
+import { RangeAdmission, type RangePolicy, type RangeRules } from './controller/range-admission.ts';
 import { networkReconcile } from './controller/reconcile.ts';
-import type { Range } from './ipam/cidr.ts';
-import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ipam/cluster-ranges.ts';
-import { RangeAllocator, type RangePolicy, type RangeRules } from './ipam/range-allocator.ts';
+import { SplitController } from './controller/split-controller.ts';
 import { setUpMultus } from './multus/multus.ts';
 import { VNI_INDEXERS } from './multus/vnis.ts';
 import { setUpNodes } from './nodes/network-nodes.ts';
-import { attachWith, createAttachHandler, createWorkloadAttachHandler } from './pods/attach.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isGated, isRelevant, networkPods, networksOf, POD_INDEXERS } from './pods/network-pods.ts';
-import { GATHER_MS, setUpPodController } from './pods/pod-controller.ts';
 import type { ProviderContext, SetUpProvider } from './providers.ts';
+import type { Range } from './ranges/cidr.ts';
+import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ranges/cluster-ranges.ts';
 import { setUpNetworkServices } from './services/service-endpoints.ts';
-import { SplitController } from './split-controller.ts';
 
 export interface NetworkOptions {
   readonly workers: number;
@@ -166,21 +166,21 @@ export interface NetworkControllerOptions extends Pick<NetworkWriterOptions, 'cl
 /** Adds the handlers of Networks, and returns the reconcile for their queue. */
 export function setUpNetworkController(options: NetworkControllerOptions) {
   const { client, networks, queue, events, clock, resyncMs, providers, ranges } = options;
-  const allocator = new RangeAllocator(providers, (key) => queue.add(key), ranges);
+  const admission = new RangeAdmission(providers, (key) => queue.add(key), ranges);
   const copies = new MutationCache(networks.lister);
   networks.addEventHandler(
     {
       onAdd(network) {
-        allocator.observe(network);
+        admission.observe(network);
         queue.add(keyOf(network));
       },
       onUpdate(previous, current) {
-        allocator.observe(current);
+        admission.observe(current);
         copies.settle(keyOf(current));
         if (isWork(previous, current)) queue.add(keyOf(current));
       },
       onDelete(network) {
-        allocator.forget(network);
+        admission.forget(network);
         copies.settle(keyOf(network));
         // If a user removed its finalizer, its NetworkAttachmentDefinition still waits for the operator.
         queue.add(keyOf(network));
@@ -190,7 +190,7 @@ export function setUpNetworkController(options: NetworkControllerOptions) {
   );
   const writer = new NetworkWriter({ client, copies, events, clock, now: () => new Date() });
   return {
-    reconcile: networkReconcile({ copies, providers, allocator, writer }),
+    reconcile: networkReconcile({ copies, providers, admission, writer }),
     /** Those that a new leader must reconcile first. */
     keys() {
       const leftBehind = providers.all().flatMap((each) => each.leftBehind?.() ?? []);

@@ -71,3 +71,24 @@ test('pure modules import no client, logger, clock or I/O', () => {
     .map(({ path, from }) => `${path} imports ${from}`);
   expect(wrong).toEqual([]);
 });
+
+test('the folders of networks import each other in one direction', () => {
+  const inNetworks = files.filter((path) => path.startsWith('networks/'));
+  // A file beside the folders stands for itself.
+  const folderOf = (path: string) => (path.split('/').length > 2 ? dirname(path) : path);
+  const below = new Map<string, Set<string>>();
+  for (const path of inNetworks) {
+    const targets = importsOf(path).map((from) => join(dirname(path), from));
+    const others = targets.filter((to) => inNetworks.includes(to)).map(folderOf);
+    const own = folderOf(path);
+    below.set(own, new Set([...(below.get(own) ?? []), ...others.filter((other) => other !== own)]));
+  }
+  // What is left after taking away, again and again, what imports nothing of the rest.
+  for (let size = -1; size !== below.size; ) {
+    size = below.size;
+    for (const [folder, others] of below) {
+      if (![...others].some((other) => below.has(other))) below.delete(folder);
+    }
+  }
+  expect([...below.keys()]).toEqual([]);
+});

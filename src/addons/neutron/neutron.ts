@@ -1,7 +1,6 @@
 import { keyOf } from '../../kube/api/object.ts';
 import { type GatewayRange, rangesOf, type Subnet, subnetOf } from '../../networks/api/subnet.ts';
 import type { Network } from '../../networks/api/types.ts';
-import { parseRange } from '../../networks/ipam/cidr.ts';
 import { attachmentWith } from '../../networks/multus/attachment.ts';
 import type {
   Definitions,
@@ -14,6 +13,7 @@ import type {
   SpecError,
   Usage,
 } from '../../networks/providers.ts';
+import { parseRange } from '../../networks/ranges/cidr.ts';
 import type { NeutronApi } from './client.ts';
 import { addressUse, realised } from './findings.ts';
 import type { Owner } from './marker.ts';

@@ -1,5 +1,5 @@
 import { type GatewayRange, rangesOf, type Subnet } from '../../networks/api/subnet.ts';
-import type { Range } from '../../networks/ipam/cidr.ts';
+import type { Range } from '../../networks/ranges/cidr.ts';
 import type { Identified, NeutronApi } from './client.ts';
 import { descriptionOf, isOwnTag, MANAGED_TAG, type Owner, RETAIN_TAG, uidTag } from './marker.ts';
 import { holds, namePorts, poolsAround, usersOf } from './ports.ts';

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { addressAt, bitsOf, formatAddress, numberOf, type Range } from '../../networks/ipam/cidr.ts';
+import { addressAt, bitsOf, formatAddress, numberOf, type Range } from '../../networks/ranges/cidr.ts';
 import type { AddressPool, NeutronPort, NeutronSubnet } from './resources.ts';
 
 /**

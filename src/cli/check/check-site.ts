@@ -12,7 +12,7 @@ import { workloadOf } from '../../injection/workload-name.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../networks/api/network-mistakes.ts';
-import { attach } from '../../networks/pods/attach.ts';
+import { attach } from '../../networks/attach/attach.ts';
 import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';

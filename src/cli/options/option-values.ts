@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { isDnsLabel, isDnsSubdomain } from '../../injection/podspec/names.ts';
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
-import { formatRange, parseRange, type Range, readRange } from '../../networks/ipam/cidr.ts';
-import type { RangePolicy } from '../../networks/ipam/range-allocator.ts';
+import type { RangePolicy } from '../../networks/controller/range-admission.ts';
+import { formatRange, parseRange, type Range, readRange } from '../../networks/ranges/cidr.ts';
 import { parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';
 

@@ -9,7 +9,7 @@ import {
   parseRange,
   type Range,
   readRange,
-} from '../ipam/cidr.ts';
+} from '../ranges/cidr.ts';
 
 /** An address in a pool: its distance from the start of the range, or its text if the pool does not give it. */
 export type Place = number | string;

@@ -1,4 +1,4 @@
-import { bitsOf, type Range } from '../ipam/cidr.ts';
+import { bitsOf, type Range } from '../ranges/cidr.ts';
 import type { NodeNetwork } from './desired.ts';
 import {
   ALL_PEERS,

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Network } from '../api/types.ts';
-import { gatewayProblem, parseRange, type Range } from '../ipam/cidr.ts';
 import { bridgeName, isVni } from '../multus/cni-config.ts';
+import { gatewayProblem, parseRange, type Range } from '../ranges/cidr.ts';
 
 /** A range of a Network, and its gateway, which each node has. */
 export interface GatewayRange {

@@ -1,8 +1,8 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ClusterRange } from '../ipam/cluster-ranges.ts';
+import type { ClusterRange } from '../ranges/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
-import { JOINED } from './cni/cni-plugins.ts';
+import { JOINED } from './cni-plugins.ts';
 import { readIfThere, replaceFile, unlessMissing } from './files.ts';
 import { passSwitched } from './firewall.ts';
 import { type NodeLinks, parseLinks } from './links.ts';

@@ -1,6 +1,6 @@
 import { isRecord } from '../../util/json.ts';
-import { readRange } from '../ipam/cidr.ts';
-import type { ClusterRange } from '../ipam/cluster-ranges.ts';
+import { readRange } from '../ranges/cidr.ts';
+import type { ClusterRange } from '../ranges/cluster-ranges.ts';
 
 export interface BridgeLink {
   readonly mac: string;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PROGRAM } from '../../util/identity.ts';
-import { bitsOf, formatRange, type Range } from '../ipam/cidr.ts';
 import { FIRST_VNI } from '../multus/cni-config.ts';
+import { bitsOf, formatRange, type Range } from '../ranges/cidr.ts';
 import { COUNTERS } from './firewall.ts';
 
 export interface RuleFacts {

@@ -1,6 +1,6 @@
-import { overlaps, type Range, readRange } from '../ipam/cidr.ts';
-import type { ClusterRange } from '../ipam/cluster-ranges.ts';
 import { largestMtu, type Underlay } from '../nodes/node-report.ts';
+import { overlaps, type Range, readRange } from '../ranges/cidr.ts';
+import type { ClusterRange } from '../ranges/cluster-ranges.ts';
 import { hasGateways, joinStep, type Mesh, removeStep, type Step } from './bridge-plan.ts';
 import type { NodeNetwork } from './desired.ts';
 import { addressesOf, bridgeNames, type NodeLinks, tunnelName } from './links.ts';

@@ -1,6 +1,3 @@
-import { bitsOf, formatRange, type Range, readRange } from '../ipam/cidr.ts';
-import { type ClusterRange, overlapText } from '../ipam/cluster-ranges.ts';
-import { RangeTree } from '../ipam/range-tree.ts';
 import {
   LARGEST_MTU,
   LONGEST_DEFAULT,
@@ -8,6 +5,9 @@ import {
   SMALLEST_MTU,
   type Underlay,
 } from '../nodes/node-report.ts';
+import { bitsOf, formatRange, type Range, readRange } from '../ranges/cidr.ts';
+import { type ClusterRange, overlapText } from '../ranges/cluster-ranges.ts';
+import { RangeTree } from '../ranges/range-tree.ts';
 import type { NodeNetwork } from './desired.ts';
 import { type Device, entries, isOurs, type Json } from './links.ts';
 

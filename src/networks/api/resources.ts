@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { identityOf, type KubeObject } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject, type OwnerReference } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { isRecord } from '../../util/json.ts';
@@ -27,6 +27,19 @@ export interface NetworkAttachmentDefinition extends KubeObject {
     /** A CNI network configuration list, as JSON. */
     readonly config?: string;
   };
+}
+
+/** The parts of an attachment that the operator owns. It does not touch other parts. */
+export interface WantedAttachment extends NetworkAttachmentDefinition {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly finalizers: readonly string[];
+    readonly ownerReferences: readonly OwnerReference[];
+  };
+  readonly spec: { readonly config: string };
 }
 
 export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {

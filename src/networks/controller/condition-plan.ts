@@ -1,7 +1,7 @@
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { describeSubnet, type GatewayRange, type Subnet, sameSubnet } from '../api/subnet.ts';
-import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
 import type { Ensured, SpecError, Usage } from '../providers.ts';
+import { gatewayProblem, parseRange, podCapacity } from '../ranges/cidr.ts';
 
 /** Everything that a decision about a Network needs. */
 export interface ObservedState {

@@ -6,17 +6,17 @@ import { NETWORK_FINALIZER } from '../api/names.ts';
 import { hasFinalizer } from '../api/resources.ts';
 import { recordedSubnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import type { RangeAllocator } from '../ipam/range-allocator.ts';
 import type { Provider, Removal, Usage } from '../providers.ts';
 import { deletionUpdates, namePods, type ObservedState, type Outcome, targetOf } from './condition-plan.ts';
 import { type NetworkWriter, StaleCopyError } from './network-writer.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
+import type { RangeAdmission } from './range-admission.ts';
 import { eventsOf, statusOf, statusWith } from './status.ts';
 
 export interface ReconcileOptions {
   readonly copies: Pick<MutationCache<Network>, 'get'>;
   readonly providers: Pick<ProviderRegistry, 'all' | 'of'>;
-  readonly allocator: RangeAllocator;
+  readonly admission: RangeAdmission;
   readonly writer: NetworkWriter;
 }
 
@@ -74,17 +74,17 @@ async function applySpec(
 async function attempt(
   first: Network,
   provider: Provider,
-  { allocator, writer }: ReconcileOptions,
+  { admission, writer }: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Attempt> {
   let network = first;
   let observed: ObservedState = {
     desired: subnetOf(network.spec),
     current: recordedSubnet(network),
-    specError: allocator.specErrorOf(network),
+    specError: admission.specErrorOf(network),
     usage: undefined,
     attachesPods: provider.attachesPods,
-    warning: allocator.warningFor(network),
+    warning: admission.warningFor(network),
   };
   try {
     observed = await observe(network, observed, provider, signal);
@@ -93,7 +93,7 @@ async function attempt(
     // First, so that a deletion waits for everything that the provider creates.
     if (!hasFinalizer(network, NETWORK_FINALIZER)) network = await writer.addFinalizer(network, signal);
     const outcome = await provider.ensure(network, target, signal);
-    if (outcome.kind === 'ready') allocator.settle(network, target);
+    if (outcome.kind === 'ready') admission.settle(network, target);
     return { network, observed, outcome };
   } catch (thrown) {
     const error = toError(thrown);
@@ -125,7 +125,7 @@ const ORPHAN_FINALIZER = 'orphan';
 async function deleteNetwork(
   network: Network,
   provider: Provider,
-  { allocator, writer }: ReconcileOptions,
+  { admission, writer }: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Result> {
   if (!hasFinalizer(network, NETWORK_FINALIZER)) return {};
@@ -156,7 +156,7 @@ async function deleteNetwork(
     return soonest(await reportWaiting(removal.message), removal.retryAfterMs);
   }
   await writer.removeFinalizer(network, signal);
-  allocator.forget(network);
+  admission.forget(network);
   writer.tell(network, {
     type: 'Normal',
     reason: 'Deleted',

@@ -7,24 +7,12 @@ import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NETWORKS,
   type NetworkAttachmentDefinition,
+  type WantedAttachment,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { bridgeName, cniConfig } from './cni-config.ts';
 
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
-
-/** The parts of an attachment that the operator owns. It does not touch other parts. */
-export interface WantedAttachment extends NetworkAttachmentDefinition {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
-    readonly finalizers: readonly string[];
-    readonly ownerReferences: readonly OwnerReference[];
-  };
-  readonly spec: { readonly config: string };
-}
 
 /** The attachment of a Network to bridges. It has no addresses, and nothing that node agents read. */
 export function attachmentFor(network: Network, mtu: number | undefined, isShared = false): WantedAttachment {

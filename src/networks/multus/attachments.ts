@@ -9,18 +9,12 @@ import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NETWORKS,
   type NetworkAttachmentDefinition,
+  type WantedAttachment,
   withoutFinalizer,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import type { Attachable, Definitions, NotReady, Realised, Removal } from '../providers.ts';
-import {
-  disownmentOf,
-  isAsWanted,
-  isMadeFor,
-  madeForUid,
-  networkOwner,
-  type WantedAttachment,
-} from './attachment.ts';
+import { disownmentOf, isAsWanted, isMadeFor, madeForUid, networkOwner } from './attachment.ts';
 
 export interface AttachmentsOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;

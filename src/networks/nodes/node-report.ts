@@ -2,7 +2,7 @@ import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import { isRecord } from '../../util/json.ts';
-import { parseRange, readRange } from '../ipam/cidr.ts';
+import { parseRange, readRange } from '../ranges/cidr.ts';
 
 /** What the agent of a node tells the operator about its node. */
 export interface NodeReport {

@@ -1,5 +1,5 @@
-import { bitsOf, formatRange, holds, overlaps, type Range, readRange } from '../ipam/cidr.ts';
-import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
+import { bitsOf, formatRange, holds, overlaps, type Range, readRange } from '../ranges/cidr.ts';
+import type { ClusterRanges } from '../ranges/cluster-ranges.ts';
 import { LONGEST_DEFAULT } from './node-report.ts';
 
 /** The most of a range for Networks that the report of one node takes. */

@@ -3,8 +3,8 @@ import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/obje
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
-import { networksAskedFor } from './attach.ts';
 import type { NetworkAccess } from './network-access.ts';
+import { networksAskedFor } from './request.ts';
 import {
   type AttachedTo,
   ipsOf,

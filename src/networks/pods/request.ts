@@ -1,15 +1,11 @@
 import ipaddr from 'ipaddr.js';
 import { isDnsLabel } from '../../injection/podspec/names.ts';
 import { quote } from '../../util/clip.ts';
-import { isArray, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { isArray, type JsonObject, type JsonValue, own } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
-import { Allocations } from '../addresses/allocations.ts';
-import { poolsOf } from '../addresses/pool.ts';
-import { GATEWAY_MAC, PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
-import type { NetworkState } from '../controller/provider-registry.ts';
-import type { NetworkAccess } from './network-access.ts';
+import { PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
+import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import {
-  ipsOf,
   keyOfSelected,
   MAX_ADDRESS,
   MAX_ADDRESSES,
@@ -17,28 +13,17 @@ import {
   type Overlong,
   type Problem,
   parseSelection,
-  type Selected,
 } from './selection.ts';
 
-export interface AttachOptions {
-  readonly access: NetworkAccess;
-  /** The current state of the Network with this key, `namespace/name`. */
-  readonly stateOf: (key: string) => NetworkState;
-}
-
-/** What Linux refuses in the name of an interface. */
-const NO_INTERFACE = /^\.{0,2}$|[\s/:%]|.{16}/;
 /** Interfaces that each pod has. */
-const TAKEN_INTERFACES: readonly JsonValue[] = ['lo', 'eth0'];
+export const TAKEN_INTERFACES: readonly JsonValue[] = ['lo', 'eth0'];
 /** Linux gives an interface no multicast address, and not zero. */
 const MAC = /^(?!00(:00){5})[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i;
-/** GATEWAY_MAC in the forms that Go reads as hardware addresses. */
-const GATEWAY_MACS = /"(02[:-]6e[:-]77|026e\.77)/i;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The most security groups of a pod on one Network. */
 const MAX_GROUPS = 16;
 
-const ADDRESSES = `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`;
+export const ADDRESSES = `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`;
 
 /** Rules for the options of the operator's annotation, and their text in messages. Multus checks the others. */
 const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
@@ -57,13 +42,10 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
 };
 
 /** The keys of Multus (network-attachment-definition-client, NetworkSelectionElement), and those of the operator. */
-const KEYS: readonly string[] = [
+export const KEYS: readonly string[] = [
   ...['name', ...Object.keys(RULES)],
   ...['interfaceRequest', 'portMappings', 'bandwidth', 'cni-args', 'default-route', 'infiniband-guid'],
 ];
-/** Multus is in Go, whose JSON folds the case of keys, so that also the long s is an s. */
-const folded = (key: string) => key.toLowerCase().toUpperCase();
-const BY_FOLDED_KEY: ReadonlyMap<string, string> = new Map(KEYS.map((key) => [folded(key), key]));
 
 /** What to tell the author of a valid annotation: keys without effect that resemble one, as ends of sentences. */
 export function hintsFor({ networks }: NetworkSelection): readonly string[] {
@@ -118,127 +100,16 @@ function elementProblem(element: JsonObject): string | undefined {
   return undefined;
 }
 
-/**
- * Why a pod may not have what it asks for in Multus' annotation, whatever other pods have: as the end of a sentence that
- * begins with the annotation.
- */
-export function optionProblem(
-  text: string,
-  namespace: string,
-  { access, stateOf }: AttachOptions,
-): string | undefined {
-  const selection = parseSelection(text, namespace);
-  if ('problem' in selection) return selection.problem;
-  const ours: Selected[] = [];
-  for (const selected of selection.networks) {
-    const key = keyOfSelected(selected);
-    const state = access.allows(namespace, key) ? stateOf(key) : undefined;
-    const ips = own(selected.element, 'ips') ?? [];
-    const problem =
-      misreadKey(selected.element) ??
-      // More than the operator reads would be nobody's.
-      (areAddresses(ips) ? undefined : `has ${quote(ips)} as ips: write ${ADDRESSES}`) ??
-      gatewayProblem(selected) ??
-      (state?.kind === 'ready' ? stateProblem(selected, state) : undefined);
-    if (problem !== undefined) return problem;
-    if (state?.kind === 'ready') ours.push(selected);
-  }
-  return interfaceProblem(selection.networks) ?? routeProblem(selection.networks) ?? repetitionProblem(ours);
-}
-
-/** Multus names an interface by the place of its network, if the annotation does not. */
-function interfaceProblem(networks: readonly Selected[]): string | undefined {
-  const owners = new Map<JsonValue, Selected>();
-  for (const [index, selected] of networks.entries()) {
-    const { interface: asked, interfaceRequest: former } = selected.element;
-    const device = asked || former || `net${index + 1}`;
-    if (typeof device !== 'string' || NO_INTERFACE.test(device) || TAKEN_INTERFACES.includes(device))
-      return `has ${quote(device)} as interface: write a name for an interface, such as net1`;
-    const other = owners.get(device);
-    if (other) {
-      const both = `${keyOfSelected(other)} and ${keyOfSelected(selected)}`;
-      return `names two networks for the interface ${device}, ${both}: write another interface for one of them`;
-    }
-    owners.set(device, selected);
-  }
-  return undefined;
-}
-
-/** Multus refuses more than one default route of a family. */
-function routeProblem(networks: readonly Selected[]): string | undefined {
-  const routes = networks.flatMap(({ element }) => routesOf(element));
-  const six = routes.filter((address) => address.includes(':')).length;
-  if (six < 2 && routes.length - six < 2) return undefined;
-  return 'has more than one default-route of a family: write one';
-}
-
-/** Nothing can have an address, or a hardware address, twice on a network. */
-function repetitionProblem(networks: readonly Selected[]): string | undefined {
-  const seen = new Set<string>();
-  for (const selected of networks) {
-    const key = keyOfSelected(selected);
-    const mac = ownString(selected.element, 'mac') || undefined;
-    for (const value of [...ipsOf(selected.element), ...(mac === undefined ? [] : [mac])]) {
-      const known = `${key} ${value === mac ? mac.replace(/[:.-]/g, '').toLowerCase() : plain(value)}`;
-      if (seen.has(known)) return `asks for ${quote(value)} twice on Network ${key}: write it once`;
-      seen.add(known);
-    }
-  }
-  return undefined;
-}
-
-function routesOf(element: JsonObject): readonly string[] {
-  const routes = own(element, 'default-route');
-  return isArray(routes) ? routes.filter((each) => typeof each === 'string') : [];
-}
-
-/** An address in canonical form, without its prefix length. */
-function plain(text: string): string {
-  const [address = ''] = text.split('/');
-  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : text;
-}
-
-/** A key that Multus takes for another one, so that the pod would get something else than the operator sees. */
-function misreadKey(element: JsonObject): string | undefined {
-  for (const key of Object.keys(element)) {
-    const known = BY_FOLDED_KEY.get(folded(key));
-    if (known !== undefined && known !== key)
-      return `has the key ${quote(key)}, which Multus reads as ${known}: write ${known}`;
-  }
-  return undefined;
-}
-
-function gatewayProblem(selected: Selected): string | undefined {
-  const asked = [own(selected.element, 'mac'), own(selected.element, 'cni-args')];
-  if (!asked.some((value) => value !== undefined && GATEWAY_MACS.test(JSON.stringify(value))))
-    return undefined;
-  return `asks for the mac of a gateway on Network ${keyOfSelected(selected)}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
-}
-
-function stateProblem(
-  selected: Selected,
-  { subnet, hasPorts }: NetworkState & { readonly kind: 'ready' },
-): string | undefined {
-  const { element } = selected;
-  const key = keyOfSelected(selected);
-  if (!subnet) return undefined;
-  const ofPorts = [PORT_KEY, SECURITY_GROUPS_KEY].find((each) => own(element, each) !== undefined);
-  if (ofPorts !== undefined && !hasPorts) {
-    return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
-  }
-  const allocations = new Allocations(poolsOf(subnet));
-  for (const ip of ipsOf(element)) {
-    const problem = allocations.problemOf(ip);
-    if (problem !== undefined)
-      return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
-  }
-  for (const route of routesOf(element)) {
-    // The gateway may be one, and also another pod.
-    const problem = allocations.problemOf(route);
-    if (problem !== undefined && /range|broadcast/.test(problem))
-      return `has the default-route ${route} on Network ${key}, which ${problem}: write its gateway`;
-  }
-  return undefined;
+/** Keys of the Networks that the annotation names and the pod may use; none if the annotation is invalid. */
+export function networksAskedFor(
+  asked: string | undefined,
+  podNamespace: string,
+  access: NetworkAccess,
+): readonly string[] {
+  // A forbidden name does not remove the others.
+  const request = asked === undefined ? undefined : parseRequest(asked, podNamespace, OPEN_ACCESS);
+  const keys = request && 'networks' in request ? request.networks.map(keyOfSelected) : [];
+  return keys.filter((key) => access.allows(podNamespace, key));
 }
 
 function isName(value: JsonValue): boolean {
@@ -249,7 +120,7 @@ function matches(form: RegExp): (value: JsonValue) => boolean {
   return (value) => typeof value === 'string' && form.test(value);
 }
 
-function areAddresses(value: JsonValue): boolean {
+export function areAddresses(value: JsonValue): boolean {
   return isArray(value) && value.length <= MAX_ADDRESSES && value.every(isAddress);
 }
 

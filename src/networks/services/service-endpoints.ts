@@ -15,9 +15,9 @@ import { poolsOf } from '../addresses/pool.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
 import { recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
+import { GATHER_MS } from '../attach/pod-controller.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';
-import { GATHER_MS } from '../pods/pod-controller.ts';
 import {
   type Endpoint,
   MANAGED_BY,

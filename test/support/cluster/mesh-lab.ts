@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { keyOf } from '../../../src/kube/api/object.ts';
-import { installPlugins } from '../../../src/networks/agent/cni/cni-plugins.ts';
+import { installPlugins } from '../../../src/networks/agent/cni-plugins.ts';
 import { Host } from '../../../src/networks/agent/host.ts';
 import { type Programs, run } from '../../../src/networks/agent/programs.ts';
 import { type Outcome, Reconciler } from '../../../src/networks/agent/reconciler.ts';

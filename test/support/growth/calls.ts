@@ -13,7 +13,7 @@ import { formatReview, type ReviewHandler } from '../../../src/kube/admission/re
 import { parseReview } from '../../../src/kube/admission/review.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { attachWith, createAttachHandler } from '../../../src/networks/pods/attach.ts';
+import { attachWith, createAttachHandler } from '../../../src/networks/attach/attach.ts';
 import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
 import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';

@@ -2,13 +2,13 @@ import { Store } from '../../../src/kube/cache/store.ts';
 import { Allocations } from '../../../src/networks/addresses/allocations.ts';
 import { poolsOf } from '../../../src/networks/addresses/pool.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
+import { NetworkUsers } from '../../../src/networks/attach/network-users.ts';
 import { namePods } from '../../../src/networks/controller/condition-plan.ts';
-import { RangeClaims } from '../../../src/networks/ipam/range-claims.ts';
 import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
 import { VNI_INDEXERS, Vnis } from '../../../src/networks/multus/vnis.ts';
 import { NetworkAccess } from '../../../src/networks/pods/network-access.ts';
 import { networkPods, POD_INDEXERS } from '../../../src/networks/pods/network-pods.ts';
-import { NetworkUsers } from '../../../src/networks/pods/network-users.ts';
+import { RangeClaims } from '../../../src/networks/ranges/range-claims.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';

@@ -7,6 +7,9 @@ import type { ObjectRef } from '../../../src/kube/client/client.ts';
 import { IpamState } from '../../../src/networks/addresses/ipam-state.ts';
 import type { Subnet } from '../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
+import { NetworkUsers } from '../../../src/networks/attach/network-users.ts';
+import { PodAddresses } from '../../../src/networks/attach/pod-addresses.ts';
+import { PodGates } from '../../../src/networks/attach/pod-gates.ts';
 import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
 import {
   addressesOn,
@@ -16,9 +19,6 @@ import {
   networkPods,
   POD_INDEXERS,
 } from '../../../src/networks/pods/network-pods.ts';
-import { NetworkUsers } from '../../../src/networks/pods/network-users.ts';
-import { PodAddresses } from '../../../src/networks/pods/pod-addresses.ts';
-import { PodGates } from '../../../src/networks/pods/pod-gates.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';

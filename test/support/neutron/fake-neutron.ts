@@ -10,7 +10,7 @@ import type {
   PortToCreate,
   SubnetToCreate,
 } from '../../../src/addons/neutron/resources.ts';
-import { overlaps, parseRange, type Range } from '../../../src/networks/ipam/cidr.ts';
+import { overlaps, parseRange, type Range } from '../../../src/networks/ranges/cidr.ts';
 
 /** What Neutron does with what the provider asks, as seen on a real one: a model to break at will. */
 export class FakeNeutron {

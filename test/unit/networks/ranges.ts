@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { formatAddress, parseRange, type Range } from '../../../src/networks/ipam/cidr.ts';
+import { formatAddress, parseRange, type Range } from '../../../src/networks/ranges/cidr.ts';
 
 /** Parses a range. */
 export function range(cidr: string): Range {

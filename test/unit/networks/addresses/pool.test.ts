@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Pool } from '../../../../src/networks/addresses/pool.ts';
-import { formatRange, podCapacity } from '../../../../src/networks/ipam/cidr.ts';
+import { formatRange, podCapacity } from '../../../../src/networks/ranges/cidr.ts';
 import { anyRange, firstHost } from '../ranges.ts';
 
 function pool(cidr: string, gateway: string, exclude: readonly string[] = []): Pool {

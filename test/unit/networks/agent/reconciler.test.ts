@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { JOINED } from '../../../../src/networks/agent/cni/cni-plugins.ts';
+import { JOINED } from '../../../../src/networks/agent/cni-plugins.ts';
 import { Host } from '../../../../src/networks/agent/host.ts';
 import { tunnelName } from '../../../../src/networks/agent/links.ts';
 import { Reconciler } from '../../../../src/networks/agent/reconciler.ts';

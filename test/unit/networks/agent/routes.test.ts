@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { conflictFinder, parseRoutes, reportedRanges } from '../../../../src/networks/agent/routes.ts';
-import { formatRange, holds, overlaps, type Range } from '../../../../src/networks/ipam/cidr.ts';
 import { MAX_REPORTED_RANGES } from '../../../../src/networks/nodes/node-report.ts';
+import { formatRange, holds, overlaps, type Range } from '../../../../src/networks/ranges/cidr.ts';
 import { anyRange, firstHost, range } from '../ranges.ts';
 
 // Output of `ip -json route show` of iproute2 6.1.

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { overlaps } from '../../../../src/networks/ipam/cidr.ts';
 import { splitByShare } from '../../../../src/networks/nodes/reported-ranges.ts';
+import { overlaps } from '../../../../src/networks/ranges/cidr.ts';
 import { range } from '../ranges.ts';
 
 const allowed = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'].map(range);

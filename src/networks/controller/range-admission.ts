@@ -1,12 +1,12 @@
 import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
 import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import { specProblem } from '../controller/condition-plan.ts';
-import type { ProviderRegistry } from '../controller/provider-registry.ts';
 import type { Provider, SpecError } from '../providers.ts';
-import { bitsOf, formatRange, holds, parseRange, type Range } from './cidr.ts';
-import { type ClusterRanges, overlapText } from './cluster-ranges.ts';
-import { RangeClaims } from './range-claims.ts';
+import { bitsOf, formatRange, holds, parseRange, type Range } from '../ranges/cidr.ts';
+import { type ClusterRanges, overlapText } from '../ranges/cluster-ranges.ts';
+import { RangeClaims } from '../ranges/range-claims.ts';
+import { specProblem } from './condition-plan.ts';
+import type { ProviderRegistry } from './provider-registry.ts';
 
 /** Rules for the ranges of Networks, in addition to other Networks. */
 export interface RangeRules {
@@ -15,7 +15,7 @@ export interface RangeRules {
 }
 
 /** Decides whether to accept a Network's spec: valid, possible for its provider, allowed, and with a free range. */
-export class RangeAllocator {
+export class RangeAdmission {
   readonly #providers: ProviderRegistry;
   readonly #onFreed: (key: ObjectKey) => void;
   readonly #rules: RangeRules | undefined;

@@ -1,7 +1,7 @@
-import type { ObjectKey } from '../kube/api/object.ts';
-import type { Reconcile } from '../kube/controller/controller.ts';
-import type { ManagedController, TermOptions } from '../kube/manager/managed-controller.ts';
-import type { Manager } from '../kube/manager/manager.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
+import type { ManagedController, TermOptions } from '../../kube/manager/managed-controller.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
 
 export interface SplitControllerOptions {
   /** `network`, or `pod-gate`. The other queue has the prefix `remote-`. */

@@ -4,10 +4,10 @@ import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
 import type { IpamState, Refusal } from '../../../../src/networks/addresses/ipam-state.ts';
+import { PodGates } from '../../../../src/networks/attach/pod-gates.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/networks/pods/network-pods.ts';
-import { PodGates } from '../../../../src/networks/pods/pod-gates.ts';
 
 const access = new NetworkAccess([]);
 

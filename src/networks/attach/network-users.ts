@@ -1,8 +1,8 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
+import { isGated, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import type { Usage } from '../providers.ts';
-import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
 
 /**
  * The users of each Network: live pods without a gate that name it, or that Multus attached to it. A pod counts as

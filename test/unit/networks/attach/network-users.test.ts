@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { Store } from '../../../../src/kube/cache/store.ts';
+import { NetworkUsers } from '../../../../src/networks/attach/network-users.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
-import { NetworkUsers } from '../../../../src/networks/pods/network-users.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
 

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { keyOf } from '../../../../src/kube/api/object.ts';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
 import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
-import { formatRange, overlaps, type Range } from '../../../../src/networks/ipam/cidr.ts';
-import { ClusterRanges } from '../../../../src/networks/ipam/cluster-ranges.ts';
-import { RangeAllocator, type RangePolicy } from '../../../../src/networks/ipam/range-allocator.ts';
+import { RangeAdmission, type RangePolicy } from '../../../../src/networks/controller/range-admission.ts';
 import type { Provider } from '../../../../src/networks/providers.ts';
+import { formatRange, overlaps, type Range } from '../../../../src/networks/ranges/cidr.ts';
+import { ClusterRanges } from '../../../../src/networks/ranges/cluster-ranges.ts';
 import { type NetworkOptions, newNetwork } from '../networks.ts';
 import { anyRange, firstHost, range } from '../ranges.ts';
 
@@ -31,12 +31,12 @@ function stage() {
   const cluster = new ClusterRanges();
   const judgedAgain: string[] = [];
   const providers = new ProviderRegistry('multus', [provider('multus', false), provider('neutron', true)]);
-  const allocator = new RangeAllocator(providers, (key) => judgedAgain.push(key), {
+  const admission = new RangeAdmission(providers, (key) => judgedAgain.push(key), {
     ...{ policy, cluster },
   });
   const network = (cidr: string, options: NetworkOptions = {}) =>
     newNetwork({ cidr, gateway: firstHost(range(cidr)), ...options });
-  return { cluster, allocator, network, judgedAgain };
+  return { cluster, admission, network, judgedAgain };
 }
 
 describe('a range that no Network may have', () => {
@@ -49,16 +49,16 @@ describe('a range that no Network may have', () => {
     ['172.16.0.0/15', 'use a /16 or smaller'],
     ['fd00::/47', 'use a /48 or smaller'],
   ])('is refused for %s, and the message says what to write', (cidr, message) => {
-    const { allocator, network } = stage();
-    const refusal = allocator.specErrorOf(network(cidr));
+    const { admission, network } = stage();
+    const refusal = admission.specErrorOf(network(cidr));
     expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
   });
 
   test('stays with a Network that holds it, with a warning', () => {
-    const { allocator, network } = stage();
+    const { admission, network } = stage();
     const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
-    expect(allocator.specErrorOf(live)).toBeUndefined();
-    expect(allocator.warningFor(live)).toContain('(--network-ranges)');
+    expect(admission.specErrorOf(live)).toBeUndefined();
+    expect(admission.warningFor(live)).toContain('(--network-ranges)');
   });
 });
 
@@ -67,65 +67,65 @@ describe('a range of another Network', () => {
     ['default', 'Network default/holder'],
     ['secret-project', 'a Network of another namespace'],
   ])('is refused; for namespace %s the message says %s', (namespace, name) => {
-    const { allocator, network } = stage();
+    const { admission, network } = stage();
     const holder = network('10.1.0.0/16', { name: 'holder' });
-    expect(allocator.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
+    expect(admission.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
     const loser = network('10.1.7.0/24', { name: 'loser' });
     const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
-    expect(allocator.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
+    expect(admission.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
   });
 });
 
 describe('a range that the cluster uses', () => {
   test('is refused, and the message names its user', () => {
-    const { cluster, allocator, network } = stage();
+    const { cluster, admission, network } = stage();
     cluster.set('node n1', ['10.201.0.3']);
-    expect(allocator.specErrorOf(network('10.201.0.0/25'))).toEqual({
+    expect(admission.specErrorOf(network('10.201.0.0/25'))).toEqual({
       reason: 'RangeTaken',
       message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range that does not overlap it',
     });
-    expect(allocator.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
+    expect(admission.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
   });
 
   test('is reserved when its user is gone, and the Network is requeued', () => {
-    const { cluster, allocator, network, judgedAgain } = stage();
+    const { cluster, admission, network, judgedAgain } = stage();
     cluster.set('node n1', ['10.201.0.3']);
-    allocator.specErrorOf(network('10.201.0.0/25'));
+    admission.specErrorOf(network('10.201.0.0/25'));
     cluster.set('node n1', ['10.202.0.3']);
     expect(judgedAgain).toEqual(['default/example-network']);
-    expect(allocator.specErrorOf(network('10.201.0.0/25'))).toBeUndefined();
+    expect(admission.specErrorOf(network('10.201.0.0/25'))).toBeUndefined();
   });
 
   test('stays with a Network that holds it when the cluster starts to use it, with a warning', () => {
-    const { cluster, allocator, network, judgedAgain } = stage();
+    const { cluster, admission, network, judgedAgain } = stage();
     const live = network('10.201.0.0/25');
-    expect(allocator.specErrorOf(live)).toBeUndefined();
+    expect(admission.specErrorOf(live)).toBeUndefined();
     cluster.set('node n1', ['10.201.0.3']);
     expect(judgedAgain).toEqual([keyOf(live)]);
-    expect(allocator.specErrorOf(live)).toBeUndefined();
-    expect(allocator.warningFor(live)).toBe(
+    expect(admission.specErrorOf(live)).toBeUndefined();
+    expect(admission.warningFor(live)).toBe(
       '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
     );
     cluster.set('node n1', []);
-    expect([judgedAgain.length, allocator.warningFor(live)]).toEqual([2, undefined]);
+    expect([judgedAgain.length, admission.warningFor(live)]).toEqual([2, undefined]);
   });
 
   test('is not held by the finalizer alone, which a user may write', () => {
-    const { cluster, allocator, network } = stage();
+    const { cluster, admission, network } = stage();
     cluster.set('node n1', ['10.201.0.3']);
-    expect(allocator.specErrorOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
+    expect(admission.specErrorOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
   });
 
   test('causes only a warning for a network of a remote provider', () => {
-    const { cluster, allocator, network } = stage();
+    const { cluster, admission, network } = stage();
     cluster.set('node n1', ['203.0.113.3']);
     const remote = network('203.0.113.0/24', { provider: 'neutron' });
-    expect(allocator.specErrorOf(remote)).toBeUndefined();
-    expect(allocator.warningFor(remote)).toContain('203.0.113.3 of node n1');
+    expect(admission.specErrorOf(remote)).toBeUndefined();
+    expect(admission.warningFor(remote)).toContain('203.0.113.3 of node n1');
   });
 });
 
-test('RangeAllocator never reserves a used range, and reserves each range that is free, through random changes', () => {
+test('RangeAdmission never reserves a used range, and reserves each range that is free, through random changes', () => {
   const cluster = fc.record({
     of: fc.constantFrom('node n1', 'node n2'),
     ranges: fc.array(anyRange, { maxLength: 3 }),
@@ -138,7 +138,7 @@ test('RangeAllocator never reserves a used range, and reserves each range that i
   const steps = fc.array(fc.oneof(cluster, asked), { maxLength: 25 });
   fc.assert(
     fc.property(steps, (all) => {
-      const { cluster: ranges, allocator, network } = stage();
+      const { cluster: ranges, admission, network } = stage();
       const used = new Map<string, readonly Range[]>();
       const given = new Map<string, Range>();
       for (const step of all) {
@@ -156,7 +156,7 @@ test('RangeAllocator never reserves a used range, and reserves each range that i
           ...(isForged || status ? held : {}),
           ...(status && { status }),
         });
-        const refusal = allocator.specErrorOf(asking);
+        const refusal = admission.specErrorOf(asking);
         const isKept = status?.cidr === formatRange(wanted);
         const isTaken = [...used.values()].flat().some((one) => overlaps(one, wanted));
         const others = [...given].filter(([other]) => other !== name);
@@ -165,7 +165,7 @@ test('RangeAllocator never reserves a used range, and reserves each range that i
         else if (isHeld) expect(refusal?.reason).toBe('Overlap');
         else if (isKept) expect(refusal).toBeUndefined();
         if (refusal) continue;
-        allocator.settle(asking, asking.spec);
+        admission.settle(asking, asking.spec);
         given.set(name, wanted);
       }
       const live = [...given.values()];

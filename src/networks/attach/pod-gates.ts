@@ -10,13 +10,14 @@ import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import type { IpamState, Refusal } from '../addresses/ipam-state.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
+import { isGated, type NetworkPod } from '../pods/network-pods.ts';
+import { parseRequest } from '../pods/request.ts';
+import { keyOfSelected, mergeNetworks, overlongProblem } from '../pods/selection.ts';
 import type { PortRefusal } from '../providers.ts';
-import type { NetworkAccess } from './network-access.ts';
-import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkUsers } from './network-users.ts';
+import { optionProblem } from './option-problem.ts';
 import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
-import { optionProblem, parseRequest } from './request.ts';
-import { keyOfSelected, mergeNetworks, overlongProblem } from './selection.ts';
 
 /** Whether to remove the gate of a pod. */
 type GateDecision =

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { installPlugins } from '../../../../../src/networks/agent/cni/cni-plugins.ts';
+import { installPlugins } from '../../../../src/networks/agent/cni-plugins.ts';
 
 let root: string;
 let directory: string;

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isArray, type JsonValue, own } from '../../../util/json.ts';
+import { isArray, type JsonValue, own } from '../../util/json.ts';
 
 /** The files that container runtimes read. They use the first one by name. */
 const CONFIGURATION = /\.(conf|conflist|json)$/;

@@ -15,9 +15,10 @@ import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
-import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
-import { type AttachOptions, hintsFor, optionProblem, parseRequest } from './request.ts';
-import { keyOfSelected, mergeNetworks, type NetworkSelection } from './selection.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
+import { hintsFor, networksAskedFor, parseRequest } from '../pods/request.ts';
+import { keyOfSelected, mergeNetworks, type NetworkSelection } from '../pods/selection.ts';
+import { type AttachOptions, optionProblem } from './option-problem.ts';
 
 export type Attachment =
   | { readonly outcome: 'untouched'; readonly warning?: string }
@@ -65,18 +66,6 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   if (!isBound(pod) && !isGated(pod)) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
   const warnings = hintsFor(request).map((hint) => `annotation ${NETWORK_ANNOTATION} ${hint}`);
   return { outcome: 'attached', operations: draft.operations, warnings };
-}
-
-/** Keys of the Networks that the annotation names and the pod may use; none if the annotation is invalid. */
-export function networksAskedFor(
-  asked: string | undefined,
-  podNamespace: string,
-  access: NetworkAccess,
-): readonly string[] {
-  // A forbidden name does not remove the others.
-  const request = asked === undefined ? undefined : parseRequest(asked, podNamespace, OPEN_ACCESS);
-  const keys = request && 'networks' in request ? request.networks.map(keyOfSelected) : [];
-  return keys.filter((key) => access.allows(podNamespace, key));
 }
 
 /** Why the pod cannot be attached; undefined if it can. */

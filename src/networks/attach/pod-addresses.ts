@@ -6,10 +6,10 @@ import type { JsonObject } from '../../util/json.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { MULTUS_NETWORKS } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
+import { isRelevant, type NetworkPod, networkPods } from '../pods/network-pods.ts';
+import { ipsOf, isNetworkKey, keyOfSelected, parseSelection, withOptions } from '../pods/selection.ts';
 import type { PodPorts, PortRefusal } from '../providers.ts';
-import type { NetworkAccess } from './network-access.ts';
-import { isRelevant, type NetworkPod, networkPods } from './network-pods.ts';
-import { ipsOf, isNetworkKey, keyOfSelected, parseSelection, withOptions } from './selection.ts';
 
 export interface PodAddressesOptions {
   readonly client: Pick<KubeClient, 'list'>;

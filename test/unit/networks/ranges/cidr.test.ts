@@ -7,7 +7,7 @@ import {
   parseRange,
   podCapacity,
   type Range,
-} from '../../../../src/networks/ipam/cidr.ts';
+} from '../../../../src/networks/ranges/cidr.ts';
 import { anyRange, range } from '../ranges.ts';
 
 describe('a range', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import type { Pod } from '../../../../src/injection/podspec/pod.ts';
+import { type Attachment, attach } from '../../../../src/networks/attach/attach.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
-import { type Attachment, attach } from '../../../../src/networks/pods/attach.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 
 const ASKED = 'samplecrd.k8s.io/network';

@@ -11,10 +11,10 @@ import type { Task } from '../../kube/util/task-group.ts';
 import { IpamState } from '../addresses/ipam-state.ts';
 import type { Network } from '../api/types.ts';
 import type { ProviderRegistry } from '../controller/provider-registry.ts';
-import type { ClusterNode } from '../ipam/cluster-ranges.ts';
-import type { SplitController } from '../split-controller.ts';
-import type { NetworkAccess } from './network-access.ts';
-import { isGated, type NetworkPod, POD_INDEXERS } from './network-pods.ts';
+import type { SplitController } from '../controller/split-controller.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
+import { isGated, type NetworkPod, POD_INDEXERS } from '../pods/network-pods.ts';
+import type { ClusterNode } from '../ranges/cluster-ranges.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
@@ -108,7 +108,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
     events: options.events,
     onConflict: () => taken.inc(),
   });
-  manager.singleton('address-books', async () => ipam.sweep(), { everyMs: resyncMs / 2 });
+  manager.singleton('pending-addresses', async () => ipam.sweep(), { everyMs: resyncMs / 2 });
   controller.reconcile(gates.reconcile, {
     waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
     keys: () => pods.lister.list().map(keyOf),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatRange } from '../../../../src/networks/ipam/cidr.ts';
-import { CLUSTER_NODES, ClusterRanges, overlapText } from '../../../../src/networks/ipam/cluster-ranges.ts';
+import { formatRange } from '../../../../src/networks/ranges/cidr.ts';
+import { CLUSTER_NODES, ClusterRanges, overlapText } from '../../../../src/networks/ranges/cluster-ranges.ts';
 import { range } from '../ranges.ts';
 
 /** The text of a message about what the range overlaps. */

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { PLUGGED } from '../../../../../src/networks/agent/cni/cni-plugins.ts';
-import { lostInterfaces } from '../../../../../src/networks/agent/cni/lost-interfaces.ts';
+import { PLUGGED } from '../../../../src/networks/agent/cni-plugins.ts';
+import { lostInterfaces } from '../../../../src/networks/agent/lost-interfaces.ts';
 
 const BRIDGE = 'nw-0123456789ab';
 let root: string;

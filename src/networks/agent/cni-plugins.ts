@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NODE_IPAM } from '../../api/names.ts';
-import { isThere, readIfThere, replaceFile } from '../files.ts';
+import { NODE_IPAM } from '../api/names.ts';
+import { isThere, readIfThere, replaceFile } from './files.ts';
 
 /** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
 const PLUGINS = ['bridge', 'static'] as const;

@@ -1,8 +1,8 @@
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ObjectKey } from '../../../kube/api/object.ts';
-import { unlessMissing } from '../files.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
 import { PLUGGED } from './cni-plugins.ts';
+import { unlessMissing } from './files.ts';
 
 /** What the IPAM plugin has noted of an interface. */
 interface Note {

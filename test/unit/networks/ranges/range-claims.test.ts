@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
-import { overlaps } from '../../../../src/networks/ipam/cidr.ts';
-import { RangeClaims } from '../../../../src/networks/ipam/range-claims.ts';
+import { overlaps } from '../../../../src/networks/ranges/cidr.ts';
+import { RangeClaims } from '../../../../src/networks/ranges/range-claims.ts';
 import { type NetworkOptions, newNetwork } from '../networks.ts';
 import { range } from '../ranges.ts';
 

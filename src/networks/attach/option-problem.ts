@@ -1,0 +1,147 @@
+import ipaddr from 'ipaddr.js';
+import { quote } from '../../util/clip.ts';
+import { isArray, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { Allocations } from '../addresses/allocations.ts';
+import { poolsOf } from '../addresses/pool.ts';
+import { GATEWAY_MAC, PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
+import type { NetworkState } from '../controller/provider-registry.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
+import { ADDRESSES, areAddresses, KEYS, TAKEN_INTERFACES } from '../pods/request.ts';
+import { ipsOf, keyOfSelected, parseSelection, type Selected } from '../pods/selection.ts';
+
+export interface AttachOptions {
+  readonly access: NetworkAccess;
+  /** The current state of the Network with this key, `namespace/name`. */
+  readonly stateOf: (key: string) => NetworkState;
+}
+
+/** What Linux refuses in the name of an interface. */
+const NO_INTERFACE = /^\.{0,2}$|[\s/:%]|.{16}/;
+/** GATEWAY_MAC in the forms that Go reads as hardware addresses. */
+const GATEWAY_MACS = /"(02[:-]6e[:-]77|026e\.77)/i;
+/** Multus is in Go, whose JSON folds the case of keys, so that also the long s is an s. */
+const folded = (key: string) => key.toLowerCase().toUpperCase();
+const BY_FOLDED_KEY: ReadonlyMap<string, string> = new Map(KEYS.map((key) => [folded(key), key]));
+
+/**
+ * Why a pod may not have what it asks for in Multus' annotation, whatever other pods have: as the end of a sentence that
+ * begins with the annotation.
+ */
+export function optionProblem(
+  text: string,
+  namespace: string,
+  { access, stateOf }: AttachOptions,
+): string | undefined {
+  const selection = parseSelection(text, namespace);
+  if ('problem' in selection) return selection.problem;
+  const ours: Selected[] = [];
+  for (const selected of selection.networks) {
+    const key = keyOfSelected(selected);
+    const state = access.allows(namespace, key) ? stateOf(key) : undefined;
+    const ips = own(selected.element, 'ips') ?? [];
+    const problem =
+      misreadKey(selected.element) ??
+      // More than the operator reads would be nobody's.
+      (areAddresses(ips) ? undefined : `has ${quote(ips)} as ips: write ${ADDRESSES}`) ??
+      gatewayProblem(selected) ??
+      (state?.kind === 'ready' ? stateProblem(selected, state) : undefined);
+    if (problem !== undefined) return problem;
+    if (state?.kind === 'ready') ours.push(selected);
+  }
+  return interfaceProblem(selection.networks) ?? routeProblem(selection.networks) ?? repetitionProblem(ours);
+}
+
+/** Multus names an interface by the place of its network, if the annotation does not. */
+function interfaceProblem(networks: readonly Selected[]): string | undefined {
+  const owners = new Map<JsonValue, Selected>();
+  for (const [index, selected] of networks.entries()) {
+    const { interface: asked, interfaceRequest: former } = selected.element;
+    const device = asked || former || `net${index + 1}`;
+    if (typeof device !== 'string' || NO_INTERFACE.test(device) || TAKEN_INTERFACES.includes(device))
+      return `has ${quote(device)} as interface: write a name for an interface, such as net1`;
+    const other = owners.get(device);
+    if (other) {
+      const both = `${keyOfSelected(other)} and ${keyOfSelected(selected)}`;
+      return `names two networks for the interface ${device}, ${both}: write another interface for one of them`;
+    }
+    owners.set(device, selected);
+  }
+  return undefined;
+}
+
+/** Multus refuses more than one default route of a family. */
+function routeProblem(networks: readonly Selected[]): string | undefined {
+  const routes = networks.flatMap(({ element }) => routesOf(element));
+  const six = routes.filter((address) => address.includes(':')).length;
+  if (six < 2 && routes.length - six < 2) return undefined;
+  return 'has more than one default-route of a family: write one';
+}
+
+/** Nothing can have an address, or a hardware address, twice on a network. */
+function repetitionProblem(networks: readonly Selected[]): string | undefined {
+  const seen = new Set<string>();
+  for (const selected of networks) {
+    const key = keyOfSelected(selected);
+    const mac = ownString(selected.element, 'mac') || undefined;
+    for (const value of [...ipsOf(selected.element), ...(mac === undefined ? [] : [mac])]) {
+      const known = `${key} ${value === mac ? mac.replace(/[:.-]/g, '').toLowerCase() : plain(value)}`;
+      if (seen.has(known)) return `asks for ${quote(value)} twice on Network ${key}: write it once`;
+      seen.add(known);
+    }
+  }
+  return undefined;
+}
+
+function routesOf(element: JsonObject): readonly string[] {
+  const routes = own(element, 'default-route');
+  return isArray(routes) ? routes.filter((each) => typeof each === 'string') : [];
+}
+
+/** An address in canonical form, without its prefix length. */
+function plain(text: string): string {
+  const [address = ''] = text.split('/');
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : text;
+}
+
+/** A key that Multus takes for another one, so that the pod would get something else than the operator sees. */
+function misreadKey(element: JsonObject): string | undefined {
+  for (const key of Object.keys(element)) {
+    const known = BY_FOLDED_KEY.get(folded(key));
+    if (known !== undefined && known !== key)
+      return `has the key ${quote(key)}, which Multus reads as ${known}: write ${known}`;
+  }
+  return undefined;
+}
+
+function gatewayProblem(selected: Selected): string | undefined {
+  const asked = [own(selected.element, 'mac'), own(selected.element, 'cni-args')];
+  if (!asked.some((value) => value !== undefined && GATEWAY_MACS.test(JSON.stringify(value))))
+    return undefined;
+  return `asks for the mac of a gateway on Network ${keyOfSelected(selected)}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
+}
+
+function stateProblem(
+  selected: Selected,
+  { subnet, hasPorts }: NetworkState & { readonly kind: 'ready' },
+): string | undefined {
+  const { element } = selected;
+  const key = keyOfSelected(selected);
+  if (!subnet) return undefined;
+  const ofPorts = [PORT_KEY, SECURITY_GROUPS_KEY].find((each) => own(element, each) !== undefined);
+  if (ofPorts !== undefined && !hasPorts) {
+    return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
+  }
+  const allocations = new Allocations(poolsOf(subnet));
+  for (const ip of ipsOf(element)) {
+    const problem = allocations.problemOf(ip);
+    if (problem !== undefined)
+      return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
+  }
+  for (const route of routesOf(element)) {
+    // The gateway may be one, and also another pod.
+    const problem = allocations.problemOf(route);
+    if (problem !== undefined && /range|broadcast/.test(problem))
+      return `has the default-route ${route} on Network ${key}, which ${problem}: write its gateway`;
+  }
+  return undefined;
+}
