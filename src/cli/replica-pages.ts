@@ -21,7 +21,7 @@ const METRICS_PORT = '8080';
 
 /**
  * The pages of replicas, such as /metrics. A connection as of `kubectl port-forward` fetches them, which no NetworkPolicy
- * forbids. Where there is none, the API server's proxy does.
+ * forbids. Where there is none, the API server's proxy does, but for /debug.
  */
 export class ReplicaPages {
   readonly #cluster: Pick<Cluster, 'client' | 'transport' | 'timeoutMs'>;

@@ -37,10 +37,14 @@ function template(facts: StatusFacts): CheckResult {
   return about(facts.template, (live) => {
     const name = `ConfigMap ${namespace}/${configmap}`;
     if (live === undefined) return problem(`${name} does not exist`, 'create it, or restart the operator');
-    const used = 'value' in replicas ? replicas.value.flatMap(({ templateHash }) => templateHash ?? []) : [];
+    const said =
+      'value' in replicas
+        ? replicas.value.flatMap(({ templateHash }) => ('value' in templateHash ? [templateHash.value] : []))
+        : [];
+    const used = said.filter((hash) => hash !== undefined);
     const staying =
       used[0] === undefined ? 'the last valid template' : `the last valid template, ${shortHash(used[0])}`;
-    const hasNone = used.length === 0 && metricsOf(facts).length > 0;
+    const hasNone = used.length === 0 && said.length > 0;
     const advice = `correct the ConfigMap: ${CALLED_AS} lint --server lists the faults`;
     if (live.hash === undefined) {
       const consequence = hasNone ? 'no replica has a valid template' : `pods get ${staying}`;

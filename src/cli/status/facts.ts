@@ -14,9 +14,9 @@ export interface ReplicaFacts extends Replica {
   /** The checks of /readyz that fail. */
   readonly notReady: readonly string[];
   /** Objects whose last reconcile failed, such as `network default/web: …`. Only the leader has some. */
-  readonly failing: readonly string[];
-  /** The hash of the templates that new pods get; undefined if it has none, or does not answer. */
-  readonly templateHash: string | undefined;
+  readonly failing: Read<readonly string[]>;
+  /** The hash of the templates that new pods get; undefined if it has none. */
+  readonly templateHash: Read<string | undefined>;
 }
 
 /** A webhook of one of the two configurations. */

@@ -118,8 +118,11 @@ function reconciles(facts: StatusFacts): CheckResult {
   const advice = 'see "Reconciles fail" in docs/troubleshooting.md';
   if (age > HEARTBEAT_SECONDS)
     return problem(`controller stalled: no heartbeat for ${Math.round(age)} s`, advice);
-  const failing = 'value' in facts.replicas ? facts.replicas.value.flatMap((replica) => replica.failing) : [];
+  const read = 'value' in facts.replicas ? facts.replicas.value.map((replica) => replica.failing) : [];
+  const failing = read.flatMap((each) => ('value' in each ? each.value : []));
   if (failing.length > 0) return problem(`reconciles fail: ${firstOf(failing)}`, advice);
+  const [unread] = read.flatMap((each) => ('unreadable' in each ? [each.unreadable] : []));
+  if (unread !== undefined) return unknown(`no replica shows what fails: ${unread}`);
   const last = pages.flatMap((metrics) =>
     metrics.of('envoy_initializer_controller_last_reconcile_timestamp_seconds').map(({ value }) => value),
   );

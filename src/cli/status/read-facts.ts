@@ -89,19 +89,13 @@ async function readReplicas(pages: ReplicaPages): Promise<readonly ReplicaFacts[
 }
 
 async function readReplica(pages: ReplicaPages, replica: Replica): Promise<ReplicaFacts> {
-  const [metrics, notReady, controllers, template] = await Promise.all([
+  const [metrics, notReady, failing, templateHash] = await Promise.all([
     tried(async () => new Samples(await pages.text(replica.name, 'metrics'))),
     replica.ready ? [] : failedChecks(pages, replica.name),
-    tried(() => pages.debug(replica.name, 'controllers')),
-    tried(() => pages.debug(replica.name, 'template')),
+    tried(async () => failingIn(await pages.debug(replica.name, 'controllers'))),
+    tried(async () => ownString(await pages.debug(replica.name, 'template'), 'hash')),
   ]);
-  return {
-    ...replica,
-    metrics,
-    notReady,
-    failing: 'value' in controllers ? failingIn(controllers.value) : [],
-    templateHash: 'value' in template ? ownString(template.value, 'hash') : undefined,
-  };
+  return { ...replica, metrics, notReady, failing, templateHash };
 }
 
 /** The lines of /readyz that begin with `[-]`, which are in the error of its status 503. */

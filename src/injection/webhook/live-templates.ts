@@ -51,7 +51,7 @@ export class LiveTemplates {
     return this.#inUse?.texts;
   }
 
-  /** For /debug/template. The templates are no secret: any pod may ask for them, and then contains them. */
+  /** For /debug/template. */
   debug() {
     const { set, texts } = this.#inUse ?? {};
     return { hash: set?.hash, generation: this.#generation, faults: this.#said(), data: texts };

@@ -239,7 +239,7 @@ export class Manager implements Informers {
     this.#checks.push({ name, failure: warning, isWarning: true });
   }
 
-  /** Adds a page of JSON under /debug, which any pod may read. */
+  /** Adds a page of JSON under /debug, which port-forwards read. */
   addDebugPage(name: string, page: () => unknown): void {
     this.#debugPages.set(name, page);
   }

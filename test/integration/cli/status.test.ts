@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { runCli } from '../../../src/program.ts';
@@ -11,13 +13,18 @@ jest.setTimeout(120_000);
 
 const LABELS = { app: 'envoy-initializer' };
 let fixture: OperatorFixture;
+/** As a kubelet's port-forward, from the address that the API server calls to loopback. */
+let forward: Server;
 
 beforeAll(async () => {
   fixture = await startOperatorFixture();
   await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } });
 });
 
-afterAll(() => fixture?.stop());
+afterAll(async () => {
+  forward?.close();
+  await fixture?.stop();
+});
 
 async function cli(...args: readonly string[]) {
   const terminal = new MemoryTerminal();
@@ -60,7 +67,14 @@ function restrictedSpec(container: object): object {
 
 /** The Deployment, and a pod of it that the process of the operator stands for. */
 async function install(): Promise<void> {
-  const args = ['serve', '--policy=off', `--metrics-port=${new URL(fixture.operator.metricsUrl).port}`];
+  const { port } = new URL(fixture.operator.metricsUrl);
+  forward = createServer((client) => {
+    const pages = connect(Number(port), '127.0.0.1');
+    pages.pipe(client).pipe(pages);
+    for (const each of [client, pages]) each.on('error', () => undefined);
+  }).listen(0, ownAddress());
+  await once(forward, 'listening');
+  const args = ['serve', '--policy=off', `--metrics-port=${(forward.address() as AddressInfo).port}`];
   await fixture.apply({
     apiVersion: 'apps/v1',
     kind: 'Deployment',

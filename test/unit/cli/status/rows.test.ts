@@ -29,8 +29,8 @@ const replica = (change: Partial<ReplicaFacts> = {}, more: readonly string[] = [
   trouble: '',
   metrics: { value: new Samples([...METRICS, ...more].join('\n')) },
   notReady: [],
-  failing: [],
-  templateHash: 'a'.repeat(64),
+  failing: { value: [] },
+  templateHash: { value: 'a'.repeat(64) },
   ...change,
 });
 
@@ -265,9 +265,15 @@ describe('status', () => {
     ],
     [
       'reconciles that fail',
-      { replicas: { value: [replica({ failing: ['network a/b: refused'] })] } },
+      { replicas: { value: [replica({ failing: { value: ['network a/b: refused'] } })] } },
       'reconciles',
       /^problem: reconciles fail: network a\/b: refused/,
+    ],
+    [
+      'reconciles of which nothing is shown',
+      { replicas: { value: [replica({ failing: { unreadable: 'no port-forward' } })] } },
+      'reconciles',
+      /^unknown: no replica shows what fails: no port-forward/,
     ],
     [
       'a certificate that ends soon',
@@ -300,7 +306,7 @@ describe('status', () => {
       'a faulty template that replicas have found at their start',
       {
         template: { value: { hash: undefined, faults: ['config: line 3'], annotations: {} } },
-        replicas: { value: [replica({ templateHash: undefined })] },
+        replicas: { value: [replica({ templateHash: { value: undefined } })] },
       },
       'template',
       /^problem: config: line 3: no replica has a valid template \|.*lint --server/,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Counter, Gauge, Registry } from 'prom-client';
@@ -94,6 +95,23 @@ describe('the probes server', () => {
     expect(await inTime(metrics)).toContain('things_total 3');
     expect(await (await fetch(`${url}/debug/controllers`)).json()).toEqual({ network: [] });
     expect((await fetch(`${url}/debug/nothing`)).status).toBe(404);
+  });
+
+  test.each([
+    '/debug/controllers',
+    '/DEBUG/controllers/',
+    '//debug/controllers',
+    '/%64ebug/controllers',
+    '/debug/../debug/controllers?x',
+  ])('shows other hosts nothing of %s', async (path) => {
+    const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+    const url = await serving([], new Registry(), outside);
+    const headers = { 'x-forwarded-for': '127.0.0.1', forwarded: 'for=127.0.0.1' };
+    const answer = await fetch(`${url}${path}`, { headers });
+    expect([403, 404]).toContain(answer.status);
+    expect(await answer.text()).not.toContain('network');
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
   test('answers what is wrong with a page', async () => {
