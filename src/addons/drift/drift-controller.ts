@@ -1,7 +1,7 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
 import { classify, type DriftBasis } from '../../injection/webhook/classify.ts';
-import { isInjected, OF_CONTROLLER } from '../../injection/webhook/pod-summary.ts';
+import { controllerKey, isInjected, OF_CONTROLLER } from '../../injection/webhook/pod-summary.ts';
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -66,20 +66,22 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       if (finding.kind === 'missed' && repair.evict) repairQueue.add(keyOf(finding.pod));
     },
   });
-  const check = (pod: KubeObject) => {
+  const hasSidecar = (pod: KubeObject) => isInjected(pod, basis().options.keys);
+  /** Tells the breaker whether a pod has its sidecar; undefined: it asks for none. */
+  const tell = (pod: KubeObject, injected: boolean | undefined) => {
     const { uid = '', creationTimestamp = '' } = pod.metadata;
-    const controller = controllerOf(pod)?.uid ?? '';
-    // A user may give an evicted pod an opt-in that its workload lacks: that must not stop the repair of others.
-    const injected =
-      isInjected(pod, basis().options.keys) ||
-      (classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis()) === 'without'
-        ? undefined
-        : false);
+    const controller = controllerKey(pod);
     const seen = { uid, createdAt: Date.parse(creationTimestamp), injected };
     // The next pod of the workload need not wait for its retry.
     if (breaker.seen(controller, seen, now())) {
       for (const sibling of pods.lister.byIndex(OF_CONTROLLER, controller)) repairQueue.add(keyOf(sibling));
     }
+  };
+  const check = (pod: KubeObject) => {
+    // A user may give an evicted pod an opt-in that its workload lacks: that must not stop the repair of others.
+    if (hasSidecar(pod)) tell(pod, true);
+    else if (classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis()) === 'without')
+      tell(pod, undefined);
     queue.add(keyOf(pod));
   };
   pods.addEventHandler({
@@ -97,13 +99,19 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
   let judgedBy: TemplateSet | undefined;
 
   return {
-    reconcile: drift.reconcile,
+    async reconcile(key, signal) {
+      const result = await drift.reconcile(key, signal);
+      const pod = pods.lister.get(key);
+      // Nor must a pod that gets no sidecar, as the whole of it shows, such as one in the network of its node.
+      if (pod && !hasSidecar(pod)) tell(pod, drift.missed(key) ? false : undefined);
+      return result;
+    },
     repair: repairReconcile({
       client,
       breaker,
       missed: (key) => drift.missed(key),
-      podsOf: (uid) =>
-        new Set(pods.lister.byIndex(OF_CONTROLLER, uid).map(({ metadata }) => metadata.uid ?? '')),
+      podsOf: (controller) =>
+        new Set(pods.lister.byIndex(OF_CONTROLLER, controller).map(({ metadata }) => metadata.uid ?? '')),
       windowMs: repair.windowMs,
       unhealthy: () => ('fault' in basis().state ? 'the operator has no valid template' : undefined),
       events,

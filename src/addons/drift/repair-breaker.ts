@@ -35,13 +35,13 @@ export class RepairBreaker {
    * Records the eviction of a pod of this controller, before it is asked for: the replacement may be seen before the
    * answer. `pods` are the UIDs of all its pods.
    */
-  evicting(controllerUid: string, pods: ReadonlySet<string>, now: number): void {
-    this.#replacing.set(controllerUid, { pods, since: now });
+  evicting(controller: string, pods: ReadonlySet<string>, now: number): void {
+    this.#replacing.set(controller, { pods, since: now });
   }
 
   /** Records a pod of this controller, with or without a sidecar; undefined: it asks for none. Returns whether it is the awaited replacement. */
   seen(
-    controllerUid: string,
+    controller: string,
     pod: { readonly uid: string; readonly createdAt: number; readonly injected: boolean | undefined },
     now: number,
   ): boolean {
@@ -50,9 +50,9 @@ export class RepairBreaker {
       this.#stopped = undefined;
       this.#trialMs = FIRST_TRIAL_MS;
     }
-    const replaced = this.#replacing.get(controllerUid);
+    const replaced = this.#replacing.get(controller);
     if (!replaced || replaced.pods.has(pod.uid)) return false;
-    this.#replacing.delete(controllerUid);
+    this.#replacing.delete(controller);
     if (pod.injected) this.#allowed = Math.min(MOST, this.#allowed * 2);
     else if (pod.injected === false) {
       if (this.#stopped) this.#trialMs *= 2;
@@ -66,8 +66,8 @@ export class RepairBreaker {
   }
 
   /** Records that the pod was not evicted. */
-  notEvicted(controllerUid: string): void {
-    this.#replacing.delete(controllerUid);
+  notEvicted(controller: string): void {
+    this.#replacing.delete(controller);
   }
 
   /** Returns to the initial state. */
@@ -80,6 +80,7 @@ export class RepairBreaker {
 
   /** Stops waiting for older replacements. A workload that was scaled down or creates no pods proves nothing. */
   giveUp(before: number): void {
-    for (const [uid, { since }] of this.#replacing) if (since < before) this.#replacing.delete(uid);
+    for (const [controller, { since }] of this.#replacing)
+      if (since < before) this.#replacing.delete(controller);
   }
 }

@@ -1,3 +1,4 @@
+import { controllerKey } from '../../injection/webhook/pod-summary.ts';
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
@@ -17,7 +18,7 @@ export interface RepairOptions {
   /** The pod of the key if it is missed. */
   readonly missed: (key: ObjectKey) => KubeObject | undefined;
   /** UIDs of a controller's pods. */
-  readonly podsOf: (controllerUid: string) => ReadonlySet<string>;
+  readonly podsOf: (controller: string) => ReadonlySet<string>;
   readonly windowMs: number;
   /** Why this process cannot inject; undefined if it can. */
   readonly unhealthy: () => string | undefined;
@@ -46,7 +47,7 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     if (unhealthy() !== undefined || !breaker.mayEvict(now())) {
       return { requeueAfterMs: obstacle === undefined ? BUSY_RETRY_MS : STOPPED_RETRY_MS };
     }
-    const controller = controllerOf(pod)?.uid ?? '';
+    const controller = controllerKey(pod);
     const siblings = podsOf(controller);
     breaker.evicting(controller, siblings, now());
     let outcome: Awaited<ReturnType<typeof evict>> | undefined;
@@ -73,7 +74,7 @@ type Spared = 'no-controller' | 'job' | 'too-old' | 'workload-busy' | 'going';
 export interface RepairRules {
   /** Maximum age of a pod to evict, in milliseconds: labelling a live namespace must not evict its pods. */
   readonly windowMs: number;
-  /** UIDs of the controllers that are replacing a pod. */
+  /** The controllers that are replacing a pod. */
   readonly busy: ReadonlySet<string>;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -87,5 +88,5 @@ export function spared({ metadata }: KubeObject, { windowMs, busy, now }: Repair
   // A Job counts an evicted pod as a failed one.
   if (owner.kind === 'Job') return 'job';
   if (now - Date.parse(metadata.creationTimestamp ?? '') > windowMs) return 'too-old';
-  return busy.has(owner.uid) ? 'workload-busy' : undefined;
+  return busy.has(controllerKey({ metadata })) ? 'workload-busy' : undefined;
 }

@@ -2,7 +2,7 @@ import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
 
-/** The index of the pod cache by the UID of the controller. */
+/** The index of the pod cache by {@link controllerKey}. */
 export const OF_CONTROLLER = 'controller';
 
 /** Whether the pod has the annotation of an injected pod. */
@@ -11,11 +11,13 @@ export function isInjected({ metadata }: KubeObject, keys: Keys): boolean {
 }
 
 export const POD_INDEXERS = {
-  [OF_CONTROLLER]: (pod: KubeObject) => {
-    const uid = controllerOf(pod)?.uid;
-    return uid === undefined ? [] : [uid];
-  },
+  [OF_CONTROLLER]: (pod: KubeObject) => (controllerOf(pod) ? [controllerKey(pod)] : []),
 };
+
+/** Names the controller of a pod, in the namespace of the pod: one that names an owner of another namespace is not its pod. */
+export function controllerKey(pod: KubeObject): string {
+  return `${pod.metadata.namespace}/${controllerOf(pod)?.uid}`;
+}
 
 /**
  * Returns a transform that keeps what shows whether a pod's sidecar exists and is current, and its controller. A

@@ -95,3 +95,41 @@ test('a template that fits other pods now is a change', () => {
   const { change } = setUp();
   expect(change(withMisfit(templateSet(ONE))).queued).toHaveLength(6);
 });
+
+test.each<[string, object, object, string | undefined]>([
+  ['one without the sidecar that it asks for', {}, {}, 'stopped'],
+  ['one in the network of its node, which gets none', {}, { hostNetwork: true }, undefined],
+  ['one that does not ask', { labels: { [keys.optIn]: 'false' } }, {}, undefined],
+  ['one of another namespace, whose author names the controller', { namespace: 'other' }, {}, undefined],
+])('the repair of all stops after a replacement: %s: %s', async (_, metadata, spec, expected) => {
+  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true };
+  const whole = (uid: string, more = {}) => ({
+    metadata: {
+      ...{ namespace: 'plain', name: uid, uid, creationTimestamp: new Date(0).toISOString() },
+      ...{ ownerReferences: [owner], ...more },
+    },
+    spec: { containers: [{ name: 'app' }], ...(uid === 'old' ? {} : spec) },
+  });
+  const controller = setUpDriftController({
+    client: {
+      get: async (_resource, { name = '' }) => whole(name, name === 'old' ? {} : metadata) as never,
+      request: async () => undefined as never,
+    },
+    pods,
+    namespaceSettings: () => ({ namespaceLabels: {} }),
+    basis: () => ({ options, state: { set: templateSet(ONE) } }),
+    queue: { add: () => undefined },
+    repairQueue: { add: () => undefined },
+    repair: { evict: true, windowMs: 1, onObstacle: () => undefined },
+    events: { event: () => undefined },
+    now: () => 0,
+  });
+  const { signal } = new AbortController();
+  pods.set(whole('old'));
+  await controller.reconcile('plain/old', signal);
+  await controller.repair('plain/old', signal);
+  pods.set(whole('new', metadata));
+  await controller.reconcile(`${{ namespace: 'plain', ...metadata }.namespace}/new`, signal);
+  expect(controller.stopped() && 'stopped').toBe(expected);
+});

@@ -4,7 +4,7 @@ import { RepairBreaker } from '../../../../src/addons/drift/repair-breaker.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
-const rules = { windowMs: 15 * 60_000, busy: new Set(['busy']), now: NOW };
+const rules = { windowMs: 15 * 60_000, busy: new Set(['shop/busy']), now: NOW };
 
 function pod(more: object = {}, owner: object = {}) {
   const ownerReferences = [
@@ -21,7 +21,12 @@ test.each<[string, ReturnType<typeof pod>, string | undefined]>([
   ['a pod that is being deleted', pod({ deletionTimestamp: '2026-01-01T12:00:00Z' }), 'going'],
   ['a pod from before the window', pod({ creationTimestamp: '2026-01-01T11:44:59Z' }), 'too-old'],
   ['a pod at the end of the window', pod({ creationTimestamp: '2026-01-01T11:45:00Z' }), undefined],
-  ['the next pod of a workload', pod({}, { uid: 'busy' }), 'workload-busy'],
+  ['the next pod of a workload', pod({ namespace: 'shop' }, { uid: 'busy' }), 'workload-busy'],
+  [
+    'a pod that names the owner of another namespace',
+    pod({ namespace: 'other' }, { uid: 'busy' }),
+    undefined,
+  ],
 ])('%s is spared: %s', (_, candidate, reason) => {
   expect(spared(candidate, rules)).toBe(reason);
 });
@@ -119,7 +124,7 @@ describe('repairReconcile', () => {
     'sees a replacement that comes before the answer to the eviction (with a sidecar: %s)',
     async (injected) => {
       await repair(async () => {
-        breaker.seen('web', { uid: 'new', createdAt: NOW, injected }, NOW);
+        breaker.seen('default/web', { uid: 'new', createdAt: NOW, injected }, NOW);
         return undefined as never;
       });
       expect(breaker.busy.size).toBe(0);
