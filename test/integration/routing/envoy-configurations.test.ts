@@ -2,14 +2,22 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
 import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
-import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../src/injection/envoy/routed.ts';
+import {
+  DESTINATION_HEADER,
+  directRoutes,
+  NO_ROUTES,
+  OUTBOUND,
+  ROUTES_DIRECTORY,
+  ROUTES_FILE,
+  routesFile,
+} from '../../../src/injection/envoy/routed.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
@@ -115,6 +123,36 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     },
   );
 
+  test.each(Object.keys(ENVOY_CONFIGURATIONS))(
+    '%s lets nobody reach a backend, or more of Envoy, by the port of its readiness',
+    async (name) => {
+      const routes = await mkdtemp(join(tmpdir(), 'envoy-initializer-routes-'));
+      afterwards.push(() => rm(routes, { recursive: true }));
+      const app = await application('web');
+      const { port_value: port } = JSON.parse(app);
+      const backend = `127.0.0.1:${port}`;
+      const domains = [backend, 'app', '127.0.0.1'];
+      const host = { name: 'app', domains, routes: directRoutes(OUTBOUND) };
+      await writeFile(join(routes, ROUTES_FILE), routesFile([JSON.stringify(host)], 'some'));
+      const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS[name] ?? {}, {
+        ...{ [APP]: app, '/etc/envoy-routes': routes, '/etc/envoy-weights': routes },
+        ...{ '{"address":"app-v1","port_value":8080}': app, '{"address":"app-v2","port_value":8080}': app },
+      });
+      afterwards.push(proxy.stop);
+      const forged = `${DESTINATION_HEADER}: ${backend}`;
+      const heads = ['', forged, `${forged}\r\n${forged}`, `${forged}\r\nConnection: ${DESTINATION_HEADER}`];
+      heads.push(`x-envoy-original-dst-host: ${backend}`, 'Connection: upgrade\r\nUpgrade: websocket');
+      const paths = ['/', '/stats', '/ready/../stats', '/ready%2f..%2fstats', '//ready', '/READY', '/ready/'];
+      const lines = [...paths, `http://${backend}/`].map((path) => `GET ${path}`);
+      lines.push('POST /quitquitquit', `CONNECT ${backend}`, 'OPTIONS *');
+      for (const line of lines)
+        for (const head of heads)
+          expect({ line, head, answer: await raw(proxy.url(READINESS_PORT), line, backend, head) }).toEqual({
+            ...{ line, head, answer: expect.stringMatching(/^HTTP\/1\.1 (400|403|404) /) },
+          });
+    },
+  );
+
   test('the canary follows the weights of its directory, and fails no request meanwhile', async () => {
     const weights = await mkdtemp(join(tmpdir(), 'envoy-initializer-weights-'));
     afterwards.push(() => rm(weights, { recursive: true }));
@@ -137,6 +175,15 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     );
   });
 });
+
+/** The status line for a request that `fetch` would not send. */
+async function raw(url: string, line: string, host: string, head: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\n${head}${head && '\r\n'}\r\n`);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  return `${answer}`.split('\r\n')[0] ?? '';
+}
 
 function shift(directory: string, weights: Readonly<Record<string, number>>): Promise<void> {
   return mount(

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 
 const text = await readFile('test/security.md', 'utf8');
@@ -12,4 +12,18 @@ test('test/security.md names a test in each row of its tables', () => {
 
 test.each(claims)('$file contains the test: $title', async ({ file, title }) => {
   expect(await readFile(file, 'utf8')).toContain(title);
+});
+
+test('its table of writes names each file that writes to the API server or to Neutron, and no other', async () => {
+  const writes =
+    /\b(client|leaderClient|api|api\(\)|session|secret)\.(create|apply|mergePatch|jsonPatch|delete|update|replace|tag)\(|request\(\s*'(POST|PUT|PATCH|DELETE)'|\bevict\(/;
+  const files = (await readdir('src', { recursive: true })).filter(
+    // The client itself, and commands, which have the rights of their user.
+    (file) => file.endsWith('.ts') && !/\bcli\/|kube\/client\/client/.test(file),
+  );
+  const texts = await Promise.all(files.map((file) => readFile(`src/${file}`, 'utf8')));
+  const writers = files.filter((_, index) => writes.test(texts[index] ?? ''));
+  const [, table = ''] = text.split('## The confused deputy');
+  const named = [...(table.split('\n## ')[0] ?? '').matchAll(/`([a-z0-9/-]+\.ts)`/g)].map(([, file]) => file);
+  expect(writers.toSorted()).toEqual(named.toSorted());
 });
