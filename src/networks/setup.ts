@@ -94,6 +94,7 @@ export function setUpNetworks(
     onNetwork: (key) => {
       if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
     },
+    onPod: (key) => podController.queue.add(key),
     onMtu: enqueueAll,
     onMultus(node, isAll) {
       const gated = isAll ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
@@ -114,7 +115,10 @@ export function setUpNetworks(
     ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
     providers: registry,
     networkQueue: queue,
-    withoutMultus: (names) => networkNodes.withoutMultus(names),
+    ...{
+      withoutMultus: (names) => networkNodes.withoutMultus(names),
+      lostBy: (pod) => networkNodes.lostBy(pod),
+    },
   });
   const context: Omit<ProviderContext, 'definitions'> = {
     namespace,

@@ -37,6 +37,8 @@ export interface PodGatesOptions {
   readonly stateOf: (key: ObjectKey) => NetworkState;
   /** Why pods start without their Networks on these nodes, or on all; undefined if on one they do not. */
   readonly withoutMultus: (nodes: readonly string[] | undefined) => string | undefined;
+  /** The Networks on which the pod has lost its interface. */
+  readonly lostBy: (pod: NetworkPod) => readonly ObjectKey[];
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
@@ -144,7 +146,7 @@ export class PodGates {
   async #serve(pod: NetworkPod, signal: AbortSignal): Promise<Result> {
     const { client, addresses } = this.#options;
     this.#reportConflicts(pod);
-    this.#reportUnattached(pod);
+    this.#reportMissing(pod);
     if (!pod.lacks.some((network) => addresses.serves(network))) {
       this.#isNews(pod, 'waits', undefined);
       return {};
@@ -208,13 +210,20 @@ export class PodGates {
     }
   }
 
-  /** Tells a pod that started before Multus was on its node, or without it. It stays as it is. */
-  #reportUnattached(pod: NetworkPod): void {
-    const { addresses } = this.#options;
-    const networks = (pod.unattached ?? []).filter((key) => addresses.serves(key)).join(', ');
-    if (networks === '' || !this.#isNews(pod, 'unattached', `${pod.metadata.uid} ${networks}`)) return;
-    const note = `runs without its interface on Network ${networks}, because Multus did not attach it: see NodesReady of the Network, and recreate the pod`;
-    this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });
+  /** Tells a pod that started before Multus was on its node, or has lost an interface since. It stays as it is. */
+  #reportMissing(pod: NetworkPod): void {
+    const { addresses, lostBy } = this.#options;
+    const whys = {
+      'because Multus did not attach it': pod.unattached ?? [],
+      'which it has lost since it started': lostBy(pod),
+    };
+    for (const [why, keys] of Object.entries(whys)) {
+      const networks = keys.filter((key) => addresses.serves(key)).join(', ');
+      const told = networks === '' ? undefined : `${pod.metadata.uid} ${networks}`;
+      if (!this.#isNews(pod, `missing ${why}`, told) || told === undefined) continue;
+      const note = `runs without its interface on Network ${networks}, ${why}: see NodesReady of the Network, and recreate the pod`;
+      this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });
+    }
   }
 
   #reportOnce(
@@ -229,7 +238,7 @@ export class PodGates {
 
   #isNews(
     pod: NetworkPod,
-    about: 'waits' | 'unattached' | `conflict ${string}`,
+    about: 'waits' | `missing ${string}` | `conflict ${string}`,
     note: string | undefined,
   ): boolean {
     const { [about]: before, ...others } = this.#told.get(keyOf(pod)) ?? {};

@@ -31,6 +31,8 @@ export interface NetworkNodesOptions {
   readonly allowed: readonly Range[];
   /** Called when the nodes of this Network may have changed. */
   readonly onNetwork: (key: ObjectKey) => void;
+  /** Called when this pod may have lost an interface, or have it again. */
+  readonly onPod: (key: ObjectKey) => void;
   readonly onMtu: () => void;
   /** Called when Multus may have come to the node, or left it. `isAll`: it has come to the first of all nodes, or left the last. */
   readonly onMultus: (node: string, isAll: boolean) => void;
@@ -91,15 +93,19 @@ export class NetworkNodes {
     return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), lacking);
   }
 
-  /** The pods that have lost their interface on the Network, as the node's agent reports. A report may be of earlier pods. */
+  /** The Networks on which the pod has lost its interface, as the agent of its node reports. A report may be of earlier pods. */
+  lostBy(pod: NetworkPod): readonly ObjectKey[] {
+    const { uid, deletionTimestamp } = pod.metadata;
+    const { lost = {} } = this.#reportOf(pod.nodeName ?? '')?.current ?? {};
+    if (deletionTimestamp !== undefined) return [];
+    return networksOf(pod).filter((network) => uid !== undefined && lost[network]?.[keyOf(pod)] === uid);
+  }
+
   #lost(node: string, network: ObjectKey): readonly ObjectKey[] {
-    const { pods } = this.#options;
-    const { lost = {} } = this.#reportOf(node)?.current ?? {};
-    const reported = Object.entries((Object.hasOwn(lost, network) && lost[network]) || {});
-    return reported.flatMap(([key, uid]) => {
-      const pod = pods.lister.get(key);
-      const isSame = pod?.metadata.uid === uid && pod.nodeName === node && networksOf(pod).includes(network);
-      return isSame && pod.metadata.deletionTimestamp === undefined ? [key] : [];
+    const reported = this.#reportOf(node)?.current?.lost?.[network] ?? {};
+    return Object.keys(reported).filter((key) => {
+      const pod = this.#options.pods.lister.get(key);
+      return pod?.nodeName === node && this.lostBy(pod).includes(network);
     });
   }
 
@@ -194,6 +200,9 @@ export class NetworkNodes {
         if (!isDeepStrictEqual(was[key], is[key])) this.#options.onNetwork(key);
       }
     }
+    const lostIn = (report: ReportObject | undefined) => Object.values(report?.current?.lost ?? {});
+    const pods = [...lostIn(previous), ...lostIn(current)].flatMap(Object.keys);
+    for (const pod of new Set(pods)) this.#options.onPod(pod);
   }
 
   /** Records what the node has taken. A report without a Node is of a node that is gone. */

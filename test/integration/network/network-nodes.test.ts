@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { AGENTS, ASKED, NetworkWorld, networkOf, podOn } from '../../support/network/network-world.ts';
+import {
+  AGENTS,
+  ASKED,
+  MULTUS,
+  NetworkWorld,
+  networkOf,
+  podOn,
+} from '../../support/network/network-world.ts';
 
 jest.setTimeout(120_000);
 
@@ -228,5 +235,22 @@ describe('Multus', () => {
     expect(await world.metrics()).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
     await removePod('lacking');
     await until('cni', 'NodesReady', 'NodesReady');
+  });
+
+  test('has attached a pod that loses its interface: the pod and its Network say so', async () => {
+    await addPod('loser', 'cni', 'a');
+    const metadata = {
+      annotations: { [`${MULTUS}-status`]: '[{"name":"default/cni","ips":["10.60.0.9"]}]' },
+    };
+    await world.merge('pod loser', { metadata });
+    const lost = {
+      'default/cni': { 'default/loser': await run('get pod loser -o jsonpath={.metadata.uid}') },
+    };
+    await report('a', { ...fine, lost });
+    await until('cni', 'NodesReady', 'InterfaceMissing');
+    await world.untilEvent('pod/loser', 'InterfaceMissing', 'default/cni, which it has lost');
+    await report('a', fine);
+    await until('cni', 'NodesReady', 'NodesReady');
+    await removePod('loser');
   });
 });

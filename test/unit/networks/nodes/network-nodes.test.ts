@@ -27,11 +27,13 @@ function stage() {
   const ranges = new ClusterRanges();
   const told: string[] = [];
   const onNode: string[] = [];
+  const onPod: string[] = [];
   const networkNodes = new NetworkNodes({
     ...{ nodes, reports, clock, namespace: 'agents', pods, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
+    onPod: (key) => onPod.push(key),
     onMtu: () => told.push('mtu'),
     onMultus: (node, isAll) => (isAll ? told.push('multus everywhere') : onNode.push(node)),
   });
@@ -65,7 +67,7 @@ function stage() {
   const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
   return {
     ...{ networkNodes, nodes, reports, pods, clock },
-    ...{ node, report, reportText, pod, agent, met, told, onNode, reasonOn },
+    ...{ node, report, reportText, pod, agent, met, told, onNode, onPod, reasonOn },
   };
 }
 
@@ -210,7 +212,7 @@ describe('a Network is told', () => {
   });
 
   test('of its pods on the node that have lost their interface, as long as they are the same', () => {
-    const { networkNodes, node, report, pods, told } = stage();
+    const { networkNodes, node, report, pods, told, onPod } = stage();
     const annotations = { 'samplecrd.k8s.io/network': 'blue' };
     const start = (name: string, uid: string, nodeName: string) =>
       pods.set(
@@ -228,7 +230,7 @@ describe('a Network is told', () => {
     const lost = { 'default/blue': { 'default/web': 'u1', 'default/far': 'u2', 'default/gone': 'u3' } };
     report('n1', { lost });
     report('n1', { lost, ranges: ['10.9.0.0/16'] });
-    expect(told).toEqual(['default/blue']);
+    expect([told, new Set(onPod)]).toEqual([['default/blue'], new Set(Object.keys(lost['default/blue']))]);
     expect(condition()).toMatchObject({
       reason: 'InterfaceMissing',
       message: expect.stringMatching(/n1 \(recreate the pods without their interface: default\/web\)$/),
