@@ -25,8 +25,6 @@ interface Claimant {
   wants: readonly Claim[];
   /** The ranges of its real network, and those to which it changes. */
   holds: readonly Claim[];
-  /** Only its finalizer shows that it holds the range, and a user may have written that. */
-  isPresumed: boolean;
   /** The key of a Network, or the user of a cluster range. */
   blockedBy: string | undefined;
   /** This process has decided about it, so its memory is newer than the cache. */
@@ -43,8 +41,7 @@ interface Claim {
  * want a range, the older Network gets it, then the one with the smaller UID. Checking and reserving happen in the
  * same turn of the event loop, so two concurrent reconciles cannot both get a range.
  *
- * The status shows what an earlier leader reserved, because only the operator writes it. Before the first status, the
- * finalizer shows it, because the operator adds it before it creates anything.
+ * The status shows what an earlier leader reserved, because only the operator writes it.
  *
  * A cluster range blocks each Network that does not hold its range yet.
  */
@@ -76,7 +73,7 @@ export class RangeClaims {
   observe(network: Network, isEligible: boolean): void {
     const claimant = this.#claimantOf(network);
     const ranges = isEligible ? parsed(subnetOf(network.spec)) : [];
-    if (!claimant.isDecided) this.#observeGiven(claimant, network, ranges);
+    if (!claimant.isDecided) this.#hold(claimant, recorded(network));
     const wanted = network.metadata.deletionTimestamp ? [] : ranges;
     if (textOf(claimant.wants.map(({ range }) => range)) === textOf(wanted)) return;
     this.#want(claimant, wanted);
@@ -84,14 +81,11 @@ export class RangeClaims {
     this.#freeBlocked(claimant.key);
   }
 
-  /** Whether the Network holds these ranges, and more than its finalizer shows it. */
+  /** Whether the Network holds these ranges. */
   isHeld(key: ObjectKey, ranges: readonly Range[]): boolean {
     const claimant = this.#claimants.get(key);
     return (
-      claimant !== undefined &&
-      !claimant.isPresumed &&
-      ranges.length > 0 &&
-      ranges.every((range) => holdsRange(claimant, range))
+      claimant !== undefined && ranges.length > 0 && ranges.every((range) => holdsRange(claimant, range))
     );
   }
 
@@ -100,7 +94,6 @@ export class RangeClaims {
     const claimant = this.#claimants.get(key);
     if (!claimant) return undefined;
     claimant.isDecided = true;
-    if (claimant.isPresumed) this.#dropBlocked(claimant);
     const missing = claimant.wants.map(({ range }) => range).filter((range) => !holdsRange(claimant, range));
     const found = missing.map((range) => this.#obstacle(claimant, range)).find((one) => one !== undefined);
     if (!found) {
@@ -121,7 +114,6 @@ export class RangeClaims {
     const ranges = parsed(subnet);
     if (!claimant || ranges.length === 0) return;
     claimant.isDecided = true;
-    claimant.isPresumed = false;
     const held = claimant.holds.map((claim) => claim.range);
     const isOne = (of: readonly Range[], range: Range) => of.some((one) => isSame(one, range));
     const wanted = claimant.wants.map(({ range }) => range);
@@ -158,7 +150,6 @@ export class RangeClaims {
     const nothing = {
       wants: [],
       holds: [],
-      isPresumed: false,
       blockedBy: undefined,
       isDecided: false,
     };
@@ -167,36 +158,10 @@ export class RangeClaims {
     return claimant;
   }
 
-  /** Records what another process reserved for the Network, as far as the Network shows it. */
-  #observeGiven(claimant: Claimant, network: Network, wanted: readonly Range[]): void {
-    const { cidr, secondary } = network.status ?? {};
-    claimant.isPresumed = false;
-    if (!hasFinalizer(network, NETWORK_FINALIZER)) {
-      this.#hold(claimant, []);
-    } else if (cidr !== undefined) {
-      this.#hold(claimant, parsed({ cidr, gateway: '', ...(secondary && { secondary }) }));
-    } else {
-      claimant.isPresumed = true;
-      // The spec at the first sight of the finalizer counts, even if it changed since.
-      if (claimant.holds.length === 0) this.#hold(claimant, wanted);
-    }
-  }
-
-  /** Drops ranges that the Network seemed to hold but that others block. */
-  #dropBlocked(claimant: Claimant): void {
-    const isFree = (range: Range) => !this.#cluster?.met(range) && !this.#blockerOf(claimant, range);
-    const kept = claimant.holds.map(({ range }) => range).filter(isFree);
-    claimant.isPresumed = false;
-    if (kept.length === claimant.holds.length) return;
-    this.#hold(claimant, kept);
-    this.#freeBlocked(claimant.key);
-  }
-
   #blockerOf(claimant: Claimant, range: Range): Claim | undefined {
     let blocker: Claim | undefined;
     for (const claim of this.#held.overlapping(range)) {
       if (claim.claimant === claimant) continue;
-      if (claimant.isPresumed && claim.claimant.isPresumed && precedes(claimant, claim.claimant)) continue;
       // Keep naming the same blocker, so that the message does not change without a reason.
       if (claim.claimant.key === claimant.blockedBy) return claim;
       if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
@@ -238,6 +203,13 @@ export class RangeClaims {
       this.#onFreed(freed);
     }
   }
+}
+
+/** What another process has reserved for the Network, as its status shows: before the first one, no pod is on it. */
+function recorded(network: Network): readonly Range[] {
+  const { cidr, secondary } = network.status ?? {};
+  if (cidr === undefined || !hasFinalizer(network, NETWORK_FINALIZER)) return [];
+  return parsed({ cidr, gateway: '', ...(secondary && { secondary }) });
 }
 
 function holdsRange({ holds }: Claimant, range: Range): boolean {

@@ -77,25 +77,6 @@ describe('a range of another Network', () => {
 });
 
 describe('a range that the cluster uses', () => {
-  test('is refused, and the message names its user', () => {
-    const { cluster, admission, network } = stage();
-    cluster.set('node n1', ['10.201.0.3']);
-    expect(admission.specErrorOf(network('10.201.0.0/25'))).toEqual({
-      reason: 'RangeTaken',
-      message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range that does not overlap it',
-    });
-    expect(admission.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
-  });
-
-  test('is reserved when its user is gone, and the Network is requeued', () => {
-    const { cluster, admission, network, judgedAgain } = stage();
-    cluster.set('node n1', ['10.201.0.3']);
-    admission.specErrorOf(network('10.201.0.0/25'));
-    cluster.set('node n1', ['10.202.0.3']);
-    expect(judgedAgain).toEqual(['default/example-network']);
-    expect(admission.specErrorOf(network('10.201.0.0/25'))).toBeUndefined();
-  });
-
   test('stays with a Network that holds it when the cluster starts to use it, with a warning', () => {
     const { cluster, admission, network, judgedAgain } = stage();
     const live = network('10.201.0.0/25');
@@ -108,12 +89,6 @@ describe('a range that the cluster uses', () => {
     );
     cluster.set('node n1', []);
     expect([judgedAgain.length, admission.warningFor(live)]).toEqual([2, undefined]);
-  });
-
-  test('is not held by the finalizer alone, which a user may write', () => {
-    const { cluster, admission, network } = stage();
-    cluster.set('node n1', ['10.201.0.3']);
-    expect(admission.specErrorOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
   });
 
   test('causes only a warning for a network of a remote provider', () => {
