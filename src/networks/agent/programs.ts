@@ -31,20 +31,8 @@ export interface BatchPart {
 const FAILURE = /(.*)\nCommand failed -:(\d+)/g;
 
 /**
- * Lines whose aim another program has reached since the node was read: CNI's plugin makes the bridge, too, and the kernel
- * forgets what it has learned.
- */
-const REACHED: readonly (readonly [line: RegExp, why: RegExp])[] = [
-  [/^(link add name \S+ type bridge$|address add )/, /File exists|address already assigned/i],
-  [
-    /^(link|address|fdb) delete /,
-    /No such file or directory|Cannot find device|Cannot assign requested|address not found/i,
-  ],
-];
-
-/**
  * Runs all lines in one call of `ip` or `bridge`. Resolves with the first failure of each bridge. A failure does not
- * hold up the lines of other bridges. A line whose aim is already reached does not fail.
+ * hold up the lines of other bridges.
  */
 export async function runBatch(
   runProgram: Programs['run'],
@@ -64,7 +52,6 @@ export async function runBatch(
       const failed = lines[Number(number) - 1];
       const why = words.replace(/^.* ended with \d+: /, '');
       if (!failed || failures.has(failed.bridge)) continue;
-      if (REACHED.some(([line, reason]) => line.test(failed.line) && reason.test(why))) continue;
       failures.set(failed.bridge, `${program} ${failed.line}: ${why}`);
     }
     // Not of a line, for example: there is no such program.

@@ -52,7 +52,7 @@ interface Wanted {
   readonly isGone: (bridge: string) => boolean;
 }
 
-/** Attempts in one round: the entries that the kernel learns may change in between. */
+/** Attempts in one round: what the kernel learns, and the bridge that CNI's plugin also makes, may change in between. */
 const ATTEMPTS = 2;
 
 /** Reconciles a node with the Networks that have pods on it. */

@@ -5,7 +5,6 @@ import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import { TokenBucket } from '../../kube/workqueue/token-bucket.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER } from '../api/names.ts';
 import { NETWORKS, withoutFinalizer } from '../api/resources.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
@@ -31,11 +30,11 @@ export interface NetworkWriterOptions {
  */
 export class NetworkWriter {
   readonly #options: NetworkWriterOptions;
-  readonly #throttle: StatusThrottle;
+  readonly #pace: CountPace;
 
   constructor(options: NetworkWriterOptions) {
     this.#options = options;
-    this.#throttle = new StatusThrottle(options.clock);
+    this.#pace = new CountPace(options.clock);
   }
 
   /** The time of day in the format of conditions: RFC 3339, whole seconds. */
@@ -69,10 +68,10 @@ export class NetworkWriter {
     signal: AbortSignal,
   ): Promise<number | undefined> {
     const key = keyOf(network);
-    const waitMs = isRecount(network.status, status) ? this.#throttle.waitMs(key) : 0;
+    const waitMs = isRecount(network.status, status) ? this.#pace.waitMs(key) : 0;
     if (waitMs > 0) return waitMs;
     if (isChange(network.status, status)) await this.#writeStatus(network, status, signal);
-    if (changesCounts(network.status, status)) this.#throttle.written(key);
+    if (changesCounts(network.status, status)) this.#pace.written(key);
     for (const details of events) this.tell(network, details);
     return undefined;
   }
@@ -111,52 +110,32 @@ function refOf({ metadata: { namespace, name } }: Network): ObjectRef {
   return { namespace, name };
 }
 
-/** The shortest time between two status writes of a Network that change only counts. */
+/** The shortest time between two status writes of a Network that change only counts: each goes to all node agents. */
 const PACE_MS = 10_000;
-/** Such writes of all Networks together. Each goes to the watch of each node agent. */
-const LIMIT = { ratePerSecond: 5, burst: 100 };
-/** A Network that was not written this long after it could be is gone, or has its earlier counts again. */
-const DUE_KEPT_MS = 600_000;
 
-/** Limits how often counts of Networks are written, to spare the API server and the node agents. */
-export class StatusThrottle {
+/** Limits how often the counts of each Network are written. */
+export class CountPace {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #bucket: TokenBucket;
   /** Oldest first. */
   readonly #writtenAt = new Map<ObjectKey, number>();
-  /** When a Network that waits may be written. Oldest first. */
-  readonly #dueAt = new Map<ObjectKey, number>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
-    this.#bucket = new TokenBucket({ clock, ...LIMIT });
   }
 
   /** Milliseconds until the next write is allowed; 0 for now. */
   waitMs(key: ObjectKey): number {
-    const now = this.#clock.now();
-    const dueAt = this.#dueAt.get(key) ?? Math.max(this.#pacedAt(key), now + this.#bucket.reserve());
-    this.#dueAt.set(key, dueAt);
-    return Math.max(0, dueAt - now);
+    const writtenAt = this.#writtenAt.get(key) ?? Number.NEGATIVE_INFINITY;
+    return Math.max(0, writtenAt + PACE_MS - this.#clock.now());
   }
 
   written(key: ObjectKey): void {
     const now = this.#clock.now();
-    this.#dueAt.delete(key);
     this.#writtenAt.delete(key);
     this.#writtenAt.set(key, now);
-    forgetUntil(this.#writtenAt, now - PACE_MS);
-    forgetUntil(this.#dueAt, now - DUE_KEPT_MS);
-  }
-
-  #pacedAt(key: ObjectKey): number {
-    return (this.#writtenAt.get(key) ?? Number.NEGATIVE_INFINITY) + PACE_MS;
-  }
-}
-
-function forgetUntil(times: Map<ObjectKey, number>, end: number): void {
-  for (const [key, at] of times) {
-    if (at > end) return;
-    times.delete(key);
+    for (const [other, at] of this.#writtenAt) {
+      if (at > now - PACE_MS) return;
+      this.#writtenAt.delete(other);
+    }
   }
 }

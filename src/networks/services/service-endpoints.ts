@@ -76,7 +76,7 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
   async function reconcile(service: ObjectKey, signal: AbortSignal): Promise<Result> {
     const found = services.lister.get(service);
     const present = slices.lister.byIndex('service', service);
-    const wanted: Wanted = found ? wantedOf(found, present, options) : { slices: [] };
+    const wanted: Wanted = found ? wantedOf(found, options) : { slices: [] };
     if (found && wanted.told) {
       const regarding = { apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind, metadata: found.metadata };
       events.event(regarding, { ...wanted.told, action: 'Name' });
@@ -171,11 +171,7 @@ interface Wanted {
   readonly told?: Pick<EventDetails, 'type' | 'reason' | 'note'>;
 }
 
-function wantedOf(
-  service: NamedService,
-  present: readonly NetworkSlice[],
-  { pods, networks, access }: NetworkServicesOptions,
-): Wanted {
+function wantedOf(service: NamedService, { pods, networks, access }: NetworkServicesOptions): Wanted {
   const network = networkOf(service);
   const { name, namespace = '' } = service.metadata;
   if (network === undefined) return { slices: [] };
@@ -206,15 +202,7 @@ function wantedOf(
     .filter(({ labels }) => [...selector].every(([key, value]) => labels[key] === value))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     .flatMap((pod) => endpointsOf(pod, network, service, plainOf));
-  const known = present.map(({ metadata, ...rest }) => ({ name: metadata.name, ...rest }));
-  return {
-    slices: (['IPv4', 'IPv6'] as const).flatMap((family) => {
-      const own = endpoints.filter(
-        ({ addresses: [first = ''] }) => first.includes(':') === (family === 'IPv6'),
-      );
-      return sliced(name, family, own, known);
-    }),
-  };
+  return { slices: sliced(name, endpoints) };
 }
 
 /**

@@ -90,61 +90,24 @@ export const NETWORK_SLICES: Resource<NetworkSlice> = {
 export const SERVICE_LABEL = 'kubernetes.io/service-name';
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 
-export type AddressType = 'IPv4' | 'IPv6';
-
 /** The part of a slice that the endpoints of a Service decide. */
-export interface Slice {
-  readonly name: string;
-  readonly addressType?: string;
-  readonly endpoints: readonly Endpoint[];
-}
+export type Slice = Pick<NetworkSlice, 'endpoints'> & { readonly name: string; readonly addressType: string };
 
 /** The most endpoints of a slice, as of those of Kubernetes. */
 export const MAX_ENDPOINTS = 100;
 
-/**
- * Distributes endpoints of one family over slices. An endpoint stays in its slice, so that a change of one pod changes
- * one slice. Slices without endpoints are left out.
- */
-export function sliced(
-  service: string,
-  addressType: AddressType,
-  endpoints: readonly Endpoint[],
-  present: readonly Slice[],
-): readonly Slice[] {
-  const open = new Map(endpoints.map((endpoint) => [idOf(endpoint), endpoint]));
-  const slices = present
-    .filter((slice) => slice.addressType === addressType)
-    .map(({ name, endpoints: before }) => {
-      const kept: Endpoint[] = [];
-      for (const each of before) {
-        const current = open.get(idOf(each));
-        if (current === undefined || kept.length === MAX_ENDPOINTS) continue;
-        open.delete(idOf(each));
-        kept.push(current);
-      }
-      return { name, addressType, endpoints: kept };
-    });
-  const names = new Set(present.map(({ name }) => name));
-  let [number, current] = [0, slices[0]];
-  let next = 1;
-  for (const endpoint of open.values()) {
-    while (current && current.endpoints.length === MAX_ENDPOINTS) current = slices[next++];
-    if (!current) {
-      let name = '';
-      do name = `${service}-network-${addressType.toLowerCase()}-${number++}`;
-      while (names.has(name));
-      current = { name, addressType, endpoints: [] };
-      slices.push(current);
-      next = slices.length;
-    }
-    current.endpoints.push(endpoint);
-  }
-  return slices.filter((slice) => slice.endpoints.length > 0);
-}
-
-function idOf({ addresses, targetRef }: Endpoint): string {
-  return `${targetRef.uid} ${addresses.join()}`;
+/** Distributes endpoints over slices, of one family each. */
+export function sliced(service: string, endpoints: readonly Endpoint[]): readonly Slice[] {
+  return ['IPv4', 'IPv6'].flatMap((addressType) => {
+    const own = endpoints.filter(
+      ({ addresses: [first = ''] }) => first.includes(':') === (addressType === 'IPv6'),
+    );
+    return Array.from({ length: Math.ceil(own.length / MAX_ENDPOINTS) }, (_, index) => ({
+      name: `${service}-network-${addressType.toLowerCase()}-${index}`,
+      addressType,
+      endpoints: own.slice(index * MAX_ENDPOINTS, (index + 1) * MAX_ENDPOINTS),
+    }));
+  });
 }
 
 /** Parses `key=value,key=value`; undefined for anything else. */

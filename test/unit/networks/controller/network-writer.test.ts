@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import type { NetworkStatus } from '../../../../src/networks/api/types.ts';
-import { StatusThrottle } from '../../../../src/networks/controller/network-writer.ts';
+import { CountPace } from '../../../../src/networks/controller/network-writer.ts';
 import { isRecount } from '../../../../src/networks/controller/status.ts';
 
-test('StatusThrottle allows a write of counts every 10 s', () => {
+test('CountPace allows a write of counts every 10 s', () => {
   let now = 1_000;
-  const throttle = new StatusThrottle({ now: () => now });
+  const throttle = new CountPace({ now: () => now });
   expect(throttle.waitMs('a')).toBe(0);
   throttle.written('a');
   now += 4_000;
@@ -14,26 +14,6 @@ test('StatusThrottle allows a write of counts every 10 s', () => {
   throttle.written('b');
   now += 6_000;
   expect([throttle.waitMs('a'), throttle.waitMs('b')]).toEqual([0, 4_000]);
-});
-
-test('StatusThrottle allows five writes a second of all Networks, after a hundred at once', () => {
-  let now = 0;
-  const throttle = new StatusThrottle({ now: () => now });
-  const keys = Array.from({ length: 1_000 }, (_, index) => `network-${index}`);
-  const written = new Set<string>();
-  const write = () => {
-    for (const key of keys) {
-      if (written.has(key) || throttle.waitMs(key) > 0) continue;
-      throttle.written(key);
-      written.add(key);
-    }
-    return written.size;
-  };
-  expect([write(), write()]).toEqual([100, 100]);
-  now += 10_000;
-  expect(write()).toBe(150);
-  now += 170_000;
-  expect(write()).toBe(1_000);
 });
 
 const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
