@@ -13,7 +13,7 @@ SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
 # Suites that `make test` leaves to other targets. Of minutes: outages, fleets, conformance, kind (`make integration`, `make e2e`).
-LONG := integration/(routing/route-fleet|network/network-soak)|e2e/(kind|outages|high-availability|gateway-api)
+LONG := integration/routing/route-fleet|e2e/(kind|outages|high-availability|gateway-api)
 # With a real Neutron (`make test-neutron`).
 NEUTRON := integration/neutron|e2e/neutron-pods
 # What a release publishes, with Helm and Prometheus (`make test-artifacts`).
@@ -81,10 +81,6 @@ faults: build/.compiled control-plane ## Run the fault suite with many seeds (FA
 .PHONY: oracle
 oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none that is adopted may be refused in a pod (5 minutes; ORACLE_SEED=7 for others)
 	@ORACLE_FAULTS=2500 $(JEST) --runInBand build/test/integration/injection/template-oracle
-
-.PHONY: soak-networks
-soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Networks at random for 5 minutes, and kill the operator ten times (SOAK_SEED=123 replays)
-	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network/network-soak
 
 .PHONY: big-lists
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)

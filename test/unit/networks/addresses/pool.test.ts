@@ -50,15 +50,6 @@ describe('a pool gives', () => {
     expect(pool('fd00::/64', 'fd00::ffff:1').total).toBe(65_535);
   });
 
-  test.each([
-    [2, () => false, 3],
-    [6, () => false, 2],
-    [3, (place: number) => place !== 2, 2],
-    [3, () => true, undefined],
-  ])('after %i, the next free one', (after, isTaken, next) => {
-    expect(pool('10.0.0.0/29', '10.0.0.1').next(after, isTaken)).toBe(next);
-  });
-
   test('as many as it says, each once and inside of it', () => {
     fc.assert(
       fc.property(

@@ -11,9 +11,9 @@ function stage() {
   const state = { nowMs: 0, failure: undefined as Error | undefined };
   const writer = new ReportWriter({
     client: {
-      apply: async (resource, ref, object) => {
+      apply: async (resource, _, object) => {
         if (state.failure) throw state.failure;
-        applied.push([ref, object]);
+        applied.push(object);
         return resource.decode(object);
       },
     },
@@ -29,22 +29,10 @@ test('a report is written when it changes, and owned by its Node', async () => {
   const { applied, write } = stage();
   await write(report);
   await write({ ...report });
-  expect(applied).toEqual([
-    [
-      { namespace: 'agents', name: 'a' },
-      {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: {
-          name: 'a',
-          namespace: 'agents',
-          labels: { app: 'envoy-initializer', 'samplecrd.k8s.io/node-report': '' },
-          ownerReferences: [owner],
-        },
-        data: { report: '{"version":2,"ranges":["192.0.2.0/24"],"problems":{}}' },
-      },
-    ],
-  ]);
+  const labels = { app: 'envoy-initializer', 'samplecrd.k8s.io/node-report': '' };
+  const metadata = { name: 'a', namespace: 'agents', labels, ownerReferences: [owner] };
+  const data = { report: JSON.stringify(report) };
+  expect(applied).toEqual([{ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }]);
   await write({ ...report, problems: { 'default/a': 'no' } });
   expect(applied).toHaveLength(2);
 });

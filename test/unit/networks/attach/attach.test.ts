@@ -110,33 +110,21 @@ describe('attach refuses', () => {
     ['nothing', '', 'is empty'],
     ['a missing name', 'blue,,green', 'has "", which is not a name'],
     ['a bad name', 'Blue', 'has "Blue", which is not a valid name of a Network'],
-    ['a name with a dot', 'blue.green', 'has "blue.green", which is not a valid name of a Network'],
     ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
     [
       'another namespace',
       'green/blue',
-      'names a Network of namespace green, which pods of namespace red may not use',
+      'names a Network of namespace green, which pods of namespace red may',
     ],
     ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
     ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
-    [
-      'an interface with a name that is too long',
-      'blue@abcdefghijklmnop',
-      'has "abcdefghijklmnop" as interface',
-    ],
+    ['a name of 16 for an interface', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
     ['invalid JSON', '[{"name":', 'is not a JSON list'],
     ['an object', '{"name":"blue"}', 'is not a JSON list'],
     ['an empty list', '[]', 'names no Network'],
-    ['an element without a name', '[{"namespace":"red"}]', 'has no name in [0]'],
     ['an element that is not an object', '["blue"]', 'has no name in [0]'],
-    ['an invalid address', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
-    [
-      'the MAC address of all',
-      '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]',
-      'has "ff:ff:ff:ff:ff:ff" as mac',
-    ],
+    ['the MAC of all', '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]', 'has "ff:ff:ff:ff:ff:ff" as mac'],
     ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'has "00:00:00:00:00:00" as mac'],
-    ['an invalid MAC address', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
     ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
   ])('%s', (_, asked, message) => {
     const result = attached(pod({ [ASKED]: asked }));
@@ -190,7 +178,6 @@ describe('attach refuses', () => {
       'interface net2, red/blue and red/green',
     ],
     ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'another prefix length than its range, /24'],
-    ['a larger prefix', blue({ ips: ['10.0.0.60/16'] }), 'another prefix length than its range, /24'],
     ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
     ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
     ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
@@ -200,11 +187,7 @@ describe('attach refuses', () => {
     ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
     ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
     ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
-    [
-      'a default route to all',
-      blue({ 'default-route': ['10.0.0.255'] }),
-      'is its broadcast address: write its',
-    ],
+    ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address: write its'],
     [
       'two default routes',
       '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]',
@@ -218,25 +201,15 @@ describe('attach refuses', () => {
   });
 
   test.each([
-    [
-      'an interface of ours',
-      '[{"name":"some-nad"},{"name":"nad","interface":"net3"}]',
-      'interface net3, red/nad',
-    ],
+    ['an interface of ours', '[{"name":"nad"},{"name":"nad2","interface":"net3"}]', 'net3, red/nad2'],
     ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
-    [
-      'an interface that each pod has',
-      '[{"name":"some-nad","interfaceRequest":"eth0"}]',
-      'has "eth0" as inter',
-    ],
+    ['an interface of each pod', '[{"name":"some-nad","interfaceRequest":"eth0"}]', 'has "eth0" as inter'],
     ['a MAC address of gateways', '[{"name":"blue","mac":"026e.7700.0001"}]', '02:6e:77:… is for gateways'],
     [
       'a MAC address twice on a Network',
       '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',
       'twice on Network red/blue',
     ],
-    ['a text as addresses', '[{"name":"blue","ips":"10.0.0.7"}]', 'has "10.0.0.7" as ips'],
-    ['another prefix', '[{"name":"blue","ips":["10.0.0.7/16"]}]', 'another prefix length'],
     ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
     ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
     ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
@@ -293,15 +266,10 @@ describe('attach refuses', () => {
 describe('the limits of an annotation', () => {
   const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
 
-  test('allow 32 Networks', () => {
+  test('allow 32 Networks, and refuse more', () => {
     expect(attached(pod({ [ASKED]: names(32) })).outcome).toBe('attached');
-  });
-
-  test('refuse more Networks', () => {
-    expect(attached(pod({ [ASKED]: names(33) }))).toEqual({
-      outcome: 'refused',
-      message: 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32',
-    });
+    const message = 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32';
+    expect(attached(pod({ [ASKED]: names(33) }))).toEqual({ outcome: 'refused', message });
   });
 
   test.each([ASKED, MULTUS])('refuse %s with more than 32 KiB', (key) => {
@@ -310,19 +278,11 @@ describe('the limits of an annotation', () => {
     expect(result).toEqual({ outcome: 'refused', message });
   });
 
-  test.each([
-    ['names', names(101)],
-    [
-      'objects',
-      JSON.stringify(
-        names(101)
-          .split(',')
-          .map((name) => ({ name })),
-      ),
-    ],
-  ])('refuse more than 100 networks for Multus, as %s', (_, multus) => {
+  test('refuse more than 100 networks for Multus', () => {
     const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
-    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toEqual({ outcome: 'refused', message });
+    const objects = JSON.stringify(Array(101).fill({ name: 'n' }));
+    for (const multus of [names(101), objects])
+      expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toEqual({ outcome: 'refused', message });
   });
 
   test('refuse more than 100 networks for Multus after the merge', () => {

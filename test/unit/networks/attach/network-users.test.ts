@@ -5,6 +5,7 @@ import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
+const STATUS = 'k8s.v1.cni.cncf.io/network-status';
 
 interface PodOptions {
   readonly asks?: string;
@@ -21,9 +22,8 @@ function pod(name: string, { asks, status, gates = [], uid = name }: PodOptions)
       namespace: 'red',
       uid,
       annotations: {
-        other: 'x',
         ...(asks !== undefined && { 'samplecrd.k8s.io/network': asks }),
-        ...(status !== undefined && { 'k8s.v1.cni.cncf.io/network-status': text }),
+        ...(status !== undefined && { [STATUS]: text }),
       },
     },
     spec: { schedulingGates: gates.map((gate) => ({ name: gate })), containers: [{ name: 'app' }] },
@@ -43,12 +43,8 @@ function usersOf(network: string, ...pods: readonly NetworkPod[]) {
 describe('a pod uses a Network', () => {
   test.each<[string, PodOptions, number]>([
     ['that it names', { asks: 'blue' }, 0],
-    ['that it names with its namespace', { asks: 'red/blue' }, 0],
-    ['that it names in JSON', { asks: '[{"name":"blue"}]' }, 0],
     ['to which Multus attached it', { status: [eth0, blue] }, 1],
-    ['that it names and is attached to', { asks: 'blue', status: [eth0, blue] }, 1],
     ['with two interfaces', { status: [eth0, blue, { ...blue, interface: 'net2' }] }, 2],
-    ['also after a change of its annotation', { asks: 'green', status: [eth0, blue] }, 1],
     ['also with an invalid annotation', { asks: ',', status: [eth0, blue] }, 1],
     ['also when another gate holds it', { asks: 'blue', gates: ['example.org/theirs'] }, 0],
   ])('%s', (_, options, allocated) => {
@@ -57,7 +53,6 @@ describe('a pod uses a Network', () => {
 
   test.each<[string, PodOptions]>([
     ['it is gated', { asks: 'blue', gates: ['example.org/theirs', GATE] }],
-    ['it names another', { asks: 'green' }],
     ['only the cluster’s own network has that name', { status: [{ ...eth0, name: 'red/blue' }] }],
     ['its network status is invalid', { status: '[{' }],
   ])('but not if %s', (_, options) => {
@@ -81,50 +76,13 @@ test('a pod counts as soon as its gate is reserved for removal, and only while i
   expect(users.usageOf('red/blue').pods).toEqual([]);
 });
 
-test('the nodes of its pods are named once, and only of pods that are bound', () => {
-  const store = new Store<NetworkPod>(POD_INDEXERS);
-  for (const [name, nodeName] of Object.entries({ a: 'n2', b: 'n1', c: 'n2', d: undefined })) {
-    store.set({ ...pod(name, { asks: 'blue' }), ...(nodeName && { nodeName }) });
-  }
-  expect(new NetworkUsers(store).usageOf('red/blue').nodeNames).toEqual(['n2', 'n1']);
-});
-
-describe('a pod that names a Network of another namespace', () => {
-  const theirs = { ...blue, name: 'green/blue' };
-  const forged = {
-    metadata: {
-      ...{ name: 'p', namespace: 'red' },
-      annotations: {
-        'samplecrd.k8s.io/network': 'green/blue,blue',
-        'k8s.v1.cni.cncf.io/networks': 'green/blue',
-        'k8s.v1.cni.cncf.io/network-status': JSON.stringify([eth0, theirs, blue]),
-      },
-    },
-  };
-  const usersOfBoth = (shared: readonly string[]) => {
-    const one = networkPods(new NetworkAccess(shared)).decode(forged);
-    return ['green/blue', 'red/blue'].map((key) => usersOf(key, one));
-  };
-
-  test('is not a user of it, but of the Networks of its namespace', () => {
-    expect(usersOfBoth([])).toEqual([
-      { pods: [], allocated: 0 },
-      { pods: ['red/p'], allocated: 1 },
-    ]);
-  });
-
-  test.each(['green', '*'])('is a user of shared Networks: %s', (shared) => {
-    expect(usersOfBoth([shared])[0]).toEqual({ pods: ['red/p'], allocated: 1 });
-  });
-});
-
-test("a pod with overwritten annotations uses the Networks of Multus' annotation", () => {
-  const metadata = {
-    name: 'p',
-    namespace: 'red',
-    annotations: { 'k8s.v1.cni.cncf.io/networks': 'blue@net1' },
-  };
-  expect(usersOf('red/blue', networkPods(new NetworkAccess([])).decode({ metadata })).pods).toEqual([
-    'red/p',
-  ]);
-});
+test.each(['green', '*'])(
+  'a pod is a user of a Network of another namespace if it is shared: %s',
+  (shared) => {
+    const status = JSON.stringify([eth0, { ...blue, name: 'green/blue' }]);
+    const annotations = { 'samplecrd.k8s.io/network': 'green/blue', [STATUS]: status };
+    const metadata = { name: 'p', namespace: 'red', annotations };
+    const one = networkPods(new NetworkAccess([shared])).decode({ metadata });
+    expect(usersOf('green/blue', one)).toEqual({ pods: ['red/p'], allocated: 1 });
+  },
+);
