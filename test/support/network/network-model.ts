@@ -1,9 +1,9 @@
-import jsonpatch from 'fast-json-patch';
 import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
 import { NeutronGarbageCollector } from '../../../src/addons/neutron/garbage-collector.ts';
 import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
 import { NeutronStore } from '../../../src/addons/neutron/store.ts';
-import type { ObjectKey } from '../../../src/kube/api/object.ts';
+import type { KubeObject, ObjectKey } from '../../../src/kube/api/object.ts';
+import type { Resource } from '../../../src/kube/api/resource.ts';
 import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
 import type { Reconcile } from '../../../src/kube/controller/controller.ts';
 import { NETWORKS } from '../../../src/networks/api/resources.ts';
@@ -18,7 +18,7 @@ import { type KnownNode, nodesInUse } from '../../../src/networks/nodes/nodes-in
 import { memoryLog } from '../kube/memory-log.ts';
 import { FakeNeutron } from '../neutron/fake-neutron.ts';
 import { FakeClock } from '../time/fake-clock.ts';
-import { FakeAttachments, refusal } from './fake-attachments.ts';
+import { FakeAttachments, FakeObjects } from './fake-attachments.ts';
 
 const { signal } = new AbortController();
 
@@ -56,8 +56,7 @@ export class NetworkModel {
   readonly events: string[] = [];
   readonly #clock = new FakeClock();
   readonly #neutronApi: NeutronApi;
-  #network: Network | undefined;
-  #version = 0;
+  readonly #networks = new FakeObjects<Network>();
   #uids = 0;
   #mishap: Mishap | undefined;
   #calls = 0;
@@ -71,36 +70,36 @@ export class NetworkModel {
   }
 
   get network(): Network | undefined {
-    return this.#network;
+    return this.#networks.live.get(this.key);
   }
 
   create(spec: NetworkSpec): void {
-    if (this.#network) return;
+    if (this.network) return;
     const metadata = { namespace: 'default', name: 'a', uid: `uid-${++this.#uids}`, generation: 1 };
-    this.#store({ metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec });
+    this.#networks.store({ metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec });
   }
 
   /** As by a merge patch: null removes a field. */
   edit(spec: Partial<NetworkSpec>): void {
-    const network = this.#network;
+    const network = this.network;
     if (!network || network.metadata.deletionTimestamp) return;
     const generation = (network.metadata.generation ?? 0) + 1;
     const { provider } = network.spec;
     const fields = Object.entries({ ...network.spec, ...spec, ...(provider && { provider }) });
     const next = Object.fromEntries(fields.filter(([, value]) => value !== null)) as unknown as NetworkSpec;
-    this.#store({ ...network, metadata: { ...network.metadata, generation }, spec: next });
+    this.#networks.store({ ...network, metadata: { ...network.metadata, generation }, spec: next });
   }
 
   delete(): void {
-    if (!this.#network) return;
-    const metadata = { ...this.#network.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' };
-    this.#store({ ...this.#network, metadata });
+    if (!this.network) return;
+    const metadata = { ...this.network.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' };
+    this.#networks.store({ ...this.network, metadata });
   }
 
   /** By hand, and whatever the operator still has to do. */
   dropFinalizers(): void {
-    if (!this.#network) return;
-    this.#store({ ...this.#network, metadata: { ...this.#network.metadata, finalizers: [] } });
+    if (!this.network) return;
+    this.#networks.store({ ...this.network, metadata: { ...this.network.metadata, finalizers: [] } });
   }
 
   /** Somebody deletes the real networks. */
@@ -136,7 +135,7 @@ export class NetworkModel {
     const { networks, subnets } = this.neutron;
     // A definition has no range: node agents take it from the status.
     const inMultus = [...this.attachments.live.values()].map(() => {
-      const { cidr, gateway } = this.#network?.status ?? {};
+      const { cidr, gateway } = this.network?.status ?? {};
       return `${cidr} ${gateway}`;
     });
     const inNeutron = [...networks.keys()].map((id) => {
@@ -151,7 +150,7 @@ export class NetworkModel {
     const { attachments } = this;
     const api = () => this.#neutronApi;
     const client = this.#client();
-    const lister = { get: (key: ObjectKey) => (key === this.key ? this.#network : undefined) };
+    const lister = { get: (key: ObjectKey) => (key === this.key ? this.network : undefined) };
     const store = new NeutronStore({ api, clock: this.#clock });
     const clusterId = async () => 'cluster';
     const provider = new NeutronProvider({ api, store, clusterId });
@@ -188,70 +187,18 @@ export class NetworkModel {
     return { reconcile, garbageCollector };
   }
 
-  /** Requests to the API server, for Networks by this model and for attachments by that of theirs. */
+  /** Requests to the API server. */
   #client(): NetworkWriterOptions['client'] & FakeAttachments['client'] {
-    const { client } = this.attachments;
+    const of = ({ plural }: Pick<Resource<KubeObject>, 'plural'>) =>
+      plural === NETWORKS.plural ? this.#networks.client : this.attachments.client;
     return {
-      ...client,
-      get: (resource, ref, options) =>
-        this.#through(async () => {
-          if (resource.plural !== NETWORKS.plural) return client.get(resource, ref, options);
-          if (!this.#network) throw refusal(404, 'NotFound');
-          return resource.decode(this.#network);
-        }),
-      create: (...args) => this.#through(() => client.create(...args)),
-      delete: (...args) => this.#through(() => client.delete(...args)),
-      jsonPatch: (resource, ref, operations, options) =>
-        this.#through(async () => {
-          if (resource.plural !== NETWORKS.plural) {
-            return client.jsonPatch(resource, ref, operations, options);
-          }
-          if (!this.#network) throw refusal(404, 'NotFound');
-          try {
-            const { newDocument } = jsonpatch.applyPatch(
-              structuredClone(this.#network),
-              [...operations],
-              true,
-            );
-            return resource.decode(this.#store(newDocument));
-          } catch {
-            throw refusal(422, 'Invalid');
-          }
-        }),
-      mergePatch: (resource, ref, patch, options) =>
-        this.#through(async () =>
-          resource.plural === NETWORKS.plural
-            ? resource.decode(this.#merge(patch as Partial<Network>))
-            : client.mergePatch(resource, ref, patch, options),
-        ),
-      apply: (resource, ref, patch, options) =>
-        this.#through(async () =>
-          resource.plural === NETWORKS.plural
-            ? resource.decode(this.#merge(patch as Partial<Network>))
-            : client.apply(resource, ref, patch, options),
-        ),
+      get: (resource, ...rest) => this.#through(() => of(resource).get(resource, ...rest)),
+      create: (resource, ...rest) => this.#through(() => of(resource).create(resource, ...rest)),
+      delete: (resource, ...rest) => this.#through(() => of(resource).delete(resource, ...rest)),
+      jsonPatch: (resource, ...rest) => this.#through(() => of(resource).jsonPatch(resource, ...rest)),
+      mergePatch: (resource, ...rest) => this.#through(() => of(resource).mergePatch(resource, ...rest)),
+      apply: (resource, ...rest) => this.#through(() => of(resource).apply(resource, ...rest)),
     };
-  }
-
-  #merge({ metadata, status }: Partial<Network>): Network {
-    const network = this.#network;
-    if (!network) throw refusal(404, 'NotFound');
-    if (metadata?.resourceVersion !== network.metadata.resourceVersion) throw refusal(409, 'Conflict');
-    return this.#store({
-      ...network,
-      metadata: { ...network.metadata, ...metadata },
-      ...(status && { status }),
-    });
-  }
-
-  #store(network: Network): Network {
-    const stored = {
-      ...network,
-      metadata: { ...network.metadata, resourceVersion: String(++this.#version) },
-    };
-    const { deletionTimestamp, finalizers } = stored.metadata;
-    this.#network = deletionTimestamp && !finalizers?.length ? undefined : stored;
-    return stored;
   }
 
   #knownNode(name: string): KnownNode {
@@ -262,7 +209,7 @@ export class NetworkModel {
   #collectGarbage(): void {
     for (const attachment of this.attachments.live.values()) {
       const owner = networkOwner(attachment);
-      if (!owner || owner.uid === this.#network?.metadata.uid) continue;
+      if (!owner || owner.uid === this.network?.metadata.uid) continue;
       const metadata = { ...attachment.metadata, deletionTimestamp: '2026-01-01T00:00:02Z' };
       this.attachments.store({ ...attachment, metadata });
     }

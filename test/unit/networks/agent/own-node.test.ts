@@ -16,18 +16,11 @@ afterEach(async () => {
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-test('ownPod is the pod in the claims of the token', async () => {
-  const pod = { name: 'agent-1', uid: 'u' };
-  await writeFile(file, `x.${encoded({ 'kubernetes.io': { pod, node: { name: 'a' } } })}.y`);
-  expect(await ownPod(file)).toEqual(pod);
-});
-
-test('ownNode is the Node in the claims of the token', async () => {
-  await writeFile(
-    file,
-    `${encoded({})}.${encoded({ 'kubernetes.io': { node: { name: 'a', uid: 'u' } } })}.x`,
-  );
-  expect(await ownNode('a', file)).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'u' });
+test('ownPod and ownNode are in the claims of the token', async () => {
+  const claims = { pod: { name: 'agent-1', uid: 'u' }, node: { name: 'a', uid: 'n' } };
+  await writeFile(file, `${encoded({})}.${encoded({ 'kubernetes.io': claims })}.x`);
+  expect(await ownPod(file)).toEqual(claims.pod);
+  expect(await ownNode('a', file)).toEqual({ apiVersion: 'v1', kind: 'Node', ...claims.node });
   expect(await ownNode('b', file)).toBeUndefined();
 });
 

@@ -32,7 +32,7 @@ test.each<[string, object, string]>([
   [
     'with an address of every node',
     { underlay: { address: '127.0.0.1', mtu: 1500 } },
-    `${ADDRESS} "127.0.0.1": set --node-address or --underlay-device of its node agent`,
+    `${ADDRESS} "127.0.0.1"`,
   ],
   ['with an address of a group', { underlay: { address: '239.1.1.1', mtu: 1500 } }, ADDRESS],
   ['with no address', { underlay: { address: '::', mtu: 1500 } }, ADDRESS],

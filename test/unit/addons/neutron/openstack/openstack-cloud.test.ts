@@ -62,11 +62,7 @@ describe('a clouds.yaml', () => {
       /passwords are not supp/,
     ],
     ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url to be a URL/],
-    [
-      'disables verification',
-      cloud({ auth, verify: false }),
-      /put the authority's certificate into key cacert/,
-    ],
+    ['disables verification', cloud({ auth, verify: false }), /put the authority's certificate into key/],
     ['has an unknown interface', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
     ['has no address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
   ])('that %s is refused, and the message says what to write', (_, text, message) => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
 import { NeutronPodPorts } from '../../../../../src/addons/neutron/pods/ports.ts';
 import {
@@ -95,30 +95,14 @@ test('the port in the annotation is the operator’s, and other arguments of CNI
   expect(result).toMatchObject({ options: { 'cni-args': { OvnPort: id, other: 1 } } });
 });
 
-describe('a port of a user', () => {
-  test('is marked while a pod uses it, and is taken once', async () => {
-    const { id } = neutron.addPort(networkId);
-    expect(await attach({ name: 'blue', port: id })).toHaveProperty('options');
-    expect(neutron.ports.get(id)).toMatchObject({ device: 'pod-uid', owner: 'envoy-initializer:user-port' });
-    const other = { metadata: { ...POD.metadata, name: 'q', uid: 'other' } };
-    expect(await ports.attach(other, NETWORK, { name: 'blue', port: id }, signal)).toMatchObject({
-      reason: 'WaitsForNetwork',
-      why: `port ${id} is in use by envoy-initializer:user-port pod-uid`,
-    });
-    expect(neutron.ports.size).toBe(1);
+test('a port of a user is not on another network, and leaves no other options beside it', async () => {
+  const elsewhere = await neutron.api.create(NEUTRON_NETWORKS, { name: '', description: '' }, signal);
+  const { id: port } = neutron.addPort(elsewhere.id);
+  expect(await attach({ name: 'blue', port })).toMatchObject({
+    why: `port ${port} is not on its network in Neutron`,
   });
-
-  test('of another network is refused, and so are other options beside it', async () => {
-    const elsewhere = await neutron.api.create(NEUTRON_NETWORKS, { name: '', description: '' }, signal);
-    const { id } = neutron.addPort(elsewhere.id);
-    expect(await attach({ name: 'blue', port: id })).toMatchObject({
-      why: `port ${id} is not on its network in Neutron`,
-    });
-    expect(await attach({ name: 'blue', port: id, ips: ['10.40.0.9/24'] })).toMatchObject({
-      reason: 'InvalidNetworkAnnotation',
-      why: 'it asks for a port of Network red/blue and for ips: write one of them',
-    });
-  });
+  const both = await attach({ name: 'blue', port, ips: ['10.40.0.9/24'] });
+  expect(both).toMatchObject({ reason: 'InvalidNetworkAnnotation' });
 });
 
 test.each([

@@ -20,7 +20,8 @@ let owners: string[];
 
 beforeEach(async () => {
   neutron = new FakeNeutron();
-  networkId = (await neutron.api.create(NEUTRON_NETWORKS, { name: 'red/blue', description: '' }, signal)).id;
+  const network = await neutron.api.create(NEUTRON_NETWORKS, { name: 'red/blue', description: '' }, signal);
+  networkId = network.id;
   [live, queued, owners] = [new Map(), [], ['cluster']];
   remover = new PortRemover({
     api: () => neutron.api,
@@ -29,25 +30,14 @@ beforeEach(async () => {
       get: async (resource, { namespace, name }) => {
         const found = live.get(`${namespace}/${name}`);
         if (found) return resource.decode(found);
-        const gone = {
-          status: 404,
-          reason: 'NotFound',
-          message: 'gone',
-          retryAfterMs: undefined,
-          causes: [],
-        };
-        throw new ApiError(gone);
+        throw new ApiError({ status: 404, reason: 'NotFound', message: 'gone', causes: [] });
       },
     },
     store: {
       owned: () =>
         owners.map((cluster) => ({
           owner: { key: 'red/blue', uid: 'u', cluster },
-          found: {
-            network: present(neutron.networks.get(networkId)),
-            subnets: [],
-            ports: [...neutron.ports.values()],
-          },
+          found: { network, subnets: [], ports: [...neutron.ports.values()] },
         })),
     },
     clusterId: async () => 'cluster',
@@ -65,21 +55,6 @@ const podWith = (uid: string, multus = '', phase = 'Running') => ({
 });
 const addOurs = (fields: Partial<NeutronPort> = {}) => neutron.addPort(networkId, { ...OURS, ...fields });
 const left = () => [...neutron.ports.keys()];
-
-test('a port goes with its pod, in one request', async () => {
-  live.set('red/p', podWith('uid-p'));
-  remover.learn(addOurs());
-  expect(queued).toEqual([]);
-  expect(await remover.reconcile('red/p', signal)).toEqual({});
-  expect(left()).toHaveLength(1);
-  live.clear();
-  neutron.calls.length = 0;
-  await remover.reconcile('red/p', signal);
-  expect(neutron.calls).toEqual(['delete port']);
-  expect(left()).toEqual([]);
-  await remover.reconcile('red/p', signal);
-  expect(neutron.calls).toEqual(['delete port']);
-});
 
 test.each([
   ['finished', () => podWith('uid-p', '', 'Succeeded')],
@@ -142,8 +117,3 @@ test('while Neutron is away, the port is tried again', async () => {
   await remover.reconcile('red/p', signal);
   expect(left()).toEqual([]);
 });
-
-function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('expected a network');
-  return value;
-}
