@@ -106,7 +106,7 @@ function follow<T>(manager: Manager, { files, load, use }: Followed<T>): () => s
       if (problem === undefined)
         return log.error({ files, err }, 'cannot use the new files, still using the last valid ones');
       problem = toError(err).message;
-      log.error({ files, err }, 'cannot use these files, trying again: not ready before');
+      log.error({ files, err }, 'cannot use these files, retrying: not ready until they are valid');
     },
   };
   manager.everyReplica(`files ${files.join()}`, (signal) => followFiles(followed, signal));

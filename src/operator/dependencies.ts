@@ -81,7 +81,7 @@ export function setUpDependencies(manager: Manager, options: DependencyOptions):
       if (looks === 0 && before >= 2) log.info(labels, 'missing object restored');
       if (looks !== 2) continue;
       log.error({ ...labels, effect }, 'object is missing: restore it');
-      const note = `The ${labels.kind} is missing: ${effect}. Restore it, such as by the manifests of the operator`;
+      const note = `The ${labels.kind} is missing: ${effect}. Restore it, for example by applying the operator's manifests`;
       events.event(object, { type: 'Warning', reason: 'DependencyMissing', action: 'Watch', note });
     }
   };

@@ -57,7 +57,7 @@ export class RepairBreaker {
     else if (pod.injected === false) {
       if (this.#stopped) this.#trialMs *= 2;
       this.#stopped = {
-        why: 'the replacement of an evicted pod has no sidecar, or lacks the annotation of its status',
+        why: 'the replacement of an evicted pod has no sidecar, or lacks its status annotation',
         at: now,
       };
       this.#allowed = 1;

@@ -157,7 +157,7 @@ function differenceOf(before: Status, after: Status, pod: Pod, wanted: Pod): str
   const grown = new Set([...Object.keys(before.requests), ...Object.keys(after.requests)]);
   for (const name of grown) {
     if (parseQuantity(own(live, name)) !== parseQuantity(own(now, name)))
-      return `the request of the pod itself for ${name} would change`;
+      return `the pod's own request for ${name} would change`;
   }
   return undefined;
 }
@@ -201,7 +201,7 @@ function changeOf({ pod, wanted, known, after, restart, kubelet, canResize }: Co
   const isNative = images.some(({ list, name }) => list === 'initContainers' && isNativeIn(pod, name));
   if (isNative && isOlder(kubelet)) {
     return replace(
-      `its node has kubelet ${kubelet}, which restarts no native sidecar: v1.${NATIVE_SINCE} does`,
+      `its node has kubelet ${kubelet}, which cannot restart native sidecars: v1.${NATIVE_SINCE} can`,
     );
   }
   return {

@@ -72,7 +72,7 @@ export class PromotedProofs {
         () => true,
         (err: unknown) => {
           if (!signal.aborted)
-            this.#options.log.warn({ err }, 'cannot prove the promoted templates, retrying');
+            this.#options.log.warn({ err }, 'cannot test the promoted templates, retrying');
           return false;
         },
       );

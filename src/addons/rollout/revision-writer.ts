@@ -119,7 +119,7 @@ export class RevisionWriter {
     if (live) {
       log.warn(
         { revision: name },
-        'ControllerRevision has other templates than its name says, or no valid state: replacing it',
+        'ControllerRevision does not match its name, or has no valid state: replacing it',
       );
       const { uid } = live.metadata;
       await client.delete(CONTROLLER_REVISIONS, { namespace, name }, { preconditions: { uid }, signal });

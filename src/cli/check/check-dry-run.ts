@@ -30,7 +30,7 @@ export async function tryDryRun(
     if (isForbidden(err)) return undefined;
     throw err;
   });
-  if (!answer) return { text: `you may not create pods in namespace ${namespace}`, findings: [] };
+  if (!answer) return { text: `you are not allowed to create pods in namespace ${namespace}`, findings: [] };
   if (!answer.accepted) {
     const message = `${answer.error.message}${originOf(answer.error, injection, state)}`;
     const reason = message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';

@@ -79,7 +79,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   AddressesExhausted: 'delete pods on it, or change its exclude',
   ChangePending: 'delete the pods that use the old network',
   ChangeRefused: 'see Accepted, and correct the spec',
-  ClusterRange: 'its pods may not reach addresses of the cluster: use another range',
+  ClusterRange: 'its pods may be unable to reach addresses of the cluster: use another range',
   InUse: 'delete what uses it',
   Invalid: 'correct the spec, and update the CustomResourceDefinition',
   NoAgent: `see ${CALLED_AS} status`,

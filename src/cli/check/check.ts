@@ -198,7 +198,7 @@ async function checkFiles(
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
   if (sites.length === 0)
-    throw new UsageError('the files contain no pod and no workload: use a file that has one');
+    throw new UsageError('the files contain no pod or workload: use a file that has one');
   if (options.template === undefined) {
     return await withCluster(options, async (cluster) => {
       return await reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false, tools);

@@ -45,7 +45,7 @@ export function warnOfDuplicates(terminal: Terminal, { file, text }: Input): voi
   for (const { key, location } of duplicateKeys(text)) {
     const place = `${nameOfInput(file)}:${location.line}:${location.column}`;
     terminal.err(
-      `${place}: warning: ${quoteText(key, MAX_KEY)} is given again: kubectl takes this value, remove the other\n`,
+      `${place}: warning: ${quoteText(key, MAX_KEY)} is repeated: kubectl uses this value, so remove the other\n`,
     );
   }
 }

@@ -139,7 +139,7 @@ function pods(facts: StatusFacts): CheckResult {
     if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
     const isOnTheWay = rolloutPods(facts, 'under-way') + rolloutPods(facts, 'waiting') > 0;
     if (isOnTheWay && drifted.every(({ sidecar }) => sidecar === 'stale'))
-      return note(`${text}, of ${count(all, 'pod')}: a rollout is on its way`);
+      return note(`${text}, of ${count(all, 'pod')}: a rollout is in progress`);
     return problem(`${text}, of ${count(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }

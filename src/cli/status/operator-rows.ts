@@ -43,7 +43,7 @@ function versions(facts: StatusFacts): CheckResult {
   if (running.length === 0) return image === undefined ? noMetrics(facts) : ok(`image ${image}`);
   const text = `${running.join(', ')}; this command is ${facts.client}`;
   if (running.length === 1) return ok(text);
-  const advice = `wait for the end of its update, or see ${kubectl(facts.namespace, 'rollout status deployment')}`;
+  const advice = `wait for its update to finish, or see ${kubectl(facts.namespace, 'rollout status deployment')}`;
   return problem(text, advice);
 }
 
@@ -94,7 +94,7 @@ function leader({ installation, lease, now }: StatusFacts): CheckResult {
     const hasReplicas = 'unreadable' in installation || (installation.value?.readyReplicas ?? 0) > 0;
     const advice = hasReplicas ? 'read the log: "request for the lease failed"' : 'see replicas';
     if (record?.holder === '' && now - Date.parse(record.renewTime ?? '') < RELEASED_MS)
-      return note('changes now: the last one has released the lease');
+      return note('none right now: the last one has released the lease');
     if (record === undefined || record.holder === '') return problem('no replica leads', advice);
     // The holder is the name of the pod and a random part.
     const name = record.holder.replace(/_[^_]*$/, '');
@@ -113,7 +113,7 @@ function reconciles(facts: StatusFacts): CheckResult {
     metrics.of('envoy_initializer_controller_heartbeat_timestamp_seconds'),
   );
   if (pages.length === 0) return noMetrics(facts);
-  if (beats.length === 0) return note('no replica reconciles yet: the next leader begins soon');
+  if (beats.length === 0) return note('no replica reconciles yet: a new leader starts soon');
   const age = facts.now / 1000 - Math.min(...beats.map(({ value }) => value));
   const advice = 'see "Reconciles fail" in docs/troubleshooting.md';
   if (age > HEARTBEAT_SECONDS)
@@ -166,7 +166,7 @@ function webhooks(facts: StatusFacts): CheckResult {
       (metrics) => metrics.value('envoy_initializer_ca_bundle_in_sync') === 0,
     );
     return outOfSync
-      ? problem('a caBundle is not that of the certificate', advice)
+      ? problem('a caBundle does not match the certificate', advice)
       : ok(`${count(all.length, 'webhook')}, each with its caBundle`);
   });
 }

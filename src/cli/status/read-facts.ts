@@ -68,7 +68,8 @@ export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { value: await read() };
   } catch (err) {
-    if (isForbidden(err)) return { unreadable: `you may not read this: ${(err as ApiError).message}` };
+    if (isForbidden(err))
+      return { unreadable: `you are not allowed to read this: ${(err as ApiError).message}` };
     const isKnown = err instanceof ApiError || err instanceof TransportError || err instanceof UsageError;
     if (isKnown) return { unreadable: err.message };
     throw err;

@@ -34,7 +34,7 @@ export async function statusCommand(
   const { installation, replicas, lease, webhooks, template, networks, pods } = facts;
   const read = [installation, replicas, lease, webhooks, template, networks, pods];
   if (read.some((each) => 'value' in each)) return code;
-  terminal.err('error: nothing is known: you need the right to read the objects above\n');
+  terminal.err('error: no status could be read: you need the right to read the objects above\n');
   return 2;
 }
 

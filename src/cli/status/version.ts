@@ -25,7 +25,7 @@ export interface VersionOptions extends ClusterOptions {
 
 export function addVersionOptions(command: Command): Command {
   command
-    .option('--client', 'only the version of this program: needs no cluster')
+    .option('--client', 'print only the version of this program; needs no cluster')
     .addOption(outputOption('text', 'json', 'yaml'));
   return addClusterOptions(command);
 }

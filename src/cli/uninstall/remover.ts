@@ -101,9 +101,9 @@ export class Remover {
     for (let rest = await remaining(); rest !== ''; rest = await remaining()) {
       if (this.#clock.now() > end)
         throw new UsageError(
-          `waited ${this.#timeoutMs / 1000} s in vain for the end of ${rest}: see docs/install.md#uninstall, and run this command again`,
+          `waited ${this.#timeoutMs / 1000} s for ${rest} to be deleted: see docs/install.md#uninstall, and run this command again`,
         );
-      if (rest !== said) this.say(`waiting for the end of ${rest}`);
+      if (rest !== said) this.say(`waiting for ${rest} to be deleted`);
       said = rest;
       await sleep(this.#clock, POLL_MS);
     }

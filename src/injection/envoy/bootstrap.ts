@@ -24,7 +24,7 @@ function isJson(text: string): boolean {
 
 function* findings(value: JsonValue): Findings {
   if (!isObject(value)) {
-    yield { path: [], message: 'must be a bootstrap of Envoy: {"static_resources": …}' };
+    yield { path: [], message: 'must be an Envoy bootstrap: {"static_resources": …}' };
     return;
   }
   yield* v2Findings(value);

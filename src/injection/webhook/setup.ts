@@ -63,7 +63,7 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
   manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, dryRun, forecast }));
   manager.webhook('/validate-envoy', createEnvoyHandler());
   manager.addReadyz('template', () =>
-    template.hasSynced() ? undefined : 'template ConfigMap not synced and proved',
+    template.hasSynced() ? undefined : 'template ConfigMap not yet synced and tested',
   );
   manager.addReadyz('namespaces', () => (namespaces.hasSynced() ? undefined : 'namespace labels not synced'));
 }

@@ -64,7 +64,7 @@ export class TemplateDryRun {
     this.#reviewClient = {
       async request(...call) {
         if (!budget.tryTake())
-          throw new Error('there were too many reviews of templates: it is proved when it is adopted');
+          throw new Error('too many templates are under review: this one is tested when it is adopted');
         return await client.request(...call);
       },
     };
@@ -176,7 +176,7 @@ class Trial {
     const refused = errorOf(plain);
     if (refused)
       return unknown(
-        `even a pod without a template is refused: ${refused.message}; ${key}: ${error.message}`,
+        `the API server refuses even a pod without a template: ${refused.message}; ${key}: ${error.message}`,
       );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
       return unknown(`a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`);
@@ -194,7 +194,7 @@ export function proofWarnings({ set, inconclusive }: DryRunResult): readonly str
   );
   return [
     ...incompatibleShapes,
-    ...inconclusive.map((doubt) => `the API server could not prove the templates: ${doubt}`),
+    ...inconclusive.map((doubt) => `the API server could not test the templates: ${doubt}`),
   ];
 }
 

@@ -94,7 +94,7 @@ export function setUpTemplate(
   const adoption = new TemplateAdoption({
     templates,
     dryRun,
-    warned: (warnings) => log.warn({ configMap: name, warnings }, 'template proved with warnings'),
+    warned: (warnings) => log.warn({ configMap: name, warnings }, 'template tested with warnings'),
   });
   let provedBy = serverMinor.current();
   serverMinor.onChanged(() => {

@@ -29,7 +29,7 @@ export function tellingRefusals(
 
 /** Records an Event on the object that waits for the request. */
 export function tellRefusal(events: EventRecorder, object: KubeObject, { message }: ApiError): void {
-  const note = `the API server refuses a request of the operator, which tries it again: ${message}`;
+  const note = `the API server refuses a request of the operator, which retries it: ${message}`;
   events.event(object, {
     type: 'Warning',
     reason: REQUEST_REFUSED,

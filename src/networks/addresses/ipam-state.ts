@@ -294,7 +294,11 @@ function give(
       return { reason: 'InvalidNetworkAnnotation', why };
     }
     const other = allocations.holdersOf(ip).find(({ id }) => id !== holder.id);
-    if (other) return { reason: 'WaitsForNetwork', why: `${ip} of Network ${network} is of ${other.name}` };
+    if (other)
+      return {
+        reason: 'WaitsForNetwork',
+        why: `${ip} of Network ${network} is the address of ${other.name}`,
+      };
   }
   allocations.add(holder, ips);
   return ips.map((ip) => allocations.withPrefix(ip));

@@ -213,7 +213,8 @@ export class Reconciler {
     for (const { bridge, ip, fdb } of steps) {
       const problem = failed.get(bridge);
       if (problem === undefined) log.info({ bridge, ip, fdb }, done);
-      else if (!isLast) log.info({ bridge, ip, fdb, problem }, 'node changed meanwhile: reconciling again');
+      else if (!isLast)
+        log.info({ bridge, ip, fdb, problem }, 'node changed in the meantime: reconciling again');
       else log.error({ bridge, ip, fdb, problem }, 'cannot change a Network of this node');
     }
     return failed;

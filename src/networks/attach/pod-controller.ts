@@ -93,7 +93,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   });
   new Gauge({
     name: 'envoy_initializer_network_pods_unattached',
-    help: 'Running pods without an interface on a Network that they ask for',
+    help: 'Running pods that lack an interface they asked for',
     registers,
     collect() {
       const unattached = networks.lister

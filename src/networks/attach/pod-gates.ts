@@ -200,7 +200,7 @@ export class PodGates {
     }
     for (const [address, others] of conflicts) {
       const oldest = others.reduce((a, b) => (isOlder(b, a) ? b : a), pod);
-      const note = `${address} is also of pod ${keyOf(oldest)}, which is older: delete one of them`;
+      const note = `${address} is also the address of pod ${keyOf(oldest)}, which is older: delete one of them`;
       // The oldest may have come to its address last.
       for (const younger of oldest === pod ? others : [pod]) {
         if (!this.#isNews(younger, `conflict ${address}`, `${younger.metadata.uid} ${note}`)) continue;

@@ -134,7 +134,7 @@ function progressing(observed: ObservedState, outcome: Outcome | undefined): Con
   }
   if (outcome?.kind === 'notReady') {
     return outcome.retryAfterMs === undefined
-      ? is('False', outcome.reason, 'waits until the problem that Ready names is solved')
+      ? is('False', outcome.reason, 'waits until the problem in Ready is solved')
       : is('True', 'Retrying', 'the operator retries regularly');
   }
   const { desired, specError, usage } = observed;

@@ -115,6 +115,6 @@ function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpda
   const named = troubles.slice(0, NAMED_NODES).map(({ name, why }) => `${name} (${why})`);
   const more = troubles.length > NAMED_NODES ? ` and ${troubles.length - NAMED_NODES} more` : '';
   const reason = REASONS.find((each) => troubles.some((trouble) => trouble.reason === each)) ?? 'NoAgent';
-  const message = `pods on these nodes may not reach the others: ${named.join(', ')}${more}`;
+  const message = `pods on these nodes may be unable to reach the others: ${named.join(', ')}${more}`;
   return { status: 'False', reason, message };
 }

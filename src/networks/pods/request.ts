@@ -80,7 +80,7 @@ export function parseRequest(
       (seen.has(key) ? `names Network ${key} twice: write it once` : undefined) ??
       (access.allows(podNamespace, key)
         ? undefined
-        : `names a Network of namespace ${selected.namespace}, which pods of namespace ${podNamespace} may not use: write a Network of ${podNamespace}`);
+        : `names a Network of namespace ${selected.namespace}, which pods of namespace ${podNamespace} are not allowed to use: write a Network of ${podNamespace}`);
     if (problem !== undefined) return { problem };
     seen.add(key);
   }

@@ -180,7 +180,7 @@ describe('with the operator', () => {
     expect(stdout).toMatch(/^client: 0\.0\.1\noperator: envoy-initializer:0\.0\.1\nserver: v1\.\d+/);
     expect((await cli('version', '--client')).stdout).toBe('client: 0.0.1\n');
     expect((await cli('version', '--as=nobody')).stdout).toMatch(
-      /^operator: you may not read this: deployments/m,
+      /^operator: you are not allowed to read this: deployments/m,
     );
   });
 
@@ -189,11 +189,13 @@ describe('with the operator', () => {
     const { server, routes: _, multus: __, ...rest } = found;
     expect(server).toMatch(/^ok: /);
     for (const row of Object.values(rest)) expect(row).toMatch(/^unknown: .*(forbidden|you need the right)/);
-    expect(found.replicas).toMatch(/^unknown: you may not read this: deployments\.apps .* is forbidden/);
+    expect(found.replicas).toMatch(
+      /^unknown: you are not allowed to read this: deployments\.apps .* is forbidden/,
+    );
     const { code, stderr } = await cli('status', '--as=nobody');
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'error: nothing is known: you need the right to read the objects above\n',
+      stderr: 'error: no status could be read: you need the right to read the objects above\n',
     });
   });
 

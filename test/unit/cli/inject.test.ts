@@ -90,7 +90,7 @@ describe('inject', () => {
     const { code, stdout, stderr } = await run('inject', '--template', 'template.yaml', '-f', 'twice.yaml');
     expect({ code, stdout }).toEqual({ code: 0, stdout: FILES['twice.yaml'] });
     expect(stderr).toMatch(
-      /^twice\.yaml:3:25: warning: "name" is given again: kubectl takes this value, remove the other\npod\/good: /,
+      /^twice\.yaml:3:25: warning: "name" is repeated: kubectl uses this value, so remove the other\npod\/good: /,
     );
     const checked = await run('check', '--template', 'template.yaml', '-f', 'twice.yaml');
     expect(checked.stderr).toMatch(/^twice\.yaml:3:25: warning: /);

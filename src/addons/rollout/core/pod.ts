@@ -108,7 +108,7 @@ export const REASONS = {
   budget: 'a PodDisruptionBudget does not allow it now',
   node: 'its node does not respond',
   unready:
-    'it has the new template, but is not Ready and proves nothing: repair it, delete it, or opt it out',
+    'it has the new template but is not Ready, so it says nothing about the template: repair it, delete it, or opt it out',
 } as const;
 
 export type Reason = keyof typeof REASONS;

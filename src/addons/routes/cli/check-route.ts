@@ -50,7 +50,7 @@ export async function checkRoute(
 }
 
 function endpoints(ready: number | undefined): string {
-  if (ready === undefined) return 'endpoints that you may not read';
+  if (ready === undefined) return 'endpoints that you are not allowed to read';
   return ready === 1 ? '1 ready endpoint' : `${ready} ready endpoints`;
 }
 

@@ -46,7 +46,7 @@ export function parseUrl(value: string): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url?.protocol !== 'http:') {
     throw new InvalidArgumentError(
-      'Use a URL such as http://web/path. Sidecars pass https on without looking into it.',
+      'Use a URL such as http://web/path. Sidecars forward https without decrypting it.',
     );
   }
   return url;
@@ -98,7 +98,7 @@ export async function checkRequest(
   }
   if ((await liveFile(client, namespace)) !== text) {
     const why = await lastWords(client, namespace, `ConfigMap/${ROUTES_CONFIG_MAP}`);
-    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: ${why}`;
+    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you are not allowed to read it: ${why}`;
     findings.push({ reason: 'routes-behind', message });
   }
   const routed = compilation
@@ -130,7 +130,8 @@ function capturedBy(pod: KubeObject, keys: Keys) {
     message: `the requests of container ${name} bypass the sidecar, because it runs as user ${capture.uid}, Envoy's own: use another runAsUser`,
   }));
   const because = early.map(
-    (name) => `those of init container ${name} go straight: it ends before Envoy starts`,
+    (name) =>
+      `the requests of init container ${name} bypass the sidecar, because it ends before Envoy starts`,
   );
   const isWhole = containers(given).every((each) => isOurs(each) || asEnvoy.includes(nameOf(each)));
   return { findings, because, isWhole };
@@ -187,8 +188,9 @@ function actionText({ action }: Entry): string {
 }
 
 function unrouted(service: LiveService | undefined, { hostname }: URL, port: number): string {
-  if (!service) return `no Service has the name or address ${hostname}: it goes there as without routes`;
-  return `no route holds for Service ${keyOf(service)} port ${port}: it goes there as without routes`;
+  if (!service)
+    return `no Service has the name or address ${hostname}: it goes there as if there were no routes`;
+  return `no route holds for Service ${keyOf(service)} port ${port}: it goes there as if there were no routes`;
 }
 
 /** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */

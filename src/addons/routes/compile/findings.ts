@@ -57,7 +57,11 @@ export class Place {
   }
 
   /** The same for fields without which the rest may go on: `effect` says how. */
-  ignoredFields(object: object, known: readonly string[], effect = 'the rule works as without it'): boolean {
+  ignoredFields(
+    object: object,
+    known: readonly string[],
+    effect = 'the rule works as if it were absent',
+  ): boolean {
     return this.#others(object, known, 'FieldIgnored', effect);
   }
 

@@ -15,7 +15,7 @@ const FIELDS = [
 const ORIGIN = /^\*$|^https?:\/\/((\*\.)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+|\*)(:[0-9]{1,5})?$/;
 
 /** What becomes of a rule with a part of a filter that this program does not know. */
-export const WITHOUT_FILTER = 'the rule works as without this filter';
+export const WITHOUT_FILTER = 'the rule works as if the filter were absent';
 
 /** Reads the filter CORS. False if it has no effect and the rule goes on, undefined if it is invalid. */
 export function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | undefined {

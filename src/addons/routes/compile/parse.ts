@@ -37,7 +37,7 @@ const MAX_ATTEMPTS = 1000;
 /** Reads a route. An invalid rule stays, with an error as its action, and a fault that says why. */
 export function parseRoute(object: Route): ParsedRoute {
   const at = new Place();
-  at.in('spec').ignoredFields(object.spec, SPEC_FIELDS, 'the route works as without it');
+  at.in('spec').ignoredFields(object.spec, SPEC_FIELDS, 'the route works as if it were absent');
   const { namespace = '' } = object.metadata;
   const rules = isGrpcRoute(object)
     ? parseRules(object.spec.rules, GRPC_RULE, namespace, at)

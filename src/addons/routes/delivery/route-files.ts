@@ -159,7 +159,7 @@ export class RouteFiles {
     } catch (err) {
       if (isOvertaken(err) || isNotFound(err) || isNamespaceTerminating(err)) return false;
       if (isRefused(err)) {
-        const message = `the API server refuses the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace}, and the operator tries again: ${err.message}`;
+        const message = `the API server refuses the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace}, and the operator retries: ${err.message}`;
         this.#block({ reason: REQUEST_REFUSED, message }, namespace, file);
       }
       throw err;

@@ -143,7 +143,9 @@ function readPlugin(entry: Entry, cluster: Fields): Plugin {
   }
   if (typeof command !== 'string') throw new Error(`${where}.command: expected a command, got none`);
   if (exec.interactiveMode === 'Always')
-    throw new Error(`${where}.interactiveMode: plugins have no terminal here: expected another than Always`);
+    throw new Error(
+      `${where}.interactiveMode: plugins have no terminal here: expected a value other than Always`,
+    );
   const variables = Array.isArray(env) ? env.filter(isRecord) : [];
   return {
     apiVersion: String(apiVersion),

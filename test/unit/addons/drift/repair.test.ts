@@ -63,7 +63,7 @@ describe('RepairBreaker', () => {
     back('a', false);
     expect(breaker.mayEvict(NOW)).toBe(false);
     expect(breaker.stopped).toBe(
-      'the replacement of an evicted pod has no sidecar, or lacks the annotation of its status',
+      'the replacement of an evicted pod has no sidecar, or lacks its status annotation',
     );
     back('z', true, NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);

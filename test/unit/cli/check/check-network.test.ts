@@ -108,6 +108,6 @@ test('a Network that cannot be let go says what the API server refuses, where th
       'reportingController=envoy-initializer,regarding.kind=Pod,regarding.name=a,regarding.uid=7',
   });
   expect(await lastWords(withEvents(), 'shop', 'Pod/a')).toBe(
-    'no Event that you may read says why: see envoy-initializer status',
+    'no Event that you are allowed to read says why: see envoy-initializer status',
   );
 });

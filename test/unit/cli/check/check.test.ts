@@ -156,7 +156,7 @@ deployment/web in namespace default
     expect(await check('apiVersion: v1\nkind: Service\n')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: the files contain no pod and no workload: use a file that has one\n',
+      stderr: 'error: the files contain no pod or workload: use a file that has one\n',
     });
   });
 });

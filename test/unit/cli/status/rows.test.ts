@@ -145,7 +145,7 @@ describe('status', () => {
       value: new Samples(METRICS.filter((line) => !/heartbeat|expiration/.test(line)).join('\n')),
     };
     expect(await exceptions({ replicas: { value: [replica({ metrics })] } })).toEqual({
-      reconciles: 'note: no replica reconciles yet: the next leader begins soon | ',
+      reconciles: 'note: no replica reconciles yet: a new leader starts soon | ',
       certificate: 'unknown: no replica has a certificate yet | ',
     });
     expect(
@@ -377,7 +377,7 @@ describe('status', () => {
         ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 1'),
       },
       'pods',
-      /^note: 1 stale, of 3 pods: a rollout is on its way/,
+      /^note: 1 stale, of 3 pods: a rollout is in progress/,
     ],
     [
       'pods that wait for their Networks',

@@ -64,7 +64,7 @@ test.each<[string, string, string]>([
     '{ "admin": ',
     'envoy.json:1:12: invalid YAML: unexpected end of the stream within a flow collection',
   ],
-  ['a list', '[]', 'envoy.json:1:1: must be a bootstrap of Envoy: {"static_resources": …}'],
+  ['a list', '[]', 'envoy.json:1:1: must be an Envoy bootstrap: {"static_resources": …}'],
   [
     'YAML in a JSON file',
     'admin: {}',

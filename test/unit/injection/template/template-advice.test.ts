@@ -43,13 +43,13 @@ describe('there is a warning about', () => {
     [
       'a hook that sleeps longer than most pods may',
       sidecar('name: a, image: "a:v1", lifecycle: {preStop: {sleep: {seconds: 31}}}'),
-      'config:1:1: a hook sleeps for 31 seconds: pods need such a terminationGracePeriodSeconds (default 30), or they get no sidecar',
+      'config:1:1: a hook sleeps for 31 seconds: pods need at least this terminationGracePeriodSeconds (default 30), or they get no sidecar',
     ],
     ...['v1.36.6', 'v1.38.0', 'v1.20', 'distroless-v1.34.13', 'v1.9.1'].map(
       (tag): [string, Readonly<Record<string, string>>, string] => [
         `Envoy ${tag}, which a client can stop`,
         sidecar(`name: a, image: "r.test/envoyproxy/envoy:${tag}"`),
-        `config:1:24: containers[0].image: Envoy ${tag.replace(/.*v/, '')} lets one client take all its memory (CVE-2026-47774): use 1.38.1 or newer`,
+        `config:1:24: containers[0].image: Envoy ${tag.replace(/.*v/, '')} lets one client use up its memory (CVE-2026-47774): use 1.38.1 or newer`,
       ],
     ),
     [

@@ -105,7 +105,7 @@ describe('createTemplateHandler', () => {
       allowed: true,
       warnings: [
         'config: pods with spec.restartPolicy: Never get no sidecar: containers[0].x: no',
-        'the API server could not prove the templates: too late',
+        'the API server could not test the templates: too late',
       ],
     });
   });

@@ -124,7 +124,7 @@ describe('TemplateAdoption', () => {
     verdicts.set('one', 'doubtful');
     adoption.seen(withImage('one'));
     await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
-    const warning = 'the API server could not prove the templates: no answer';
+    const warning = 'the API server could not test the templates: no answer';
     expect(events.filter((event) => !event.startsWith('proof'))).toEqual(['adopted one', warning]);
     verdicts.set('one', 'bad');
     await until('rejected, staying undefined: config: refused');

@@ -154,7 +154,7 @@ describe('a template is adopted with a doubt', () => {
     });
     expect((await prove({ config: BAD })).inconclusive).toEqual([
       expect.stringMatching(
-        /^even a pod without a template is refused: webhook "a" failed; config: Pod is invalid$/,
+        /^the API server refuses even a pod without a template: webhook "a" failed; config: Pod is invalid$/,
       ),
     ]);
   });
@@ -179,7 +179,7 @@ describe('a template is adopted with a doubt', () => {
     const many = Object.fromEntries(Array.from({ length: 49 }, (_, i) => [`config.t${i}`, GOOD] as const));
     const review = async () =>
       (await dryRun.review(templateSet({ config: GOOD, ...many }), {}, signal)).inconclusive.join();
-    const tooMany = /there were too many reviews of templates: it is proved when it is adopted$/;
+    const tooMany = /too many templates are under review: this one is tested when it is adopted$/;
     for (let i = 0; i < 6; i++) expect(await review()).toBe('no');
     expect(await review()).toMatch(tooMany);
     expect(asked).toHaveLength(300);

@@ -268,7 +268,7 @@ test('a Network is told when a node with its pods fails, and when it is back', (
   expect(condition()).toEqual({
     status: 'False',
     reason: 'NodeFailed',
-    message: 'pods on these nodes may not reach the others: n1 (the Node is not Ready)',
+    message: 'pods on these nodes may be unable to reach the others: n1 (the Node is not Ready)',
   });
   node('n1', '192.0.2.1', [], 'False');
   expect(told).toEqual(['default/blue']);

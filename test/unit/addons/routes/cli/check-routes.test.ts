@@ -39,7 +39,9 @@ test('a pod that runs as Envoy bypasses it', async () => {
 
 test('a container of a pod that runs as Envoy bypasses it, and not the others', async () => {
   const { because, findings } = await check({ containers: [app('a', 1337), app('b')] });
-  expect(because).toEqual(['no Service has the name or address web: it goes there as without routes']);
+  expect(because).toEqual([
+    'no Service has the name or address web: it goes there as if there were no routes',
+  ]);
   expect(findings).toContainEqual(finding);
 });
 
@@ -48,7 +50,7 @@ test('init containers that end before Envoy starts bypass it', async () => {
     initContainers: [app('i'), { ...app('n'), restartPolicy: 'Always' }],
     containers: [app('b')],
   });
-  expect(because).toContain('those of init container i go straight: it ends before Envoy starts');
+  expect(because).toContain('the requests of init container i bypass the sidecar, because it ends before Envoy starts');
   expect(because).toHaveLength(2);
   expect(findings).not.toContainEqual(expect.objectContaining({ reason: 'proxy-user' }));
 });
