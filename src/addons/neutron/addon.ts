@@ -12,7 +12,7 @@ const FLAGS = {
   'neutron-pods': {
     parse: bool,
     default: 'false',
-    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
+    help: 'let pods attach to Networks of provider neutron: every node must be a chassis of its OVN, with the bridge br-int',
   },
 } as const satisfies FlagSpecs;
 

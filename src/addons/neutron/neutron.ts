@@ -83,7 +83,7 @@ export class NeutronProvider implements Provider {
   /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
   validate({ spec }: Network): SpecError | undefined {
     if (!spec.exclude) return undefined;
-    return { reason: 'Invalid', message: 'provider neutron has no spec.exclude: remove it' };
+    return { reason: 'Invalid', message: 'provider neutron does not support spec.exclude: remove it' };
   }
 
   async actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined> {

@@ -104,7 +104,7 @@ function idIn(item: JsonObject, key: string): string {
 function textIn(item: JsonObject, key: string): string {
   const value = own(item, key) ?? '';
   if (typeof value === 'string') return value;
-  throw unusable(`a text as ${key}`, value);
+  throw unusable(`a string as ${key}`, value);
 }
 
 function numberIn(item: JsonObject, key: string): number | undefined {
@@ -116,7 +116,7 @@ function numberIn(item: JsonObject, key: string): number | undefined {
 function textsIn(item: JsonObject, key: string): readonly string[] {
   const value = own(item, key) ?? [];
   if (isArray(value) && value.every((text) => typeof text === 'string')) return value;
-  throw unusable(`a list of texts as ${key}`, value);
+  throw unusable(`a list of strings as ${key}`, value);
 }
 
 function unusable(expected: string, got: unknown): UnusableAnswerError {

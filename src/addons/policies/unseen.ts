@@ -13,7 +13,7 @@ export function unseenPolicy(
   matchConstraints: JsonObject,
 ): { readonly policy: JsonObject; readonly binding: JsonObject } {
   const message =
-    'no sidecar: without a webhook, policies only inject Linux pods that have no hostNetwork, no overrides and no item named like one in the template, in namespaces that select no template';
+    'no sidecar: without a webhook, policies inject only Linux pods without hostNetwork, overrides or names that the template uses, in namespaces that select no template';
   return {
     policy: {
       failurePolicy: 'Ignore',

@@ -143,7 +143,7 @@ const FIXED: readonly AddedKind[] = [
 function differenceOf(before: Status, after: Status, pod: Pod, wanted: Pod): string | undefined {
   for (const kind of FIXED) {
     const [one, other] = [before, after].map(({ added }) => [...(added[kind] ?? [])].sort().join(', '));
-    if (one !== other) return `${kind} differ: ${one || 'none'}, in place of ${other || 'none'}`;
+    if (one !== other) return `${kind} differ: ${one || 'none'} here, ${other || 'none'} in a new pod`;
   }
   for (const kind of ['labels', 'annotations'] as const) {
     const [live, now] = [pod, wanted].map((each) => own(own(each, 'metadata'), kind));
@@ -190,7 +190,7 @@ function changeOf({ pod, wanted, known, after, restart, kubelet, canResize }: Co
     else if (restart && runs && readsConfiguration(live.container, pod)) {
       const other = respelled(image);
       if (other === undefined)
-        return replace(`image ${image} has no other spelling, by which to restart the container`);
+        return replace(`image ${image} has no other spelling, so the container cannot restart in place`);
       images.push({ ...place, from: image, to: other });
     }
     const resized = resizedOf(live.container, goal.container, once);

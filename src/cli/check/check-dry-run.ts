@@ -61,7 +61,7 @@ export async function tryDryRun(
     return { text, findings: [] };
   }
   const message =
-    'the webhook uses another version of the template than the ConfigMap has: read the log of the operator';
+    'the webhook uses a different version of the template from the ConfigMap: read the log of the operator';
   return {
     text: 'accepted with a stale sidecar',
     findings: wanted ? [{ reason: 'webhook-behind', message }] : [],

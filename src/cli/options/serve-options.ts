@@ -96,7 +96,7 @@ const SERVE_OPTIONS = {
     parse: duration,
     value: 'duration',
     default: '30s',
-    help: 'how often to reconcile every Network without a change',
+    help: 'how often to reconcile every Network even without changes',
   },
   'leader-elect': {
     parse: bool,

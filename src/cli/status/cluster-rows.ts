@@ -57,7 +57,7 @@ function template(facts: StatusFacts): CheckResult {
     const other = used.filter((hash) => hash !== live.hash);
     if (other.length > 0) return problem(`new pods still get ${staying}`, 'read the log of the replicas');
     // `check` shows the hash of each.
-    return ok(`${shortHash(live.hash)} of all templates`);
+    return ok(`${shortHash(live.hash)}, the hash of all templates`);
   });
 }
 
@@ -122,10 +122,10 @@ function waiting({ pods, now }: StatusFacts): CheckResult {
     const long = all.filter(({ created }) => now - Date.parse(created) > PATIENCE_MS);
     const [first] = long;
     if (first === undefined)
-      return ok(all.length === 0 ? 'none' : `${count(all.length, 'pod')}, for seconds`);
+      return ok(all.length === 0 ? 'none' : `${count(all.length, 'pod')}, for under a minute`);
     const [namespace, name] = first.key.split('/');
     return problem(
-      `${count(long.length, 'pod')} at the gate of Networks (${firstOf(long.map(({ key }) => key))})`,
+      `${count(long.length, 'pod')} waiting for Networks (${firstOf(long.map(({ key }) => key))})`,
       `${CALLED_AS} check pod/${name} --namespace ${namespace}`,
     );
   });

@@ -66,7 +66,7 @@ export const RESULT_RULES = [
 
 export const proxyUser = {
   reason: 'proxy-user',
-  help: "a container runs as Envoy's user, so its traffic bypasses Envoy, or Envoy as another; the pod gets its sidecar",
+  help: "a container runs as Envoy's user and bypasses Envoy, or Envoy runs as another user; the pod gets its sidecar",
   warn: true,
   cel({ template }) {
     const capture = findCapture(template.initContainers);

@@ -96,7 +96,7 @@ function* ruleFindings(value: JsonValue): Findings {
   }
   const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
   if (all.length > MAX_CONTAINERS) {
-    const message = `must be at most ${MAX_CONTAINERS} with initContainers, got ${all.length}: remove some`;
+    const message = `must be at most ${MAX_CONTAINERS} including initContainers, got ${all.length}: remove some`;
     yield { path: [...path, 'containers'], message };
   }
   for (const [container, at] of all) {

@@ -213,7 +213,7 @@ export class Controller {
     this.#isOver = true;
     if (this.#running.size > 0) {
       const running = this.running();
-      this.#log.warn({ running }, 'gave up on running reconciles at the drain timeout');
+      this.#log.warn({ running }, 'gave up on reconciles still running at the drain timeout');
     }
   }
 }

@@ -115,7 +115,7 @@ export class Pool {
     const [plain = '', prefix] = text.split('/');
     if (plain.includes(':') && address.kind() === 'ipv4') return 'is not in the form of IPv4';
     if (prefix === undefined || Number(prefix) === prefixLength) return undefined;
-    return `has another prefix length than its range, /${prefixLength}`;
+    return `has a different prefix length from its range, /${prefixLength}`;
   }
 
   #holds(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {

@@ -135,7 +135,7 @@ function meshOf(
     problem: unreached
       ? `node ${unreached.name} has no address of the family of ${local}`
       : mtu !== undefined && mtu > largest
-        ? `its MTU of ${mtu} does not fit into packets of this node, where at most ${largest} do`
+        ? `its MTU of ${mtu} is too large for this node, whose packets fit at most ${largest}`
         : undefined,
   };
 }

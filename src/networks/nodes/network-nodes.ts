@@ -130,7 +130,7 @@ export class NetworkNodes {
     }
     if (!example) return undefined;
     const why = clip(example.current?.withoutMultus ?? '', MAX_WORDS);
-    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'all nodes'}, for example on ${example.metadata.name}: ${why}`;
+    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'any node'}, for example on ${example.metadata.name}: ${why}`;
   }
 
   /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */

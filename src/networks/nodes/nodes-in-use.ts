@@ -96,7 +96,7 @@ function missingInterfaces(name: string, pods: readonly string[]): Trouble {
   return {
     name,
     reason: 'InterfaceMissing',
-    why: `recreate the pods without their interface: ${named}${more}`,
+    why: `recreate the pods that lack their interface: ${named}${more}`,
   };
 }
 

@@ -181,7 +181,7 @@ function wantedOf(service: NamedService, { pods, networks, access }: NetworkServ
   });
   if (!service.isFree) {
     return invalid(
-      `has ${NETWORK_ANNOTATION}, but is not headless without a selector: set clusterIP to None, and write the selector into ${SELECTOR_ANNOTATION}`,
+      `has ${NETWORK_ANNOTATION}, but must be headless and have no selector: set clusterIP to None, and move the selector into ${SELECTOR_ANNOTATION}`,
     );
   }
   if (!access.allows(namespace, network)) {

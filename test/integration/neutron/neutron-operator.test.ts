@@ -57,7 +57,7 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
     const wrong = { id: 'an-id', secret: 'a-wrong-secret' };
     const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
     await fixture.apply(neutronSecret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
-    await told('cacert in clouds.yaml is invalid: expected certificates and no path');
+    await told('cacert in clouds.yaml is invalid: expected certificates, not a path');
     await fixture.apply(neutronSecret(tlsClouds(url, credential)));
     await told('its certificate is not from a trusted authority');
     await fixture.apply(neutronSecret(tlsClouds(url, wrong), certPem));

@@ -100,7 +100,7 @@ function parseYaml(text: string): JsonValue | undefined {
     return load(text) as JsonValue | undefined;
   } catch {
     // Without the parser's error, also as the cause: it quotes lines of the file.
-    throw unusable('expected YAML, got another text');
+    throw unusable('expected YAML, got something else');
   }
 }
 
@@ -134,7 +134,7 @@ export function authoritiesOf(beside: string | undefined, inside: string | undef
   const certificates = pem.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length > 0 && certificates.every(isReadable)) return pem;
   const where = beside === undefined ? 'cacert in clouds.yaml' : 'key cacert';
-  throw new NotConfiguredError(`${where} is invalid: expected certificates and no path: ${WHAT_TO_DO}`);
+  throw new NotConfiguredError(`${where} is invalid: expected certificates, not a path: ${WHAT_TO_DO}`);
 }
 
 /** Replaces Node's message for an untrusted server by one that says what to do. Returns other errors as they are. */

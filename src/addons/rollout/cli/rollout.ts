@@ -241,7 +241,7 @@ function linesOf({
     ]),
     ...columns(explained),
     ...named.slice(0, MOST_NAMED),
-    ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} other reasons: -o json`] : []),
+    ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} other reasons: use -o json`] : []),
     ...now.health.failing.map(({ pod, why = '' }) => `failing   ${pod.key}: ${why}`),
     ...(target.state === 'halted'
       ? ['apply a corrected template, or the previous one (docs/rollout.md)']

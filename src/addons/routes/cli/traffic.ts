@@ -78,7 +78,7 @@ async function trafficCommand(
           list: { rows, columns: COLUMNS, nameOf: ({ route }) => route },
         });
         if (rows.length === 0)
-          terminal.err(`no requests seen by ${readings.size} of ${pods.length} sidecars\n`);
+          terminal.err(`no requests seen (${readings.size} of ${pods.length} sidecars answered)\n`);
       }
       for (const { pod, why } of silent) terminal.err(`no answer from pod ${pod}: ${why}\n`);
       if (options.watch === undefined) return silent.length > 0 ? 1 : 0;
@@ -182,7 +182,7 @@ export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }
     .argument('[name]', 'its name, if the target is a kind');
   addScopeOptions(command, 'pods')
     .addOption(
-      new Option('-w, --watch [seconds]', `what came in each interval (default: ${SECONDS} s)`).argParser(
+      new Option('-w, --watch [seconds]', `show the requests of each interval (default: ${SECONDS} s)`).argParser(
         interval,
       ),
     )

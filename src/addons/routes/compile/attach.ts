@@ -61,7 +61,7 @@ export function attach({ metadata, spec }: Route, services: Services): readonly 
       const ports = portsOf(service, reference);
       if (typeof ports === 'string') return { reference, missing: `Service ${key} ${ports}` };
       if (ports.length > room) {
-        const missing = `this route would have more than ${MAX_PORTS} ports with those of Service ${key}: name one by port`;
+        const missing = `with all ports of Service ${key}, this route would have more than ${MAX_PORTS}: select one with port`;
         return { reference, missing, reason: 'RoutesTooLarge' };
       }
       room -= ports.length;

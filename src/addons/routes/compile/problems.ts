@@ -59,7 +59,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
 function unusedHostnames({ spec }: Route): readonly RouteProblem[] {
   const isUsed = spec.parentRefs?.some(({ kind }) => kind !== 'Service');
   if (isUsed || !spec.hostnames?.length) return [];
-  const message = 'hostnames: sidecars ignore them, because requests belong to a Service by their address';
+  const message = 'hostnames: sidecars ignore them, and find the Service by address: match the header Host';
   return [{ reason: 'HostnamesIgnored', message }];
 }
 

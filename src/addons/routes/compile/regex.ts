@@ -77,7 +77,7 @@ function measureAutomaton(pattern: string): number {
   return Math.min(dfa.maxMem - dfa.memBudget, MAX_AUTOMATON_BYTES);
 }
 
-const TOO_LARGE = `is too large: its program may have ${MAX_STEPS} steps. Make it shorter, or its repetitions smaller`;
+const TOO_LARGE = `is too large: at most ${MAX_STEPS} steps are allowed. Make it shorter, or its repetitions smaller`;
 
 function findFault(pattern: string): string | undefined {
   if (pattern === '') return 'is empty';

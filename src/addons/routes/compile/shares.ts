@@ -7,7 +7,7 @@ import { MAX_STEPS, regexSteps } from './regex.ts';
 
 /** At least what one entry takes in the file. */
 const ENTRY_BYTES = 130;
-const HOW = `each of its matches has all backends and filters of its rule, and a step of a regular expression counts as ${STEP_BYTES}, ${AUTOMATON_BYTES} bytes of what Envoy may keep of it as 1`;
+const HOW = `each match counts all backends and filters of its rule, each step of a regular expression counts as ${STEP_BYTES} bytes, and each ${AUTOMATON_BYTES} bytes that Envoy may cache for it as 1`;
 
 const said = new WeakMap<Route, number>();
 
@@ -76,7 +76,7 @@ export function* unread(
     if (bytes > MAX_ROUTE_BYTES) {
       out.set(
         route,
-        `${routeText(key)} takes ${bytes} bytes, more than ${MAX_ROUTE_BYTES} (a step of a regular expression counts as ${STEP_BYTES}): make several routes of it`,
+        `${routeText(key)} takes ${bytes} bytes, more than ${MAX_ROUTE_BYTES} (a step of a regular expression counts as ${STEP_BYTES}): split it into several routes`,
       );
       continue;
     }

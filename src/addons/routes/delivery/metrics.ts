@@ -54,7 +54,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
   });
   new Gauge({
     name: 'envoy_initializer_routes_weight',
-    help: 'The share that a rule with several backends asks for, of at most 100 backends in a namespace; on each replica',
+    help: 'The share that a rule with several backends gives to each, for at most 100 backends per namespace; on each replica',
     labelNames: ['route', 'backend'],
     registers,
     collect() {

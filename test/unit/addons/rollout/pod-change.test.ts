@@ -159,7 +159,7 @@ describe('a pod is replaced', () => {
       set({ image: 'envoyproxy/envoy:v2' }, { options: 'nativeSidecar: always' }),
       podOf(set()),
       {},
-      /containers differ: envoy, in place of none/,
+      /containers differ: envoy here, none in a new pod/,
     ],
     [
       'if a limit goes away',

@@ -237,7 +237,7 @@ describe('status', () => {
       'a lease between two holders',
       { lease: { value: { ...LEASE, holder: '' } } },
       'leader',
-      /^note: changes now/,
+      /^note: none right now/,
     ],
     [
       'a lease that was released long ago',

@@ -43,7 +43,7 @@ describe('stopping a controller', () => {
     await clock.advanceAsync(30_000);
     await stopped;
     expect(log).toMatchObject([
-      { msg: 'gave up on running reconciles at the drain timeout', running: ['default/stuck'] },
+      { msg: 'gave up on reconciles still running at the drain timeout', running: ['default/stuck'] },
     ]);
     const seen = [log.length, metrics.active.length];
     release('default/stuck');

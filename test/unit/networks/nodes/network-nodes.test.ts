@@ -233,7 +233,7 @@ describe('a Network is told', () => {
     expect([told, new Set(onPod)]).toEqual([['default/blue'], new Set(Object.keys(lost['default/blue']))]);
     expect(condition()).toMatchObject({
       reason: 'InterfaceMissing',
-      message: expect.stringMatching(/n1 \(recreate the pods without their interface: default\/web\)$/),
+      message: expect.stringMatching(/n1 \(recreate the pods that lack their interface: default\/web\)$/),
     });
     start('web', 'u4', 'n1');
     expect(condition().reason).toBe('NodesReady');

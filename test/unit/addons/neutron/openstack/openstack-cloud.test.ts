@@ -72,7 +72,7 @@ describe('a clouds.yaml', () => {
   test('with an invalid certificate is refused, and the message says where to put one', () => {
     const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
     const messageFor = (where: string) =>
-      `${where} is invalid: expected certificates and no path: put the authority's certificate`;
+      `${where} is invalid: expected certificates, not a path: put the authority's certificate`;
     for (const none of ['', 'rubbish', broken]) {
       expect(() => parseClouds(cloud({ auth }), none)).toThrow(messageFor('key cacert'));
     }

@@ -50,7 +50,9 @@ test('init containers that end before Envoy starts bypass it', async () => {
     initContainers: [app('i'), { ...app('n'), restartPolicy: 'Always' }],
     containers: [app('b')],
   });
-  expect(because).toContain('the requests of init container i bypass the sidecar, because it ends before Envoy starts');
+  expect(because).toContain(
+    'the requests of init container i bypass the sidecar, because it ends before Envoy starts',
+  );
   expect(because).toHaveLength(2);
   expect(findings).not.toContainEqual(expect.objectContaining({ reason: 'proxy-user' }));
 });

@@ -98,7 +98,7 @@ test('host names are for a Gateway', () => {
   });
   const both = named(route([{ backendRefs }]));
   expect(problemsOf(both)).toEqual([
-    'HostnamesIgnored: hostnames: sidecars ignore them, because requests belong to a Service by their address',
+    'HostnamesIgnored: hostnames: sidecars ignore them, and find the Service by address: match the header Host',
   ]);
   const parentRefs = [...(both.spec.parentRefs ?? []), { name: 'gateway', kind: 'Gateway' }];
   expect(problemsOf({ ...both, spec: { ...both.spec, parentRefs } })).toEqual([]);
