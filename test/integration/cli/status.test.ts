@@ -138,7 +138,7 @@ describe('with the operator', () => {
       reconciles: expect.stringMatching(/^ok: /),
       certificate: expect.stringMatching(/^ok: ends at 20/),
       webhooks: expect.stringMatching(/^ok: 10 webhooks, each with its caBundle$/),
-      template: expect.stringMatching(/^ok: sha256 [0-9a-f]{12} of all templates$/),
+      template: expect.stringMatching(/^ok: sha256 [0-9a-f]{12}, the hash of all templates$/),
       policies: expect.stringMatching(/^none: /),
       rollout: expect.stringMatching(/^none: /),
       routes: expect.stringMatching(/^none: /),

@@ -182,9 +182,10 @@ export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }
     .argument('[name]', 'its name, if the target is a kind');
   addScopeOptions(command, 'pods')
     .addOption(
-      new Option('-w, --watch [seconds]', `show the requests of each interval (default: ${SECONDS} s)`).argParser(
-        interval,
-      ),
+      new Option(
+        '-w, --watch [seconds]',
+        `show the requests of each interval (default: ${SECONDS} s)`,
+      ).argParser(interval),
     )
     .addOption(outputOption('table', 'wide', 'json', 'yaml'));
   addClusterOptions(command.allowExcessArguments(false)).action(

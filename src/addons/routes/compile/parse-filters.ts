@@ -126,7 +126,8 @@ export function parseBackendFilters(
   const filters = parseFilters(given, scope, at);
   if (filters === undefined) return undefined;
   const { mirrors, redirect, ...own } = filters;
-  if (redirect) return at.add('UnsupportedValue', 'RequestRedirect works only on a whole rule: move it there');
+  if (redirect)
+    return at.add('UnsupportedValue', 'RequestRedirect works only on a whole rule: move it there');
   if (mirrors.length > 0) at.add('FieldIgnored', 'RequestMirror works only on a whole rule: no copy is sent');
   return own;
 }

@@ -139,7 +139,7 @@ describe('for a changed configuration', () => {
     const from = set({ image: 'quay.io/a/envoy:v1' });
     expect(changeTo(from, podOf(from), { restart: true })).toEqual({
       how: 'replace',
-      why: 'image quay.io/a/envoy:v1 has no other spelling, by which to restart the container',
+      why: 'image quay.io/a/envoy:v1 has no other spelling, so the container cannot restart in place',
     });
   });
 });
@@ -182,7 +182,7 @@ describe('a pod is replaced', () => {
       set({ image: 'envoyproxy/envoy:v2' }),
       podOf(set(), { restartPolicy: 'Never' }),
       { kubelet: 'v1.31.14' },
-      /kubelet v1.31.14, which restarts no native sidecar: v1.32 does/,
+      /kubelet v1.31.14, which cannot restart native sidecars: v1.32 can/,
     ],
     [
       'if cpu changes before Kubernetes 1.33',

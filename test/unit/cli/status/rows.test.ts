@@ -127,7 +127,7 @@ describe('status', () => {
       'reconciles: none was needed',
       'certificate: ends at 2027-01-30T12:00:00.000Z',
       'webhooks: 2 webhooks, each with its caBundle',
-      'template: sha256 aaaaaaaaaaaa of all templates',
+      'template: sha256 aaaaaaaaaaaa, the hash of all templates',
       'policies: 2 bindings: policies inject most pods',
       'rollout: 0 pods under way',
       'routes: all sidecars have the current routes',
@@ -396,7 +396,7 @@ describe('status', () => {
         },
       },
       'waiting pods',
-      /^problem: 1 pod at the gate of Networks \(shop\/a\) \| envoy-initializer check pod\/a --namespace shop$/,
+      /^problem: 1 pod waiting for Networks \(shop\/a\) \| envoy-initializer check pod\/a --namespace shop$/,
     ],
     [
       'skipped pods',

@@ -224,7 +224,7 @@ describe('routes of one namespace that take more than its share', () => {
     expect(routes.get('a/r')?.attachments).toEqual([
       {
         reference: route.spec.parentRefs?.[0],
-        missing: 'this route would have more than 128 ports with those of Service a/web: name one by port',
+        missing: 'with all ports of Service a/web, this route would have more than 128: select one with port',
         reason: 'RoutesTooLarge',
       },
     ]);

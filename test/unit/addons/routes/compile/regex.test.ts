@@ -6,8 +6,7 @@ import {
   regexSteps,
 } from '../../../../../src/addons/routes/compile/regex.ts';
 
-const TOO_LARGE =
-  'is too large: its program may have 2000 steps. Make it shorter, or its repetitions smaller';
+const TOO_LARGE = 'is too large: at most 2000 steps are allowed. Make it shorter, or its repetitions smaller';
 
 test.each([
   '/v[0-9]+/.*',
