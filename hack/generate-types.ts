@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
-import { httpRouteCrds } from '../test/env/gateway-api-crds.ts';
 
 /**
  * Generates the TypeScript types of custom resources from their CRDs, so that both have one source.
@@ -34,39 +33,6 @@ const NETWORK: Kind = {
     ['status.conditions[]', 'Condition'],
     ['status.capacity', 'NetworkCapacity'],
     ['status.nodes[]', 'NetworkNode'],
-  ]),
-};
-
-const RULE = 'spec.rules[]';
-const FILTERS = [`${RULE}.filters[]`, `${RULE}.backendRefs[].filters[]`];
-
-const HTTP_ROUTE: Kind = {
-  name: 'HTTPRoute',
-  crd: 'gateway.networking.k8s.io_httproutes.yaml',
-  types: 'src/addons/routes/compile/http-route.ts',
-  metadata: './objects.ts',
-  titles: new Map([
-    [RULE, 'HTTPRouteRule'],
-    [`${RULE}.matches[]`, 'HTTPRouteMatch'],
-    [`${RULE}.matches[].headers[]`, 'HTTPHeaderMatch'],
-    [`${RULE}.matches[].queryParams[]`, 'HTTPQueryParamMatch'],
-    [`${RULE}.backendRefs[]`, 'HTTPBackendRef'],
-    ['spec.parentRefs[]', 'ParentReference'],
-    ['status.parents[].parentRef', 'ParentReference'],
-    ['status.parents[]', 'RouteParentStatus'],
-    ['status.parents[].conditions[]', 'RouteCondition'],
-    ...FILTERS.flatMap((filter): [string, string][] => [
-      [filter, 'HTTPRouteFilter'],
-      [`${filter}.requestHeaderModifier`, 'HTTPHeaderFilter'],
-      [`${filter}.requestHeaderModifier.add[]`, 'HTTPHeader'],
-      [`${filter}.requestHeaderModifier.set[]`, 'HTTPHeader'],
-      [`${filter}.responseHeaderModifier`, 'HTTPHeaderFilter'],
-      [`${filter}.requestMirror`, 'HTTPRequestMirrorFilter'],
-      [`${filter}.requestRedirect`, 'HTTPRequestRedirectFilter'],
-      [`${filter}.requestRedirect.path`, 'HTTPPathModifier'],
-      [`${filter}.urlRewrite`, 'HTTPURLRewriteFilter'],
-      [`${filter}.urlRewrite.path`, 'HTTPPathModifier'],
-    ]),
   ]),
 };
 
@@ -138,17 +104,14 @@ function readonly(code: string): string {
 
 async function main(args: readonly string[]): Promise<number> {
   const project = projectDirectory();
-  for (const [kind, directory] of [
-    [NETWORK, project],
-    [HTTP_ROUTE, await httpRouteCrds()],
-  ] as const) {
-    const file = join(project, kind.types);
-    const wanted = await typesOf(kind, await readFile(join(directory, kind.crd), 'utf8'));
-    if (!args.includes('--check')) await writeFile(file, wanted);
-    else if ((await readFile(file, 'utf8')) !== wanted) {
-      console.error(`${kind.types} does not match ${kind.crd}: run \`${COMMAND}\` and commit the result.`);
-      return 1;
-    }
+  const file = join(project, NETWORK.types);
+  const wanted = await typesOf(NETWORK, await readFile(join(project, NETWORK.crd), 'utf8'));
+  if (!args.includes('--check')) await writeFile(file, wanted);
+  else if ((await readFile(file, 'utf8')) !== wanted) {
+    console.error(
+      `${NETWORK.types} does not match ${NETWORK.crd}: run \`${COMMAND}\` and commit the result.`,
+    );
+    return 1;
   }
   return 0;
 }

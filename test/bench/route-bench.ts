@@ -1,5 +1,5 @@
 import { compileRoutes } from '../../src/addons/routes/compile/compile.ts';
-import type { HTTPRoute } from '../../src/addons/routes/compile/http-route.ts';
+import type { HTTPRoute } from '../../src/addons/routes/compile/route.ts';
 import type { RouteFile } from '../../src/addons/routes/compile/route-configuration.ts';
 import { planFile } from '../../src/addons/routes/delivery/file-plan.ts';
 import { ROUTES_LABEL } from '../../src/addons/routes/delivery/resources.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { GRPCRouteRule } from '../../../src/addons/routes/compile/grpc-route.ts';
+import type { GRPCRouteRule } from '../../../src/addons/routes/compile/route.ts';
 import { eventually } from '../../env/eventually.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { call, GrpcServer } from '../../support/routing/grpc-calls.ts';

@@ -12,7 +12,7 @@ import type {
   HTTPRouteFilter,
   HTTPRouteMatch,
   HTTPRouteRule,
-} from '../../../src/addons/routes/compile/http-route.ts';
+} from '../../../src/addons/routes/compile/route.ts';
 import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
 import { compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
-import type { Route } from '../../../src/addons/routes/compile/grpc-route.ts';
+import type { Route } from '../../../src/addons/routes/compile/route.ts';
 import type { Service } from '../../../src/addons/routes/compile/objects.ts';
 import { parentsOf } from '../../../src/addons/routes/compile/status.ts';
 import { moduleTexts } from '../../env/go/locked-module.ts';

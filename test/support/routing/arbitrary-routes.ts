@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
+import type { Service } from '../../../src/addons/routes/compile/objects.ts';
 import type {
   HTTPBackendRef,
   HTTPRoute,
@@ -7,8 +8,7 @@ import type {
   HTTPRouteMatch,
   HTTPRouteRule,
   ParentReference,
-} from '../../../src/addons/routes/compile/http-route.ts';
-import type { Service } from '../../../src/addons/routes/compile/objects.ts';
+} from '../../../src/addons/routes/compile/route.ts';
 import { servicesOf } from './routes.ts';
 
 /** Few names and values, so that routes meet. */

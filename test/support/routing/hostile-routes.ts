@@ -1,4 +1,4 @@
-import type { HTTPRouteFilter } from '../../../src/addons/routes/compile/http-route.ts';
+import type { HTTPRouteFilter } from '../../../src/addons/routes/compile/route.ts';
 import { LiveCompilation } from '../../../src/addons/routes/delivery/live-compilation.ts';
 import { type LiveRoute, routeSummary } from '../../../src/addons/routes/delivery/resources.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';

@@ -1,10 +1,12 @@
 import type { Request } from '../../../src/addons/routes/compile/explain.ts';
-import type { GRPCRoute, GRPCRouteMatch, Route } from '../../../src/addons/routes/compile/grpc-route.ts';
 import type {
-  HTTPHeaderMatch,
+  GRPCRoute,
+  GRPCRouteMatch,
   HTTPRoute,
   HTTPRouteMatch,
-} from '../../../src/addons/routes/compile/http-route.ts';
+  HTTPValueMatch,
+  Route,
+} from '../../../src/addons/routes/compile/route.ts';
 
 /** A port of a Service that a client sends to. */
 interface Destination {
@@ -139,7 +141,7 @@ function matches(match: HTTPRouteMatch, request: Request): boolean {
   );
 }
 
-function headersMatch(given: readonly HTTPHeaderMatch[] | undefined, { headers }: Request): boolean {
+function headersMatch(given: readonly HTTPValueMatch[] | undefined, { headers }: Request): boolean {
   return firstOfEach(given, (name) => name.toLowerCase()).every((each) =>
     valueMatches(each, headers[each.name.toLowerCase()]),
   );
@@ -152,7 +154,7 @@ function pathMatches(wanted: NonNullable<HTTPRouteMatch['path']>, path: string):
   return `${path}/`.startsWith(`${withoutSlashes(value)}/`);
 }
 
-function valueMatches({ type = 'Exact', value }: HTTPHeaderMatch, found: string | undefined): boolean {
+function valueMatches({ type = 'Exact', value }: HTTPValueMatch, found: string | undefined): boolean {
   if (found === undefined) return false;
   return type === 'Exact' ? found === value : expression(value).test(found);
 }

@@ -1,12 +1,14 @@
 import { loadAll } from 'js-yaml';
 import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
-import type { GRPCRoute, GRPCRouteRule, Route } from '../../../src/addons/routes/compile/grpc-route.ts';
+import { keyOf, type Service } from '../../../src/addons/routes/compile/objects.ts';
 import type {
+  GRPCRoute,
+  GRPCRouteRule,
   HTTPRoute,
   HTTPRouteRule,
   ParentReference,
-} from '../../../src/addons/routes/compile/http-route.ts';
-import { keyOf, type Service } from '../../../src/addons/routes/compile/objects.ts';
+  Route,
+} from '../../../src/addons/routes/compile/route.ts';
 
 /** The Services and HTTPRoutes of manifests. */
 export function routingInput(yaml: string): RoutingInput {

@@ -7,13 +7,11 @@ import type {
   GRPCRoute,
   GRPCRouteMatch,
   GRPCRouteRule,
-  Route,
-} from '../../../src/addons/routes/compile/grpc-route.ts';
-import type {
   HTTPRoute,
   HTTPRouteMatch,
   HTTPRouteRule,
-} from '../../../src/addons/routes/compile/http-route.ts';
+  Route,
+} from '../../../src/addons/routes/compile/route.ts';
 import { gatewayApiCrds } from '../../env/gateway-api-crds.ts';
 import type { Pin } from '../../env/go/pins.ts';
 import { HEADERS, NAMES, NAMESPACES, PATHS, QUERY, REGEXES, requests, VALUES } from './arbitrary-routes.ts';

@@ -6,8 +6,8 @@ import { UsageError } from '../../../kube/util/usage-error.ts';
 import { isObject, own, ownObjects, ownString } from '../../../util/json.ts';
 import type { Compilation, CompiledRoute } from '../compile/compile.ts';
 import { explainRoute } from '../compile/explain.ts';
-import { routeKey } from '../compile/grpc-route.ts';
 import { NO_SIDECAR, routeProblems } from '../compile/problems.ts';
+import { routeKey } from '../compile/route.ts';
 import { CONTROLLER_NAME, PROGRAMMED } from '../compile/status.ts';
 import { compileLive } from './check-routes.ts';
 

@@ -16,11 +16,11 @@ import { isObject, type JsonObject } from '../../../util/json.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
 import { entryName } from '../compile/entry-configuration.ts';
 import { explainRequest, type Request } from '../compile/explain.ts';
-import type { Route } from '../compile/grpc-route.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
 import { TOKEN } from '../compile/parse-match.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
+import type { Route } from '../compile/route.ts';
 import {
   GRPC_ROUTES,
   HTTP_ROUTES,

@@ -23,7 +23,7 @@ import { toError } from '../../../kube/util/to-error.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { systemClock } from '../../../kube/workqueue/clock.ts';
 import { isObject } from '../../../util/json.ts';
-import { routeKey } from '../compile/grpc-route.ts';
+import { routeKey } from '../compile/route.ts';
 import { ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
 import { liveRoutes } from './check-routes.ts';
 import { type Reading, readPage, rowsOf, since, type TrafficRow } from './traffic-numbers.ts';

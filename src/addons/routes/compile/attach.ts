@@ -1,8 +1,7 @@
 import { quoteText } from '../../../util/clip.ts';
-import type { Route } from './grpc-route.ts';
-import type { ParentReference } from './http-route.ts';
 import type { Target } from './model.ts';
 import type { ObjectKey, Service, ServicePort, Services } from './objects.ts';
+import type { ParentReference, Route } from './route.ts';
 
 /** A port of a Service to which a route is attached. */
 export interface AttachedPort {

@@ -2,7 +2,6 @@ import { type Attachment, attach, locate } from './attach.ts';
 import { conflictsOf, draftKey, portsOf, withoutConflicts, withoutLosses } from './conflicts.ts';
 import type { RouteFault } from './findings.ts';
 import { grantsOf, type ReferenceGrant } from './grants.ts';
-import { isGrpcRoute, type Route, routeKey } from './grpc-route.ts';
 import type { Target } from './model.ts';
 import type { ObjectKey, Services } from './objects.ts';
 import type { ParsedRoute } from './parse.ts';
@@ -16,6 +15,7 @@ import {
   type RoutedPort,
 } from './port-table.ts';
 import { permitted, type Reading, read } from './reading.ts';
+import { isGrpcRoute, type Route, routeKey } from './route.ts';
 import type { RouteFile } from './route-configuration.ts';
 import { unread, withhold } from './shares.ts';
 

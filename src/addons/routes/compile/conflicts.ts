@@ -1,7 +1,7 @@
 import { type AttachedPort, type Attachment, portText } from './attach.ts';
 import { faultText, type RouteFault } from './findings.ts';
-import { isGrpcRoute, type Route } from './grpc-route.ts';
 import type { Draft } from './port-table.ts';
+import { isGrpcRoute, type Route } from './route.ts';
 import { heldKey } from './shares.ts';
 
 export function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {

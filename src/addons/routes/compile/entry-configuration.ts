@@ -9,7 +9,6 @@ import {
   ROUTED,
 } from '../../../injection/envoy/routed.ts';
 import type { JsonArray, JsonObject } from '../../../util/json.ts';
-import { routeText } from './grpc-route.ts';
 import type {
   Backend,
   Broken,
@@ -24,6 +23,7 @@ import type {
   Target,
   ValueMatch,
 } from './model.ts';
+import { routeText } from './route.ts';
 
 /** The address of a backend; undefined if there is none. */
 export type Locate = (target: Target) => string | undefined;

@@ -1,8 +1,8 @@
 import type { RouteFault } from './findings.ts';
-import { kindOf } from './grpc-route.ts';
 import type { Action, Target } from './model.ts';
 import type { ObjectKey, ObjectMeta } from './objects.ts';
 import type { ParsedRoute } from './parse.ts';
+import { kindOf } from './route.ts';
 
 /** The part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
 export interface ReferenceGrant {

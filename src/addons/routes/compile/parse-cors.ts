@@ -1,7 +1,7 @@
 import type { Place } from './findings.ts';
-import type { HTTPRouteFilter } from './http-route.ts';
 import type { Cors } from './model.ts';
 import { shown, TOKEN } from './parse-match.ts';
+import type { HTTPRouteFilter } from './route.ts';
 
 const FIELDS = [
   'allowOrigins',

@@ -1,5 +1,8 @@
 import { defined } from '../../../util/defined.ts';
 import type { Place } from './findings.ts';
+import type { Filtered, Header, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
+import { parseCors, WITHOUT_FILTER } from './parse-cors.ts';
+import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
 import type {
   HTTPBackendRef,
   HTTPHeaderFilter,
@@ -7,10 +10,7 @@ import type {
   HTTPRequestMirrorFilter,
   HTTPRequestRedirectFilter,
   HTTPRouteFilter,
-} from './http-route.ts';
-import type { Filtered, Header, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
-import { parseCors, WITHOUT_FILTER } from './parse-cors.ts';
-import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
+} from './route.ts';
 
 /** What filters depend on: the matches of their rule, and the namespace of their route. */
 export interface Scope {
@@ -40,6 +40,7 @@ const RESERVED = 'x-envoy-initializer-';
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade'];
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MILLION = 1_000_000;
+const SCHEMES = ['http', 'https'] as const;
 const STATUSES = [301, 302, 303, 307, 308];
 
 /** Reads the filters of a rule; undefined if one of them is invalid. */
@@ -207,10 +208,11 @@ function parseRedirect(
   at: Place,
 ): Redirect | undefined {
   if (given === undefined) return at.add('UnsupportedValue', 'is required');
-  const { scheme, hostname, port, path: modifier, statusCode: status = 302, ...rest } = given;
+  const { scheme: written, hostname, port, path: modifier, statusCode: status = 302, ...rest } = given;
   at.unknownFields(rest, []);
-  if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') {
-    return at.in('scheme').add('UnsupportedValue', `${shown(scheme)} is not http or https`);
+  const scheme = SCHEMES.find((each) => each === written);
+  if (scheme !== written) {
+    return at.in('scheme').add('UnsupportedValue', `${shown(written)} is not http or https`);
   }
   if (!STATUSES.includes(status)) {
     return at.in('statusCode').add('UnsupportedValue', `must be one of ${STATUSES.join(', ')}`);

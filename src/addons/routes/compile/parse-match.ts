@@ -1,8 +1,8 @@
 import { quoteText } from '../../../util/clip.ts';
 import type { Place } from './findings.ts';
-import type { HTTPHeaderMatch, HTTPQueryParamMatch, HTTPRouteMatch } from './http-route.ts';
 import type { Match, PathMatch, ValueMatch } from './model.ts';
 import { regexFault } from './regex.ts';
+import type { HTTPRouteMatch, HTTPValueMatch } from './route.ts';
 
 /** How much of a value a message shows. */
 const SHOWN = 64;
@@ -52,16 +52,11 @@ function meantBy({ path, method, headers, queryParams }: HTTPRouteMatch): Match 
 }
 
 /** For values that may have no meaning: how many there are decides on the place of a match. */
-export function valuesAsGiven(
-  given: readonly (HTTPHeaderMatch | HTTPQueryParamMatch)[] = [],
-): readonly ValueMatch[] {
+export function valuesAsGiven(given: readonly HTTPValueMatch[] = []): readonly ValueMatch[] {
   return given.map(({ name, value }) => ({ name, value, isRegex: true }));
 }
 
-export function parseHeaders(
-  given: readonly HTTPHeaderMatch[] | undefined,
-  at: Place,
-): readonly ValueMatch[] {
+export function parseHeaders(given: readonly HTTPValueMatch[] | undefined, at: Place): readonly ValueMatch[] {
   return values(given, at, (name) => name.toLowerCase());
 }
 
@@ -98,7 +93,7 @@ function method(given: string | undefined, at: Place): { readonly method?: strin
 
 /** Of several criteria for one name, the first counts. */
 function values(
-  given: readonly (HTTPHeaderMatch | HTTPQueryParamMatch)[] | undefined,
+  given: readonly HTTPValueMatch[] | undefined,
   at: Place,
   canonical: (name: string) => string,
 ): readonly ValueMatch[] {
@@ -112,7 +107,7 @@ function values(
 }
 
 function valueMatch(
-  given: HTTPHeaderMatch | HTTPQueryParamMatch,
+  given: HTTPValueMatch,
   at: Place,
   canonical: (name: string) => string,
 ): ValueMatch | undefined {
@@ -128,6 +123,6 @@ function valueMatch(
 }
 
 /** For a value that the CRD gained after this program was made. */
-function unknownType(type: never, at: Place): undefined {
+function unknownType(type: string, at: Place): undefined {
   return at.in('type').add('UnsupportedValue', `${shown(type)} is not supported`);
 }

@@ -1,8 +1,8 @@
 import type { Place } from './findings.ts';
-import type { GRPCRouteMatch } from './grpc-route.ts';
 import type { PathMatch } from './model.ts';
 import { ANY, type ParsedMatch, parseHeaders, shown, valuesAsGiven } from './parse-match.ts';
 import { regexFault } from './regex.ts';
+import type { GRPCRouteMatch } from './route.ts';
 
 /** What the CRD allows of type Exact. */
 const SERVICE = /^\.?[a-z_]\w*(\.[a-z_]\w*)*$/i;

@@ -1,7 +1,5 @@
 import { parseDuration } from '../../../util/duration.ts';
 import { Place, type RouteFault } from './findings.ts';
-import { isGrpcRoute, type Route, routeKey } from './grpc-route.ts';
-import type { HTTPBackendRef, HTTPRouteRule } from './http-route.ts';
 import type { Action, Backend, Broken, Match, Retry } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import {
@@ -13,6 +11,8 @@ import {
 } from './parse-filters.ts';
 import { ANY, type ParsedMatch, parseMatch, shown } from './parse-match.ts';
 import { parseMethodMatch } from './parse-method.ts';
+import type { HTTPBackendRef, HTTPRouteRule } from './route.ts';
+import { isGrpcRoute, type Route, routeKey } from './route.ts';
 
 /** A route as far as it alone says. Whether its Services exist, it does not. */
 export interface ParsedRoute {

@@ -2,11 +2,11 @@ import { type AttachedPort, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './entry-configuration.ts';
 import { type FaultReason, faultText } from './findings.ts';
-import type { Route } from './grpc-route.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
+import type { Route } from './route.ts';
 import { unservedText } from './status.ts';
 
 /** What keeps a route from doing what it says. */

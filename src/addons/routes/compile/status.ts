@@ -3,7 +3,7 @@ import { type JsonValue, sameJson } from '../../../util/json.ts';
 import type { Attachment } from './attach.ts';
 import type { CompiledRoute } from './compile.ts';
 import { FAULT_REASONS, faultText, type RouteFault } from './findings.ts';
-import type { ParentReference, RouteCondition, RouteParentStatus } from './http-route.ts';
+import type { ParentReference, RouteCondition, RouteParentStatus } from './route.ts';
 
 /** The name under which the operator writes into the status of routes. */
 export const CONTROLLER_NAME = 'initializer.kubernetes.io/envoy-routes';

@@ -1,7 +1,7 @@
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { Slices } from '../../../kube/util/slices.ts';
 import { type Compilation, compileSteps } from '../compile/compile.ts';
-import { routeKey } from '../compile/grpc-route.ts';
+import { routeKey } from '../compile/route.ts';
 import type { Progress } from './progress.ts';
 import type { LiveGrant, LiveRoute, LiveService } from './resources.ts';
 

@@ -5,9 +5,8 @@ import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
 import { defined } from '../../../util/defined.ts';
 import { misfit, type Shape } from '../../../util/shape.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
-import { isGrpcRoute, kindOf, type Route } from '../compile/grpc-route.ts';
 import type { Service } from '../compile/objects.ts';
-import { routeMisfit } from '../compile/route-shape.ts';
+import { isGrpcRoute, kindOf, type Route, routeMisfit } from '../compile/route.ts';
 import { withoutLongRules } from '../compile/shares.ts';
 
 /** A route of the API server. */

@@ -7,7 +7,7 @@ import { asWaiting } from '../../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import { Slices } from '../../../kube/util/slices.ts';
 import type { Core } from '../../../operator/core.ts';
-import { routeKey } from '../compile/grpc-route.ts';
+import { routeKey } from '../compile/route.ts';
 import { CONTROLLER_NAME } from '../compile/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';

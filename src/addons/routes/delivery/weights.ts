@@ -1,4 +1,4 @@
-import { routeKey } from '../compile/grpc-route.ts';
+import { routeKey } from '../compile/route.ts';
 import type { LiveRoute } from './resources.ts';
 
 /** The share of the requests of a rule that a backend is to get, named as in the metrics of sidecars. */

@@ -4,8 +4,8 @@ import { type Compilation, compileRoutes } from '../../../../../src/addons/route
 import { bytesOfEntries, expressionBytes } from '../../../../../src/addons/routes/compile/entry-bytes.ts';
 import { explainRequest } from '../../../../../src/addons/routes/compile/explain.ts';
 import { FAULT_REASONS } from '../../../../../src/addons/routes/compile/findings.ts';
-import type { HTTPRouteRule } from '../../../../../src/addons/routes/compile/http-route.ts';
 import type { Entry } from '../../../../../src/addons/routes/compile/model.ts';
+import type { HTTPRouteRule } from '../../../../../src/addons/routes/compile/route.ts';
 import { emptyHostBytes, portHost } from '../../../../../src/addons/routes/compile/route-configuration.ts';
 import {
   manyRoutes,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Compilation, compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
+import { MAX_BYTES } from '../../../../../src/addons/routes/compile/left-out.ts';
 import type {
   HTTPRoute,
   HTTPRouteMatch,
   HTTPRouteRule,
-} from '../../../../../src/addons/routes/compile/http-route.ts';
-import { MAX_BYTES } from '../../../../../src/addons/routes/compile/left-out.ts';
+} from '../../../../../src/addons/routes/compile/route.ts';
 import { withoutLongRules } from '../../../../../src/addons/routes/compile/shares.ts';
 import { NO_ROUTES } from '../../../../../src/injection/envoy/routed.ts';
 import { times } from '../../../../support/growth/growing-input.ts';

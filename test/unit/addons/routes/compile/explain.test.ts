@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
 import { explainRequest, explainRoute } from '../../../../../src/addons/routes/compile/explain.ts';
-import type { HTTPRoute, HTTPRouteMatch } from '../../../../../src/addons/routes/compile/http-route.ts';
+import type { HTTPRoute, HTTPRouteMatch } from '../../../../../src/addons/routes/compile/route.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/twin', '10.96.0.7')]);

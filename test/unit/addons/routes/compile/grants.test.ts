@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
 import { grantsOf, type ReferenceGrant } from '../../../../../src/addons/routes/compile/grants.ts';
-import type { HTTPRoute, HTTPRouteRule } from '../../../../../src/addons/routes/compile/http-route.ts';
+import type { HTTPRoute, HTTPRouteRule } from '../../../../../src/addons/routes/compile/route.ts';
 import { parentsOf } from '../../../../../src/addons/routes/compile/status.ts';
 import { times } from '../../../../support/growth/growing-input.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';

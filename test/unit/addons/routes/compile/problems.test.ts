@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
+import { routeProblems } from '../../../../../src/addons/routes/compile/problems.ts';
 import type {
   HTTPRoute,
   HTTPRouteRule,
   ParentReference,
-} from '../../../../../src/addons/routes/compile/http-route.ts';
-import { routeProblems } from '../../../../../src/addons/routes/compile/problems.ts';
+} from '../../../../../src/addons/routes/compile/route.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/twin', '10.96.0.7')]);

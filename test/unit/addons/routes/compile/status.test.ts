@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
-import type { HTTPRoute, RouteParentStatus } from '../../../../../src/addons/routes/compile/http-route.ts';
+import type { HTTPRoute, RouteParentStatus } from '../../../../../src/addons/routes/compile/route.ts';
 import {
   CONTROLLER_NAME,
   nextParents,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
-import type { RouteParentStatus } from '../../../../../src/addons/routes/compile/http-route.ts';
+import type { RouteParentStatus } from '../../../../../src/addons/routes/compile/route.ts';
 import type { LiveRoute } from '../../../../../src/addons/routes/delivery/resources.ts';
 import { RouteStatus } from '../../../../../src/addons/routes/delivery/route-status.ts';
 import { ApiError } from '../../../../../src/kube/api/api-error.ts';

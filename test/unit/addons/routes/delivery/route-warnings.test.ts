@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { HTTPRoute } from '../../../../../src/addons/routes/compile/http-route.ts';
+import type { HTTPRoute } from '../../../../../src/addons/routes/compile/route.ts';
 import type { LiveRoute, LiveService } from '../../../../../src/addons/routes/delivery/resources.ts';
 import { createRouteHandler, parentsIn } from '../../../../../src/addons/routes/delivery/route-warnings.ts';
 import type { AdmissionRequest } from '../../../../../src/kube/admission/review.ts';

@@ -1,0 +1,149 @@
+import { misfit } from '../../../util/shape.ts';
+import { keyOf, type ObjectKey, type ObjectMeta } from './objects.ts';
+
+/** The type of what fits a shape, see {@link misfit}: a key with `?` at its end may be missing. */
+export type Fitting<S> = S extends 'string'
+  ? string
+  : S extends 'number'
+    ? number
+    : S extends 'boolean'
+      ? boolean
+      : S extends readonly [infer Item]
+        ? readonly Fitting<Item>[]
+        : { readonly [K in keyof S as K extends `${string}?` ? never : K]: Fitting<S[K]> } & {
+            readonly [K in keyof S as K extends `${infer Name}?` ? Name : never]?: Fitting<S[K]>;
+          };
+
+const NUMBER = 'number';
+const STRINGS = ['string'] as const;
+const TARGET = {
+  'group?': 'string',
+  'kind?': 'string',
+  name: 'string',
+  'namespace?': 'string',
+  'port?': NUMBER,
+} as const;
+const PARENT = { ...TARGET, 'sectionName?': 'string' } as const;
+const VALUE = { name: 'string', value: 'string' } as const;
+const VALUE_MATCH = { ...VALUE, 'type?': 'string' } as const;
+const PATH = { type: 'string', 'replaceFullPath?': 'string', 'replacePrefixMatch?': 'string' } as const;
+const HEADERS = { 'add?': [VALUE], 'remove?': STRINGS, 'set?': [VALUE] } as const;
+const MIRROR = {
+  backendRef: TARGET,
+  'fraction?': { 'denominator?': NUMBER, numerator: NUMBER },
+  'percent?': NUMBER,
+} as const;
+const REDIRECT = {
+  'hostname?': 'string',
+  'path?': PATH,
+  'port?': NUMBER,
+  'scheme?': 'string',
+  'statusCode?': NUMBER,
+} as const;
+const CORS = {
+  'allowCredentials?': 'boolean',
+  'allowHeaders?': STRINGS,
+  'allowMethods?': STRINGS,
+  'allowOrigins?': STRINGS,
+  'exposeHeaders?': STRINGS,
+  'maxAge?': NUMBER,
+} as const;
+const FILTER = {
+  type: 'string',
+  'cors?': CORS,
+  'extensionRef?': { group: 'string', kind: 'string', name: 'string' },
+  'requestHeaderModifier?': HEADERS,
+  'requestMirror?': MIRROR,
+  'requestRedirect?': REDIRECT,
+  'responseHeaderModifier?': HEADERS,
+  'urlRewrite?': { 'hostname?': 'string', 'path?': PATH },
+} as const;
+const BACKEND = { ...TARGET, 'filters?': [FILTER], 'weight?': NUMBER } as const;
+const RULE = { 'backendRefs?': [BACKEND], 'filters?': [FILTER], 'name?': 'string' } as const;
+const MATCH = {
+  'headers?': [VALUE_MATCH],
+  'method?': 'string',
+  'path?': { 'type?': 'string', 'value?': 'string' },
+  'queryParams?': [VALUE_MATCH],
+} as const;
+const HTTP_RULE = {
+  ...RULE,
+  'matches?': [MATCH],
+  'retry?': { 'attempts?': NUMBER, 'backoff?': 'string', 'codes?': [NUMBER] },
+  'timeouts?': { 'backendRequest?': 'string', 'request?': 'string' },
+} as const;
+const GRPC_MATCH = {
+  'headers?': [VALUE_MATCH],
+  'method?': { 'type?': 'string', 'service?': 'string', 'method?': 'string' },
+} as const;
+const GRPC_RULE = { ...RULE, 'matches?': [GRPC_MATCH] } as const;
+const CONDITION = {
+  lastTransitionTime: 'string',
+  message: 'string',
+  'observedGeneration?': NUMBER,
+  reason: 'string',
+  status: 'string',
+  type: 'string',
+} as const;
+const PARENT_STATUS = { conditions: [CONDITION], controllerName: 'string', parentRef: PARENT } as const;
+const SPEC = { 'hostnames?': STRINGS, 'parentRefs?': [PARENT] } as const;
+const STATUS = { 'status?': { parents: [PARENT_STATUS] } } as const;
+/** What routing reads of the Gateway API's v1. */
+const SHAPES = {
+  HTTPRoute: { spec: { ...SPEC, 'rules?': [HTTP_RULE] }, ...STATUS },
+  GRPCRoute: { spec: { ...SPEC, 'rules?': [GRPC_RULE] }, ...STATUS },
+} as const;
+
+export type ParentReference = Fitting<typeof PARENT>;
+export type HTTPRouteRule = Fitting<typeof HTTP_RULE>;
+export type HTTPRouteMatch = Fitting<typeof MATCH>;
+export type HTTPBackendRef = Fitting<typeof BACKEND>;
+export type HTTPRouteFilter = Fitting<typeof FILTER>;
+export type HTTPHeaderFilter = Fitting<typeof HEADERS>;
+export type HTTPRequestMirrorFilter = Fitting<typeof MIRROR>;
+export type HTTPRequestRedirectFilter = Fitting<typeof REDIRECT>;
+export type HTTPPathModifier = Fitting<typeof PATH>;
+/** Of a header or a query parameter. */
+export type HTTPValueMatch = Fitting<typeof VALUE_MATCH>;
+export type GRPCRouteRule = Fitting<typeof GRPC_RULE>;
+export type GRPCRouteMatch = Fitting<typeof GRPC_MATCH>;
+export type RouteParentStatus = Fitting<typeof PARENT_STATUS>;
+export type RouteCondition = Fitting<typeof CONDITION>;
+
+interface Object {
+  readonly apiVersion?: string;
+  readonly metadata: ObjectMeta;
+}
+export type HTTPRoute = Object & Fitting<typeof SHAPES.HTTPRoute> & { readonly kind?: string };
+/** An HTTPRoute with other matches, and with fewer kinds of filters. */
+export type GRPCRoute = Object & Fitting<typeof SHAPES.GRPCRoute> & { readonly kind: typeof GRPC };
+export type Route = HTTPRoute | GRPCRoute;
+
+const GRPC = 'GRPCRoute';
+
+export function isGrpcRoute(route: Pick<Route, 'kind'>): route is GRPCRoute {
+  return route.kind === GRPC;
+}
+
+/** The kind of a route: an HTTPRoute may come without one. */
+export function kindOf(route: Pick<Route, 'kind'>): 'HTTPRoute' | 'GRPCRoute' {
+  return isGrpcRoute(route) ? GRPC : 'HTTPRoute';
+}
+
+/** `namespace/name` of an HTTPRoute, `GRPCRoute namespace/name` of a GRPCRoute: both may have one name. */
+export function routeKey(route: Pick<HTTPRoute, 'kind' | 'metadata'>): ObjectKey {
+  return route.kind === GRPC ? `${GRPC} ${keyOf(route)}` : keyOf(route);
+}
+
+/** With its kind, for messages. */
+export function routeText(key: ObjectKey): string {
+  return key.includes(' ') ? key : `HTTPRoute ${key}`;
+}
+
+/**
+ * Where a route is not of its type; undefined if it is nowhere. The API server checks this by the CRD, but not what an earlier
+ * schema let through: objects stay as they were stored.
+ */
+export function routeMisfit(kind: 'HTTPRoute' | 'GRPCRoute', route: unknown): string | undefined {
+  return misfit(route, SHAPES[kind], kind);
+}
