@@ -10,7 +10,6 @@ import {
   hostBytes,
   type PlacedRoute,
   PortTable,
-  type Reach,
   ROOM,
   type RoutedPort,
 } from './port-table.ts';
@@ -46,8 +45,8 @@ export interface Compilation {
   prepare(clientNamespaces: Iterable<string>): Generator<void, void>;
   /** The ports with routes for clients in a namespace, in a fixed order. */
   ports(clientNamespace: string): readonly RoutedPort[];
-  /** For which clients a route holds. */
-  reach(route: ObjectKey): Reach;
+  /** Whether a route holds for clients in a namespace. */
+  holds(route: ObjectKey, clientNamespace: string): boolean;
 }
 
 /**
@@ -115,7 +114,7 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     file: (clientNamespace) => ports.file(clientNamespace),
     prepare: (clientNamespaces) => ports.prepare(clientNamespaces),
     ports: (clientNamespace) => ports.of(clientNamespace),
-    reach: (route) => ports.reach(route),
+    holds: (route, clientNamespace) => ports.holds(route, clientNamespace),
   };
 }
 

@@ -52,14 +52,6 @@ export interface RoutedPort extends AttachedPort {
   readonly entries: readonly Entry[];
 }
 
-/** For which clients a route holds: those everywhere but in these namespaces, or only those in them. */
-export interface Reach {
-  readonly isEverywhere: boolean;
-  readonly namespaces: ReadonlySet<string>;
-}
-
-const NOWHERE: Reach = { isEverywhere: false, namespaces: new Set() };
-
 /** The ports with routes, and their texts. A text is written once for all namespaces in which it is the same. */
 export class PortTable {
   readonly #drafts: readonly Draft[];
@@ -72,7 +64,7 @@ export class PortTable {
   /** What clients in a namespace without routes of its own have: the sizes, and the texts. */
   #parts: readonly (Part | undefined)[] | undefined;
   #common: HostList | undefined;
-  #reaches: ReadonlyMap<ObjectKey, Reach> | undefined;
+  #holders: ReadonlyMap<ObjectKey, readonly Holds[]> | undefined;
 
   constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
     this.#drafts = withoutTakenAddresses(
@@ -111,9 +103,10 @@ export class PortTable {
     return routed;
   }
 
-  reach(route: ObjectKey): Reach {
-    this.#reaches ??= reachesOf(this.#drafts);
-    return this.#reaches.get(route) ?? NOWHERE;
+  /** Whether a route holds for clients in a namespace. */
+  holds(route: ObjectKey, clientNamespace: string): boolean {
+    this.#holders ??= holdersOf(this.#drafts);
+    return this.#holders.get(route)?.some((holds) => holds(clientNamespace)) ?? false;
   }
 
   file(clientNamespace: string): RouteFile {
@@ -210,28 +203,19 @@ function partOf({ port, producers, consumers }: Draft, clientNamespace: string):
   return routes.length > 0 ? { namespace, bytes: hostBytes(port, routes) } : undefined;
 }
 
-function reachesOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, Reach> {
-  const reaches = new Map<ObjectKey, Reach>();
-  const add = (routes: readonly PlacedRoute[], reach: Reach) => {
-    for (const { key } of routes) {
-      const known = reaches.get(key);
-      reaches.set(key, known ? union(known, reach) : reach);
-    }
+type Holds = (clientNamespace: string) => boolean;
+
+/** For each route and port, for which clients it holds. */
+function holdersOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, readonly Holds[]> {
+  const holders = new Map<ObjectKey, Holds[]>();
+  const add = (routes: readonly PlacedRoute[], holds: Holds) => {
+    for (const { key } of routes) holders.set(key, [...(holders.get(key) ?? []), holds]);
   };
   for (const { producers, consumers } of drafts) {
-    add(producers, { isEverywhere: true, namespaces: new Set(consumers.keys()) });
-    for (const [namespace, routes] of consumers) {
-      add(routes, { isEverywhere: false, namespaces: new Set([namespace]) });
-    }
+    add(producers, (client) => !consumers.has(client));
+    for (const [namespace, routes] of consumers) add(routes, (client) => client === namespace);
   }
-  return reaches;
-}
-
-function union(a: Reach, b: Reach): Reach {
-  const [wide, other] = a.isEverywhere ? [a, b] : [b, a];
-  if (!wide.isEverywhere) return { ...a, namespaces: new Set([...a.namespaces, ...b.namespaces]) };
-  const isLeft = (namespace: string) => other.namespaces.has(namespace) === other.isEverywhere;
-  return { isEverywhere: true, namespaces: new Set([...wide.namespaces].filter(isLeft)) };
+  return holders;
 }
 
 /** Envoy refuses all hosts if two have one address, as a Service and its successor may have in a cache. */

@@ -27,10 +27,8 @@ export interface RouteStatusOptions {
 /** How often the number of sidecars is written at most: while some are behind, and when none is. */
 const NUMBERS_MS = 10_000;
 const SETTLED_NUMBERS_MS = 300_000;
-/** How often the number is looked at while some are behind, at first and later. */
+/** How often a new leader looks whether all sidecars were asked. */
 const LOOK_MS = 1000;
-const LATE_LOOK_MS = 30_000;
-const LATE_MS = 120_000;
 /** Not none. */
 const UNKNOWN: Programmed = { sidecars: 0, of: 1 };
 
@@ -59,16 +57,13 @@ export class RouteStatus {
     const programmed = this.#options.programmed(key, compilation);
     const [before, date] = [object.status?.parents ?? [], wallClock().toISOString().replace(/\.\d+/, '')];
     const after = nextParents(before, parentsOf(route, isSurveyed ? programmed : undefined), date);
-    const isFar = !isSurveyed || programmed.sidecars < programmed.of;
     const since = now() - (this.#written.get(key) ?? Number.NEGATIVE_INFINITY);
-    // What removes an obstacle comes here by itself.
-    const isLate = programmed.obstacle !== undefined || (since > LATE_MS && since < Infinity);
-    const again = isFar ? { requeueAfterMs: isLate ? LATE_LOOK_MS : LOOK_MS } : {};
-    if (after === undefined) return again;
-    if (!isSurveyed && differOnlyIn(PROGRAMMED, before, after)) return again;
+    // What changes the numbers queues all routes.
+    const again = isSurveyed ? {} : { requeueAfterMs: LOOK_MS };
+    if (after === undefined || (!isSurveyed && differOnlyIn(PROGRAMMED, before, after))) return again;
     if (differOnlyIn('numbers', before, after)) {
-      const leftMs = (isFar ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
-      if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: isFar ? LOOK_MS : leftMs };
+      const leftMs = (programmed.sidecars < programmed.of ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
+      if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: leftMs };
     }
     if (isSurveyed) this.#written.set(key, now());
     else this.#written.delete(key);

@@ -34,8 +34,8 @@ const FILE_WORKERS = 8;
 const SIDECAR_WORKERS = 32;
 /** As many as hundreds of changed numbers do not hold up a route that has changed. */
 const STATUS_WORKERS = 8;
-/** How often new and ended sidecars are counted in statuses. */
-const NUMBERS_MS = 10_000;
+/** How often changed numbers of sidecars are looked at for the statuses. */
+const NUMBERS_MS = 2000;
 const FIRST_FILE_MS = 5000;
 /** The path of the webhook. */
 const WARNINGS = '/validate-route';
@@ -84,6 +84,7 @@ interface Delivery {
   readonly metrics: RouteMetrics;
   readonly compilation: LiveCompilation;
   readonly changes: Changes;
+  readonly progress: Progress;
   readonly sidecars: Sidecars;
   readonly files: RouteFiles;
   readonly status: RouteStatus;
@@ -129,7 +130,7 @@ function deliveryOf(
     },
     read: (pod) => configurationRead(pod, keys),
     configuration: (namespace) => caches.configuration(namespace),
-    recount: (namespace) => progress.recount(namespace),
+    recount: () => progress.recount(),
   });
   metrics.watch(
     () => sidecars.behind(),
@@ -145,11 +146,12 @@ function deliveryOf(
     programmed: (key, compiled) =>
       progress.of(key, compiled, {
         namespaces: () => new Set([...caches.namespaces(), ...files.obstacles.keys()]),
-        has: (namespace) => caches.hasFile(namespace) || files.obstacles.has(namespace),
         tally: (namespace) => sidecars.tally(namespace),
         obstacles: files.obstacles,
       }),
-    isSurveyed: () => sidecars.isSurveyed(() => caches.namespaces()),
+    // Where the file cannot be delivered, no sidecar is asked.
+    isSurveyed: () =>
+      sidecars.isSurveyed(() => [...caches.namespaces()].filter((each) => !files.obstacles.has(each))),
     events,
     now: () => clock.now(),
     wallClock: () => new Date(),
@@ -160,7 +162,7 @@ function deliveryOf(
 function routeFiles(
   { leaderClient: client, events }: Manager,
   namespace: string,
-  parts: Omit<Delivery, 'changes' | 'files' | 'status'> & { readonly progress: Progress },
+  parts: Omit<Delivery, 'changes' | 'files' | 'status'>,
 ): RouteFiles {
   const { caches, metrics, compilation, progress, sidecars, work } = parts;
   return new RouteFiles({
@@ -180,9 +182,9 @@ function routeFiles(
       if (!sidecars.delivered(of, file.version, isNew)) return;
       for (const pod of caches.routedPodsIn(of)) work.sidecars.queue.add(keyOf(pod));
     },
-    refused(of) {
+    refused() {
       metrics.refused();
-      sidecars.refused(of);
+      progress.recount();
     },
     forget(of) {
       metrics.forget(of);
@@ -234,7 +236,7 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
 }
 
 /** Queues all files and statuses after changes of routes, and all statuses after changes of the numbers in them. */
-function runChanges(manager: Manager, { caches, changes, compilation, sidecars, work }: Delivery): void {
+function runChanges(manager: Manager, { caches, changes, compilation, progress, work }: Delivery): void {
   const after = (signal: AbortSignal) => caches.waitForSync(signal);
   const queueStatuses = () => {
     // What a route has become does not wait for the numbers of others.
@@ -255,7 +257,7 @@ function runChanges(manager: Manager, { caches, changes, compilation, sidecars, 
     { after },
   );
   const numbers = async () => {
-    if (sidecars.hasChanged()) queueStatuses();
+    if (progress.hasChanged()) queueStatuses();
   };
   manager.singleton('route-numbers', numbers, { after, everyMs: NUMBERS_MS });
 }

@@ -12,8 +12,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import { isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
 import { METADATA_ONLY, TOUCH } from './resources.ts';
-import { Survey } from './survey.ts';
-import { Tallies, type Tally } from './tallies.ts';
+import { addTo, type Tally } from './progress.ts';
 
 export interface SidecarsOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
@@ -32,8 +31,8 @@ export interface SidecarsOptions {
   taken(seconds: number): void;
   /** The API server refuses to let the pod be touched. */
   refused(pod: KubeObject, refusal: ApiError): void;
-  /** The versions in a namespace have changed. */
-  recount(namespace: string): void;
+  /** What sidecars run has changed. */
+  recount(): void;
 }
 
 /** The index of the pods that mount the file, by namespace. */
@@ -54,6 +53,10 @@ const BLIND_TOUCHES = 2;
 const MAX_SILENT_AT_ONCE = 24;
 const TURN_MS = 250;
 const TURNS = 20;
+/** A namespace whose file cannot be written holds up the numbers of a new term no longer. */
+const LONGEST_SURVEY_MS = 30_000;
+/** Each route asks whether the survey has ended, and a look at it takes all pods. */
+const SURVEY_LOOK_MS = 250;
 
 /** What is known about a sidecar. */
 interface Sidecar {
@@ -89,21 +92,16 @@ export class Sidecars {
   readonly #options: SidecarsOptions;
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
-  /** Of all that are known. Not of the cache: a pod that has gone from it is forgotten a moment later. */
-  readonly #tallies = new Tallies();
-  readonly #survey: Survey;
+  /** By namespace. Of all that are known, not of the cache: a pod that has gone from it is forgotten a moment later. */
+  readonly #tallies = new Map<string, Map<string, number>>();
+  #surveyEndsAt: number | undefined;
+  #nextLookAt = 0;
   /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
   #silentAtOnce = 0;
   #sentAway = 0;
 
   constructor(options: SidecarsOptions) {
     this.#options = options;
-    this.#survey = new Survey({
-      now: options.now,
-      podsIn: (namespace) => options.pods.byIndex(ROUTED_IN, namespace),
-      hasFile: (namespace) => this.#delivered.has(namespace),
-      isAsked: (uid) => this.#known.get(uid)?.isAsked ?? false,
-    });
   }
 
   /** Notes the file of a namespace. Returns true if its sidecars must be told. */
@@ -117,45 +115,53 @@ export class Sidecars {
   forget({ metadata: { uid = '' } }: KubeObject): void {
     const known = this.#known.get(uid);
     this.#known.delete(uid);
-    this.#survey.forget(uid);
     if (known) this.#recount(known.namespace, known.version, undefined);
   }
 
   /** Forgets the file of a namespace that has none any more. */
   forgetFile(namespace: string): void {
     this.#delivered.delete(namespace);
-    this.#survey.forgetFile(namespace);
-    this.#options.recount(namespace);
+    this.#options.recount();
   }
 
   /** Forgets all: the next term asks again. */
   clear(): void {
-    for (const each of [this.#known, this.#delivered, this.#tallies, this.#survey]) each.clear();
+    for (const each of [this.#known, this.#delivered, this.#tallies]) each.clear();
+    this.#surveyEndsAt = undefined;
+    this.#nextLookAt = 0;
   }
 
   /** The versions in a namespace. */
   tally(namespace: string): Tally {
-    return this.#tallies.of(namespace);
-  }
-
-  /** Notes that the file of a namespace cannot be delivered. */
-  refused(namespace: string): void {
-    this.#survey.refused(namespace);
+    return this.#tallies.get(namespace) ?? new Map();
   }
 
   /** Whether all sidecars in these namespaces were asked once in this term. Until then, numbers are too low. */
-  isSurveyed(namespaces: () => Iterable<string>): boolean {
-    return this.#survey.isDone(namespaces);
+  isSurveyed(namespaces: () => readonly string[]): boolean {
+    const now = this.#options.now();
+    this.#surveyEndsAt ??= now + LONGEST_SURVEY_MS;
+    if (now >= this.#surveyEndsAt) return true;
+    if (now < this.#nextLookAt) return false;
+    this.#nextLookAt = now + SURVEY_LOOK_MS;
+    if (!namespaces().every((namespace) => this.#isAsked(namespace))) return false;
+    this.#surveyEndsAt = now;
+    return true;
   }
 
-  /** Whether a number has changed since the last call. */
-  hasChanged(): boolean {
-    return this.#tallies.hasChanged();
+  #isAsked(namespace: string): boolean {
+    const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
+    return (
+      this.#delivered.has(namespace) && pods.every(({ metadata: { uid = '' } }) => this.#known.get(uid)?.isAsked)
+    );
   }
 
   #recount(namespace: string, before: string | undefined, after: string | undefined): void {
-    this.#tallies.count(namespace, before, after);
-    this.#options.recount(namespace);
+    const tally = this.#tallies.get(namespace) ?? new Map<string, number>();
+    if (before !== undefined) addTo(tally, before, -1);
+    if (after !== undefined) addTo(tally, after, 1);
+    if (tally.size > 0) this.#tallies.set(namespace, tally);
+    else this.#tallies.delete(namespace);
+    this.#options.recount();
   }
 
   /** How many sidecars are known to run older routes than they should. */

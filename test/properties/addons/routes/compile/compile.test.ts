@@ -97,8 +97,7 @@ describe('for any routes', () => {
             compilation.ports(namespace).flatMap(({ entries }) => entries.map(({ route }) => route)),
           );
           for (const route of compilation.routes.keys()) {
-            const { isEverywhere, namespaces } = compilation.reach(route);
-            expect([route, namespaces.has(namespace) !== isEverywhere]).toEqual([route, held.has(route)]);
+            expect([route, compilation.holds(route, namespace)]).toEqual([route, held.has(route)]);
           }
         }
       }),

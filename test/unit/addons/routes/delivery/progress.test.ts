@@ -21,7 +21,7 @@ const at = (route: HTTPRoute, generation: number): HTTPRoute => ({
 /** One sidecar in each of two namespaces. */
 function setUp() {
   const [progress, running] = [new Progress(), new Map<string, string>()];
-  const [obstacles, asked] = [new Map<string, Obstacle>(), [] as string[]];
+  const obstacles = new Map<string, Obstacle>();
   let compilation = compileRoutes({ routes: [], services });
   const compile = (...routes: readonly HTTPRoute[]) => {
     compilation = compileRoutes({ routes, services });
@@ -30,24 +30,20 @@ function setUp() {
   };
   const run = (namespace: string, version: string) => {
     running.set(namespace, version);
-    progress.recount(namespace);
+    progress.recount();
   };
   const take = (namespace: string) => run(namespace, compilation.file(namespace).version);
   const served = new Set(['shop', 'office']);
   const fleet: Fleet = {
     namespaces: () => served,
-    has: (namespace) => served.has(namespace),
     tally(namespace) {
-      asked.push(namespace);
       const version = running.get(namespace);
       return new Map(version === undefined ? [] : [[version, 1]]);
     },
     obstacles,
   };
   const of = (key: string) => progress.of(key, compilation, fleet);
-  /** The namespaces whose sidecars were counted since the last call. */
-  const counted = () => asked.splice(0);
-  return { progress, compile, run, take, of, obstacles, served, counted };
+  return { progress, compile, run, take, of, obstacles, served };
 }
 
 test('a sidecar has a route once it runs a file with it', () => {
@@ -139,16 +135,4 @@ test('a route that is left out of a file is in use by nobody there, and says why
     },
   });
   expect(of('office/1')).toMatchObject({ sidecars: 1 });
-});
-
-test('the sidecars of a namespace are counted once for all routes, and again only after a change', () => {
-  const { compile, take, of, counted } = setUp();
-  const routes = Array.from({ length: 20 }, (_, index) => `shop/${index}`);
-  compile(...routes.map((key) => routeFor(key, 'shop/echo', rule(`/${key}`))));
-  routes.map(of);
-  expect(counted()).toEqual(['shop', 'office']);
-  take('office');
-  routes.map(of);
-  expect(counted()).toEqual(['office']);
-  expect(of('shop/1')).toEqual({ sidecars: 1, of: 1 });
 });

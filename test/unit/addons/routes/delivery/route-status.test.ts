@@ -78,13 +78,6 @@ test('numbers are written every 10 s at most, and at once when all have the rout
   expect(numbers().at(-1)).toBe('27 of 27 sidecars');
 });
 
-test('while some are behind, it is looked at again', async () => {
-  const { clock, reconcile } = setUp();
-  expect(await reconcile()).toEqual({ requeueAfterMs: 1000 });
-  clock.advance(200_000);
-  expect(await reconcile()).toEqual({ requeueAfterMs: 30_000 });
-});
-
 test('pods that come and go change it rarely, but the first at once', async () => {
   const { clock, programmed, reconcile, numbers } = setUp();
   programmed.of = 0;
