@@ -5,14 +5,7 @@ import { grantsOf, type ReferenceGrant } from './grants.ts';
 import type { Target } from './model.ts';
 import type { ObjectKey, Services } from './objects.ts';
 import type { ParsedRoute } from './parse.ts';
-import {
-  type Draft,
-  hostBytes,
-  type PlacedRoute,
-  PortTable,
-  ROOM,
-  type RoutedPort,
-} from './port-table.ts';
+import { type Draft, hostBytes, type PlacedRoute, PortTable, ROOM, type RoutedPort } from './port-table.ts';
 import { permitted, type Reading, read } from './reading.ts';
 import { isGrpcRoute, type Route, routeKey } from './route.ts';
 import type { RouteFile } from './route-configuration.ts';

@@ -128,6 +128,12 @@ export type Action =
   /** The rule is invalid: requests get 500, calls UNAVAILABLE. */
   | { readonly kind: 'error' };
 
+/** The ports that requests and copies of them go to. */
+export function targetsOf(action: Action): readonly Target[] {
+  if (action.kind !== 'forward') return [];
+  return [...action.backends.flatMap((backend) => ('broken' in backend ? [] : backend)), ...action.mirrors];
+}
+
 /** One match of one rule, with all that decides its place among others. */
 export interface Entry {
   readonly route: ObjectKey;

@@ -4,19 +4,10 @@ import { leftOut, MAX_BYTES, type Part } from './left-out.ts';
 import type { Entry } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { inOrder } from './precedence.ts';
-import {
-  emptyHostBytes,
-  type HostList,
-  type HostText,
-  hostList,
-  portHost,
-  type RouteFile,
-  replaceHosts,
-  routeFile,
-} from './route-configuration.ts';
+import { emptyHostBytes, type HostText, portHost, type RouteFile, routeFile } from './route-configuration.ts';
 
 /** What a file has for hosts. */
-export const ROOM = MAX_BYTES - routeFile(hostList([])).bytes;
+export const ROOM = MAX_BYTES - routeFile([]).bytes;
 
 /** A route in the place of a draft. */
 export interface PlacedRoute {
@@ -63,7 +54,7 @@ export class PortTable {
   readonly #files = new Map<string | undefined, RouteFile>();
   /** What clients in a namespace without routes of its own have: the sizes, and the texts. */
   #parts: readonly (Part | undefined)[] | undefined;
-  #common: HostList | undefined;
+  #common: readonly (HostText | undefined)[] | undefined;
   #holders: ReadonlyMap<ObjectKey, readonly Holds[]> | undefined;
 
   constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
@@ -116,16 +107,14 @@ export class PortTable {
 
   /** Writes the files of namespaces, a host in each step. */
   *prepare(clientNamespaces: Iterable<string>): Generator<void, void> {
-    for (const own of new Set(
-      [...clientNamespaces].map((each) => (this.#own.has(each) ? each : undefined)),
-    )) {
-      if (mayFit(this.#partsOf(own)))
-        for (const draft of this.#drafts) if (this.#host(draft, own ?? '')) yield;
-      const out = this.#leftOut(own);
-      const differing = new Map(this.#own.get(own ?? ''));
-      for (const [index, draft] of this.#drafts.entries()) {
-        if (own !== undefined && out.size === 0 && !differing.has(index)) continue;
-        if (this.#isIn(draft, own ?? '', out) && this.#host(draft, own ?? '')) yield;
+    const ownOf = (namespace: string) => (this.#own.has(namespace) ? namespace : undefined);
+    for (const own of new Set([...clientNamespaces].map(ownOf))) {
+      const { out, mayFit } = this.#estimate(own);
+      for (const draft of this.#drafts) {
+        const port = this.#port(draft, own ?? '');
+        if (!port || this.#hosts.has(port) || !(mayFit || isIn(draft, own ?? '', out))) continue;
+        this.#host(draft, own ?? '');
+        yield;
       }
       this.#file(own);
       yield;
@@ -136,50 +125,41 @@ export class PortTable {
   #file(own: string | undefined): RouteFile {
     const known = this.#files.get(own);
     if (known) return known;
-    const out = this.#leftOut(own);
-    const file = routeFile(out.size > 0 ? this.#rest(own, out) : this.#whole(own), out);
+    const { out, mayFit } = this.#estimate(own);
+    let file = mayFit ? routeFile(this.#all(own)) : undefined;
+    if (file === undefined || file.bytes > MAX_BYTES) {
+      // Of those that have no place, no text is written.
+      const hosts = this.#drafts.filter((draft) => isIn(draft, own ?? '', out));
+      file = routeFile(
+        hosts.flatMap((draft) => this.#host(draft, own ?? '') ?? []),
+        out,
+      );
+    }
     this.#files.set(own, file);
     return file;
   }
 
   /** All hosts of a file. It has those of all others but for a few. */
-  #whole(own: string | undefined): HostList {
-    this.#common ??= hostList(this.#drafts.map((draft) => this.#host(draft, '')));
-    const differing = own === undefined ? [] : (this.#own.get(own) ?? []);
-    return replaceHosts(
-      this.#common,
-      differing.map(([index, draft]) => [index, this.#host(draft, own ?? '')]),
-    );
+  #all(own: string | undefined): readonly HostText[] {
+    this.#common ??= this.#drafts.map((draft) => this.#host(draft, ''));
+    const hosts = [...this.#common];
+    for (const [index, draft] of this.#ownOf(own)) hosts[index] = this.#host(draft, own ?? '');
+    return hosts.filter((host) => host !== undefined);
   }
 
-  /** The hosts of a file that not all have a place in: of the others, no text is written. */
-  #rest(own: string | undefined, out: RouteFile['leftOut']): HostList {
-    const drafts = this.#drafts.filter((draft) => this.#isIn(draft, own ?? '', out));
-    return hostList(drafts.map((draft) => this.#host(draft, own ?? '')));
+  #ownOf(own: string | undefined) {
+    return own === undefined ? [] : (this.#own.get(own) ?? []);
   }
 
-  #isIn(draft: Draft, clientNamespace: string, out: RouteFile['leftOut']): boolean {
-    return !out.has(draft.consumers.has(clientNamespace) ? clientNamespace : draft.port.namespace);
-  }
-
-  /**
-   * The namespaces that have no place in a file. Sizes are estimated with the longest addresses, so hosts that may fit all the
-   * same are written and measured.
-   */
-  #leftOut(own: string | undefined): RouteFile['leftOut'] {
-    const parts = this.#partsOf(own);
-    const out = leftOut(parts, own, ROOM);
-    return out.size > 0 && mayFit(parts) && this.#whole(own).bytes <= ROOM ? new Map() : out;
-  }
-
-  /** What each port takes at most in a file. */
-  #partsOf(own: string | undefined): readonly Part[] {
+  /** Which namespaces have no place in a file by the size that each port takes at most, and whether all may have one. */
+  #estimate(own: string | undefined): { readonly out: RouteFile['leftOut']; readonly mayFit: boolean } {
     this.#parts ??= this.#drafts.map((draft) => partOf(draft, ''));
-    const parts = [...this.#parts];
-    for (const [index, draft] of own === undefined ? [] : (this.#own.get(own) ?? [])) {
-      parts[index] = partOf(draft, own ?? '');
-    }
-    return parts.filter((part) => part !== undefined);
+    const all = [...this.#parts];
+    for (const [index, draft] of this.#ownOf(own)) all[index] = partOf(draft, own ?? '');
+    const parts = all.filter((part) => part !== undefined);
+    // Sizes are estimated with the longest addresses, and are less than twice what is written.
+    const mayFit = parts.reduce((sum, { bytes }) => sum + bytes, 0) < 2 * ROOM;
+    return { out: leftOut(parts, own, ROOM), mayFit };
   }
 
   #host(draft: Draft, clientNamespace: string): HostText | undefined {
@@ -191,9 +171,8 @@ export class PortTable {
   }
 }
 
-/** An estimate is less than twice what is written. */
-function mayFit(parts: readonly Part[]): boolean {
-  return parts.reduce((sum, { bytes }) => sum + bytes, 0) < 2 * ROOM;
+function isIn({ port, consumers }: Draft, clientNamespace: string, out: RouteFile['leftOut']): boolean {
+  return !out.has(consumers.has(clientNamespace) ? clientNamespace : port.namespace);
 }
 
 function partOf({ port, producers, consumers }: Draft, clientNamespace: string): Part | undefined {

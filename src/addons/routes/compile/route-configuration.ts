@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../util/json.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import { bytesOf } from './entry-bytes.ts';
 import { type Locate, routesOf } from './entry-configuration.ts';
-import type { Entry } from './model.ts';
+import { type Entry, targetsOf } from './model.ts';
 
 /** A file that Envoy reads its routes from. */
 export interface RouteFile {
@@ -30,57 +30,39 @@ export interface HostText {
 /** A comma and the end of a line. */
 const SEPARATOR_BYTES = 2;
 
-/** Hosts in their order, and what a file has of each: its line in what the version is made of. Undefined: none here. */
-export interface HostList {
-  readonly hosts: readonly (HostText | undefined)[];
-  readonly lines: readonly string[];
-  readonly bytes: number;
-}
-
-const lineOf = (host: HostText | undefined) => (host ? `\n${host.hash}` : '');
-
-export function hostList(hosts: HostList['hosts']): HostList {
-  const bytes = hosts.reduce((sum, host) => sum + (host?.bytes ?? 0), 0);
-  return { hosts, lines: hosts.map(lineOf), bytes };
-}
-
-/** A list with other hosts at some places. */
-export function replaceHosts(
-  list: HostList,
-  changes: readonly (readonly [index: number, host: HostText | undefined])[],
-): HostList {
-  const [hosts, lines] = [[...list.hosts], [...list.lines]];
-  let { bytes } = list;
-  for (const [index, host] of changes) {
-    bytes += (host?.bytes ?? 0) - (hosts[index]?.bytes ?? 0);
-    hosts[index] = host;
-    lines[index] = lineOf(host);
-  }
-  return { hosts, lines, bytes };
-}
-
 /** The file for hosts. */
-export function routeFile(
-  { hosts, lines, bytes }: HostList,
-  leftOut: RouteFile['leftOut'] = new Map(),
-): RouteFile {
-  const version = hash(NO_ROUTES + lines.join(''));
+export function routeFile(hosts: readonly HostText[], leftOut: RouteFile['leftOut'] = new Map()): RouteFile {
+  const version = hash([NO_ROUTES, ...hosts.map((host) => host.hash)].join('\n'));
   return {
     get text() {
-      const texts = hosts.flatMap((host) => host?.text ?? []);
-      return routesFile(texts, version);
+      return routesFile(
+        hosts.map(({ text }) => text),
+        version,
+      );
     },
-    bytes: bytes + Buffer.byteLength(routesFile([], version)),
+    bytes: hosts.reduce((sum, { bytes }) => sum + bytes, Buffer.byteLength(routesFile([], version))),
     version,
     leftOut,
   };
 }
 
+/** By its first entry, the host that was written last, and from what: a change of one route leaves most as they were. */
+const written = new WeakMap<Entry, { readonly from: readonly unknown[]; readonly host: HostText }>();
+
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */
 export function portHost(port: AttachedPort, entries: readonly Entry[], locate: Locate): HostText {
+  const parts = entries.flatMap((entry) => [entry, ...targetsOf(entry.action).map(locate)]);
+  const from: readonly unknown[] = [port.service, port.port, ...port.addresses, ...parts];
+  const [first] = entries;
+  const known = first && written.get(first);
+  if (known?.from.length === from.length && known.from.every((each, index) => each === from[index])) {
+    return known.host;
+  }
   const routes = entries.flatMap((entry) => routesOf(entry, port.port, locate));
   const text = JSON.stringify(hostOf(port, routes));
-  return { text, hash: hash(text), bytes: Buffer.byteLength(text) + SEPARATOR_BYTES };
+  const host = { text, hash: hash(text), bytes: Buffer.byteLength(text) + SEPARATOR_BYTES };
+  if (first) written.set(first, { from, host });
+  return host;
 }
 
 function hostOf(port: AttachedPort, routes: readonly JsonObject[]): JsonObject {

@@ -11,8 +11,8 @@ import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import { isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
-import { METADATA_ONLY, TOUCH } from './resources.ts';
 import { addTo, type Tally } from './progress.ts';
+import { METADATA_ONLY, TOUCH } from './resources.ts';
 
 export interface SidecarsOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
@@ -151,7 +151,8 @@ export class Sidecars {
   #isAsked(namespace: string): boolean {
     const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
     return (
-      this.#delivered.has(namespace) && pods.every(({ metadata: { uid = '' } }) => this.#known.get(uid)?.isAsked)
+      this.#delivered.has(namespace) &&
+      pods.every(({ metadata: { uid = '' } }) => this.#known.get(uid)?.isAsked)
     );
   }
 

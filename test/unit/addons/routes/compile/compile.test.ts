@@ -76,6 +76,19 @@ describe('the file', () => {
     expect(one?.file('a').text).toContain(one?.file('a').version);
   });
 
+  test('has the new address of a backend though no route has changed', () => {
+    const routes = [routeFor('shop/a', 'shop/echo', [{ backendRefs: [{ name: 'v1', port: 80 }] }])];
+    const [before, after] = ['10.96.3.1', '10.96.3.2'].map((address) =>
+      compileRoutes({
+        routes,
+        services: servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/v1', address)]),
+      }).file('shop'),
+    );
+    expect(before?.text).toContain('10.96.3.1:80');
+    expect(after?.text).toContain('10.96.3.2:80');
+    expect(after?.text).not.toContain('10.96.3.1:80');
+  });
+
   test('without routes is as that of deploy/envoy, but for its version', () => {
     const { text, version } = compile().file('a');
     expect(text.replace(version, 'none')).toBe(NO_ROUTES);
