@@ -80,15 +80,14 @@ export interface LivePods {
 
 /** The NetworkAttachmentDefinitions of Networks, for providers to which Multus attaches pods. */
 export interface Definitions {
-  /** Creates or restores the definition. */
-  ensure(network: Network, wanted: WantedAttachment, signal: AbortSignal): Promise<Attachable | NotReady>;
+  /** Creates or restores the definition, and tells which. */
+  ensure(
+    network: Network,
+    wanted: WantedAttachment,
+    signal: AbortSignal,
+  ): Promise<Realised['change'] | NotReady>;
   /** Deletes the definition; with `retain`, keeps it without ownership. */
   remove(network: Network, retain: boolean, signal: AbortSignal): Promise<Removal>;
-}
-
-/** The definition of the Network is there. */
-export interface Attachable extends Pick<Realised, 'change'> {
-  readonly kind: 'attachable';
 }
 
 /** The ports that a provider makes for the interfaces of pods, before the pods start. */

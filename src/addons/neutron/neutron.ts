@@ -25,7 +25,6 @@ import {
   disownmentOf,
   type Found,
   keptOf,
-  perform,
   shapeOfFound,
   type WantedRange,
 } from './plan.ts';
@@ -194,9 +193,9 @@ export class NeutronProvider implements Provider {
     if (!definitions || !this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
     const wanted = attachmentWith(network, ovsConfig(network, mtu));
-    const attached = await definitions.ensure(network, wanted, signal);
-    if (attached.kind === 'notReady') return attached;
-    return made.change === 'none' ? { ...made, change: attached.change } : made;
+    const change = await definitions.ensure(network, wanted, signal);
+    if (typeof change === 'object') return change;
+    return made.change === 'none' ? { ...made, change } : made;
   }
 
   async #performAll(
@@ -206,7 +205,8 @@ export class NeutronProvider implements Provider {
   ): Promise<Found | undefined> {
     let created: Found | undefined;
     for (const action of actions) {
-      created = await perform(this.#options.api(), action, signal);
+      if (action.kind === 'wait') continue;
+      created = await action.call(this.#options.api(), signal);
       done.push(action);
     }
     return created;

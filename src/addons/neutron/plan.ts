@@ -33,54 +33,43 @@ export interface WantedRange extends GatewayRange {
 }
 
 /** The fields to change. */
-export function differences(wanted: object, actual: object): object {
+function differences(wanted: object, actual: object): object {
   return Object.fromEntries(
     Object.entries(wanted).filter(([key, value]) => Reflect.get(actual, key) !== value),
   );
 }
 
 export type Action =
-  | { readonly kind: 'createNetwork'; readonly create: object }
-  | { readonly kind: 'createSubnet'; readonly create: SubnetToCreate }
-  | Of<'update', { readonly changes: object }>
-  | Of<'delete'>
-  | { readonly kind: 'tag'; readonly verb: 'PUT' | 'DELETE'; readonly id: string; readonly tag: string }
+  /** Makes the call. Returns a created network. */
+  | {
+      readonly kind: 'createNetwork' | 'change';
+      readonly call: (api: NeutronApi, signal: AbortSignal) => Promise<Found | undefined>;
+    }
   /** No call: users must be gone first. */
   | { readonly kind: 'wait'; readonly message: string };
 
-type Of<K, More = unknown> = {
-  readonly kind: K;
-  readonly of: Collection<Identified>;
-  readonly item: Identified;
-} & More;
+function change(call: (api: NeutronApi, signal: AbortSignal) => Promise<unknown>): Action {
+  return { kind: 'change', call: (api, signal) => call(api, signal).then(() => undefined) };
+}
 
-/** Makes the call. Returns a created network. */
-export async function perform(
-  api: NeutronApi,
-  action: Action,
-  signal: AbortSignal,
-): Promise<Found | undefined> {
-  switch (action.kind) {
-    case 'createNetwork':
-      return {
-        network: await api.create(NEUTRON_NETWORKS, action.create, signal),
-        ...{ subnets: [], ports: [] },
-      };
-    case 'createSubnet':
-      return void (await api.create(NEUTRON_SUBNETS, action.create, signal));
-    case 'update':
-      return void (await api.update(action.of, action.item, action.changes, signal));
-    case 'delete':
-      return void (await api.delete(action.of, action.item, signal));
-    case 'tag':
-      return void (await api.tag(action.verb, action.id, action.tag, signal));
-    case 'wait':
-      return undefined;
-  }
+function create(properties: object): Action {
+  const made = async (api: NeutronApi, signal: AbortSignal): Promise<Found> => ({
+    network: await api.create(NEUTRON_NETWORKS, properties, signal),
+    ...{ subnets: [], ports: [] },
+  });
+  return { kind: 'createNetwork', call: made };
+}
+
+function update(of: Collection<Identified>, item: Identified, changes: object): Action {
+  return change((api, signal) => api.update(of, item, changes, signal));
+}
+
+function tagged(verb: 'PUT' | 'DELETE', { id }: NeutronNetwork, tag: string): Action {
+  return change((api, signal) => api.tag(verb, id, tag, signal));
 }
 
 export function deletionOf(item: NeutronNetwork): Action {
-  return { kind: 'delete', of: NEUTRON_NETWORKS, item };
+  return change((api, signal) => api.delete(NEUTRON_NETWORKS, item, signal));
 }
 
 /**
@@ -89,7 +78,7 @@ export function deletionOf(item: NeutronNetwork): Action {
  */
 export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Action[] {
   const [kept, ...duplicates] = [...found].sort(precedes);
-  if (!kept) return [{ kind: 'createNetwork', create: propertiesOf(wanted) }];
+  if (!kept) return [create(propertiesOf(wanted))];
   const used = duplicates.flatMap(({ ports }) => usersOf(ports));
   if (used.length > 0) {
     const message = `Neutron has two networks for this Network, and ports use both: delete the ports of one: ${namePorts(used)}`;
@@ -109,13 +98,12 @@ export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Ac
 export function disownmentOf({ network, subnets }: Found): readonly Action[] {
   const { description, tags } = network;
   const marked = description === '' ? [] : subnets.filter((subnet) => subnet.description === description);
-  const unmarked = { kind: 'update', changes: { description: '' } } as const;
-  const marks: readonly Action[] = [
-    ...marked.map((item) => ({ ...unmarked, of: NEUTRON_SUBNETS, item })),
-    ...tags.filter(isOwnTag).map((tag) => ({ kind: 'tag', verb: 'DELETE', id: network.id, tag }) as const),
+  const unmarked = { description: '' };
+  const marks = [
+    ...marked.map((item) => update(NEUTRON_SUBNETS, item, unmarked)),
+    ...tags.filter(isOwnTag).map((tag) => tagged('DELETE', network, tag)),
   ];
-  if (marks.length > 0 || description === '') return marks;
-  return [{ ...unmarked, of: NEUTRON_NETWORKS, item: network }];
+  return marks.length > 0 || description === '' ? marks : [update(NEUTRON_NETWORKS, network, unmarked)];
 }
 
 /** Chooses the network to keep among several of one Network. The choice is deterministic. */
@@ -140,7 +128,6 @@ function propertiesOf({ owner, shape }: Wanted): object {
 }
 
 function networkActions(network: NeutronNetwork, wanted: Wanted): readonly Action[] {
-  const { id } = network;
   const changes = differences(propertiesOf(wanted), network);
   const tags = [uidTag(wanted.owner.uid), MANAGED_TAG, ...(wanted.retain ? [RETAIN_TAG] : [])];
   const missing = tags.filter((tag) => !network.tags.includes(tag));
@@ -148,13 +135,13 @@ function networkActions(network: NeutronNetwork, wanted: Wanted): readonly Actio
   return [
     // First, because it is tied to the revision that was read, and each change of tags is a new one.
     ...updatesTo(NEUTRON_NETWORKS, network, changes),
-    ...missing.map((tag): Action => ({ kind: 'tag', verb: 'PUT', id, tag })),
-    ...superfluous.map((tag): Action => ({ kind: 'tag', verb: 'DELETE', id, tag })),
+    ...missing.map((tag) => tagged('PUT', network, tag)),
+    ...superfluous.map((tag) => tagged('DELETE', network, tag)),
   ];
 }
 
 function updatesTo(of: Collection<Identified>, item: Identified, changes: object): readonly Action[] {
-  return Object.keys(changes).length === 0 ? [] : [{ kind: 'update', of, item, changes }];
+  return Object.keys(changes).length === 0 ? [] : [update(of, item, changes)];
 }
 
 function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
@@ -162,7 +149,7 @@ function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): read
   const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, shape, descriptionOf(owner)));
   const other = own.filter(({ cidr }) => !ranges.some((range) => range.cidr === cidr));
   // The deletion goes first, because Neutron refuses overlapping ranges on one network.
-  const deletions = other.map((item): Action => ({ kind: 'delete', of: NEUTRON_SUBNETS, item }));
+  const deletions = other.map((item) => change((api, signal) => api.delete(NEUTRON_SUBNETS, item, signal)));
   const users = usersOf(ports).filter(({ addresses }) =>
     addresses.some(({ subnetId }) => other.some(({ id }) => id === subnetId)),
   );
@@ -174,7 +161,8 @@ function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): read
   const changes = ranges.flatMap((range): readonly Action[] => {
     const there = own.find(({ cidr }) => cidr === range.cidr);
     if (there) return subnetUpdate(there, ports, owner, range);
-    return [{ kind: 'createSubnet', create: subnetFor(network, owner, range) }];
+    const wantedSubnet = subnetFor(network, owner, range);
+    return [change((api, signal) => api.create(NEUTRON_SUBNETS, wantedSubnet, signal))];
   });
   return [...deletions, ...changes];
 }

@@ -13,7 +13,7 @@ import {
   withoutFinalizer,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import type { Attachable, Definitions, NotReady, Realised, Removal } from '../providers.ts';
+import type { Definitions, NotReady, Realised, Removal } from '../providers.ts';
 import { disownmentOf, isAsWanted, isMadeFor, madeForUid, networkOwner } from './attachment.ts';
 
 export interface AttachmentsOptions {
@@ -54,7 +54,7 @@ export class Attachments implements Definitions {
     network: Network,
     wanted: WantedAttachment,
     signal: AbortSignal,
-  ): Promise<Attachable | NotReady> {
+  ): Promise<Realised['change'] | NotReady> {
     try {
       const known = this.known(keyOf(network));
       // Without a synced cache from the API server, so that it is not created twice.
@@ -97,11 +97,10 @@ export class Attachments implements Definitions {
     wanted: WantedAttachment,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
-  ): Promise<Attachable | NotReady> {
-    const attachable = (change: Realised['change']): Attachable => ({ kind: 'attachable', change });
+  ): Promise<Realised['change'] | NotReady> {
     if (!found) {
       await this.#create(wanted, signal);
-      return attachable(network.status?.cidr === undefined ? 'created' : 'restored');
+      return network.status?.cidr === undefined ? 'created' : 'restored';
     }
     if (!isMadeFor(found, network)) {
       // A foreign definition of the same name is a conflict. A leftover of an earlier Network is released.
@@ -113,14 +112,14 @@ export class Attachments implements Definitions {
       const left = await this.#withoutFinalizer(found, signal);
       if (left.metadata.finalizers?.length) return terminating(left);
       await this.#create(wanted, signal);
-      return attachable('restored');
+      return 'restored';
     }
-    if (isAsWanted(found, wanted)) return attachable('none');
+    if (isAsWanted(found, wanted)) return 'none';
     const { uid, resourceVersion } = found.metadata;
     const body = { ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } };
     const options = { fieldManager: FIELD_MANAGER, force: true, signal };
     this.#copies.add(await this.#client.apply(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), body, options));
-    return attachable('restored');
+    return 'restored';
   }
 
   async #remove(

@@ -79,12 +79,12 @@ export class MultusProvider implements Provider {
     const vni = this.#vnis.vniFor(network);
     const isShared = this.#options.isShared?.(keyOf(network)) ?? false;
     const wanted = attachmentFor(network, subnet.mtu, isShared);
-    const ensured = await this.attachments.ensure(network, wanted, signal);
-    if (ensured.kind === 'notReady') return ensured;
+    const change = await this.attachments.ensure(network, wanted, signal);
+    if (typeof change === 'object') return change;
     const obstacle = this.#options.withoutMultus?.();
     if (obstacle !== undefined) return nowhere(obstacle);
     const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
-    return { kind: 'ready', change: ensured.change, capacity, vni };
+    return { kind: 'ready', change, capacity, vni };
   }
 
   remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {

@@ -1,4 +1,3 @@
-import type { NeutronApi } from '../../../src/addons/neutron/client.ts';
 import { NeutronGarbageCollector } from '../../../src/addons/neutron/garbage-collector.ts';
 import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
 import { NeutronStore } from '../../../src/addons/neutron/store.ts';
@@ -31,11 +30,6 @@ export interface Mishap {
   readonly dies: boolean;
 }
 
-export interface NetworkModelOptions {
-  /** How the operator calls the fake Neutron; directly unless given. */
-  readonly neutronApi?: (fake: FakeNeutron) => NeutronApi;
-}
-
 interface Operator {
   readonly reconcile: Reconcile;
   readonly garbageCollector: NeutronGarbageCollector;
@@ -55,7 +49,6 @@ export class NetworkModel {
   /** What the Events said, as `REASON: NOTE`. */
   readonly events: string[] = [];
   readonly #clock = new FakeClock();
-  readonly #neutronApi: NeutronApi;
   readonly #networks = new FakeObjects<Network>();
   #uids = 0;
   #mishap: Mishap | undefined;
@@ -63,8 +56,7 @@ export class NetworkModel {
   #isDead = false;
   #operator: Operator;
 
-  constructor({ neutronApi }: NetworkModelOptions = {}) {
-    this.#neutronApi = neutronApi?.(this.neutron) ?? this.neutron.api;
+  constructor() {
     this.neutron.through = (call) => this.#through(async () => call());
     this.#operator = this.#newOperator();
   }
@@ -148,7 +140,7 @@ export class NetworkModel {
   /** A new process of the operator, which knows nothing. */
   #newOperator(): Operator {
     const { attachments } = this;
-    const api = () => this.#neutronApi;
+    const api = () => this.neutron.api;
     const client = this.#client();
     const lister = { get: (key: ObjectKey) => (key === this.key ? this.network : undefined) };
     const store = new NeutronStore({ api, clock: this.#clock });

@@ -32,9 +32,6 @@ export function marksOf(pod: KubeObject, owner: string) {
   };
 }
 
-/** Of names and descriptions in Neutron. */
-const MAX_TEXT = 255;
-
 /** What a pod asks for on a Network, as a new port of this network in Neutron. */
 export function portFor(pod: KubeObject, networkId: string, asked: JsonObject): PortToCreate {
   const ips = ipsOf(asked).map((ip) => ip.replace(/\/.*$/, ''));
@@ -56,18 +53,11 @@ function securityGroupsOf(asked: JsonObject): readonly string[] {
 }
 
 /** What the pod asks for that a port cannot have; undefined if it can. */
-export function impossible(pod: KubeObject, network: ObjectKey, asked: JsonObject): PortRefusal | undefined {
-  const invalid = (why: string): PortRefusal => ({ reason: 'InvalidNetworkAnnotation', why });
-  if (marksOf(pod, POD_OWNER).description.length > MAX_TEXT) {
-    return invalid(
-      `Network ${network} is of provider neutron: shorten the name of the pod to ${MAX_TEXT - 80} characters`,
-    );
-  }
+export function impossible(network: ObjectKey, asked: JsonObject): PortRefusal | undefined {
   const fixed = ['ips', 'mac', SECURITY_GROUPS_KEY].filter((key) => own(asked, key) !== undefined);
   if (ownString(asked, PORT_KEY) !== undefined && fixed.length > 0) {
-    return invalid(
-      `it asks for a ${PORT_KEY} of Network ${network} and for ${fixed.join(', ')}: write one of them`,
-    );
+    const why = `it asks for a ${PORT_KEY} of Network ${network} and for ${fixed.join(', ')}: write one of them`;
+    return { reason: 'InvalidNetworkAnnotation', why };
   }
   return undefined;
 }

@@ -52,7 +52,7 @@ export class NeutronPodPorts implements PodPorts {
     signal: AbortSignal,
   ): Promise<{ readonly options: JsonObject } | PortRefusal> {
     const key = keyOf(network);
-    const problem = impossible(pod, key, asked);
+    const problem = impossible(key, asked);
     if (problem) return problem;
     try {
       // After a failure, it rejects for some seconds: a dead Neutron gets no request for each pod.
