@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import type { Network } from '../api/types.ts';
+import type { Network, NetworkStatus } from '../api/types.ts';
 import { bridgeName, isVni } from '../multus/cni-config.ts';
 import { gatewayProblem, parseRange, type Range } from '../ranges/cidr.ts';
 
@@ -27,8 +27,9 @@ export interface NodeNetwork {
 
 /** Reads a Network; undefined if its status is incomplete. */
 export function nodeNetworkOf(network: Network, node: string): NodeNetwork | undefined {
-  const { vni, nodes, mtu, cidr, gateway, secondary } = network.status ?? {};
-  const ranges = [{ cidr, gateway }, ...(secondary ? [secondary] : [])].map(gatewayRange);
+  const { status = {} } = network;
+  const { vni, nodes, mtu, secondary } = status;
+  const ranges = [status, ...(secondary ? [secondary] : [])].map(gatewayRange);
   if (!nodes || !isVni(vni) || !ranges.every((range) => range !== undefined)) return undefined;
   const key = keyOf(network);
   return {
@@ -45,10 +46,7 @@ export function nodeNetworkOf(network: Network, node: string): NodeNetwork | und
 function gatewayRange({
   cidr = '',
   gateway = '',
-}: {
-  readonly cidr?: string | undefined;
-  readonly gateway?: string | undefined;
-}): GatewayRange | undefined {
+}: Pick<NetworkStatus, 'cidr' | 'gateway'>): GatewayRange | undefined {
   const range = parseRange(cidr);
   return range && gatewayProblem(gateway, range) === undefined ? { range, gateway } : undefined;
 }

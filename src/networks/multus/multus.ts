@@ -52,11 +52,6 @@ export class MultusProvider implements Provider {
     return this.#options.waitForSync?.(signal);
   }
 
-  /** Call this when the informer sees a change of the definition with this key. */
-  settle(key: ObjectKey): void {
-    this.attachments.settle(key);
-  }
-
   leftBehind(): readonly ObjectKey[] {
     return this.#options.attachments.lister.list().filter(isLeftBehind).map(keyOf);
   }
@@ -112,7 +107,7 @@ export function setUpMultus(
   // Definitions have the name of their Network, also foreign ones that block it.
   const changed = (attachment: NetworkAttachmentDefinition) => {
     const key = keyOf(attachment);
-    provider.settle(key);
+    provider.attachments.settle(key);
     if (networks.get(key) || isLeftBehind(attachment)) enqueue(key);
   };
   informer.addEventHandler({
