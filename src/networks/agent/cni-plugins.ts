@@ -81,6 +81,11 @@ if [ "\${CNI_COMMAND:-}" = DEL ] && [ -n "$bridge" ]; then
   rm -f "$note"
   rmdir "$notes" 2>/dev/null || :
 fi
+# Without it there was no interface, or its address goes with it.
+if [ ! -x "\${0%/*}/static" ]; then
+  [ "\${CNI_COMMAND:-}" != DEL ] || exit 0
+  fail 50 'this node has no CNI plugin static: restart its node agent'
+fi
 if [ "\${CNI_COMMAND:-}" = ADD ]; then
   name=$(printf '%s' "$config" | sed -n 's/.*"name":"\\([^"]*\\)".*/\\1/p')
   ipam=$(printf '%s' "$config" | sed -n 's/.*"ipam":{\\([^}]*\\)}.*/\\1/p')
