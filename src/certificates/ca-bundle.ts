@@ -1,5 +1,4 @@
 import type { Operation } from 'fast-json-patch';
-import { isConflict } from '../kube/api/api-error.ts';
 import type { WebhookConfiguration } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
@@ -17,7 +16,7 @@ export interface CaBundleOptions {
   /** Whether replicas may serve certificates of other authorities, as during a rollout. */
   readonly isRollingOut: (signal: AbortSignal) => Promise<boolean>;
   /** For how long other authorities stay without a rollout, in milliseconds. */
-  readonly holdMs?: number;
+  readonly holdMs: number;
 }
 
 /** The state of the caBundle. */
@@ -59,6 +58,12 @@ export class CaBundle {
     return observe(this.#options.targets);
   }
 
+  /** Forgets for how long anything has been in place: the end of a term. */
+  forget(): void {
+    this.#firstSeen = new Map();
+    this.#held = undefined;
+  }
+
   /**
    * Writes the bundle (PEM) where it is missing, and removes other authorities that are no longer needed. Rejects
    * with a conflict if a configuration has changed since it was observed.
@@ -90,7 +95,7 @@ export class CaBundle {
     bundle: string,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
-    const { wallClock, clock, isRollingOut, holdMs = 0 } = this.#options;
+    const { wallClock, clock, isRollingOut, holdMs } = this.#options;
     const own = certificatesIn(bundle);
     const others = seen
       .flatMap(({ configuration: { webhooks = [] } }) => webhooks)
@@ -130,13 +135,8 @@ export async function addIfUntrusted(
     const added = certificatesIn(bundle).filter((each) => !includes(present, each));
     return joined(pemOf(present), added);
   };
-  try {
-    if (await write(client, seen, wanted, signal)) log.info('authority added to the caBundle');
-    return {};
-  } catch (error) {
-    if (!isConflict(error)) throw error;
-    return { requeueAfterMs: 0 };
-  }
+  if (await write(client, seen, wanted, signal)) log.info('authority added to the caBundle');
+  return {};
 }
 
 /**

@@ -1,4 +1,3 @@
-import { isConflict } from '../kube/api/api-error.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { type CaBundle, type Distribution, OTHERS_RECHECK_MS } from './ca-bundle.ts';
@@ -20,7 +19,7 @@ export interface CertificateControllerOptions {
   /** The last undamaged content of the Secret that this replica has seen. */
   readonly lastGood: () => KeyMaterial | undefined;
   readonly log: Logger;
-  readonly metrics?: CertificateMetrics | undefined;
+  readonly metrics: CertificateMetrics;
 }
 
 /** Longest time between reconciles: timers stop while a machine sleeps, and its wall clock may change. */
@@ -35,17 +34,7 @@ export class CertificateController {
   }
 
   /** Takes at most one step of each kind. Its writes trigger the next reconcile through the caches. */
-  async reconcile(signal: AbortSignal): Promise<Result> {
-    try {
-      return await this.#reconcile(signal);
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      this.#options.log.debug({ err: error }, 'changed by another client, retrying');
-      return { requeueAfterMs: 0 };
-    }
-  }
-
-  async #reconcile(signal: AbortSignal): Promise<Result> {
+  readonly reconcile = async (signal: AbortSignal): Promise<Result> => {
     const { bundle, secret } = this.#options;
     // The order matters: see CaBundle.
     const seen = bundle.observe();
@@ -62,7 +51,7 @@ export class CertificateController {
     if (distribution.status === 'rejected') throw distribution.reason;
     if (!keepsOthers) return result;
     return { requeueAfterMs: Math.min(OTHERS_RECHECK_MS, result.requeueAfterMs ?? Number.POSITIVE_INFINITY) };
-  }
+  };
 
   async #distribute(
     seen: readonly SeenConfiguration[] | undefined,
@@ -71,7 +60,7 @@ export class CertificateController {
   ): Promise<Distribution | undefined> {
     if (!seen) return undefined;
     const { bundle, own, log } = this.#options;
-    const pem = bundleOf(content);
+    const pem = 'material' in content ? bundleOf(content.material) : undefined;
     const distribution = pem === undefined ? undefined : await bundle.distribute(seen, pem, signal);
     if (distribution && distribution.heldForMs === undefined) log.info('caBundle written');
     else await own(seen, signal);
@@ -83,7 +72,7 @@ export class CertificateController {
     distributedForMs: number | undefined,
     signal: AbortSignal,
   ): Promise<Result> {
-    if (content.kind !== 'own') return { requeueAfterMs: RECHECK_MS };
+    if (!('material' in content)) return { requeueAfterMs: RECHECK_MS };
     const { secret, signer, lifetimes, wallClock, lastGood, log, metrics } = this.#options;
     const { material, damage } = content;
     const context = { signer, lifetimes, now: wallClock() };
@@ -101,8 +90,8 @@ export class CertificateController {
     const expires = renewed.leaf && new Date(renewed.leaf.notAfter);
     if (damage.length > 0) log.warn({ damage, step: step.do, expires }, 'damaged certificates repaired');
     else log.info({ step: step.do, expires }, 'certificates renewed');
-    if (step.do === 'issue-leaf' || step.do === 'promote-authority') metrics?.rotated('serving');
-    if (step.do === 'promote-authority') metrics?.rotated('authority');
+    if (step.do === 'issue-leaf' || step.do === 'promote-authority') metrics.rotated('serving');
+    if (step.do === 'promote-authority') metrics.rotated('authority');
     return { requeueAfterMs: RECHECK_MS };
   }
 }

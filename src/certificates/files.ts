@@ -1,10 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { watch } from 'node:fs';
-import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyPair } from '../kube/admission/server.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { readText } from '../kube/util/file-problem.ts';
-import { Trigger } from '../kube/workqueue/trigger.ts';
+import { toError } from '../kube/util/to-error.ts';
 import { authoritiesIn, isAnchored, readCertificates } from './x509/certificate.ts';
 
 /** The files of a key pair, in the layout of cert-manager and `kubectl create secret tls`. */
@@ -13,8 +12,8 @@ export interface KeyPairFiles {
   readonly keyFile: string;
 }
 
-/** Finds changes that the file system does not report (an NFS volume, no inotify instance left). */
-const POLL_MS = 30_000;
+/** How often files are read: a watch would miss what the kubelet swaps behind a link, and changes on NFS. */
+const POLL_MS = 5_000;
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** Reads a key pair. Rejects if a file cannot be read, or if key and certificate do not match. */
@@ -60,41 +59,44 @@ function parsed<T>(problem: string, read: () => T): T {
   }
 }
 
+/** Files that belong together. */
 export interface FollowedFiles<T> {
   readonly files: readonly string[];
   /** Reads the content of the files; rejects if it is invalid. */
   readonly load: () => Promise<T>;
   /** Called with each new valid content. */
-  readonly changed: (content: T) => void;
-  /** Called if the files are invalid, while the last valid content stays in use, and if watching fails. */
-  readonly failed: (err: unknown) => void;
+  readonly use: (content: T) => void;
 }
 
 /**
- * Follows files that belong together, until the signal aborts. It watches their directories, not the files: the kubelet
- * swaps a Secret's whole directory behind a symbolic link (`..data`), and the files themselves never change.
+ * Uses the files as soon as they are valid, and after each change, on every replica. Returns why they are not used yet;
+ * undefined from then on, because the last valid ones stay in use.
  */
-export async function followFiles<T>(
-  { files, load, changed, failed }: FollowedFiles<T>,
-  signal: AbortSignal,
-): Promise<void> {
-  const trigger = new Trigger();
-  for (const directory of new Set(files.map((file) => dirname(file)))) {
-    try {
-      watch(directory, { signal, persistent: false }, () => trigger.fire()).on('error', failed);
-    } catch (err) {
-      failed(err);
-    }
-  }
-  let current: T | undefined;
-  while (!signal.aborted) {
-    try {
-      const content = await load();
-      if (!isDeepStrictEqual(content, current)) changed(content);
-      current = content;
-    } catch (err) {
-      failed(err);
-    }
-    await trigger.next(POLL_MS, signal);
-  }
+export function followFiles<T>(
+  manager: Pick<Manager, 'everyReplica' | 'log'>,
+  { files, load, use }: FollowedFiles<T>,
+): () => string | undefined {
+  const { log } = manager;
+  const name = files.join(', ');
+  let problem: string | undefined = `${name}: not read yet`;
+  let [current, failure]: [T | undefined, string] = [undefined, ''];
+  const look = async () => {
+    const content = await load();
+    failure = '';
+    if (isDeepStrictEqual(content, current)) return;
+    use(content);
+    if (current !== undefined) log.info({ files }, 'files reloaded');
+    [current, problem] = [content, undefined];
+  };
+  const failed = (err: unknown) => {
+    const { message } = toError(err);
+    if (message === failure) return;
+    failure = message;
+    if (problem === undefined)
+      return log.error({ files, err }, 'cannot use the new files, still using the last valid ones');
+    problem = message;
+    log.error({ files, err }, 'cannot use these files, retrying: not ready until they are valid');
+  };
+  manager.everyReplica(`files ${name}`, look, { everyMs: POLL_MS, failed });
+  return () => problem;
 }

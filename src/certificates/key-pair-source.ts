@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyPair } from '../kube/admission/server.ts';
 import type { Secret } from '../kube/api/core-resources.ts';
+import { TerminalError } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { CertificateMetrics } from './metrics.ts';
 import { type KeyMaterial, type Lifetimes, replacement } from './rotation.ts';
-import { type CertificateSecret, leafOf, readSecret, type SecretContent } from './secret.ts';
+import { type CertificateSecret, readSecret } from './secret.ts';
 import type { CertifiedKey } from './x509/certificate.ts';
 import type { Signer } from './x509/signer.ts';
 
@@ -17,7 +18,7 @@ export interface KeyPairSourceOptions {
   /** Called with the first key pair and each new one. If it throws, it is called again later. */
   readonly onKeyPair: (pair: KeyPair) => void;
   readonly log: Logger;
-  readonly metrics?: CertificateMetrics | undefined;
+  readonly metrics: CertificateMetrics;
 }
 
 /**
@@ -27,7 +28,7 @@ export interface KeyPairSourceOptions {
 export class KeyPairSource {
   readonly #options: KeyPairSourceOptions;
   #serving: CertifiedKey | undefined;
-  #content: SecretContent | undefined;
+  #material: KeyMaterial | undefined;
   #lastGood: KeyMaterial | undefined;
   #seen: string | undefined;
 
@@ -35,14 +36,14 @@ export class KeyPairSource {
     this.#options = options;
   }
 
-  /** Whether a key pair has been passed on. */
-  get isServing(): boolean {
-    return this.#serving !== undefined;
+  /** The key pair that was passed on last. */
+  get serving(): CertifiedKey | undefined {
+    return this.#serving;
   }
 
-  /** The last content of the Secret. */
-  get content(): SecretContent | undefined {
-    return this.#content;
+  /** The last content of the Secret; undefined if it is not our own. */
+  get material(): KeyMaterial | undefined {
+    return this.#material;
   }
 
   /** The last undamaged content of our own Secret. */
@@ -50,7 +51,7 @@ export class KeyPairSource {
     return this.#lastGood;
   }
 
-  /** Uses the current Secret; undefined if it does not exist. */
+  /** Uses the current Secret; undefined if it does not exist. @throws TerminalError if it is not our own */
   async reconcile(secret: Secret | undefined, signal: AbortSignal): Promise<void> {
     if (!secret) return this.#create(signal);
     if (secret.metadata.resourceVersion !== this.#seen) this.#read(secret);
@@ -60,47 +61,35 @@ export class KeyPairSource {
 
   async #create(signal: AbortSignal): Promise<void> {
     const { secret, signer, lifetimes, wallClock, log } = this.#options;
-    const name = `${secret.namespace}/${secret.name}`;
-    if (this.#content?.kind === 'provided') {
-      log.warn({ secret: name }, 'provided Secret was deleted, waiting for a new one');
-      return;
-    }
     const material = await replacement(this.#lastGood, { signer, lifetimes, now: wallClock() });
     const created = await secret.create(material, signal);
     log.info(
-      { secret: name },
+      { secret: `${secret.namespace}/${secret.name}` },
       created ? 'certificates created' : 'certificates already created by another replica',
     );
   }
 
   #read(secret: Secret): void {
-    const { signer, log, metrics } = this.#options;
+    const { log, metrics } = this.#options;
     const content = readSecret(secret);
-    this.#content = content;
-    if (content.kind === 'unusable') {
-      log.warn(
-        { problem: content.problem },
-        'Secret was not created by the operator and has no usable key pair: fix or delete it',
-      );
-    } else if (content.kind === 'provided') {
-      this.#lastGood = undefined;
-      log.info('serving provided certificate, which its provider must renew');
-      if (!signer.isUpToDate(content.leaf)) log.warn('provided certificate lacks names of the webhook');
-    } else {
-      const { material, damage } = content;
-      if (damage.length > 0) log.warn({ damage }, 'certificates in the Secret are damaged');
-      else this.#lastGood = material;
-      if (material.issuer) metrics?.expires('authority', material.issuer.notAfter / 1000);
+    if ('foreign' in content) {
+      this.#material = undefined;
+      throw new TerminalError(content.foreign);
     }
+    const { material, damage } = content;
+    this.#material = material;
+    if (damage.length > 0) log.warn({ damage }, 'certificates in the Secret are damaged');
+    else this.#lastGood = material;
+    if (material.issuer) metrics.expires('authority', material.issuer.notAfter / 1000);
   }
 
   #serve(): void {
-    const leaf = leafOf(this.#content);
+    const leaf = this.#material?.leaf;
     if (!leaf || isDeepStrictEqual(leaf, this.#serving)) return;
     const { onKeyPair, log, metrics } = this.#options;
     onKeyPair({ cert: leaf.pem, key: leaf.keyPem });
     this.#serving = leaf;
-    metrics?.expires('serving', leaf.notAfter / 1000);
+    metrics.expires('serving', leaf.notAfter / 1000);
     const { fingerprint, notAfter } = leaf;
     log.info({ fingerprint, expires: new Date(notAfter) }, 'serving new certificate');
   }

@@ -13,51 +13,32 @@ import {
 } from './x509/certificate.ts';
 
 /**
- * The annotation that marks a Secret as ours while it names the certificate in the Secret. A client that writes
- * another certificate, such as cert-manager or kubectl, takes over the Secret.
+ * The annotation that marks a Secret as ours while it names the certificate in the Secret. A Secret into which another
+ * client writes a certificate, such as kubectl, is no longer ours, and stays as it is.
  */
 export const OWN_CERTIFICATE = 'initializer.kubernetes.io/envoy-certificate-sha256';
 
-/** The content of a Secret, and its owner. */
+/** The content of the Secret. */
 export type SecretContent =
-  /** Our own. Damaged parts are missing, and `damage` says why. */
-  | { readonly kind: 'own'; readonly material: KeyMaterial; readonly damage: readonly string[] }
-  /** Provided by users: used, never changed. Without a `ca.crt` they also write the caBundle. */
-  | { readonly kind: 'provided'; readonly leaf: CertifiedKey; readonly bundle: string | undefined }
-  /** Not our own, and without a usable key pair. */
-  | { readonly kind: 'unusable'; readonly problem: string };
+  /** Damaged parts are missing, and `damage` says why. */
+  | { readonly material: KeyMaterial; readonly damage: readonly string[] }
+  /** Why it is not our own: it is neither used nor changed. */
+  | { readonly foreign: string };
 
 /** The values of the Secret, as cert-manager names them; `ca.key` and `next-ca.key` are ours. */
 type Key = 'tls.crt' | 'tls.key' | 'ca.crt' | 'ca.key' | 'next-ca.key';
 
-/** The certificate that replicas serve; undefined if there is none. */
-export function leafOf(content: SecretContent | undefined): CertifiedKey | undefined {
-  if (content?.kind === 'provided') return content.leaf;
-  return content?.kind === 'own' ? content.material.leaf : undefined;
-}
-
 /** The authorities (PEM) for the caBundle; undefined if the operator must not write it. */
-export function bundleOf(content: SecretContent): string | undefined {
-  if (content.kind === 'unusable') return undefined;
-  return content.kind === 'provided' ? content.bundle : pemOf(content.material.bundle) || undefined;
+export function bundleOf({ bundle }: KeyMaterial): string | undefined {
+  return pemOf(bundle) || undefined;
 }
 
 /** Reads the Secret. The annotation decides whether it is our own. */
 export function readSecret(secret: Secret): SecretContent {
   const leaf = attempt(() => readCertifiedKey(textOf(secret, 'tls.crt'), textOf(secret, 'tls.key')));
   const mark = secret.metadata.annotations?.[OWN_CERTIFICATE];
-  if (leaf.value && leaf.value.fingerprint !== mark) return readProvided(secret, leaf.value);
-  if (mark === undefined) return { kind: 'unusable', problem: `tls.crt and tls.key: ${leaf.problem}` };
-  return readOwn(secret, leaf);
-}
-
-function readProvided(secret: Secret, leaf: CertifiedKey): SecretContent {
-  const bundle = textOf(secret, 'ca.crt');
-  if (bundle === '') return { kind: 'provided', leaf, bundle: undefined };
-  const { problem } = attempt(() => anchored(leaf, readCertificates(bundle)));
-  return problem === undefined
-    ? { kind: 'provided', leaf, bundle }
-    : { kind: 'unusable', problem: `ca.crt: ${problem}` };
+  if (mark !== undefined && (!leaf.value || leaf.value.fingerprint === mark)) return readOwn(secret, leaf);
+  return { foreign: 'another client has written its certificate: delete the Secret, or use --tls-cert-file' };
 }
 
 function readOwn(secret: Secret, leaf: Attempt<CertifiedKey>): SecretContent {
@@ -73,7 +54,6 @@ function readOwn(secret: Secret, leaf: Attempt<CertifiedKey>): SecretContent {
     problem === undefined ? [] : [`${key}: ${problem}`],
   );
   return {
-    kind: 'own',
     material: { leaf: trusted.value, issuer: issuer.value, next: next.value, bundle },
     damage,
   };

@@ -55,9 +55,9 @@ export interface ManagedControllerOptions {
   readonly queueMetrics: QueueMetrics;
   readonly metrics: ControllerMetrics;
   readonly informers: Informers;
-  /** The leader's client. */
   readonly client: KubeClient;
   readonly events: EventRecorder;
+  readonly maxRetryMs?: number | undefined;
 }
 
 /** The state of one term: the next term does not use it. */
@@ -74,8 +74,8 @@ const HEARTBEAT_MS = 30_000;
 const OVERDUE_MS = 300_000;
 
 /**
- * A controller of a manager. It reconciles while this process leads, with a new queue for each term. In a term, a
- * heartbeat passes through its queue in the same way as events: a controller without heartbeats and without reconciles
+ * A controller of a manager. It reconciles in each term, with a new queue: that of the leader while this process leads,
+ * that of each replica always. In a term, a heartbeat passes through its queue in the same way as events: a controller without heartbeats and without reconciles
  * is stuck.
  */
 export class ManagedController {
@@ -175,8 +175,8 @@ export class ManagedController {
   };
 
   #begin(reconcile: Reconcile): Term {
-    const { clock, queueMetrics } = this.#options;
-    const limiter = defaultControllerLimiter<ObjectKey>(clock);
+    const { clock, queueMetrics, maxRetryMs } = this.#options;
+    const limiter = defaultControllerLimiter<ObjectKey>(clock, maxRetryMs);
     const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics });
     const watched: Reconcile = async (key, signal) => {
       if (key === HEARTBEAT) {

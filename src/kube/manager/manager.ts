@@ -67,6 +67,14 @@ export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'cloc
   readonly log?: Logger;
 }
 
+/** Where a controller runs, and how often it tries again. */
+export interface ManagedControllerScope {
+  /** Default: on the leader alone. */
+  readonly everyReplica?: boolean;
+  /** The longest time from a failure to the next try, in milliseconds; default 1000 s. */
+  readonly maxRetryMs?: number;
+}
+
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 /** How often the event loop's lag is sampled, which wakes the process. Every 10 ms, the default, take half a percent of a core. */
 const LAG_SAMPLE_MS = 100;
@@ -190,8 +198,12 @@ export class Manager implements Informers {
     return this.#discovery.follow(resource);
   }
 
-  /** Adds a controller of the leader. */
-  controller(name: string, workers = 1): ManagedController {
+  /** Adds a controller of the leader, or of each replica. */
+  controller(
+    name: string,
+    workers = 1,
+    { everyReplica = false, maxRetryMs }: ManagedControllerScope = {},
+  ): ManagedController {
     const { clock, log } = this;
     const controller = new ManagedController({
       name,
@@ -201,11 +213,12 @@ export class Manager implements Informers {
       queueMetrics: this.#queueMetrics(name),
       metrics: this.#controllerMetrics(name),
       informers: this,
-      client: this.leaderClient,
+      client: everyReplica ? this.client : this.leaderClient,
       events: this.events,
+      maxRetryMs,
     });
     this.#controllers.push(controller);
-    this.#leading.push(controller.run);
+    (everyReplica ? this.#everywhere : this.#leading).push(controller.run);
     return controller;
   }
 

@@ -24,8 +24,8 @@ export function exponentialLimiter<K>(baseMs: number, maxMs: number): RateLimite
 }
 
 /** client-go's limiter for controllers: 5 ms, doubled up to 1000 s per key; 10 retries/s, burst 100, for all keys. */
-export function defaultControllerLimiter<K>(clock: Clock): RateLimiter<K> {
-  const ofKey = exponentialLimiter<K>(5, 1_000_000);
+export function defaultControllerLimiter<K>(clock: Clock, maxMs = 1_000_000): RateLimiter<K> {
+  const ofKey = exponentialLimiter<K>(5, maxMs);
   const ofAll = new TokenBucket({ clock, ratePerSecond: 10, burst: 100 });
   return { ...ofKey, when: (key) => Math.max(ofKey.when(key), ofAll.reserve()) };
 }

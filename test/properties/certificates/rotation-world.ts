@@ -70,7 +70,7 @@ export class RotationWorld {
   }
 
   readSecret() {
-    const content = { kind: 'own', material: this.material, damage: [] } as const;
+    const content = { material: this.material, damage: [] };
     return { content, resourceVersion: String(this.#secrets.length) };
   }
 
@@ -129,6 +129,7 @@ export class SimulatedController {
       wallClock: () => world.now,
       lastGood: () => undefined,
       log: pino({ level: 'silent' }),
+      metrics: { expires() {}, bundleInSync() {}, rotated() {} },
       own: async () => undefined,
       secret: {
         read: () => this.#request(() => world.readSecret()),
@@ -138,6 +139,7 @@ export class SimulatedController {
         clock,
         wallClock: () => world.now,
         isRollingOut: async () => false,
+        holdMs: 0,
         targets: [
           {
             resource: MUTATING_WEBHOOK_CONFIGURATIONS,

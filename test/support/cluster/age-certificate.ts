@@ -16,7 +16,7 @@ export async function ageCertificate(client: KubeClient): Promise<void> {
   const signer = x509Signer(serverNames({ service: OPERATOR, namespace: OPERATOR }));
   const read = async () => {
     const stored = await secret.read(signal);
-    if (stored?.content.kind !== 'own') throw new Error('the Secret is not the operator’s own');
+    if (!stored || 'foreign' in stored.content) throw new Error('the Secret is not the operator’s own');
     return { material: stored.content.material, resourceVersion: stored.resourceVersion };
   };
   const { material, resourceVersion } = await read();

@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
 import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
 import type { SecretContent, StoredContent } from '../../../src/certificates/secret.ts';
-import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
 import { ApiError } from '../../../src/kube/api/api-error.ts';
 import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
@@ -18,13 +17,11 @@ let signer: FakeSigner;
 let stored: StoredContent | undefined;
 let written: { readonly material: KeyMaterial; readonly resourceVersion: string | undefined }[];
 let distributed: string[];
-let heldForMs: number | undefined;
-let keepsOthers: boolean;
 let owned: number;
 let rotated: string[];
 let levels: number[];
 let lastGood: KeyMaterial | undefined;
-let failing: { replace?: Error; distribute?: Error; own?: Error };
+let refused: Error | undefined;
 let controller: CertificateController;
 beforeEach(() => {
   now = start;
@@ -32,13 +29,11 @@ beforeEach(() => {
   stored = undefined;
   written = [];
   distributed = [];
-  heldForMs = 0;
-  keepsOthers = false;
   owned = 0;
   rotated = [];
   levels = [];
   lastGood = undefined;
-  failing = {};
+  refused = undefined;
   controller = new CertificateController({
     signer,
     lifetimes,
@@ -48,20 +43,18 @@ beforeEach(() => {
     secret: {
       read: async () => stored,
       async replace(material, resourceVersion) {
-        if (failing.replace) throw failing.replace;
         written.push({ material, resourceVersion });
       },
     },
     bundle: {
       observe: () => [],
       async distribute(_, bundle) {
-        if (failing.distribute) throw failing.distribute;
+        if (refused) throw refused;
         distributed.push(bundle);
-        return { heldForMs, keepsOthers };
+        return { heldForMs: 0, keepsOthers: false };
       },
     },
     async own() {
-      if (failing.own) throw failing.own;
       owned += 1;
     },
     metrics: {
@@ -78,12 +71,10 @@ function store(content: SecretContent): void {
 
 async function storeOwn(): Promise<KeyMaterial> {
   const material = await replacement(undefined, { signer, lifetimes, now });
-  store({ kind: 'own', material, damage: [] });
+  store({ material, damage: [] });
   return material;
 }
 
-const names = (certificates: readonly (Certificate | undefined)[] = []) =>
-  certificates.map((certificate) => certificate?.fingerprint);
 const reconcile = () => controller.reconcile(signal);
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 const WARN = 40;
@@ -111,39 +102,16 @@ describe('CertificateController', () => {
   test('renews the leaf even if a configuration cannot be written, and then rejects', async () => {
     await storeOwn();
     now += 60 * DAY;
-    failing.distribute = forbidden;
+    refused = forbidden;
     await expect(reconcile()).rejects.toBe(forbidden);
     expect(written).toHaveLength(1);
-  });
-
-  test('replaces the authority in two writes, with a delay between them, and counts it once', async () => {
-    const { issuer } = await storeOwn();
-    now += 240 * DAY;
-    const leaf = await signer.leaf(issuer ?? fail(), {
-      notBefore: new Date(now),
-      notAfter: new Date(now + 90 * DAY),
-    });
-    store({ kind: 'own', material: { leaf, issuer, bundle: [issuer ?? fail()] }, damage: [] });
-    await reconcile();
-    const added = written[0]?.material ?? fail();
-    expect(added).toMatchObject({ leaf, issuer });
-    expect(names(added.bundle)).toEqual(names([issuer, added.next]));
-
-    store({ kind: 'own', material: added, damage: [] });
-    expect(await reconcile()).toEqual({ requeueAfterMs: lifetimes.settleMs });
-    heldForMs = lifetimes.settleMs;
-    await reconcile();
-    const promoted = written[1]?.material ?? fail();
-    expect(promoted).toMatchObject({ issuer: added.next, next: undefined, bundle: added.bundle });
-    expect(signer.issuerOf.get(promoted.leaf?.fingerprint ?? '')).toBe(added.next?.fingerprint);
-    expect(rotated).toEqual(['serving', 'authority']);
   });
 });
 
 describe('CertificateController with a damaged Secret', () => {
   test('replaces only the damaged part, with a warning', async () => {
     const { issuer, bundle } = await storeOwn();
-    store({ kind: 'own', material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
+    store({ material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
     await reconcile();
     expect(written[0]?.material).toMatchObject({ issuer, bundle });
     expect(written[0]?.material.leaf).toBeDefined();
@@ -152,14 +120,10 @@ describe('CertificateController with a damaged Secret', () => {
 
   test('restores the last undamaged content and adds a next authority if no part is usable', async () => {
     lastGood = await storeOwn();
-    store({ kind: 'own', material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
+    store({ material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
     await reconcile();
     expect(distributed).toEqual([]);
     expect(written[0]?.material).toMatchObject({ leaf: lastGood.leaf, issuer: lastGood.issuer });
     expect(written[0]?.material.bundle).toHaveLength(2);
   });
 });
-
-function fail(): never {
-  throw new Error('expected it to be there');
-}

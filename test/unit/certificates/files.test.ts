@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { followFiles, loadClientAuthorities, loadKeyPair } from '../../../src/certificates/files.ts';
+import { loadClientAuthorities, loadKeyPair } from '../../../src/certificates/files.ts';
 import type { KeyPair } from '../../../src/kube/admission/server.ts';
 import { makeKeyPair } from '../../support/kube/certificates.ts';
 import { testAuthority } from '../../support/kube/test-authority.ts';
@@ -22,16 +22,6 @@ const files = () => ({ certFile: join(directory, 'tls.crt'), keyFile: join(direc
 async function write({ cert, key }: KeyPair): Promise<void> {
   await writeFile(files().certFile, cert);
   await writeFile(files().keyFile, key);
-}
-
-/** Writes a Secret like the kubelet: files behind the link `..data`, which is swapped to another directory. */
-async function project({ cert, key }: KeyPair, version: string): Promise<void> {
-  const data = join(directory, version);
-  await mkdir(data);
-  await writeFile(join(data, 'tls.crt'), cert);
-  await writeFile(join(data, 'tls.key'), key);
-  await symlink(version, join(directory, '..data_tmp'));
-  await rename(join(directory, '..data_tmp'), join(directory, '..data'));
 }
 
 describe('loadKeyPair', () => {
@@ -71,75 +61,5 @@ describe('loadClientAuthorities', () => {
     await expect(load('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')).rejects.toThrow(
       'ca.crt: certificate 1 of 1 cannot be read',
     );
-  });
-});
-
-describe('followed files', () => {
-  /** Follows the files while `body` runs; `next` resolves with the next report. */
-  async function following(body: (next: () => Promise<unknown>) => Promise<void>): Promise<void> {
-    const reports: unknown[] = [];
-    let wake: () => void = () => {};
-    const tell = (what: unknown) => {
-      reports.push(what);
-      wake();
-    };
-    const load = () => loadKeyPair(files());
-    const followed = { files: Object.values(files()), load, changed: tell, failed: tell };
-    const stop = new AbortController();
-    const running = followFiles(followed, stop.signal);
-    const next = async () => {
-      while (reports.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      return reports.shift();
-    };
-    try {
-      await body(next);
-    } finally {
-      stop.abort();
-      await running;
-    }
-  }
-
-  /** The next key pair; ignores errors of half-written files. */
-  async function firstGood(next: () => Promise<unknown>): Promise<unknown> {
-    const report = await next();
-    return report !== null && typeof report === 'object' && 'cert' in report ? report : firstGood(next);
-  }
-
-  test('are used again when they are rewritten, once both are complete', async () => {
-    const [old, renewed] = [makeKeyPair(), makeKeyPair()];
-    await write(old);
-    await following(async (next) => {
-      expect(await next()).toEqual(old);
-      await writeFile(files().certFile, renewed.cert);
-      expect(await next()).toHaveProperty('message');
-      await writeFile(files().keyFile, renewed.key);
-      expect(await firstGood(next)).toEqual(renewed);
-    });
-  });
-
-  test('may be those of a Secret, which the kubelet swaps behind a link', async () => {
-    const [old, renewed, third] = [makeKeyPair(), makeKeyPair(), makeKeyPair()];
-    await project(old, 'v1');
-    await symlink(join('..data', 'tls.crt'), files().certFile);
-    await symlink(join('..data', 'tls.key'), files().keyFile);
-    await following(async (next) => {
-      expect(await next()).toEqual(old);
-      await project(renewed, 'v2');
-      expect(await firstGood(next)).toEqual(renewed);
-      await project(third, 'v3');
-      expect(await firstGood(next)).toEqual(third);
-    });
-  });
-
-  test('are reported when they are deleted, and used when they come back', async () => {
-    const [old, renewed] = [makeKeyPair(), makeKeyPair()];
-    await write(old);
-    await following(async (next) => {
-      expect(await next()).toEqual(old);
-      await rm(files().keyFile);
-      expect(await next()).toMatchObject({ message: expect.stringContaining('the file does not exist') });
-      await write(renewed);
-      expect(await firstGood(next)).toEqual(renewed);
-    });
   });
 });

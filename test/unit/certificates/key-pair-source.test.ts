@@ -82,14 +82,14 @@ describe('KeyPairSource', () => {
     expect(made).toHaveLength(1);
     expect(made[0]?.next).toBeUndefined();
     expect(names(made[0]?.bundle)).toEqual(names([made[0]?.issuer]));
-    expect(source.isServing).toBe(false);
+    expect(source.serving).toBeUndefined();
   });
 
   test('passes on a key pair again that the server rejected', async () => {
     const material = await make();
     refuse = true;
     await expect(see(material)).rejects.toThrow('does not take it');
-    expect(source.isServing).toBe(false);
+    expect(source.serving).toBeUndefined();
     refuse = false;
     version -= 1;
     await see(material);

@@ -44,8 +44,8 @@ function secretOf(
 
 describe('readSecret of our own Secret', () => {
   test('returns what was written', () => {
-    expect(readSecret(secretOf(material))).toEqual({ kind: 'own', material, damage: [] });
-    expect(readSecret(secretOf(fresh))).toEqual({ kind: 'own', material: fresh, damage: [] });
+    expect(readSecret(secretOf(material))).toEqual({ material, damage: [] });
+    expect(readSecret(secretOf(fresh))).toEqual({ material: fresh, damage: [] });
   });
 
   test.each([
@@ -58,7 +58,7 @@ describe('readSecret of our own Secret', () => {
     'with %s %s returns no parts that depend on it, says why, and keeps the rest',
     (key, _, text, lost, damaged) => {
       const content = readSecret(secretOf(material, { [key]: text }));
-      if (content.kind !== 'own') throw new Error(content.kind);
+      if ('foreign' in content) throw new Error(content.foreign);
       const { bundle, ...keys } = content.material;
       const missing = Object.entries(keys).flatMap(([name, value]) => (value ? [] : [name]));
       expect(missing).toEqual(lost);
@@ -72,46 +72,16 @@ describe('readSecret of our own Secret', () => {
       secretOf(fresh, { 'ca.crt': pemOf(stranger.bundle), 'ca.key': stranger.issuer?.keyPem ?? '' }),
     );
     expect(content).toMatchObject({
-      kind: 'own',
       material: { leaf: undefined, issuer: stranger.issuer },
       damage: ['tls.crt: expected the authority that signed tls.crt, got others'],
     });
   });
 });
 
-describe('readSecret of a provided Secret', () => {
-  test('returns key pair and authority if our annotation is missing', () => {
-    expect(readSecret(secretOf(fresh, {}, null))).toEqual({
-      kind: 'provided',
-      leaf: fresh.leaf,
-      bundle: pemOf(fresh.bundle),
-    });
-  });
-
-  test('returns the key pair if our annotation names another certificate', async () => {
-    const other = await replacement(undefined, context);
-    expect(readSecret(secretOf(other, {}, fresh.leaf?.fingerprint))).toMatchObject({
-      kind: 'provided',
-      leaf: other.leaf,
-    });
-  });
-
-  test.each([
-    [
-      'is empty',
-      { 'tls.crt': null, 'tls.key': null },
-      'tls.crt and tls.key: expected PEM certificates, got none',
-    ],
-    ['has an invalid authority', { 'ca.crt': 'rubbish' }, 'ca.crt: expected PEM certificates, got none'],
-  ])('is unusable if it %s', (_, values, problem) => {
-    expect(readSecret(secretOf(fresh, values, null))).toEqual({ kind: 'unusable', problem });
-  });
-
-  test('is unusable if its authority did not sign its certificate', async () => {
-    const other = await replacement(undefined, context);
-    expect(readSecret(secretOf(fresh, { 'ca.crt': pemOf(other.bundle) }, null))).toEqual({
-      kind: 'unusable',
-      problem: 'ca.crt: expected the authority that signed tls.crt, got others',
-    });
-  });
+test('a Secret without our mark, or with the certificate of another client, is not ours', async () => {
+  const foreign = { foreign: expect.anything() };
+  const other = await replacement(undefined, context);
+  expect(readSecret(secretOf(fresh, {}, null))).toEqual(foreign);
+  expect(readSecret(secretOf(fresh, { 'tls.crt': null, 'tls.key': null }, null))).toEqual(foreign);
+  expect(readSecret(secretOf(other, {}, fresh.leaf?.fingerprint))).toEqual(foreign);
 });
