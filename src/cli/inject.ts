@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { keysFor } from '../injection/keys.ts';
 import {
   type InjectManifestsOptions,
@@ -9,9 +9,8 @@ import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../in
 import { explain } from '../injection/rules/index.ts';
 import type { JsonObject } from '../util/json.ts';
 import type { SetUpCommand } from './add-on.ts';
-import { addInputOptions, requireInput } from './io/input-files.ts';
-import { manifestOption } from './io/output.ts';
-import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';
+import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
+import { rewriteFiles } from './io/rewrite-files.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { text } from './options/option-values.ts';
 import {
@@ -22,33 +21,15 @@ import {
 } from './options/tool-options.ts';
 import { templatesOf } from './template-source.ts';
 
-export interface InjectOptions extends ClusterOptions, RewriteOptions {
+interface InjectOptions extends ClusterOptions, InputOptions {
   readonly template?: string;
   readonly all?: boolean;
   readonly namespace?: string;
   readonly podTemplatePath?: readonly PodTemplateRule[];
 }
 
-export function addInjectOptions(command: Command): Command {
-  addInputOptions(command, 'manifests, YAML or JSON')
-    .hook('preAction', requireInput)
-    .addOption(
-      new Option(
-        '--template <file>',
-        'file with a ConfigMap manifest or a template (default: the live ConfigMap)',
-      )
-        .env('INITIALIZER_TEMPLATE')
-        .argParser(text),
-    )
-    .option('--all', 'also inject pods that do not opt in, except those that opt out')
-    .addOption(namespaceOption('namespace of objects without one (default: default)'))
-    .addOption(podTemplateOption())
-    .addOption(manifestOption('that of the input'));
-  return addClusterOptions(command);
-}
-
 /** Prints the manifests with their pods injected, and the result for each object on standard error. */
-export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
+async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
   const files = await rewriteFiles(terminal, options, async () => {
     const settings: InjectManifestsOptions = {
       decide: {
@@ -94,7 +75,20 @@ function isFinding({ site, injection, mistakes }: SiteResult): boolean {
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addInjectOptions(command.allowExcessArguments(false)).action(async (options: InjectOptions) =>
+  addInputOptions(command, 'manifests, YAML or JSON')
+    .hook('preAction', requireInput)
+    .addOption(
+      new Option(
+        '--template <file>',
+        'file with a ConfigMap manifest or a template (default: the live ConfigMap)',
+      )
+        .env('INITIALIZER_TEMPLATE')
+        .argParser(text),
+    )
+    .option('--all', 'also inject pods that do not opt in, except those that opt out')
+    .addOption(namespaceOption('namespace of objects without one (default: default)'))
+    .addOption(podTemplateOption());
+  addClusterOptions(command).action(async (options: InjectOptions) =>
     ended(await injectCommand(options, terminal)),
   );
 };

@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
 import { kindOf } from './kind-of.ts';
-import { ifReadable } from './readable.ts';
+import { absentIfMissing, ifReadable } from './readable.ts';
 
 /** Flags of `serve` that the commands for people have, too. */
 export interface SharedFlags {
@@ -24,15 +24,19 @@ export interface Installation {
   readonly readyReplicas: number;
 }
 
-export const DEPLOYMENTS = kindOf('apps/v1', 'Deployment');
-
-/** Reads the operator's Deployment; undefined if it does not exist, or the user may not read it. */
-export async function installationOf(
+/** Reads the operator's Deployment; undefined if it does not exist. */
+export async function readDeployment(
   client: KubeClient,
   namespace: string,
 ): Promise<Installation | undefined> {
-  const found: unknown = await ifReadable(client.get(DEPLOYMENTS, { namespace, name: PROGRAM }));
+  const ref = { namespace, name: PROGRAM };
+  const found: unknown = await absentIfMissing(client.get(kindOf('apps/v1', 'Deployment'), ref));
   return isObject(found) ? readInstallation(found) : undefined;
+}
+
+/** The same; also undefined if the user may not read it. */
+export function installationOf(client: KubeClient, namespace: string): Promise<Installation | undefined> {
+  return ifReadable(readDeployment(client, namespace));
 }
 
 export function readInstallation(deployment: JsonValue): Installation {

@@ -5,7 +5,7 @@ import { addServeOptions, type ServeOptions, unknownVariables } from './options/
 
 export const setUpCommand: SetUpCommand = (command, { addOns }) => {
   const flags = addOns.map((each) => each.flags);
-  addServeOptions(command.allowExcessArguments(false), flags).action(async (options: ServeOptions) => {
+  addServeOptions(command, flags).action(async (options: ServeOptions) => {
     const ignoredVariables = unknownVariables(process.env, command.options);
     const parts = await Promise.all(addOns.flatMap(({ operator }) => operator?.() ?? []));
     const providers = await Promise.all(addOns.flatMap(({ provider }) => provider?.() ?? []));

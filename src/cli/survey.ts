@@ -10,7 +10,6 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
 import { NETWORK_GATE } from '../networks/api/names.ts';
 import { isObject, own, ownObjects, ownString } from '../util/json.ts';
-import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 import { followInstallation, installationOf } from './installation.ts';
 import { NamespaceObjects } from './namespace-objects.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
@@ -56,7 +55,6 @@ export async function surveyPods(
 ): Promise<Survey> {
   const namespaces = await namespacesByName(client, namespace);
   const { minor } = await readServerVersion(client);
-  const configurations = new EnvoyConfigurations(client, basis.options.keys);
   const objects = new NamespaceObjects(client, basis.options.operatorNamespace);
   const drifted: DriftedPod[] = [];
   const [skipped, risks] = [new Map<string, number>(), new Map<string, number>()];
@@ -74,7 +72,10 @@ export async function surveyPods(
     const settings = { ...labelled, ...(isWithout && (await objects.in(pod.metadata.namespace ?? ''))) };
     const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
-    else if (isObject(pod) && (await configurations.isOlderIn(pod, pod.metadata.namespace ?? ''))) {
+    else if (
+      isObject(pod) &&
+      (await objects.isOlderIn(pod, pod.metadata.namespace ?? '', basis.options.keys))
+    ) {
       drifted.push(toDrifted(pod, 'old-configuration'));
     } else if (found !== 'current') {
       const reason = skipReason(pod, settings, basis);

@@ -1,4 +1,4 @@
-import { readTemplateFile } from '../injection/manifests/template-file.ts';
+import { readTemplateFile, type TextSource } from '../injection/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet } from '../injection/template/template-set.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
@@ -11,15 +11,20 @@ import { inFile, lineOf } from './lint/lint-findings.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 import { CALLED_AS } from './program-name.ts';
 
+/** The texts with templates in a file. @throws UsageError if there is none */
+export async function templateTexts(terminal: Terminal, file: string): Promise<readonly TextSource[]> {
+  const sources = readTemplateFile(await readInput(terminal, file));
+  if (sources.length > 0) return sources;
+  throw new UsageError(
+    `${nameOfInput(file)} has no template: write a ConfigMap with the key config, or a template alone`,
+  );
+}
+
 /** Reads the templates of a file. */
 export async function templatesOfFile(terminal: Terminal, file: string): Promise<TemplateSet> {
-  const [source, ...others] = readTemplateFile(await readInput(terminal, file));
+  const [source, ...others] = await templateTexts(terminal, file);
   const name = nameOfInput(file);
-  if (!source)
-    throw new UsageError(
-      `${name} has no template: write a ConfigMap with the key config, or a template alone`,
-    );
-  if (others.length > 0)
+  if (!source || others.length > 0)
     throw new UsageError(
       `expected one ConfigMap with a template in ${name}, got ${others.length + 1}: keep one`,
     );

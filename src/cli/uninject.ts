@@ -1,30 +1,20 @@
-import type { Command } from 'commander';
 import { type Keys, keysFor } from '../injection/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../injection/manifests/manifests.ts';
 import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
 import type { SetUpCommand } from './add-on.ts';
-import { addInputOptions, requireInput } from './io/input-files.ts';
-import { manifestOption } from './io/output.ts';
-import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';
+import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
+import { rewriteFiles } from './io/rewrite-files.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { serveOption } from './options/serve-options.ts';
 import { podTemplateOption } from './options/tool-options.ts';
 
-export interface UninjectOptions extends RewriteOptions {
+interface UninjectOptions extends InputOptions {
   readonly annotation: string;
   readonly podTemplatePath?: readonly PodTemplateRule[];
 }
 
-export function addUninjectOptions(command: Command): Command {
-  return addInputOptions(command, 'manifests, YAML or JSON')
-    .hook('preAction', requireInput)
-    .addOption(podTemplateOption())
-    .addOption(manifestOption('that of the input'))
-    .addOption(serveOption('annotation'));
-}
-
 /** Prints the manifests as they were before inject. Needs no cluster and no template. */
-export async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
+async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
   const keys = keysFor(options.annotation);
   const files = await rewriteFiles(
     terminal,
@@ -45,7 +35,9 @@ function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addUninjectOptions(command.allowExcessArguments(false)).action(async (options: UninjectOptions) =>
-    ended(await uninjectCommand(options, terminal)),
-  );
+  addInputOptions(command, 'manifests, YAML or JSON')
+    .hook('preAction', requireInput)
+    .addOption(podTemplateOption())
+    .addOption(serveOption('annotation'))
+    .action(async (options: UninjectOptions) => ended(await uninjectCommand(options, terminal)));
 };

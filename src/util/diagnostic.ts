@@ -114,7 +114,7 @@ function breaksIn(text: string): readonly number[] {
 }
 
 /** How many of the ascending numbers are below the limit. */
-function countBelow(numbers: readonly number[], limit: number): number {
+export function countBelow(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
     const middle = (low + high) >> 1;

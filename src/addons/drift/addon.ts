@@ -25,7 +25,7 @@ export const drift = defineAddOn(FLAGS, {
       name: 'drift',
       description: 'list pods with a missing or stale sidecar',
       usage: '[options]',
-      examples: ['drift -A', 'drift -n shop -l app=web -o wide'],
+      examples: ['drift -A', 'drift -n shop -l app=web'],
       load: () => import('./cli/drift.ts'),
     },
   ],

@@ -19,7 +19,6 @@ import { ifReadable } from '../readable.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
-import { EnvoyConfigurations } from './envoy-configuration.ts';
 
 const NETWORK_PODS = networkPods(OPEN_ACCESS);
 /** Names in one message. */
@@ -30,7 +29,7 @@ const MAX_PODS = 5;
 /** The existing pods, and findings about those with a missing or stale sidecar. */
 export async function existingPods(
   site: PodSite,
-  { client, namespace, decide: { keys }, state, promoted }: LiveBasis,
+  { client, objects, namespace, decide: { keys }, state, promoted }: LiveBasis,
   wanted: boolean,
   settings: NamespaceSettings,
 ) {
@@ -47,12 +46,11 @@ export async function existingPods(
   // A restart would give these pods the same template.
   const isEarly = (pod: JsonObject) =>
     promoted !== undefined && sidecarState(pod, settings, keys, { set: promoted }) === 'current';
-  const configurations = new EnvoyConfigurations(client, keys);
   const old = new Set<JsonObject>();
   const waiting = new Set<JsonObject>();
   for (const pod of found) {
-    if (await configurations.isOlderIn(pod, namespace)) old.add(pod);
-    if (await configurations.isMissingFor(pod, namespace)) waiting.add(pod);
+    if (await objects.isOlderIn(pod, namespace, keys)) old.add(pod);
+    if (await objects.isMissingFor(pod, namespace)) waiting.add(pod);
   }
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),

@@ -1,6 +1,5 @@
 import type { SidecarState } from '../../injection/sidecar-state.ts';
 import type { Diagnostic } from '../../util/diagnostic.ts';
-import type { Column } from '../io/output.ts';
 
 /** A problem that the user should solve: its reason is one of docs/troubleshooting.md, or of `check` itself. */
 export type CheckFinding = Pick<Diagnostic, 'reason' | 'message'>;
@@ -37,24 +36,6 @@ export interface CheckReport extends ObjectReport {
   /** The pods that exist. */
   readonly pods?: readonly { readonly name: string; readonly sidecar: SidecarState }[];
 }
-
-const NAME_COLUMNS: readonly Column<ObjectReport>[] = [
-  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
-  { name: 'NAME', of: ({ object }) => object },
-];
-const FINDINGS_COLUMN: Column<ObjectReport> = {
-  name: 'FINDINGS',
-  of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none',
-};
-/** Reports as lines of a table. */
-export const OBJECT_REPORT_COLUMNS = [...NAME_COLUMNS, FINDINGS_COLUMN];
-export const REPORT_COLUMNS: readonly Column<CheckReport>[] = [
-  ...NAME_COLUMNS,
-  { name: 'DECISION', of: ({ decision }) => decision },
-  { name: 'REASON', of: ({ reason }) => reason ?? '' },
-  { name: 'TEMPLATE', of: ({ templates }) => templates.join(','), isWide: true },
-  FINDINGS_COLUMN,
-];
 
 /** The lines of a report for people. */
 export function formatObjectReport(

@@ -16,7 +16,6 @@ import { attach } from '../../networks/attach/attach.ts';
 import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { NamespaceObjects } from '../namespace-objects.ts';
 import { ifReadable } from '../readable.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
@@ -45,7 +44,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const known = (await ifReadable(client.get(NAMESPACES, { name: namespace })))?.metadata;
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
-  const objects = await new NamespaceObjects(client, basis.decide.operatorNamespace).in(namespace);
+  const objects = await basis.objects.in(namespace);
   const settings = { ...namespaceSettings({ ...known, labels }, basis.decide.keys, minor), ...objects };
   const { optIn: key } = basis.decide.keys;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);

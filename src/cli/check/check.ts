@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf, namespacesIn } from '../../injection/manifests/manifests.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../injection/podspec/workload.ts';
@@ -11,7 +11,7 @@ import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/input-files.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
-import { readObjects, warnOfDuplicates } from '../io/rewrite-files.ts';
+import { readObjects } from '../io/rewrite-files.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { text } from '../options/option-values.ts';
 import { serveOption } from '../options/serve-options.ts';
@@ -28,14 +28,13 @@ import {
   formatObjectReport,
   formatReport,
   formatReports,
-  OBJECT_REPORT_COLUMNS,
-  REPORT_COLUMNS,
+  type ObjectReport,
 } from './check-report.ts';
 import { checkOffline } from './check-site.ts';
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
 import { decideOptions, reportLive } from './report-live.ts';
 
-export interface CheckOptions extends ClusterOptions, InputOptions {
+interface CheckOptions extends ClusterOptions, InputOptions {
   readonly namespace?: string;
   readonly template?: string;
   readonly output: OutputFormat;
@@ -47,30 +46,8 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly selector?: string;
 }
 
-export function addCheckOptions(command: Command): Command {
-  command.argument(
-    '[target]',
-    'a pod, workload, HTTPRoute, GRPCRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
-  );
-  command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
-  addInputOptions(command, 'manifests to check instead of a target')
-    .option('--all', 'all workloads and standalone pods of the namespace')
-    .addOption(
-      new Option(
-        '--template <file>',
-        'template for the files of -f, instead of the live ConfigMap; needs no cluster',
-      ).argParser(text),
-    )
-    .addOption(podTemplateOption())
-    .addOption(serveOption('initializer-name'))
-    .addOption(serveOption('require-annotation'))
-    .addOption(outputOption('text', 'table', 'wide', 'name', 'json', 'yaml'));
-  addScopeOptions(command, 'targets');
-  return addClusterOptions(command);
-}
-
 /** Prints why a pod, a workload or the objects of a file are injected or not, and how to solve problems. */
-export async function checkCommand(
+async function checkCommand(
   kind: string | undefined,
   name: string | undefined,
   options: CheckOptions,
@@ -103,13 +80,7 @@ export async function checkCommand(
     const report = await withCluster(options, ({ client, namespace }) =>
       about(client, options.namespace ?? namespace),
     );
-    const { findings } = report;
-    printOutput(terminal, options.output, {
-      value: JSON.parse(JSON.stringify([report])),
-      lines: formatObjectReport(report),
-      list: { rows: [report], columns: OBJECT_REPORT_COLUMNS, nameOf: ({ object }) => object },
-    });
-    return findings.length > 0 ? 1 : 0;
+    return printReports(terminal, options.output, [report], formatObjectReport(report));
   }
   const reports =
     target === undefined
@@ -121,14 +92,10 @@ export async function checkCommand(
 function printReports(
   terminal: Terminal,
   format: OutputFormat,
-  reports: readonly CheckReport[],
+  reports: readonly ObjectReport[],
   lines: readonly string[],
 ): ExitCode {
-  printOutput(terminal, format, {
-    value: JSON.parse(JSON.stringify(reports)),
-    lines,
-    list: { rows: reports, columns: REPORT_COLUMNS, nameOf: ({ object }) => object },
-  });
+  printOutput(terminal, format, { value: JSON.parse(JSON.stringify(reports)), lines });
   return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
 }
 
@@ -192,9 +159,7 @@ async function checkFiles(
 ): Promise<readonly CheckReport[]> {
   const documents: JsonObject[] = [];
   for (const input of await readInputs(terminal, options)) {
-    const items = readObjects(input);
-    warnOfDuplicates(terminal, input);
-    documents.push({ apiVersion: 'v1', kind: 'List', items });
+    documents.push({ apiVersion: 'v1', kind: 'List', items: readObjects(input) });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
   if (sites.length === 0)
@@ -219,7 +184,25 @@ async function checkFiles(
 
 export const setUpCommand: SetUpCommand = async (command, { terminal, ended, addOns }) => {
   const tools = await toolsOf(addOns);
-  addCheckOptions(command.allowExcessArguments(false));
+  command.argument(
+    '[target]',
+    'a pod, workload, HTTPRoute, GRPCRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
+  );
+  command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
+  addInputOptions(command, 'manifests to check instead of a target')
+    .option('--all', 'all workloads and standalone pods of the namespace')
+    .addOption(
+      new Option(
+        '--template <file>',
+        'template for the files of -f, instead of the live ConfigMap; needs no cluster',
+      ).argParser(text),
+    )
+    .addOption(podTemplateOption())
+    .addOption(serveOption('initializer-name'))
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption('text', 'json', 'yaml'));
+  addScopeOptions(command, 'targets');
+  addClusterOptions(command);
   for (const { check } of tools) check?.addOptions?.(command);
   command.action(async (kind: string | undefined, name: string | undefined, options: CheckOptions) =>
     ended(await checkCommand(kind, name, options, terminal, tools)),

@@ -7,6 +7,7 @@ import { systemClock } from '../../kube/workqueue/clock.ts';
 import type { ToolParts } from '../add-on.ts';
 import type { Cluster } from '../cluster.ts';
 import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
+import { NamespaceObjects } from '../namespace-objects.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { templatesOfCluster } from '../template-source.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
@@ -39,11 +40,13 @@ export async function reportLive(
   const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
   const keys = keysFor(options.annotation);
   const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
+  const objects = new NamespaceObjects(client, options.operatorNamespace);
   const reports: CheckReport[] = [];
   for (const site of sites) {
     const namespace = namespaceOf(site, byDefault);
     const report = await checkLive(site, {
       client,
+      objects,
       dryRun,
       promoted: held.find((each) => each !== undefined),
       decide: decideOptions(options),

@@ -1,20 +1,10 @@
 import { objectsOf } from '../../injection/podspec/workload.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { quoteText } from '../../util/clip.ts';
 import { isArray, isObject, type JsonValue, ownString } from '../../util/json.ts';
 import { PatchError } from '../../util/patch.ts';
-import { duplicateKeys, ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
+import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
 import { type Input, type InputOptions, readInputs } from './input-files.ts';
-import { formatManifests } from './output.ts';
 import { nameOfInput, type Terminal } from './terminal.ts';
-
-/** The longest key in a message. */
-const MAX_KEY = 64;
-
-export interface RewriteOptions extends InputOptions {
-  /** Undefined: as the files are. */
-  readonly output?: 'json' | 'yaml';
-}
 
 /**
  * Rewrites files to standard output. Reads all of them before `prepare`, which may need the cluster. Prints nothing if
@@ -22,32 +12,15 @@ export interface RewriteOptions extends InputOptions {
  */
 export async function rewriteFiles<R extends { readonly text: string }>(
   terminal: Terminal,
-  options: RewriteOptions,
+  options: InputOptions,
   prepare: () => Promise<(text: string) => R>,
 ): Promise<readonly R[]> {
   const inputs = await readInputs(terminal, options);
-  for (const input of inputs) {
-    readObjects(input);
-    warnOfDuplicates(terminal, input);
-  }
+  inputs.forEach(readObjects);
   const rewrite = await prepare();
   const rewritten = inputs.map(({ file, text }) => explained(nameOfInput(file), () => rewrite(text)));
-  const texts = rewritten.map(({ text }) => text);
-  const objects = () => texts.flatMap(readManifests).filter((object) => object !== null);
-  terminal.out(
-    options.output === undefined ? joinManifests(texts) : formatManifests(options.output, objects()),
-  );
+  terminal.out(joinManifests(rewritten.map(({ text }) => text)));
   return rewritten;
-}
-
-/** Warns of keys that are given twice: kubectl reads them, too. */
-export function warnOfDuplicates(terminal: Terminal, { file, text }: Input): void {
-  for (const { key, location } of duplicateKeys(text)) {
-    const place = `${nameOfInput(file)}:${location.line}:${location.column}`;
-    terminal.err(
-      `${place}: warning: ${quoteText(key, MAX_KEY)} is repeated: kubectl uses this value, so remove the other\n`,
-    );
-  }
 }
 
 /** The documents of a file. @throws UsageError if it is invalid, has text instead of an object, or has no object. */

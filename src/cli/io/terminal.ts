@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { styleText } from 'node:util';
 import { fileProblem } from '../../kube/util/file-problem.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { decodeText } from './decode-text.ts';
-import { gather } from './gather.ts';
+
+/** An input is at most this long, in bytes. */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 /** The input and output of a command; tests replace it. */
 export interface Terminal {
@@ -15,8 +15,6 @@ export interface Terminal {
   list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
   out(text: string): void;
   err(text: string): void;
-  /** The text for `out` in this color, where the user wants colors. */
-  paint(color: 'red' | 'yellow', text: string): string;
 }
 
 export const processTerminal: Terminal = {
@@ -28,8 +26,6 @@ export const processTerminal: Terminal = {
   out: (line) => {
     write(process.stdout, line);
   },
-  // Node.js respects NO_COLOR, FORCE_COLOR and TERM, and looks whether this is a terminal.
-  paint: (color, text) => styleText(color, text, { stream: process.stdout }),
   err: (text) => write(process.stderr, harmless(text)),
 };
 
@@ -39,7 +35,23 @@ export function harmless(text: string): string {
 }
 
 async function bytesOf(file: string): Promise<Buffer> {
-  return await gather(file === '-' ? process.stdin : createReadStream(file));
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes: split the input`);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A byte order mark stays. @throws Error for other encodings */
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error('it is not UTF-8: save it as UTF-8', { cause });
+  }
 }
 
 async function filesIn(directory: string, recursive: boolean): Promise<readonly string[]> {

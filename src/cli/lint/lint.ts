@@ -1,7 +1,6 @@
-import type { Command } from 'commander';
 import { refusals, refusedFields, trialPod } from '../../injection/dry-run-pod.ts';
 import { keysFor } from '../../injection/keys.ts';
-import { readTemplateFile, type TextSource } from '../../injection/manifests/template-file.ts';
+import type { TextSource } from '../../injection/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet, templateKey } from '../../injection/template/template-set.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
@@ -10,31 +9,21 @@ import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { type OutputFormat, outputOption } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
-import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
+import { nameOfInput, type Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions, namespaceOption } from '../options/tool-options.ts';
-import { liveConfigMap } from '../template-source.ts';
+import { liveConfigMap, templateTexts } from '../template-source.ts';
 import { lintEnvoy } from './lint-envoy.ts';
 import { type FileDiagnostic, inFile, reportFindings } from './lint-findings.ts';
 
-export interface LintOptions extends ClusterOptions {
+interface LintOptions extends ClusterOptions {
   readonly server?: boolean;
   readonly envoy?: boolean;
   readonly namespace?: string;
   readonly output: OutputFormat;
 }
 
-export function addLintOptions(command: Command): Command {
-  command
-    .argument('[file...]', 'ConfigMap manifests or templates; - for standard input; none: the live ConfigMap')
-    .option('--envoy', "check Envoy's configuration and the weights of canaries instead")
-    .option('--server', 'also send the API server a dry run of a pod with each template')
-    .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
-    .addOption(outputOption('text', 'json', 'yaml'));
-  return addClusterOptions(command);
-}
-
 /** Prints the faults of templates that the webhook would find, with their places. */
-export async function lintCommand(
+async function lintCommand(
   files: readonly string[],
   options: LintOptions,
   terminal: Terminal,
@@ -47,7 +36,9 @@ export async function lintCommand(
   if (options.envoy) return lintEnvoy(files, options.output, terminal);
   const findings: FileDiagnostic[] = [];
   const good: (readonly [string, TextSource, TemplateSet])[] = [];
-  const sources = files.length > 0 ? await sourcesIn(files, terminal) : [await liveSource(options)];
+  const sources: NamedSource[] = files.length > 0 ? [] : [await liveSource(options)];
+  for (const file of files)
+    for (const source of await templateTexts(terminal, file)) sources.push([nameOfInput(file), source]);
   for (const [name, source] of sources) {
     const parsed = parseTemplateSet(source.data);
     if ('faults' in parsed) {
@@ -72,20 +63,6 @@ export async function lintCommand(
 
 /** A text, and its name in messages. */
 type NamedSource = readonly [name: string, source: TextSource];
-
-async function sourcesIn(files: readonly string[], terminal: Terminal): Promise<readonly NamedSource[]> {
-  const all: NamedSource[] = [];
-  for (const file of files) {
-    const name = nameOfInput(file);
-    const sources = readTemplateFile(await readInput(terminal, file));
-    if (sources.length === 0)
-      throw new UsageError(
-        `${name} has no template: write a ConfigMap with the key config, or a template alone`,
-      );
-    all.push(...sources.map((source) => [name, source] as const));
-  }
-  return all;
-}
 
 /** The live ConfigMap. Places are those in the texts of its keys. */
 async function liveSource(options: LintOptions): Promise<NamedSource> {
@@ -131,7 +108,13 @@ async function askServer(
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
-  addLintOptions(command).action(async (files: string[], options: LintOptions) =>
+  command
+    .argument('[file...]', 'ConfigMap manifests or templates; - for standard input; none: the live ConfigMap')
+    .option('--envoy', "check Envoy's configuration and the weights of canaries instead")
+    .option('--server', 'also send the API server a dry run of a pod with each template')
+    .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
+    .addOption(outputOption('text', 'json', 'yaml'));
+  addClusterOptions(command).action(async (files: string[], options: LintOptions) =>
     ended(await lintCommand(files, options, terminal, await toolsOf(addOns))),
   );
 };

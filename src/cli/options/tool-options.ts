@@ -39,9 +39,8 @@ export function addClusterOptions(command: Command): Command {
     .addOption(serveOption('annotation'));
 }
 
-/** Adds kubectl's flags that choose the API server and the user; after `-n`, if the command has it. */
+/** Adds kubectl's flags that choose the API server and the user. */
 export function addConnectionOptions(command: Command): Command {
-  if (!command.options.some(({ short }) => short === '-n')) command.addOption(noNamespaceOption());
   const groups = new Option('--as-group <group>', 'group to impersonate; can be repeated').argParser(
     (group, groups: readonly string[] = []) => [...groups, text(group)],
   );
@@ -99,15 +98,6 @@ export function addTemplateFile(command: Command): Command {
           "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
         );
     });
-}
-
-/** For commands that are about the whole cluster: users of kubectl expect it everywhere. */
-function noNamespaceOption(): Option {
-  return new Option('-n, --namespace <name>').hideHelp().argParser(() => {
-    throw new InvalidArgumentError(
-      'This command is about the whole cluster: leave it out, or name the namespace of the operator with --operator-namespace.',
-    );
-  });
 }
 
 export function namespaceOption(help: string): Option {

@@ -1,72 +1,181 @@
-import type { TemplateSet } from '../../injection/template/template-set.ts';
-import type { LeaseRecord } from '../../kube/leaderelection/lease.ts';
-import type { Installation } from '../installation.ts';
-import type { Replica } from '../replica-pages.ts';
-import type { Survey } from '../survey.ts';
-import type { Samples } from './samples.ts';
+import { parseTemplateSet } from '../../injection/template/template-set.ts';
+import { ApiError, isForbidden, TransportError } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../../kube/api/object.ts';
+import { apiVersionOf, type Resource } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
+import { LEASES, recordOf } from '../../kube/leaderelection/lease.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { VERSION } from '../../kube/util/version.ts';
+import { conditionOf } from '../../networks/api/conditions.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
+import { formatInText } from '../../util/diagnostic.ts';
+import { PROGRAM } from '../../util/identity.ts';
+import { isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import type { Cluster } from '../cluster.ts';
+import { followInstallation, type Installation, readDeployment } from '../installation.ts';
+import { kindOf } from '../kind-of.ts';
+import type { ClusterOptions } from '../options/tool-options.ts';
+import { absentIfMissing } from '../readable.ts';
+import { type Replica, ReplicaPages } from '../replica-pages.ts';
+import { surveyBasis, surveyPods } from '../survey.ts';
+import { Samples } from './samples.ts';
+
+export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
 
 /** What was read; or why it could not be read, such as a missing right. */
 export type Read<T> = { readonly value: T } | { readonly unreadable: string };
 
-/** A replica and its pages. */
-export interface ReplicaFacts extends Replica {
-  readonly metrics: Read<Samples>;
-  /** The checks of /readyz that fail. */
-  readonly notReady: readonly string[];
-  /** Objects whose last reconcile failed, such as `network default/web: …`. Only the leader has some. */
-  readonly failing: Read<readonly string[]>;
-  /** The hash of the templates that new pods get; undefined if it has none. */
-  readonly templateHash: Read<string | undefined>;
-}
-
-/** A webhook of one of the two configurations. */
-export interface WebhookFacts {
-  readonly name: string;
-  readonly hasBundle: boolean;
-  /** The namespace of its Service; undefined for one with a URL. */
-  readonly namespace?: string | undefined;
-}
-
-export interface TemplateFacts {
-  /** Undefined if the template is faulty. */
-  readonly hash: string | undefined;
-  readonly faults: readonly string[];
-  /** The strategy for rollouts. */
-  readonly rollout?: TemplateSet['rollout'];
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-export interface NetworkFacts {
-  /** Its namespace and name. */
-  readonly key: string;
-  /** Why it is not Ready, or not connected on its nodes; undefined if it is. */
-  readonly reason: string | undefined;
-  readonly provider: string;
-}
-
 /** What `status` knows about an installation. */
-export interface StatusFacts {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** The version of this program. */
-  readonly client: string;
-  /** The version of the API server, such as v1.36.3. */
-  readonly server: string;
-  readonly namespace: string;
-  readonly configmap: string;
-  /** The operator's Deployment; undefined if it does not exist. */
-  readonly installation: Read<Installation | undefined>;
-  readonly replicas: Read<readonly ReplicaFacts[]>;
-  readonly lease: Read<LeaseRecord | undefined>;
-  /** Undefined for a configuration that does not exist. */
-  readonly webhooks: Read<Readonly<Record<'mutating' | 'validating', readonly WebhookFacts[] | undefined>>>;
-  /** Undefined if its ConfigMap does not exist. */
-  readonly template: Read<TemplateFacts | undefined>;
-  /** Whether the API server has the kind of Multus. */
-  readonly hasAttachments: Read<boolean>;
-  /** Undefined if their DaemonSet does not exist. */
-  readonly nodeAgents: Read<{ readonly wanted: number; readonly ready: number } | undefined>;
-  /** Undefined without the CustomResourceDefinition. */
-  readonly networks: Read<readonly NetworkFacts[] | undefined>;
-  readonly pods: Read<Survey>;
+export type StatusFacts = Readonly<Awaited<ReturnType<typeof readStatus>>>;
+
+/** Reads what `status` judges. What the user may not read is noted, but a server that does not answer is an error. */
+export async function readStatus(cluster: Cluster, options: StatusQuestion) {
+  const { client } = cluster;
+  const { operatorNamespace: namespace, configmap } = options;
+  const { gitVersion: server } = await readServerVersion(client);
+  const installation = await tried(() => readDeployment(client, namespace));
+  const known = 'value' in installation ? installation.value : undefined;
+  const survey = async () =>
+    surveyPods(client, {}, await surveyBasis(client, followInstallation(options, known)));
+  const [replicas, lease, webhooks, template, hasAttachments, nodeAgents, networks, pods] = await Promise.all(
+    [
+      tried(() => readReplicas(new ReplicaPages(cluster, namespace, known))),
+      tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }).then(recordOf))),
+      tried(() => readWebhooks(client)),
+      tried(() => readTemplate(client, { namespace, name: configmap })),
+      // The API server has the kind of Multus.
+      tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
+      tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
+      tried(() => readNetworks(client, known)),
+      tried(survey),
+    ],
+  );
+  const read = {
+    installation,
+    replicas,
+    lease,
+    webhooks,
+    template,
+    hasAttachments,
+    nodeAgents,
+    networks,
+    pods,
+  };
+  return { now: Date.now(), client: VERSION, server, namespace, configmap, ...read };
+}
+
+/** What was read; what the API server or a replica refuses is a text. */
+export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
+  try {
+    return { value: await read() };
+  } catch (err) {
+    if (isForbidden(err))
+      return { unreadable: `you are not allowed to read this: ${(err as ApiError).message}` };
+    const isKnown = err instanceof ApiError || err instanceof TransportError || err instanceof UsageError;
+    if (isKnown) return { unreadable: err.message };
+    throw err;
+  }
+}
+
+async function readReplicas(pages: ReplicaPages) {
+  return await Promise.all((await pages.replicas()).map((replica) => readReplica(pages, replica)));
+}
+
+/** A replica and its pages. */
+export type ReplicaFacts = Readonly<Awaited<ReturnType<typeof readReplica>>>;
+
+async function readReplica(pages: ReplicaPages, replica: Replica) {
+  const [metrics, notReady, failing, templateHash] = await Promise.all([
+    tried(async () => new Samples(await pages.text(replica.name, 'metrics'))),
+    replica.ready ? [] : failedChecks(pages, replica.name),
+    tried(async () => failingIn(await pages.debug(replica.name, 'controllers'))),
+    // Of the templates that new pods get; undefined if it has none.
+    tried(async () => ownString(await pages.debug(replica.name, 'template'), 'hash')),
+  ]);
+  return { ...replica, metrics, notReady, failing, templateHash };
+}
+
+/** The lines of /readyz that begin with `[-]`, which are in the error of its status 503. */
+async function failedChecks(pages: ReplicaPages, pod: string): Promise<readonly string[]> {
+  const page = await tried(() => pages.text(pod, 'readyz'));
+  const text = 'value' in page ? page.value : page.unreadable;
+  return [...text.matchAll(/\[-\]([^\n\\]+)/g)].map(([, check = '']) => check.trim());
+}
+
+/** Objects whose last reconcile failed, such as `network default/web: …`. */
+function failingIn(controllers: JsonValue): readonly string[] {
+  const list = Array.isArray(controllers) ? controllers : [];
+  return list.flatMap((controller) =>
+    ownObjects(controller, 'unsettled').flatMap((record) => {
+      const error = ownString(record, 'error');
+      if (error === undefined) return [];
+      return [`${ownString(controller, 'name')} ${ownString(record, 'key')}: ${error}`];
+    }),
+  );
+}
+
+/** The webhooks of the two configurations; undefined for a configuration that does not exist. */
+async function readWebhooks(client: KubeClient) {
+  const [mutating, validating] = await Promise.all(
+    WEBHOOK_CONFIGURATIONS.map(async (resource) => {
+      const found: unknown = await absentIfMissing(client.get(resource, { name: PROGRAM }));
+      if (!isObject(found)) return undefined;
+      return ownObjects(found, 'webhooks').map((webhook) => ({
+        name: ownString(webhook, 'name') ?? '',
+        hasBundle: Boolean(ownString(own(webhook, 'clientConfig'), 'caBundle')),
+        /** Of its Service; undefined for one with a URL. */
+        namespace: ownString(own(own(webhook, 'clientConfig'), 'service'), 'namespace'),
+      }));
+    }),
+  );
+  return { mutating, validating };
+}
+
+/** Undefined if its ConfigMap does not exist. Without a hash, it is faulty. */
+async function readTemplate(client: KubeClient, ref: { readonly namespace: string; readonly name: string }) {
+  const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
+  if (found === undefined) return undefined;
+  const parsed = parseTemplateSet(found.data ?? {});
+  const faults = 'faults' in parsed ? parsed.faults.map(formatInText) : [];
+  const { hash, rollout } = 'set' in parsed ? parsed.set : {};
+  return { hash, faults, rollout, annotations: found.metadata.annotations ?? {} };
+}
+
+/** Whether the API server serves a kind, such as one of another project. */
+export async function isServed(client: KubeClient, resource: Resource<KubeObject>): Promise<boolean> {
+  const list = await absentIfMissing(client.request('GET', `/apis/${apiVersionOf(resource)}`));
+  return (
+    isObject(list) &&
+    ownObjects(list, 'resources').some((each) => ownString(each, 'name') === resource.plural)
+  );
+}
+
+/** Undefined if their DaemonSet does not exist. */
+async function readNodeAgents(client: KubeClient, namespace: string | undefined) {
+  if (namespace === undefined) return undefined;
+  const ref = { namespace, name: `${PROGRAM}-node-agent` };
+  const found: unknown = await absentIfMissing(client.get(kindOf('apps/v1', 'DaemonSet'), ref));
+  if (!isObject(found)) return undefined;
+  const number = (field: string) => Number(own(own(found, 'status'), field) ?? 0);
+  return { wanted: number('desiredNumberScheduled'), ready: number('numberReady') };
+}
+
+/** Undefined without the CustomResourceDefinition. */
+async function readNetworks(client: KubeClient, installation: Installation | undefined) {
+  const found = await absentIfMissing(client.list(NETWORKS, {}));
+  return found?.items.map((item) => {
+    const { metadata, spec, status } = NETWORKS.decode(item);
+    const [ready, nodes] = (['Ready', 'NodesReady'] as const).map((type) =>
+      conditionOf(status?.conditions, type),
+    );
+    const onNodes = nodes?.status === 'False' ? nodes.reason : undefined;
+    return {
+      key: keyOf({ metadata }),
+      /** Why it is not Ready, or not connected on its nodes; undefined if it is. */
+      reason: ready?.status === 'True' ? onNodes : (ready?.reason ?? 'not reconciled'),
+      provider: spec.provider ?? installation?.flagText('network-provider') ?? 'multus',
+    };
+  });
 }

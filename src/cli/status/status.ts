@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
@@ -6,25 +5,17 @@ import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { clusterRows } from './cluster-rows.ts';
-import type { Read, StatusFacts } from './facts.ts';
+import { type Read, readStatus, type StatusFacts, type StatusQuestion } from './facts.ts';
 import { operatorRows } from './operator-rows.ts';
-import { readStatus, type StatusQuestion } from './read-facts.ts';
 import { none, type StatusRow } from './rows.ts';
 
-export interface StatusOptions extends ClusterOptions {
+interface StatusOptions extends ClusterOptions {
   readonly requireAnnotation: boolean;
   readonly output: OutputFormat;
 }
 
-export function addStatusOptions(command: Command): Command {
-  command
-    .addOption(serveOption('require-annotation'))
-    .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
-  return addClusterOptions(command);
-}
-
 /** Prints whether the operator is well, and what to do about each problem. */
-export async function statusCommand(
+async function statusCommand(
   options: StatusOptions,
   terminal: Terminal,
   tools: readonly ToolParts[],
@@ -74,8 +65,7 @@ export function printRows(terminal: Terminal, format: OutputFormat, rows: readon
   const problems = rows.filter(({ state }) => state === 'problem');
   const advice = problems.map(({ check, advice = '' }) => `! ${check}: ${advice}`);
   const value = rows.map((row) => ({ ...row }));
-  const nameOf = ({ check }: StatusRow) => check;
-  printOutput(terminal, format, { value, list: { rows, columns: COLUMNS, nameOf, summary: advice } });
+  printOutput(terminal, format, { value, list: { rows, columns: COLUMNS, summary: advice } });
   return problems.length > 0 ? 1 : 0;
 }
 
@@ -86,7 +76,8 @@ const COLUMNS: readonly Column<StatusRow>[] = [
 ];
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
-  addStatusOptions(command.allowExcessArguments(false)).action(async (options: StatusOptions) =>
+  command.addOption(serveOption('require-annotation')).addOption(outputOption('table', 'json', 'yaml'));
+  addClusterOptions(command).action(async (options: StatusOptions) =>
     ended(await statusCommand(options, terminal, await toolsOf(addOns))),
   );
 };

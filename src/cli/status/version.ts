@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { type Keys, keysFor } from '../../injection/keys.ts';
 import { annotation, containers, initContainers, nameOf } from '../../injection/podspec/pod.ts';
 import { parseStatus } from '../../injection/status.ts';
@@ -10,28 +9,21 @@ import { VERSION } from '../../kube/util/version.ts';
 import type { JsonObject } from '../../util/json.ts';
 import type { SetUpCommand } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { followInstallation } from '../installation.ts';
+import { followInstallation, readDeployment } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { pages } from '../survey.ts';
-import { readDeployment, tried } from './read-facts.ts';
+import { tried } from './facts.ts';
 
-export interface VersionOptions extends ClusterOptions {
+interface VersionOptions extends ClusterOptions {
   /** Only the version of this program; needs no cluster. */
   readonly client?: boolean;
   readonly output: OutputFormat;
 }
 
-export function addVersionOptions(command: Command): Command {
-  command
-    .option('--client', 'print only the version of this program; needs no cluster')
-    .addOption(outputOption('text', 'json', 'yaml'));
-  return addClusterOptions(command);
-}
-
 /** Prints the versions of this program, the operator, the API server and the sidecars. */
-export async function versionCommand(options: VersionOptions, terminal: Terminal): Promise<ExitCode> {
+async function versionCommand(options: VersionOptions, terminal: Terminal): Promise<ExitCode> {
   const known = { client: VERSION };
   const print = (value: JsonObject) => printVersions(terminal, options.output, value);
   if (options.client) return print(known);
@@ -92,7 +84,10 @@ async function sidecarImages(client: KubeClient, keys: Keys): Promise<JsonObject
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addVersionOptions(command.allowExcessArguments(false)).action(async (options: VersionOptions) =>
+  command
+    .option('--client', 'print only the version of this program; needs no cluster')
+    .addOption(outputOption('text', 'json', 'yaml'));
+  addClusterOptions(command).action(async (options: VersionOptions) =>
     ended(await versionCommand(options, terminal)),
   );
 };

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { keysFor } from '../../injection/keys.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
@@ -29,7 +29,7 @@ import {
 import { isOwn, metadataOf, NAMESPACE, OURS, objectOf, objectsOf } from './objects.ts';
 import { Remover } from './remover.ts';
 
-export interface UninstallOptions extends ConnectionOptions {
+interface UninstallOptions extends ConnectionOptions {
   readonly operatorNamespace: string;
   readonly annotation: string;
   readonly force: boolean;
@@ -82,28 +82,13 @@ const UNLABELLED: readonly (readonly [kind: Resource<KubeObject>, name: string])
 const CLUSTER_ROLES = clusterKinds(RBAC, 'ClusterRoleBinding', 'ClusterRole');
 const CRD = metadataOf('apiextensions.k8s.io/v1', 'CustomResourceDefinition', false);
 
-export function addUninstallOptions(command: Command): Command {
-  command
-    .option(
-      '--force',
-      "also delete users' Networks; without a running operator, remove their finalizers",
-      false,
-    )
-    .addOption(
-      new Option('--timeout <duration>', 'limit of each wait').argParser(duration).default(180_000, '3m'),
-    );
-  return addConnectionOptions(command)
-    .addOption(operatorNamespaceOption())
-    .addOption(serveOption('annotation'));
-}
-
 /**
  * Removes the operator and all its objects in a safe order: first what could block pods, last what gives the operator
  * its rights. It ignores what does not exist, so it can run again after a failure.
  * @throws UsageError without changes if the operator is in another namespace, or if Networks exist and `force` is false;
  * and if a deletion does not end in time
  */
-export async function uninstallCommand(
+async function uninstallCommand(
   options: UninstallOptions,
   terminal: Terminal,
   tools: readonly ToolParts[],
@@ -190,7 +175,19 @@ async function removeNamespace(remover: Remover, name: string): Promise<void> {
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
-  addUninstallOptions(command.allowExcessArguments(false)).action(async (options: UninstallOptions) =>
-    ended(await uninstallCommand(options, terminal, await toolsOf(addOns))),
-  );
+  command
+    .option(
+      '--force',
+      "also delete users' Networks; without a running operator, remove their finalizers",
+      false,
+    )
+    .addOption(
+      new Option('--timeout <duration>', 'limit of each wait').argParser(duration).default(180_000, '3m'),
+    );
+  addConnectionOptions(command)
+    .addOption(operatorNamespaceOption())
+    .addOption(serveOption('annotation'))
+    .action(async (options: UninstallOptions) =>
+      ended(await uninstallCommand(options, terminal, await toolsOf(addOns))),
+    );
 };

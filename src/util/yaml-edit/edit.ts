@@ -15,7 +15,6 @@ import {
   isFlow,
   keepsItemsUnderKeys,
   printBlock,
-  printFlow,
   removeEntries,
   type TextEdit,
 } from './entries.ts';
@@ -141,7 +140,7 @@ class Editor {
 
   #print(node: CollectionNode, key: string | undefined, value: JsonValue): string {
     if (!node.flow) return printBlock(key === undefined ? [value] : { [key]: value }, this.#seqNoIndent);
-    const text = printFlow(this.#text, node, value);
+    const text = JSON.stringify(value);
     return key === undefined ? text : `${JSON.stringify(key)}: ${text}`;
   }
 

@@ -18,26 +18,8 @@ function lineEnd(text: string, from: number): number {
 /** The gap before the last entry of a flow collection: a blank, or a line break and the indentation. */
 function gapOf(text: string, node: CollectionNode): string {
   const start = node.entries.at(-1)?.start ?? node.end;
-  const margin = blanksBefore(text, start);
-  const lineBreak = start - margin.length - 1;
-  return text[lineBreak] === '\n' && lineBreak > node.start ? `\n${margin}` : ' ';
-}
-
-/** The blanks directly before a place. */
-function blanksBefore(text: string, at: number): string {
-  let start = at;
-  while (text[start - 1] === ' ' || text[start - 1] === '\t') start -= 1;
-  return text.slice(start, at);
-}
-
-/** A value in flow style, on several lines if the entries of its collection are. */
-export function printFlow(text: string, node: CollectionNode, value: JsonValue): string {
-  const gap = gapOf(text, node);
-  if (!gap.includes('\n')) return JSON.stringify(value);
-  const margin = gap.slice(1);
-  const outer = /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', node.end - 1) + 1))?.[0] ?? '';
-  const step = margin.startsWith(outer) ? margin.slice(outer.length) : '  ';
-  return JSON.stringify(value, null, step).replaceAll('\n', `\n${margin}`);
+  const [gap] = /\n[ \t]*$/.exec(text.slice(node.start, start)) ?? [' '];
+  return gap;
 }
 
 /** Whether the first sequence under a key starts in the column of the key, as kubectl prints it. */

@@ -1,5 +1,3 @@
-import type { Location } from '../diagnostic.ts';
-import { locationsIn } from '../diagnostic.ts';
 import { isArray, isObject, type JsonValue, sameJson } from '../json.ts';
 import { editsFor } from './edit.ts';
 import { applyEdits, inOrder, isFlow, printBlock, type TextEdit } from './entries.ts';
@@ -25,30 +23,6 @@ function valuesOf({ documents }: ParsedText): readonly JsonValue[] {
   return documents as JsonValue[];
 }
 
-/** A key that a mapping has twice: kubectl drops all values but the last. */
-interface DuplicateKey {
-  readonly key: string;
-  readonly location: Location;
-}
-
-/** The keys that are given again in the mappings of a text. @throws ManifestError */
-export function duplicateKeys(text: string): readonly DuplicateKey[] {
-  const { roots, origin } = parseText(text);
-  const locationOf = locationsIn(text);
-  const found: DuplicateKey[] = [];
-  const search = (node: SyntaxNode | undefined): void => {
-    if (node?.kind !== 'mapping' && node?.kind !== 'sequence') return;
-    const seen = new Set<string>();
-    for (const { key, start, node: child } of node.entries) {
-      if (node.kind === 'mapping' && seen.has(key)) found.push({ key, location: locationOf(origin(start)) });
-      seen.add(key);
-      search(child);
-    }
-  };
-  roots().forEach(search);
-  return found;
-}
-
 /**
  * The text with its documents changed to the given ones, which must be as many. Equal parts stay byte for byte: other
  * documents, and in a changed one its comments, order and spelling. The result is parsed again and compared.
@@ -71,43 +45,32 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
   }));
   const edits = changes.map((change) => piecewise(parsed, change) ?? whole(parsed, change));
   const first = attempt(text, edits.flat(), goal);
-  const wrong = first.wrong ?? breaking(text, changes, edits);
-  if (wrong.size === 0) return first.text;
+  if (first.wrong.size === 0) return first.text;
   // The usual cause: a value shared by an anchor was changed in several places. Print such documents whole.
   const again = changes.flatMap((change, i) =>
-    wrong.has(change.index) ? whole(parsed, change) : (edits[i] ?? []),
+    first.wrong.has(change.index) ? whole(parsed, change) : (edits[i] ?? []),
   );
   const second = attempt(text, again, goal);
-  if (second.wrong?.size === 0) return second.text;
-  throw cannotBeRewritten([...(second.wrong ?? wrong)][0] ?? 0);
-}
-
-/** The documents whose edits alone already give a text that does not parse or has other documents. */
-function breaking(
-  text: string,
-  changes: readonly Change[],
-  edits: readonly (readonly TextEdit[])[],
-): ReadonlySet<number> {
-  const goal = readManifests(text);
-  const isWrong = (_: Change, i: number) => attempt(text, edits[i] ?? [], goal).wrong === undefined;
-  return new Set(changes.filter(isWrong).map(({ index }) => index));
+  if (second.wrong.size === 0) return second.text;
+  throw cannotBeRewritten(Math.min(...second.wrong));
 }
 
 interface Attempt {
   readonly text: string;
-  /** The documents that differ from the goal; undefined if their number differs. */
-  readonly wrong: ReadonlySet<number> | undefined;
+  /** The documents that differ from the goal; all if the text does not have as many. */
+  readonly wrong: ReadonlySet<number>;
 }
 
 function attempt(text: string, edits: readonly TextEdit[], goal: readonly JsonValue[]): Attempt {
   try {
     const written = applyEdits(text, edits);
     const found = readManifests(written);
-    if (found.length !== goal.length) return { text, wrong: undefined };
-    const wrong = [...goal.keys()].filter((i) => !sameJson(at(found, i), at(goal, i)));
+    const isAll = found.length !== goal.length;
+    const wrong = [...goal.keys()].filter((i) => isAll || !sameJson(at(found, i), at(goal, i)));
     return { text: written, wrong: new Set(wrong) };
   } catch (err) {
-    if (err instanceof ManifestError || err instanceof UneditableError) return { text, wrong: undefined };
+    if (err instanceof ManifestError || err instanceof UneditableError)
+      return { text, wrong: new Set(goal.keys()) };
     throw err;
   }
 }

@@ -1,5 +1,5 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
-import { type Location, locationsIn } from '../diagnostic.ts';
+import { countBelow, type Location, locationsIn } from '../diagnostic.ts';
 import { yamlProblem } from '../yaml.ts';
 import { type Insertion, missingIndentation } from './continuation-lines.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
@@ -84,14 +84,9 @@ function originIn(insertions: readonly Insertion[]): (offset: number) => number 
     inserted += text.length;
     return { at, start, inserted };
   });
+  const starts = known.map(({ start }) => start);
   return (offset) => {
-    let [low, high] = [0, known.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((known[middle]?.start ?? 0) <= offset) low = middle + 1;
-      else high = middle;
-    }
-    const last = known[low - 1];
+    const last = known[countBelow(starts, offset + 1) - 1];
     return last ? Math.max(last.at, offset - last.inserted) : offset;
   };
 }

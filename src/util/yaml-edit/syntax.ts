@@ -154,40 +154,24 @@ class TreeReader {
     const key = this.#node(-1);
     if ('entries' in key || key.start < 0) throw new UneditableError('a key is not a scalar');
     const name = key.kind === 'alias' ? this.#text.slice(key.start, key.end) : key.value;
-    const start = explicitKeyStart(this.#text, key.start);
     const colon = skipBlanks(this.#text, key.end);
     const hasColon = this.#text[colon] === ':';
     // Without a colon the value is null.
     const behind = hasColon ? colon + 1 : key.end;
     const node = this.#node(behind);
-    return { key: name, node, start, end: node.end, slot: { start: behind, end: node.end } };
+    return { key: name, node, start: key.start, end: node.end, slot: { start: behind, end: node.end } };
   }
 
   #item(flow: boolean, behind: number): Entry {
     if (flow) {
-      const start = propertiesStart(this.#events[this.#at]);
       const node = this.#node(-1);
-      return { key: '', node, start: start ?? node.start, end: node.end, slot: node };
+      return { key: '', node, start: node.start, end: node.end, slot: node };
     }
     const dash = skipBlanks(this.#text, behind);
     if (this.#text[dash] !== '-') throw new UneditableError('an item has no dash before it');
     const node = this.#node(dash + 1);
     return { key: '', node, start: dash, end: node.end, slot: { start: dash + 1, end: node.end } };
   }
-}
-
-/** The place of the anchor or tag before a value. */
-function propertiesStart(event: Event | undefined): number | undefined {
-  if (event === undefined || !('tagStart' in event)) return undefined;
-  const places = [event.anchorStart - 1, event.tagStart].filter((place) => place >= 0);
-  return places.length > 0 ? Math.min(...places) : undefined;
-}
-
-/** The place of the question mark before an explicit key; else that of the key. */
-function explicitKeyStart(text: string, key: number): number {
-  let at = key - 1;
-  while (text[at] === ' ' || text[at] === '\t') at -= 1;
-  return at < key - 1 && text[at] === '?' ? at : key;
 }
 
 function scalarSpan(text: string, event: ScalarEvent, fallback: number): Span {

@@ -290,13 +290,6 @@ describe('with the operator', () => {
     expect((await rows('status')).networks).toBe(
       'problem: 1 of 1 Network with a problem (web/large: RangeNotAllowed)',
     );
-    const table = await cli('check', 'network/large', '-n', 'web', '-o', 'table');
-    expect(table.stdout.split(/\s+/).slice(3)).toEqual([
-      'web',
-      'network/large',
-      'RangeNotAllowed,scheduling-gated',
-      '',
-    ]);
     expect((await cli('check', 'network/none', '-n', 'web')).stderr).toBe(
       'error: network/none does not exist in namespace web\n',
     );

@@ -24,47 +24,6 @@ function templateOf(base: Manifests, components: Readonly<Record<string, Manifes
 }
 
 describe('the template of the chart', () => {
-  test('adds what a component adds', () => {
-    const repair = manifests(['a', 'args:', '- serve', '- --repair']);
-    expect(templateOf(manifests(['a', 'args:', '- serve']), { repair })).toBe(
-      '---\nargs:\n- serve\n{{- if .Values.components.repair }}\n- --repair\n{{- end }}\n',
-    );
-  });
-
-  test('adds at the same place what several components add', () => {
-    const one = manifests(['a', '- serve', '- 1', 'image: x']);
-    const two = manifests(['a', '- serve', '- 2', 'image: x']);
-    expect(templateOf(manifests(['a', '- serve', 'image: x']), { one, two })).toBe(
-      '---\n- serve\n{{- if .Values.components.one }}\n- 1\n{{- end }}\n{{- if .Values.components.two }}\n- 2\n{{- end }}\nimage: x\n',
-    );
-  });
-
-  test('replaces, and leaves out, what a component replaces or removes', () => {
-    const one = manifests(['a', 'x: 2', 'y: 1', 'z: 1']);
-    const two = manifests(['a', 'x: 1', 'y: 1']);
-    expect(templateOf(manifests(['a', 'x: 1', 'y: 1', 'z: 1']), { one, two })).toBe(
-      '---\n{{- if .Values.components.one }}\nx: 2\n{{- else }}\nx: 1\n{{- end }}\ny: 1\n{{- if not .Values.components.two }}\nz: 1\n{{- end }}\n',
-    );
-  });
-
-  test('has whole objects that a component adds or removes', () => {
-    const one = manifests(['a', 'x: 1'], ['c', 'z: 1']);
-    expect(templateOf(manifests(['a', 'x: 1'], ['b', 'y: 1']), { one })).toBe(
-      '---\nx: 1\n{{- if not (or .Values.components.one) }}\n---\ny: 1\n{{- end }}\n{{- if .Values.components.one }}\n---\nz: 1\n{{- end }}\n',
-    );
-  });
-
-  test('changes what another component adds, which it needs', () => {
-    const base = manifests(['a', '- serve', 'image: x']);
-    const one = manifests(['a', '- serve', '- 1', 'image: x'], ['b', 'y: 1']);
-    const two = manifests(['a', '- serve', '- 1', '- 2', 'image: x'], ['b', 'y: 1', 'z: 2']);
-    const changes = { one: { before: base, after: one }, two: { before: one, after: two } };
-    expect(helmTemplate(base, changes)).toBe(
-      '---\n- serve\n{{- if .Values.components.one }}\n- 1\n{{- end }}\n{{- if .Values.components.two }}\n- 2\n{{- end }}\nimage: x\n' +
-        '{{- if .Values.components.one }}\n---\ny: 1\n{{- if .Values.components.two }}\nz: 2\n{{- end }}\n{{- end }}\n',
-    );
-  });
-
   test('prints braces of the manifests', () => {
     expect(templateOf(manifests(['a', 'x: {{ $value }}']), {})).toBe('---\nx: {{ "{{" }} $value }}\n');
   });

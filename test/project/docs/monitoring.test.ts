@@ -14,16 +14,6 @@ interface RuleTest {
   readonly exp_alerts: readonly object[];
 }
 
-interface Panel {
-  readonly id: number;
-  readonly type: string;
-  readonly title: string;
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-  readonly datasource?: { readonly uid: string };
-  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
-  readonly targets?: readonly { readonly refId: string }[];
-}
-
 const read = (file: string) => readFileSync(file, 'utf8');
 const rules = (
   load(read('deploy/components/monitoring/prometheus-rule.yaml')) as {
@@ -47,29 +37,6 @@ test.each(rules)('$alert is documented, and tested for firing and for silence', 
   expect(rule.labels.severity).toMatch(/^(critical|warning)$/);
   expect(sections.get(anchor)).toContain(`\`${alert}\``);
 });
-
-test.each(['dashboard.json', 'traffic-dashboard.json'])(
-  'each panel of %s has a title, a unit, the chosen datasource and a place of its own',
-  (name) => {
-    const { panels } = JSON.parse(read(`deploy/monitoring/${name}`)) as {
-      readonly panels: readonly Panel[];
-    };
-    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-    const places = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
-      expect(x + w).toBeLessThanOrEqual(24);
-      return Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`);
-    });
-    expect(new Set(places).size).toBe(places.length);
-    for (const { title, datasource, fieldConfig, targets } of panels.filter(({ type }) => type !== 'row')) {
-      expect({ title, unit: fieldConfig?.defaults.unit, uid: datasource?.uid }).toEqual({
-        title: expect.stringMatching(/./),
-        unit: expect.stringMatching(/./),
-        uid: expect.stringMatching(/^\$\{datasource\}$/),
-      });
-      expect(new Set(targets?.map(({ refId }) => refId)).size).toBe(targets?.length);
-    }
-  },
-);
 
 test('every alert in the documents exists', () => {
   const named = [...`${monitoring}${troubleshooting}`.matchAll(/\bEnvoyInitializer\w+/g)].map(

@@ -29,8 +29,4 @@ export class MemoryTerminal implements Terminal {
   err(text: string): void {
     this.stderr += text;
   }
-
-  paint(_color: string, text: string): string {
-    return text;
-  }
 }

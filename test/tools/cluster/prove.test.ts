@@ -20,12 +20,4 @@ describe('make e2e, where there can be no node', () => {
   test('fails where E2E_REQUIRED says that there must be one', async () => {
     expect((await askAsNobody({ E2E_REQUIRED: '1' })).code).toBe(1);
   });
-
-  test('asks for no node where E2E_KUBECONFIG names a cluster', async () => {
-    expect(await askAsNobody({ E2E_KUBECONFIG: '/kind' })).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'no node of our own: tests run on E2E_KUBECONFIG=/kind\n',
-    });
-  });
 });

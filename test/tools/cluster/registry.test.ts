@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,12 +44,4 @@ test('a digest leads to its image, whatever has the tag since', async () => {
   await linkImage(images, 'app:1', await layoutOf('old', 2));
   expect(await digestOf('app/manifests/latest')).not.toBe(old);
   expect(await digestOf(`app/manifests/${old}`)).toBe(old);
-});
-
-// As two checkouts, or two runs of an installer, would have it.
-test('an image is the same, byte for byte, when it is made again of the same files', async () => {
-  const [a, b] = [await layoutOf('same', 1), await layoutOf('same', 2)].map((layout) =>
-    readFileSync(join(layout, 'index.json'), 'utf8'),
-  );
-  expect(a).toBe(b);
 });

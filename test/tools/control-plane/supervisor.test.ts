@@ -34,17 +34,6 @@ async function startScript(name: string, script: string, stopTimeoutMs = 10_000)
   return { process, lines };
 }
 
-describe('a supervised process', () => {
-  test.each([
-    ['echo one; echo two >&2; exit 7', { code: 7, signal: null }, ['one', 'two']],
-    ['kill -9 $$', { code: null, signal: 'SIGKILL' }, []],
-  ])('that runs `%s` reports its lines and how it ended', async (script, status, expected) => {
-    const { process, lines } = await startScript('script', script);
-    await expect(process.exited).resolves.toEqual(status);
-    expect(lines.toSorted()).toEqual(expected);
-  });
-});
-
 describe('stopping', () => {
   test('ends the processes one after another, the last one first, and kills what ignores SIGTERM', async () => {
     const order: string[] = [];

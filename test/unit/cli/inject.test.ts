@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { load, loadAll } from 'js-yaml';
 import { runCli } from '../../../src/program.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
@@ -10,7 +9,6 @@ const pod = (name: string, value: string) =>
 const FILES = {
   'good.yaml': pod('good', 'true'),
   'out.yaml': pod('out', 'false'),
-  'out.json': JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'out' }, spec: {} }),
   'mistyped.yaml': pod('mistyped', 'ture'),
   'broken.yaml': 'a: [\n',
   'odd.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {labels: {${OPT_IN}: "true"}, annotations: [1]}\nspec: {containers: [{name: app}]}\n`,
@@ -24,11 +22,8 @@ const FILES = {
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
   'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
-  'twice.yaml': pod('good', 'false').replace('name: good', 'name: first, name: good'),
   'folder/a.yaml': pod('good', 'false'),
   'folder/b.yaml': '# nothing\n',
-  'built/built': pod('good', 'false'),
-  'secret.yaml': `${DEMO_TEMPLATE}imagePullSecrets: [{name: registry}]\n`,
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
 };
@@ -70,30 +65,6 @@ describe('inject', () => {
     const result = await run('inject', '-f', 'good.yaml', ...args);
     expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr).toMatch(message);
-  });
-
-  test.each(['json', 'yaml'] as const)('prints files of any format as %s with -o', async (output) => {
-    const args = ['-f', 'good.yaml,out.json'];
-    const { stdout } = await run('inject', '--template', 'template.yaml', '-o', output, ...args);
-    const [first, second] =
-      output === 'json' ? JSON.parse(stdout).items : (loadAll(stdout) as readonly object[]);
-    expect(first).toMatchObject({
-      metadata: { name: 'good' },
-      spec: { containers: [{}, { name: 'envoy' }] },
-    });
-    expect(second).toEqual(JSON.parse(FILES['out.json']));
-    const one = await run('uninject', '-o', 'json', '-f', 'out.yaml');
-    expect(JSON.parse(one.stdout)).toEqual(load(FILES['out.yaml']));
-  });
-
-  test('reads a key that is given twice, with a warning', async () => {
-    const { code, stdout, stderr } = await run('inject', '--template', 'template.yaml', '-f', 'twice.yaml');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: FILES['twice.yaml'] });
-    expect(stderr).toMatch(
-      /^twice\.yaml:3:25: warning: "name" is repeated: kubectl uses this value, so remove the other\npod\/good: /,
-    );
-    const checked = await run('check', '--template', 'template.yaml', '-f', 'twice.yaml');
-    expect(checked.stderr).toMatch(/^twice\.yaml:3:25: warning: /);
   });
 
   test('reads a directory, of which a file may be empty', async () => {

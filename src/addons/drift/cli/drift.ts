@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../../../cli/add-on.ts';
 import { withCluster } from '../../../cli/cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
@@ -12,20 +11,13 @@ import {
 } from '../../../cli/options/tool-options.ts';
 import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
 
-export interface DriftOptions extends ClusterOptions, ScopeOptions {
+interface DriftOptions extends ClusterOptions, ScopeOptions {
   readonly requireAnnotation: boolean;
   readonly output: OutputFormat;
 }
 
-export function addDriftOptions(command: Command): Command {
-  addScopeOptions(command, 'pods')
-    .addOption(serveOption('require-annotation'))
-    .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
-  return addClusterOptions(command);
-}
-
 /** Lists the pods with a missing or stale sidecar. */
-export async function driftCommand(
+async function driftCommand(
   options: DriftOptions,
   terminal: Terminal,
   tools: readonly ToolParts[],
@@ -40,7 +32,7 @@ export async function driftCommand(
     const { drifted } = survey;
     printOutput(terminal, options.output, {
       value: drifted.map((pod) => ({ ...pod })),
-      list: { rows: drifted, columns: COLUMNS, nameOf: ({ name }) => `pod/${name}` },
+      list: { rows: drifted, columns: COLUMNS },
     });
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
     for (const [risk, n] of survey.risks) terminal.err(`${podCount(n)}: ${risk}\n`);
@@ -59,8 +51,6 @@ const COLUMNS: readonly Column<DriftedPod>[] = [
   { name: 'NAME', of: ({ name }) => name },
   { name: 'SIDECAR', of: ({ sidecar }) => sidecar },
   { name: 'CONTROLLER', of: ({ controller }) => controller || '<none>' },
-  { name: 'CREATED', of: ({ created }) => created, isWide: true },
-  { name: 'NODE', of: ({ node }) => node || '<none>', isWide: true },
 ];
 
 const podCount = (n: number) => (n === 1 ? '1 pod' : `${n} pods`);
@@ -74,7 +64,10 @@ function summaryOf({ count, skipped }: Survey): string {
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
-  addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>
+  addScopeOptions(command, 'pods')
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption('table', 'json', 'yaml'));
+  addClusterOptions(command).action(async (options: DriftOptions) =>
     ended(await driftCommand(options, terminal, await toolsOf(addOns))),
   );
 };

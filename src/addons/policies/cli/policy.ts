@@ -42,7 +42,7 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addPolicyOptions(command.allowExcessArguments(false)).action(async (options: PolicyCommandOptions) =>
+  addPolicyOptions(command).action(async (options: PolicyCommandOptions) =>
     ended(await policyCommand(options, terminal)),
   );
 };

@@ -1,8 +1,7 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { absentIfMissing } from '../../../cli/readable.ts';
-import type { StatusFacts } from '../../../cli/status/facts.ts';
-import { tried } from '../../../cli/status/read-facts.ts';
+import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import { about, type CheckResult, count, flag, none, ok } from '../../../cli/status/rows.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';

@@ -4,8 +4,7 @@ import type { SetUpCommand } from '../../../cli/add-on.ts';
 import { decideOptions } from '../../../cli/check/report-live.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import { followInstallation, installationOf } from '../../../cli/installation.ts';
-import { columns } from '../../../cli/io/columns.ts';
-import { type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
+import { columns, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
 import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
 import { lastEvent } from '../../../cli/last-event.ts';
 import { oneOf } from '../../../cli/options/option-values.ts';
@@ -261,7 +260,7 @@ function detailsOf({ revisions: { target, promoted }, step: now, why: halt }: Ro
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addRolloutOptions(command.allowExcessArguments(false)).action(
-    async (action: string, options: RolloutOptions) => ended(await rolloutCommand(action, options, terminal)),
+  addRolloutOptions(command).action(async (action: string, options: RolloutOptions) =>
+    ended(await rolloutCommand(action, options, terminal)),
   );
 };

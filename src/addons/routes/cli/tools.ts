@@ -1,6 +1,5 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
-import type { StatusFacts } from '../../../cli/status/facts.ts';
-import { isServed, tried } from '../../../cli/status/read-facts.ts';
+import { isServed, type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import {
   about,
   type CheckResult,

@@ -48,7 +48,6 @@ const COLUMNS: readonly Column<TrafficRow>[] = [
   { name: 'P50', of: ({ p50 }) => milliseconds(p50) },
   { name: 'P95', of: ({ p95 }) => milliseconds(p95) },
   { name: 'P99', of: ({ p99 }) => milliseconds(p99) },
-  { name: 'CLIENTS', of: ({ clients }) => `${clients}`, isWide: true },
 ];
 
 /** What a target chooses: the pods whose sidecars are asked, and the rows that are shown. */
@@ -75,7 +74,7 @@ async function trafficCommand(
       if (!isFirst) {
         printOutput(terminal, options.output, {
           value: { rows: rows.map((row) => ({ ...row })), silent },
-          list: { rows, columns: COLUMNS, nameOf: ({ route }) => route },
+          list: { rows, columns: COLUMNS },
         });
         if (rows.length === 0)
           terminal.err(`no requests seen (${readings.size} of ${pods.length} sidecars answered)\n`);
@@ -187,8 +186,8 @@ export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }
         `show the requests of each interval (default: ${SECONDS} s)`,
       ).argParser(interval),
     )
-    .addOption(outputOption('table', 'wide', 'json', 'yaml'));
-  addClusterOptions(command.allowExcessArguments(false)).action(
+    .addOption(outputOption('table', 'json', 'yaml'));
+  addClusterOptions(command).action(
     async (target: string | undefined, name: string | undefined, options: TrafficOptions) => {
       const joined = name === undefined ? target : `${target}/${name}`;
       ended(await trafficCommand(joined, options, terminal));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { tryDryRun } from '../../../../src/cli/check/check-dry-run.ts';
+import { NamespaceObjects } from '../../../../src/cli/namespace-objects.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
@@ -14,6 +15,7 @@ async function reported(answer: () => unknown, set = templateSet(), promoted?: T
   const input = decideInput(demoPod(), { state });
   const basis = {
     client,
+    objects: new NamespaceObjects(client, 'envoy-initializer'),
     promoted,
     dryRun: { prove: () => Promise.reject(new Error('expected no proof')) },
     namespace: 'default',

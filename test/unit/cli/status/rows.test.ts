@@ -5,6 +5,7 @@ import { readInstallation } from '../../../../src/cli/installation.ts';
 import type { ReplicaFacts, StatusFacts } from '../../../../src/cli/status/facts.ts';
 import { Samples } from '../../../../src/cli/status/samples.ts';
 import { statusRows } from '../../../../src/cli/status/status.ts';
+import type { DriftedPod, Survey } from '../../../../src/cli/survey.ts';
 import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
@@ -62,6 +63,14 @@ const NO_DRIFT = {
   waiting: [],
 };
 
+const webhook = { name: 'a', hasBundle: true, namespace: undefined as string | undefined };
+const TEMPLATE = {
+  hash: 'a'.repeat(64) as string | undefined,
+  faults: [] as string[],
+  rollout: ROLLOUT,
+  annotations: {},
+};
+const FAULTY = { ...TEMPLATE, hash: undefined, faults: ['config: line 3'] };
 const HEALTHY: StatusFacts = {
   now: NOW,
   client: '0.0.1',
@@ -72,9 +81,9 @@ const HEALTHY: StatusFacts = {
   replicas: { value: [replica()] },
   lease: { value: LEASE },
   webhooks: {
-    value: { mutating: [{ name: 'a', hasBundle: true }], validating: [{ name: 'b', hasBundle: true }] },
+    value: { mutating: [webhook], validating: [webhook] },
   },
-  template: { value: { hash: 'a'.repeat(64), faults: [], rollout: ROLLOUT, annotations: {} } },
+  template: { value: TEMPLATE },
   hasAttachments: { value: true },
   nodeAgents: { value: { wanted: 2, ready: 2 } },
   networks: { value: [{ key: 'shop/net', reason: undefined, provider: 'multus' }] },
@@ -140,12 +149,11 @@ describe('status', () => {
     ]);
   });
 
-  test('knows replicas without a leader from those without metrics', async () => {
+  test('knows replicas without a certificate from those without metrics', async () => {
     const metrics = {
       value: new Samples(METRICS.filter((line) => !/heartbeat|expiration/.test(line)).join('\n')),
     };
     expect(await exceptions({ replicas: { value: [replica({ metrics })] } })).toEqual({
-      reconciles: 'note: no replica reconciles yet: a new leader starts soon | ',
       certificate: 'unknown: no replica has a certificate yet | ',
     });
     expect(
@@ -176,247 +184,150 @@ describe('status', () => {
   });
 
   const withMetrics = (...lines: readonly string[]) => ({ replicas: { value: [replica({}, lines)] } });
+  const unready = (name: string, trouble: string, notReady: readonly string[] = []) =>
+    replica({ name, ready: false, trouble, notReady });
+  const installed = (...counts: Parameters<typeof deployment>) => ({
+    installation: { value: deployment(...counts) },
+  });
+  const none = installed([], { replicas: 0, ready: 0 });
+  const pods = (change: Partial<Survey>) => ({ pods: { value: { ...NO_DRIFT, ...change } } });
+  const driftedAs = (...states: readonly DriftedPod['sidecar'][]) => ({
+    drifted: states.map((sidecar) => ({ ...drifted, sidecar })),
+  });
+  const created = (key: string, time: string) => ({ key, created: `2026-11-01T${time}Z` });
 
-  test.each<[string, Partial<StatusFacts>, string, RegExp]>([
-    ['an old server', { server: 'v1.28.1' }, 'server', /^problem: Kubernetes v1.28.1 \| upgrade/],
+  test.each<[string, RegExp, Partial<StatusFacts>]>([
+    ['server', /^problem: Kubernetes v1.28.1 \| upgrade/, { server: 'v1.28.1' }],
+    ['version', /^problem: 0.0.1, 0.0.2;/, withMetrics('envoy_initializer_build_info{version="0.0.2"} 1')],
+    ['replicas', /^problem: no Deployment .*--operator-namespace/, { installation: { value: undefined } }],
     [
-      'replicas of two versions',
-      withMetrics('envoy_initializer_build_info{version="0.0.2"} 1'),
-      'version',
-      /^problem: 0.0.1, 0.0.2;/,
-    ],
-    [
-      'no Deployment',
-      { installation: { value: undefined } },
-      'replicas',
-      /^problem: no Deployment .*--operator-namespace/,
-    ],
-    [
-      'a replica that cannot start',
-      {
-        installation: { value: deployment([], { replicas: 2 }) },
-        replicas: { value: [replica(), replica({ name: 'b', ready: false, trouble: 'ImagePullBackOff' })] },
-      },
       'replicas',
       /^problem: 1 of 2 ready \(b: ImagePullBackOff\) \| see kubectl --namespace envoy-initializer describe pods/,
-    ],
-    [
-      'a replica that is not ready',
       {
-        installation: { value: deployment([], { ready: 0 }) },
-        replicas: { value: [replica({ ready: false, notReady: ['template failed: not synced'] })] },
+        ...installed([], { replicas: 2 }),
+        replicas: { value: [replica(), unready('b', 'ImagePullBackOff')] },
       },
-      'replicas',
-      /^problem: 0 of 1 ready \(envoy-initializer-1: template failed: not synced\)/,
     ],
     [
-      'no replica wanted',
-      { installation: { value: deployment([], { replicas: 0, ready: 0 }) } },
       'replicas',
-      /--replicas=2$/,
+      /^problem: 0 of 1 ready \(a: template failed: not synced\)/,
+      {
+        ...installed([], { ready: 0 }),
+        replicas: { value: [unready('a', '', ['template failed: not synced'])] },
+      },
     ],
+    ['replicas', /--replicas=2$/, none],
     [
-      'an update that does not start beside the replicas before it',
-      { replicas: { value: [replica(), replica({ name: 'b', ready: false, trouble: 'CrashLoopBackOff' })] } },
       'replicas',
       /^problem: 1 of 1 ready, but others fail \(b: CrashLoopBackOff\) \| see kubectl .* describe pods/,
+      { replicas: { value: [replica(), unready('b', 'CrashLoopBackOff')] } },
     ],
     [
-      'an operator in another namespace',
-      {
-        installation: { value: undefined },
-        webhooks: {
-          value: { mutating: [{ name: 'a', hasBundle: true, namespace: 'mesh' }], validating: undefined },
-        },
-      },
       'replicas',
       /\| name its namespace with --operator-namespace=mesh, or install/,
+      {
+        installation: { value: undefined },
+        webhooks: { value: { mutating: [{ ...webhook, namespace: 'mesh' }], validating: undefined } },
+      },
     ],
-    ['no lease', { lease: { value: undefined } }, 'leader', /^problem: no replica leads/],
+    ['leader', /^problem: no replica leads/, { lease: { value: undefined } }],
+    ['leader', /^note: none right now/, { lease: { value: { ...LEASE, holder: '' } } }],
     [
-      'a lease between two holders',
-      { lease: { value: { ...LEASE, holder: '' } } },
-      'leader',
-      /^note: none right now/,
-    ],
-    [
-      'a lease that was released long ago',
-      { now: NOW + 20_000, lease: { value: { ...LEASE, holder: '' } } },
       'leader',
       /^problem: no replica leads \| read the log/,
+      { now: NOW + 20_000, lease: { value: { ...LEASE, holder: '' } } },
     ],
+    ['leader', /^problem: no replica leads \| see replicas$/, { ...none, lease: { value: undefined } }],
+    ['leader', /^problem: envoy-initializer-1, not renewed for 122 s/, { now: NOW + 120_000 }],
+    ['reconciles', /^problem: controller stalled: no heartbeat for 305 s/, { now: NOW + 300_000 }],
     [
-      'no leader without replicas',
-      { installation: { value: deployment([], { replicas: 0, ready: 0 }) }, lease: { value: undefined } },
-      'leader',
-      /^problem: no replica leads \| see replicas$/,
-    ],
-    [
-      'a lease that is not renewed',
-      { now: NOW + 120_000 },
-      'leader',
-      /^problem: envoy-initializer-1, not renewed for 122 s/,
-    ],
-    [
-      'a controller that stands still',
-      { now: NOW + 300_000 },
-      'reconciles',
-      /^problem: controller stalled: no heartbeat for 305 s/,
-    ],
-    [
-      'reconciles that fail',
-      { replicas: { value: [replica({ failing: { value: ['network a/b: refused'] } })] } },
       'reconciles',
       /^problem: reconciles fail: network a\/b: refused/,
+      { replicas: { value: [replica({ failing: { value: ['network a/b: refused'] } })] } },
     ],
     [
-      'reconciles of which nothing is shown',
-      { replicas: { value: [replica({ failing: { unreadable: 'no port-forward' } })] } },
       'reconciles',
       /^unknown: no replica shows what fails: no port-forward/,
+      { replicas: { value: [replica({ failing: { unreadable: 'no port-forward' } })] } },
     ],
     [
-      'a certificate that ends soon',
-      withMetrics(
-        `envoy_initializer_certificate_expiration_timestamp_seconds{certificate="authority"} ${SECONDS + 86_400}`,
-      ),
       'certificate',
       /^problem: ends at 2026-11-02/,
+      withMetrics(`envoy_initializer_certificate_expiration_timestamp_seconds{} ${SECONDS + 86_400}`),
     ],
     [
-      'no webhooks',
-      { webhooks: { value: { mutating: undefined, validating: [] } } },
       'webhooks',
       /^problem: no MutatingWebhookConfiguration \|/,
+      { webhooks: { value: { mutating: undefined, validating: [] } } },
     ],
     [
-      'a webhook without a caBundle',
-      { webhooks: { value: { mutating: [{ name: 'a', hasBundle: false }], validating: [] } } },
       'webhooks',
       /^problem: no caBundle: a/,
+      { webhooks: { value: { mutating: [{ ...webhook, hasBundle: false }], validating: [] } } },
     ],
-    ['no template', { template: { value: undefined } }, 'template', /^problem: ConfigMap .* does not exist/],
+    ['template', /^problem: ConfigMap .* does not exist/, { template: { value: undefined } }],
     [
-      'a faulty template',
-      { template: { value: { hash: undefined, faults: ['config: line 3'], annotations: {} } } },
       'template',
       /^problem: config: line 3: pods get the last valid template, sha256 aaaaaaaaaaaa \|.*lint --server/,
+      { template: { value: FAULTY } },
     ],
     [
-      'a faulty template that replicas have found at their start',
-      {
-        template: { value: { hash: undefined, faults: ['config: line 3'], annotations: {} } },
-        replicas: { value: [replica({ templateHash: { value: undefined } })] },
-      },
       'template',
       /^problem: config: line 3: no replica has a valid template \|.*lint --server/,
+      { template: { value: FAULTY }, replicas: { value: [replica({ templateHash: { value: undefined } })] } },
     ],
     [
-      'a replica that is behind',
-      { template: { value: { hash: 'b'.repeat(64), faults: [], rollout: ROLLOUT, annotations: {} } } },
       'template',
       /^problem: new pods still get the last valid template/,
+      { template: { value: { ...TEMPLATE, hash: 'b'.repeat(64) } } },
     ],
     [
-      'Networks that are not Ready',
-      { networks: { value: [{ key: 'shop/net', reason: 'Overlap', provider: 'multus' }] } },
       'networks',
       /^problem: 1 of 1 Network with a problem \(shop\/net: Overlap\) \| envoy-initializer check network\/net --namespace shop$/,
+      { networks: { value: [{ key: 'shop/net', reason: 'Overlap', provider: 'multus' }] } },
     ],
+    ['multus', /^problem: not installed, but needed by 1 Network/, { hasAttachments: { value: false } }],
     [
-      'Networks without Multus',
-      { hasAttachments: { value: false } },
-      'multus',
-      /^problem: not installed, but needed by 1 Network/,
-    ],
-    [
-      'node agents that are not ready',
-      { nodeAgents: { value: { wanted: 2, ready: 1 } } },
       'node agents',
       /^problem: 1 of 2 ready \| see kubectl --namespace agents get pods/,
+      { nodeAgents: { value: { wanted: 2, ready: 1 } } },
     ],
     [
-      'Networks without node agents',
-      { installation: { value: deployment([]) } },
       'node agents',
       /^problem: off .*, but needed by 1 Network \| apply deploy\/overlays\/networks$/,
+      installed([]),
     ],
     [
-      'missed and stale pods',
-      {
-        pods: {
-          value: {
-            drifted: [
-              { ...drifted, sidecar: 'missed' },
-              { ...drifted, sidecar: 'stale' },
-              { ...drifted, sidecar: 'missed' },
-            ],
-            count: 9,
-            skipped: new Map(),
-            risks: new Map(),
-            waiting: [],
-          },
-        },
-      },
       'pods',
-      /^problem: 2 missed, 1 stale, of 9 pods \| envoy-initializer drift -A/,
+      /^problem: 2 missed, 1 stale, of 3 pods \| envoy-initializer drift -A/,
+      pods(driftedAs('missed', 'stale', 'missed')),
     ],
     [
-      'a paused rollout',
-      {
-        template: { value: { hash: 'a'.repeat(64), faults: [], rollout: ROLLOUT, annotations: PAUSED } },
-        ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 3'),
-      },
       'rollout',
       /^note: paused, 3 pods waiting: envoy-initializer rollout resume/,
+      {
+        template: { value: { ...TEMPLATE, annotations: PAUSED } },
+        ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 3'),
+      },
     ],
     [
-      'stale pods that a rollout will change',
-      {
-        pods: { value: { ...NO_DRIFT, drifted: [{ ...drifted, sidecar: 'stale' }] } },
-        ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 1'),
-      },
       'pods',
       /^note: 1 stale, of 3 pods: a rollout is in progress/,
+      { ...pods(driftedAs('stale')), ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 1') },
     ],
     [
-      'pods that wait for their Networks',
-      {
-        pods: {
-          value: {
-            drifted: [],
-            count: 9,
-            skipped: new Map(),
-            risks: new Map(),
-            waiting: [
-              { key: 'shop/a', created: '2026-11-01T11:00:00Z' },
-              { key: 'shop/b', created: '2026-11-01T11:59:59Z' },
-            ],
-          },
-        },
-      },
       'waiting pods',
       /^problem: 1 pod waiting for Networks \(shop\/a\) \| envoy-initializer check pod\/a --namespace shop$/,
+      pods({ waiting: [created('shop/a', '11:00:00'), created('shop/b', '11:59:59')] }),
     ],
     [
-      'skipped pods',
-      { pods: { value: { ...NO_DRIFT, count: 9, skipped: new Map([['conflict', 2]]) } } },
       'skipped pods',
       /^problem: .*\(conflict: 2\) \| envoy-initializer check -A/,
+      pods({ skipped: new Map([['conflict', 2]]) }),
     ],
-    [
-      'what the user may not read',
-      { pods: { unreadable: 'you may not' } },
-      'pods',
-      /^unknown: you may not \| $/,
-    ],
-    [
-      'features that are off',
-      { installation: { value: deployment(['--policy=off', '--routes=off']) } },
-      'routes',
-      /^none: off/,
-    ],
-  ])('reports %s', async (_, change, check, expected) => {
+    ['pods', /^unknown: you may not \| $/, { pods: { unreadable: 'you may not' } }],
+    ['routes', /^none: off/, installed(['--policy=off', '--routes=off'])],
+  ])('%s: %s', async (check, expected, change) => {
     expect((await exceptions(change))[check]).toMatch(expected);
   });
 

@@ -3,12 +3,7 @@ import fc from 'fast-check';
 import { dump } from 'js-yaml';
 import { isObject, type JsonObject, type JsonValue, own } from '../../../../src/util/json.ts';
 import { printBlock } from '../../../../src/util/yaml-edit/entries.ts';
-import {
-  duplicateKeys,
-  ManifestError,
-  readManifests,
-  writeManifests,
-} from '../../../../src/util/yaml-edit/manifests.ts';
+import { ManifestError, readManifests, writeManifests } from '../../../../src/util/yaml-edit/manifests.ts';
 
 describe('readManifests reads scalars as kubectl does', () => {
   // Each was read by kubectl 1.36 (`kubectl label --local -o json`).
@@ -186,26 +181,6 @@ describe('readManifests reads what kubectl reads', () => {
   test('and names the place of a mistake in the text as it is', () => {
     const text = 'a: {\nc: 1 }\nb: {"c": [}\n';
     expect(() => readManifests(text)).toThrow(expect.objectContaining({ location: { line: 3, column: 11 } }));
-  });
-});
-
-describe('duplicateKeys finds', () => {
-  test.each<[string, string, readonly (readonly [string, number, number])[]]>([
-    ['nothing', 'a: 1\nb: [{a: 1}, {a: 2}]\n---\na: 1\n', []],
-    [
-      'each that is given again',
-      'a: 1\nb: {c: 1, c: 2}\na: 2\n"a": 3\n',
-      [
-        ['c', 2, 11],
-        ['a', 3, 1],
-        ['a', 4, 1],
-      ],
-    ],
-    ['those in lines that are not indented', 'a:\n  b: {\nc: 1,\nc: 2\n}\n', [['c', 4, 1]]],
-  ])('%s', (_, text, want) => {
-    expect(duplicateKeys(text).map(({ key, location: { line, column } }) => [key, line, column])).toEqual(
-      want,
-    );
   });
 });
 
