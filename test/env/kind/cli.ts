@@ -9,7 +9,7 @@ import { kindObstacle, startKind } from './kind.ts';
 
 const USAGE = `usage: node test/env/kind/cli.ts prove|up|down
 
-  prove  make all that a cluster of kind is made of, and start its engine; print what stands in the way, if anything does
+  prove  make all that a cluster of kind is made of, and a cluster of one node; print what stands in the way, if anything does
   up     make a cluster of kind with the operator in it, by the commands of docs/install.md; print how to reach it
   down   end that cluster, and remove what one that crashed has left
 

@@ -5,15 +5,13 @@ import { projectDirectory } from '../control-plane/project-directory.ts';
 
 /** The commands of docs/install.md that make a cluster with the operator in it, as they are printed. */
 export async function installCommands(networks: boolean): Promise<readonly string[]> {
-  const text = await readFile(join(projectDirectory(), 'docs/install.md'), 'utf8');
-  const commands = commandsOf(section(text, '## With kind')).map(({ command }) => command);
-  const [all, injection] = ['kind', 'default'].map((name) =>
-    commands.find((command) => command.endsWith(`deploy/overlays/${name}`)),
-  );
-  if (all === undefined || injection === undefined)
-    throw new Error('docs/install.md: expected commands that apply the overlays kind and default');
-  // The second stands after the others, to be typed in place of the first.
-  return commands
-    .filter((command) => command !== injection)
-    .map((command) => (command === all && !networks ? injection : command));
+  const path = join(projectDirectory(), 'docs/install.md');
+  const text = section(await readFile(path, 'utf8'), '## With kind');
+  const commands = commandsOf(text).map(({ command }) => command);
+  const all = commands.findIndex((command) => command.endsWith('deploy/overlays/kind'));
+  // What the prose below has in its place.
+  const [, injection] = /`(kubectl apply [^`]*deploy\/overlays\/default)`/.exec(text) ?? [];
+  if (all < 0 || injection === undefined)
+    throw new Error(`${path}: expected commands that apply the overlays kind and default`);
+  return networks ? commands : commands.with(all, injection);
 }

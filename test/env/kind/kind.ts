@@ -119,8 +119,13 @@ export async function prepareKind({
 
 /** Prepares what is missing, and starts Docker's engine. There is no cluster yet. Rejects, leaving nothing behind. */
 export async function startKind(options: KindOptions = {}): Promise<Kind> {
-  const { nodes = 1, progress = process.stderr } = options;
-  const { docker, kind, kubectl, pause, loaded, published } = await prepareKind(options);
+  return startPrepared(await prepareKind(options), options);
+}
+
+async function startPrepared(
+  { docker, kind, kubectl, pause, loaded, published }: Preparation,
+  { nodes = 1, progress = process.stderr }: KindOptions,
+): Promise<Kind> {
   const engine = await startEngine(docker, pause);
   try {
     await withProgress(progress, 'loading images into Docker', async (detail) => {
@@ -138,14 +143,22 @@ export async function startKind(options: KindOptions = {}): Promise<Kind> {
   }
 }
 
-/** What stands in the way of a cluster of kind here, by starting its engine; undefined where nothing does. */
+/** What stands in the way of a cluster of kind here, by making one of one node; undefined where nothing does. */
 export async function kindObstacle(options: KindOptions): Promise<string | undefined> {
   const known = await clusterObstacle();
   if (known !== undefined) return known;
   try {
-    const { docker, pause } = await prepareKind(options);
-    await (await startEngine(docker, pause)).stop();
-    return undefined;
+    const preparation = await prepareKind(options);
+    // No image of ours: then nothing that fails is this project's.
+    const loaded = new Map([...preparation.loaded].filter(([name]) => name === NODE_IMAGE));
+    const kind = await startPrepared({ ...preparation, loaded }, options);
+    try {
+      const { code, stdout } = await kind.type('kind create cluster');
+      const [why = 'kind create cluster failed'] = /^ERROR: .*/m.exec(stdout) ?? [];
+      return code === 0 ? undefined : `${why}\n${stdout.trim()}`;
+    } finally {
+      await kind.stop();
+    }
   } catch (err) {
     if (err instanceof OwnImageError) throw err;
     return err instanceof Error ? err.message : String(err);
