@@ -1,12 +1,11 @@
-import { readdir, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { writeChart } from '../../hack/helm/chart.ts';
-import { findTool } from '../../hack/release/tools.ts';
 import { eventually } from '../env/eventually.ts';
 import { type Kind, startKind } from '../env/kind/kind.ts';
 import { apply, kubectl } from '../support/cluster/cluster-kubectl.ts';
+import { installed } from '../support/cluster/kind-installed.ts';
 import { NODE_NAMES, onTwoNodes } from '../support/cluster/kind-two-nodes.ts';
+import { withoutMultus } from '../support/cluster/kind-without-multus.ts';
 import { kindWorkloads } from '../support/cluster/kind-workloads.ts';
 import { machineSettings } from '../support/cluster/machine-settings.ts';
 import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
@@ -32,9 +31,6 @@ const TRANSPARENT =
 /** A pod that selects this template, which is not created. */
 const SELECTING =
   'kubectl run selects --image=busybox --labels=initializer.kubernetes.io/envoy=true --annotations=initializer.kubernetes.io/envoy-templates=transparent --dry-run=server -o yaml';
-
-const helm = await findTool('helm', process.env);
-const helmTest = helm === undefined ? test.skip : test;
 
 let before: string;
 let kind: Kind;
@@ -146,7 +142,10 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     test('install.md # The image', () => typed('docs/install.md', '## The image'));
   });
 
-  if (NODES === 2) onTwoNodes(() => kind);
+  if (NODES === 2) {
+    onTwoNodes(() => kind);
+    withoutMultus(() => kind);
+  }
 
   test('removes it: docs/install.md # Uninstall', async () => {
     await kind.type('kubectl apply -f deploy/examples/helloworld.yaml');
@@ -159,30 +158,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     }
   });
 
-  helmTest('installs, upgrades, rolls back and removes the chart', async () => {
-    const { bin } = kind.workbench;
-    await symlink(helm ?? '', join(bin, 'helm'));
-    await writeChart(join(bin, 'kubectl'), join(kind.workbench.directory, 'chart'));
-    const ready = async (replicas: number) => {
-      await run(`rollout status ${WORKLOADS[0]} --timeout=300s`);
-      const path = 'jsonpath={.spec.replicas}';
-      expect(await run(`get ${WORKLOADS[0]} --output ${path}`)).toBe(`${replicas}`);
-    };
-    const release = 'envoy-initializer --namespace envoy-initializer';
-    const values = '--set image=envoy-initializer:0.0.1 --set components.networks=true';
-    for (const [command, replicas] of [
-      [`helm install ${release} chart --create-namespace ${values} --wait`, 2],
-      [`helm upgrade ${release} chart --reuse-values --set replicas=1 --wait`, 1],
-      [`helm rollback ${release} 1 --wait`, 2],
-    ] as const) {
-      expect(await kind.type(command)).toMatchObject({ code: 0 });
-      await ready(replicas);
-      const pod = `kubectl run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --dry-run=server -o name`;
-      expect(await kind.type(pod)).toMatchObject({ code: 0 });
-    }
-    expect(await kind.type('envoy-initializer uninstall')).toMatchObject({ code: 0 });
-    expect(await kind.type(`helm uninstall ${release} --ignore-not-found`)).toMatchObject({ code: 0 });
-  });
+  if (NODES === 2) installed(() => kind);
 
   test('leaves the machine as it was', async () => {
     const { directory } = kind.workbench;

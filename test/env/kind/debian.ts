@@ -18,6 +18,8 @@ const NODE_PACKAGES = [
   ...['systemd', 'conntrack', 'iptables', 'nftables', 'iproute2', 'ethtool', 'util-linux', 'mount', 'kmod'],
   ...['libseccomp2', 'pigz', 'bash', 'ca-certificates', 'curl', 'jq', 'procps'],
   ...['runc', 'containernetworking-plugins'],
+  // For rules of Calico.
+  'ipset',
 ];
 const UNUSED = ['doc', 'man', 'locale', 'zoneinfo'];
 

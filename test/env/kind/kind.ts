@@ -31,6 +31,9 @@ export interface KindOptions {
 /** The name of our node image: that of Kubernetes' version would be one of kind's own. */
 const NODE_IMAGE = 'kindest/node:own';
 
+/** As `make image` names it, and below the registry of the documents, where it is, too. */
+const OWN_IMAGE = 'envoy-initializer:0.0.1';
+
 /** All that a cluster of kind needs, and in which it is made by typing `kind create cluster`. */
 export class Kind {
   readonly #engine: Engine;
@@ -135,6 +138,8 @@ async function startPrepared(
       }
     });
     for (const [name, layout] of published) await linkImage(engine.images, name, layout);
+    const own = loaded.get(OWN_IMAGE);
+    if (own !== undefined) await linkImage(engine.images, `registry.example.com/${OWN_IMAGE}`, own);
     const tools = { docker: join(docker, 'usr/bin/docker'), kind, kubectl, nodeImage: NODE_IMAGE };
     return new Kind(engine, await layOut(engine, tools, nodes));
   } catch (err) {

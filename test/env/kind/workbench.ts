@@ -1,5 +1,5 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { projectDirectory } from '../control-plane/project-directory.ts';
 import { makeCheckout } from './checkout.ts';
 import type { Engine } from './engine.ts';
@@ -22,7 +22,8 @@ export interface Tools {
 
 /**
  * Lays out what somebody types commands with who has Docker, kind and kubectl, but no registry and no GitHub: kind takes
- * our node image and configuration where it would take its own, and `make image` finds the image made.
+ * our node image and configuration where it would take its own, `make image` finds the image made, and `docker push` finds it
+ * pushed.
  */
 export async function layOut(engine: Engine, tools: Tools, nodes: number): Promise<Workbench> {
   const { machine } = engine;
@@ -40,14 +41,17 @@ exec ${tools.kind} "$@"`,
     make: `case $1 in
   image) exec docker image inspect --format '{{.RepoTags}}' envoy-initializer:0.0.1 ;;
   capture-image) exec docker image inspect --format '{{.RepoTags}}' envoy-initializer-capture:0.0.1 ;;
+  manifests) /usr/bin/make manifests && exec ln -sfn '${join(projectDirectory(), 'out')}' . ;;
 esac
 exec /usr/bin/make "$@"`,
+    docker: `if [ "$1" = push ]; then exec echo "$2 is there"; fi
+exec ${tools.docker} "$@"`,
     'envoy-initializer': `exec '${process.execPath}' '${join(projectDirectory(), 'dist/main.js')}' "$@"`,
   };
   for (const [name, script] of Object.entries(commands)) {
     await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
-  for (const program of [tools.docker, tools.kubectl]) await symlink(program, join(bin, basename(program)));
+  await symlink(tools.kubectl, join(bin, 'kubectl'));
   const { PATH, HOME, DOCKER_HOST } = engine.env;
   const path = [bin, dirname(process.execPath), PATH].join(':');
   return { directory, bin, env: { PATH: path, HOME, DOCKER_HOST, KUBECONFIG: at('kubeconfig') } };

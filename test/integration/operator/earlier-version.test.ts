@@ -18,6 +18,7 @@ import { OPT_IN } from '../../support/injection/demo.ts';
 import { describeUnless } from '../../support/jest/describe-unless.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
 import {
+  EARLIER,
   earlierVersion,
   obstacleTo,
   THIS_VERSION,
@@ -26,9 +27,6 @@ import {
 import { fencedCalls } from '../../support/operator/rights.ts';
 
 jest.setTimeout(300_000);
-
-/** The version from which users may come, and to which they may go back. There is no tag yet. */
-const EARLIER = '73bf9537d608580714ca3e46c18e0ea14ed89193';
 
 const TEMPLATES = 'initializer.kubernetes.io/envoy-templates';
 const HTTP_ROUTES = 'gateway.networking.k8s.io/v1';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
 import type { Kind } from '../../env/kind/kind.ts';
 import { apply, kubectl, podOf, shell } from './cluster-kubectl.ts';
-import { FOREIGN_RULES } from './foreign-rules.ts';
+import { BLOCKING_RULES, FOREIGN_RULES } from './foreign-rules.ts';
 
 export const NODE_NAMES = ['kind-control-plane', 'kind-worker'] as const;
 
@@ -10,8 +10,13 @@ const NETWORK = {
   apiVersion: 'samplecrd.k8s.io/v1',
   kind: 'Network',
   metadata: { name: 'two' },
-  spec: { cidr: '10.21.0.0/24', gateway: '10.21.0.1' },
+  spec: {
+    ...{ cidr: '10.21.0.0/24', gateway: '10.21.0.1' },
+    secondary: { cidr: 'fd00:21::/64', gateway: 'fd00:21::1' },
+  },
 };
+/** Of its pods, of both families. */
+const ADDRESSES = { a: ['10.21.0.10', 'fd00:21::a'], b: ['10.21.0.11', 'fd00:21::b'] } as const;
 /** A pod that tells who asks it by which address it sees. */
 const TELLS = {
   command: [
@@ -20,19 +25,42 @@ const TELLS = {
     'mkdir -p /tmp/cgi-bin && cd /tmp && printf "#!/bin/sh\\necho\\necho \\$REMOTE_ADDR\\n" >cgi-bin/who && chmod 755 cgi-bin/who && exec httpd -f -p 9000',
   ],
 };
-const BRIDGED = '/proc/sys/net/bridge/bridge-nf-call-iptables';
-/** How soon what a pod lacks is to be told. */
-const SOON = '10s';
-const MULTUS = 'daemonset/kube-multus-ds --namespace kube-system';
+const BRIDGED = ['iptables', 'ip6tables'].map((name) => `/proc/sys/net/bridge/bridge-nf-call-${name}`);
 
-const on = (node: string) => ({
+/** What is done to the nodes, beside the rules of kindnet and kube-proxy that they have. */
+const { kindnet: _, ...PROGRAMS } = FOREIGN_RULES;
+const OTHERS: Readonly<Record<string, string>> = {
+  'kindnet and kube-proxy alone': ':',
+  ...PROGRAMS,
+  'rp_filter 1 and without forwarding': `
+    for each in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 1 >$each; done
+    echo 0 >/proc/sys/net/ipv4/ip_forward`,
+};
+/** What an administrator opens for Kubernetes itself where a firewall drops all else. */
+const OPEN = `
+  for table in iptables ip6tables; do $table -I INPUT -p tcp -j ACCEPT; done
+  iptables -I FORWARD -s 10.244.0.0/16 -j ACCEPT
+  iptables -I FORWARD -d 10.244.0.0/16 -j ACCEPT`;
+const SAVE = 'iptables-save >/run/v4; ip6tables-save >/run/v6';
+const PUT_BACK = `
+  for table in $(nft list tables | grep -o 'ip kube-proxy\\|inet firewalld' | tr ' ' /); do
+    nft delete table $(echo $table | tr / ' ')
+  done
+  for each in iptables ip6tables; do $each -t raw -F; $each -t raw -X; done
+  iptables-restore </run/v4
+  ip6tables-restore </run/v6
+  for each in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 >$each; done
+  echo 1 >/proc/sys/net/ipv4/ip_forward`;
+
+export const onNode = (node: string) => ({
   nodeSelector: { 'kubernetes.io/hostname': node },
   tolerations: [{ operator: 'Exists' }],
 });
-const asking = (network: string, key = 'samplecrd.k8s.io/network') => ({ annotations: { [key]: network } });
-const NODES_READY = '{.status.conditions[?(@.type=="NodesReady")].reason}';
+export const asking = (network: string, key = 'samplecrd.k8s.io/network') => ({
+  annotations: { [key]: network },
+});
 
-/** The tests of two nodes of kind with the overlay `kind`. */
+/** The tests of a Network on two nodes of kind with the overlay `kind`. They leave it there, with its pods `a` and `b`. */
 export function onTwoNodes(kindOf: () => Kind): void {
   const run = (args: string | readonly string[]) => kubectl(kindOf(), args);
   const onNodes = async (script: string) => {
@@ -40,101 +68,75 @@ export function onTwoNodes(kindOf: () => Kind): void {
   };
   const [first, second] = NODE_NAMES;
 
-  /** Of both, the other reaches it and is seen with its own address. */
-  async function reachEachOther(): Promise<void> {
-    for (const [from, own, other] of [
-      ['a', 10, 11],
-      ['b', 11, 10],
+  /** What does not work between the two: by each family, of both the other reaches it and is seen with its own address. */
+  async function failures(): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const [from, to] of [
+      ['a', 'b'],
+      ['b', 'a'],
     ] as const) {
-      expect(await shell(kindOf(), from, `ping -c 2 -W 2 10.21.0.${other}`)).toContain(' 0% packet loss');
-      const seen = await shell(
-        kindOf(),
-        from,
-        `printf 'GET /cgi-bin/who HTTP/1.0\\r\\n\\r\\n' | nc -w 5 10.21.0.${other} 9000`,
-      );
-      expect(seen).toContain(`10.21.0.${own}`);
+      for (const [family, address] of ADDRESSES[to].entries()) {
+        const request = "printf 'GET /cgi-bin/who HTTP/1.0\\r\\n\\r\\n'";
+        const script = `ping -c 2 -W 2 ${address}; ${request} | nc -w 5 ${address} 9000; :`;
+        const seen = await shell(kindOf(), from, script);
+        if (!seen.includes(' 0% packet loss')) found.push(`${from}: ping ${address}`);
+        if (!seen.includes(ADDRESSES[from][family] ?? '?')) found.push(`${from}: own address at ${address}`);
+      }
     }
+    return found;
   }
 
-  test('has pods of one Network on two nodes that see each other’s own address', async () => {
-    const at = (number: number) => asking(`[{"name": "two", "ips": ["10.21.0.${number}/24"]}]`);
-    await apply(
-      kindOf(),
-      NETWORK,
-      podOf('a', TELLS, on(first), at(10)),
-      podOf('b', TELLS, on(second), at(11)),
-    );
+  /** The node agents see what has changed, and act. */
+  async function reachEachOther(): Promise<void> {
+    let found: readonly string[] = [];
+    await eventually('the pods reach each other', async () => {
+      found = await failures();
+      return found.length === 0;
+    }).catch(() => {});
+    expect(found).toEqual([]);
+  }
+
+  test('has pods of one Network on two nodes that see each other’s own addresses', async () => {
+    const at = (name: keyof typeof ADDRESSES) => {
+      const [v4, v6] = ADDRESSES[name];
+      return asking(JSON.stringify([{ name: 'two', ips: [`${v4}/24`, `${v6}/64`] }]));
+    };
+    const pod = (name: keyof typeof ADDRESSES, node: string) => podOf(name, TELLS, onNode(node), at(name));
+    await apply(kindOf(), NETWORK, pod('a', first), pod('b', second));
     await run('wait pod/a pod/b --for=condition=Ready --timeout=300s');
-    for (const bridged of ['0', '1']) {
-      await onNodes(`echo ${bridged} >${BRIDGED}`);
-      await reachEachOther();
-    }
+    await reachEachOther();
+    await run('wait network/two --for=condition=NodesReady --timeout=60s');
   });
 
-  test('also under the rules of Docker, beside those of kindnet and kube-proxy', async () => {
-    await onNodes('iptables-save >/run/v4; ip6tables-save >/run/v6');
+  test.each(Object.entries(OTHERS))(
+    'also beside %s, bridged frames filtered or not',
+    async (_name, rules) => {
+      await onNodes(SAVE);
+      try {
+        await onNodes(OPEN);
+        await onNodes(rules);
+        for (const bridged of ['1', '0']) {
+          await onNodes(`echo ${bridged} | tee ${BRIDGED.join(' ')}`);
+          await reachEachOther();
+        }
+      } finally {
+        await onNodes(PUT_BACK);
+        await onNodes(`echo 1 | tee ${BRIDGED.join(' ')}`);
+      }
+    },
+  );
+
+  test('or is told what to open, under firewalld', async () => {
+    await kindOf().onNode(second, BLOCKING_RULES.firewalld?.[0] ?? '');
     try {
-      await onNodes(FOREIGN_RULES.Docker ?? '');
-      await eventually('the node agents have seen them', async () => {
-        await reachEachOther();
-        return true;
-      });
+      await shell(kindOf(), 'a', `ping -c 20 -i 0.1 -W 1 ${ADDRESSES.b[0]}; :`);
+      await run('wait network/two --for=condition=NodesReady=False --timeout=60s');
+      const message = await run('get network two -o jsonpath={.status.conditions}');
+      expect(message).toContain('a firewall of this node drops IPv4 packets between pods');
     } finally {
-      await onNodes('iptables-restore </run/v4; ip6tables-restore </run/v6');
+      await kindOf().onNode(second, 'nft delete table inet firewalld');
     }
-  });
-
-  test('is told of an interface that is gone', async () => {
-    await kindOf().onNode(
-      second,
-      'for port in /sys/class/net/nw-*/brif/veth*; do ip link delete "$(basename "$port")"; done',
-    );
-    await run(`wait network/two --for=jsonpath=${NODES_READY}=InterfaceMissing --timeout=${SOON}`);
-    expect(await run('get network two -o jsonpath={.status.conditions}')).toContain('default/b');
-    await run('delete pod b --now');
-    await run(`wait network/two --for=jsonpath=${NODES_READY}=NodesReady --timeout=60s`);
-  });
-
-  test('has pods that wait while Multus is not there, and start when it is', async () => {
-    const select = (value: string) =>
-      kindOf().type(
-        `kubectl patch ${MULTUS} --patch '{"spec":{"template":{"spec":{"nodeSelector":{"without":${value}}}}}}'`,
-      );
-    await select('"any"');
-    await run('wait pods --selector app=multus --namespace kube-system --for=delete --timeout=120s');
-    await onNodes('rm -f /etc/cni/net.d/*multus*.conf');
-    await run('wait network/two --for=condition=Ready=False --timeout=60s');
-    await apply(kindOf(), podOf('late', {}, on(second), asking('two')));
-    await eventually('it is told', async () =>
-      (await run('events --for pod/late')).includes('WaitsForNetwork'),
-    );
-    expect(await run('get pod late -o jsonpath={.spec.schedulingGates}')).not.toBe('');
-    await select('null');
-    await run(`rollout status ${MULTUS} --timeout=120s`);
-    await run('wait pod/late --for=condition=Ready --timeout=120s');
-    expect(await shell(kindOf(), 'late', 'ls /sys/class/net')).toContain('net1');
-  });
-
-  test('has pods that start while Multus does, with their interface', async () => {
-    await run('delete pod --selector app=multus --namespace kube-system --wait=false');
-    await apply(kindOf(), podOf('meanwhile', {}, on(second), asking('two')));
-    await run('wait pod/meanwhile --for=condition=Ready --timeout=120s');
-    expect(await shell(kindOf(), 'meanwhile', 'ls /sys/class/net')).toContain('net1');
-    await run(`rollout status ${MULTUS} --timeout=120s`);
-  });
-
-  test('is told of another CNI configuration before that of Multus', async () => {
-    await kindOf().onNode(second, 'cd /etc/cni/net.d && cp 10-kindnet.conflist 00-first.conflist');
-    await apply(kindOf(), podOf('without', {}, on(second), asking('two', 'k8s.v1.cni.cncf.io/networks')));
-    await run('wait pod/without --for=condition=Ready --timeout=120s');
-    await eventually(
-      'its Event',
-      async () => (await run('events --for pod/without')).includes('InterfaceMissing'),
-      { boundMs: 10_000 },
-    );
-    await run(`wait network/two --for=jsonpath=${NODES_READY}=NoMultus --timeout=${SOON}`);
-    await kindOf().onNode(second, 'rm /etc/cni/net.d/00-first.conflist');
-    await run('delete pod a late meanwhile without --now');
-    await run('delete network two --timeout=60s');
+    await shell(kindOf(), 'a', `ping -c 20 -i 0.1 -W 1 ${ADDRESSES.b[0]}; :`);
+    await run('wait network/two --for=condition=NodesReady --timeout=60s');
   });
 }

@@ -4,6 +4,9 @@ import { build } from 'esbuild';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 
+/** The version from which users may come, and to which they may go back. There is no tag yet. */
+export const EARLIER = '73bf9537d608580714ca3e46c18e0ea14ed89193';
+
 /** Manifests and program of a version. */
 export interface Version {
   /** The folder `deploy`. */

@@ -1,0 +1,162 @@
+import { cp, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { findTool } from '../../../hack/release/tools.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import type { Kind } from '../../env/kind/kind.ts';
+import { follow, textOf } from '../jest/follow.ts';
+import { commandsOf, section } from '../jest/markdown.ts';
+import { EARLIER, earlierVersion, obstacleTo } from '../operator/earlier-version.ts';
+import { apply, kubectl } from './cluster-kubectl.ts';
+import { OPERATOR } from './operator-in-cluster.ts';
+import { deployment, serving } from './traffic-workloads.ts';
+
+const NETWORK = {
+  apiVersion: 'samplecrd.k8s.io/v1',
+  kind: 'Network',
+  metadata: { name: 'kept' },
+  spec: { cidr: '10.22.0.0/24', gateway: '10.22.0.1' },
+};
+const DEPLOYMENT = `deployment/${OPERATOR} --namespace ${OPERATOR}`;
+/** Long enough for sidecars that are drained and restarted one by one. */
+const PATIENCE = { boundMs: 300_000, everyMs: 1_000 };
+
+const helm = await findTool('helm', process.env);
+const withoutHelm = helm === undefined ? 'no helm: make test-artifacts builds it' : await obstacleTo(EARLIER);
+
+/** The tests of ways to install the operator, on a cluster that has it no more and is left so. */
+export function installed(kindOf: () => Kind): void {
+  const run = (args: string | readonly string[]) => kubectl(kindOf(), args);
+  const typed = (path: string, heading: string) => follow(kindOf(), path, heading);
+  const succeed = async (command: string) => {
+    const { code, stdout } = await kindOf().type(command);
+    expect({ command, code, stdout }).toMatchObject({ code: 0 });
+    return stdout;
+  };
+  const isReady = () => run(`rollout status ${DEPLOYMENT} --timeout=300s`);
+
+  test('deploys it from a registry: install.md # In your cluster', async () => {
+    await typed('docs/install.md', '## In your cluster');
+    await isReady();
+    const image = await run(`get ${DEPLOYMENT} -o jsonpath={..containers[*].image}`);
+    expect(image).toBe('registry.example.com/envoy-initializer:0.0.1');
+  });
+
+  test('sees more in the log: operations.md # Logs', async () => {
+    await typed('docs/operations.md', '## Logs');
+    await isReady();
+    await eventually('what is said in detail', async () =>
+      (await run(`logs ${DEPLOYMENT}`)).includes('"level":"debug"'),
+    );
+  });
+
+  test('rolls a new Envoy out: rollout.md # A new Envoy on a Friday', async () => {
+    await succeed('kubectl apply -k deploy/overlays/rollout');
+    await isReady();
+    const fleet = (name: string, replicas: number) =>
+      deployment(name, {}, { containers: [serving(name, [8080])] }, replicas);
+    await apply(kindOf(), fleet('web', 3), fleet('alone', 1));
+    for (const name of ['web', 'alone']) await run(`rollout status deployment/${name} --timeout=300s`);
+    const rollout =
+      /^rollout: \|\n(?<lines>[\s\S]*?)^```$/m.exec(textOf('docs/rollout.md'))?.groups?.lines ?? '';
+    const strategy = rollout.replaceAll(/^ {2}/gm, '').replace('hold: 10m', 'hold: 1s');
+    expect(strategy).toContain('mode: in-place');
+    const manifest = (config: string) =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: OPERATOR, namespace: OPERATOR, labels: { app: OPERATOR } },
+        data: { config, rollout: strategy },
+      });
+    await kindOf().save('template.yaml', manifest(DEFAULT_TEMPLATE_YAML));
+    await succeed('kubectl apply -f template.yaml');
+    // The same Envoy under another name.
+    const next = DEFAULT_TEMPLATE_YAML.replace(
+      /envoyproxy\/envoy:\S+/,
+      'lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1',
+    );
+    await kindOf().save('template.yaml', manifest(next));
+    const commands = commandsOf(section(textOf('docs/rollout.md'), '## A new Envoy on a Friday'));
+    const [preview, changed, watched, paused, resumed] = commands;
+    await eventually('the preview counts the pods', async () =>
+      (await succeed(preview?.command ?? '')).includes(preview?.output[0] ?? '?'),
+    );
+    await succeed(changed?.command ?? '');
+    await succeed(paused?.command ?? '');
+    await succeed(resumed?.command ?? '');
+    expect(await succeed(watched?.command ?? '')).toMatch(/^phase +/m);
+    await eventually(
+      'the pods have the new image',
+      async () => {
+        const images = await run([
+          ...'get pods -o'.split(' '),
+          'jsonpath={..containers[?(@.name=="envoy")].image}',
+          '--selector=app in (web, alone)',
+        ]);
+        return images.split('lyft/envoy').length === 4;
+      },
+      PATIENCE,
+    );
+    await run('delete deployments --all --now');
+  });
+
+  test('is removed: make undeploy', async () => {
+    await succeed('make undeploy');
+  });
+
+  const upgrades = 'upgrades the earlier release’s chart, rolls back, and removes it';
+  const helmTest = withoutHelm === undefined ? test : test.skip;
+  helmTest(withoutHelm === undefined ? upgrades : `${upgrades} (skipped: ${withoutHelm})`, async () => {
+    const { bin, directory } = kindOf().workbench;
+    await symlink(helm ?? '', join(bin, 'helm'));
+    const earlier = await earlierVersion(EARLIER);
+    await cp(join(earlier.deploy, 'helm'), join(directory, 'earlier/chart'), { recursive: true });
+    await cp(join(projectDirectory(), earlier.program), join(directory, 'earlier/image/main.js'));
+    await writeFile(join(directory, 'earlier/image/Dockerfile'), EARLIER_IMAGE);
+    await succeed('docker build --tag envoy-initializer:earlier earlier/image');
+    await succeed('kind load docker-image envoy-initializer:earlier');
+    await succeed('make manifests');
+
+    const works = async (image: string) => {
+      await isReady();
+      expect(await run(`get ${DEPLOYMENT} -o jsonpath={..containers[*].image}`)).toBe(image);
+      await run('wait network/kept --for=condition=Ready --timeout=120s');
+      const pod =
+        'run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --dry-run=server -o yaml';
+      expect(await run(pod)).toContain('name: envoy\n');
+    };
+    const release = `${OPERATOR} --namespace ${OPERATOR}`;
+    const values = '--set image=envoy-initializer:earlier --set components.networks=true';
+    await succeed(`helm install ${release} earlier/chart --create-namespace ${values} --wait`);
+    await apply(kindOf(), NETWORK);
+    await works('envoy-initializer:earlier');
+    const uid = () => run('get network-attachment-definition kept -o jsonpath={.metadata.uid}');
+    const before = await uid();
+    const chart = 'out/helm/envoy-initializer';
+    await succeed(
+      `helm upgrade ${release} ${chart} --reset-then-reuse-values --set image=envoy-initializer:0.0.1 --wait`,
+    );
+    await works('envoy-initializer:0.0.1');
+    await succeed(`helm rollback ${release} 1 --wait`);
+    await works('envoy-initializer:earlier');
+    await succeed(`helm rollback ${release} 2 --wait`);
+    await works('envoy-initializer:0.0.1');
+    expect(await uid()).toBe(before);
+    await run('delete network kept --timeout=60s');
+    await succeed('envoy-initializer uninstall');
+    await succeed(`helm uninstall ${release} --ignore-not-found`);
+  });
+
+  helmTest('installs the chart: install.md # With Helm', async () => {
+    await typed('docs/install.md', '### With Helm');
+    await isReady();
+    await succeed('envoy-initializer uninstall');
+    await succeed(`helm uninstall ${OPERATOR} --namespace ${OPERATOR} --ignore-not-found`);
+    expect(await run('get namespaces --output name')).not.toContain(OPERATOR);
+  });
+}
+
+/** The program that the history has, in an image that has its packages. */
+const EARLIER_IMAGE = 'FROM envoy-initializer:0.0.1\nCOPY main.js /app/dist/main.js\n';

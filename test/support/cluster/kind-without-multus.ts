@@ -1,0 +1,102 @@
+import { expect, test } from '@jest/globals';
+import { eventually } from '../../env/eventually.ts';
+import type { Kind } from '../../env/kind/kind.ts';
+import { apply, kubectl, podOf, shell } from './cluster-kubectl.ts';
+import { asking, NODE_NAMES, onNode } from './kind-two-nodes.ts';
+
+/** How soon what a pod lacks is to be told. */
+const SOON = '10s';
+const MULTUS = 'daemonset/kube-multus-ds --namespace kube-system';
+const NODES_READY = '{.status.conditions[?(@.type=="NodesReady")].reason}';
+
+/** The tests of how pods come to lack their interface. They need what `onTwoNodes` leaves, and remove it. */
+export function withoutMultus(kindOf: () => Kind): void {
+  const [first, second] = NODE_NAMES;
+  const run = (args: string | readonly string[]) => kubectl(kindOf(), args);
+  const nodesReady = (reason: string, within = SOON) =>
+    run(`wait network/two --for=jsonpath=${NODES_READY}=${reason} --timeout=${within}`);
+  /** An Event of the pod, soon. */
+  const told = (pod: string, reason: string) =>
+    eventually(
+      `the Event ${reason} of ${pod}`,
+      async () => (await run(`events --for pod/${pod}`)).includes(reason),
+      { boundMs: 10_000 },
+    );
+  const hasInterface = async (pod: string) =>
+    expect(await shell(kindOf(), pod, 'ls /sys/class/net')).toContain('net1');
+
+  /** Leaves Multus on nodes with this label alone, and takes what it has written from these. */
+  async function onlyOn(selector: string, ...without: readonly string[]): Promise<void> {
+    const patch = `{"spec":{"template":{"spec":{"nodeSelector":${selector}}}}}`;
+    await run(['patch', ...MULTUS.split(' '), '--patch', patch]);
+    await run(`rollout status ${MULTUS} --timeout=120s`);
+    for (const node of without) {
+      const pods = `pods --selector app=multus --namespace kube-system --field-selector spec.nodeName=${node}`;
+      await run(`wait ${pods} --for=delete --timeout=120s`);
+      await kindOf().onNode(node, 'rm -f /etc/cni/net.d/*multus*.conf');
+    }
+  }
+  /** Everywhere again. */
+  const back = () => onlyOn('{"kubernetes.io/hostname":null,"without":null}');
+
+  test('is told of an interface that was removed', async () => {
+    await kindOf().onNode(
+      second,
+      'for port in /sys/class/net/nw-*/brif/veth*; do ip link delete "$(basename "$port")"; done',
+    );
+    await nodesReady('InterfaceMissing');
+    expect(await run('get network two -o jsonpath={.status.conditions}')).toContain('default/b');
+    await run('delete pod b --now');
+    await nodesReady('NodesReady', '60s');
+  });
+
+  test('has pods that wait while Multus is late, and start when it is there', async () => {
+    await onlyOn('{"without":"any"}', first, second);
+    await run(`wait network/two --for=condition=Ready=False --timeout=${SOON}`);
+    await apply(kindOf(), podOf('late', {}, onNode(second), asking('two')));
+    await told('late', 'WaitsForNetwork');
+    expect(await run('get pod late -o jsonpath={.spec.schedulingGates}')).not.toBe('');
+    await back();
+    await run('wait pod/late --for=condition=Ready --timeout=120s');
+    await hasInterface('late');
+  });
+
+  test('has pods that start while Multus does, with their interface', async () => {
+    await run('delete pod --selector app=multus --namespace kube-system --wait=false');
+    await apply(kindOf(), podOf('meanwhile', {}, onNode(second), asking('two')));
+    await run('wait pod/meanwhile --for=condition=Ready --timeout=120s');
+    await hasInterface('meanwhile');
+    await run(`rollout status ${MULTUS} --timeout=120s`);
+  });
+
+  test('is told of pods on a node that Multus has not come to', async () => {
+    await onlyOn(`{"kubernetes.io/hostname":"${first}"}`, second);
+    await nodesReady('NoMultus');
+    await apply(
+      kindOf(),
+      podOf('named', {}, onNode(second), asking('two')),
+      podOf('bound', {}, { nodeName: second }, asking('two')),
+    );
+    await told('named', 'WaitsForNetwork');
+    await run('wait pod/bound --for=condition=Ready --timeout=120s');
+    await told('bound', 'InterfaceMissing');
+    await back();
+    await run('wait pod/named --for=condition=Ready --timeout=120s');
+    await hasInterface('named');
+    // As the Event says.
+    await nodesReady('InterfaceMissing');
+    await run('delete pod bound --now');
+    await nodesReady('NodesReady', '60s');
+  });
+
+  test('is told of another CNI configuration before that of Multus', async () => {
+    await kindOf().onNode(second, 'cd /etc/cni/net.d && cp 10-kindnet.conflist 00-first.conflist');
+    await nodesReady('NoMultus');
+    await apply(kindOf(), podOf('without', {}, onNode(second), asking('two', 'k8s.v1.cni.cncf.io/networks')));
+    await run('wait pod/without --for=condition=Ready --timeout=120s');
+    await told('without', 'InterfaceMissing');
+    await kindOf().onNode(second, 'rm /etc/cni/net.d/00-first.conflist');
+    await run('delete pod --all --now');
+    await run('delete network two --timeout=60s');
+  });
+}
