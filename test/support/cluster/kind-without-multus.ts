@@ -96,6 +96,10 @@ export function withoutMultus(kindOf: () => Kind): void {
     await run('wait pod/without --for=condition=Ready --timeout=120s');
     await told('without', 'InterfaceMissing');
     await kindOf().onNode(second, 'rm /etc/cni/net.d/00-first.conflist');
+    // Multus has taken that for the cluster's network, and goes on to.
+    await run('delete pod --selector app=multus --namespace kube-system');
+    await run(`rollout status ${MULTUS} --timeout=120s`);
+    await nodesReady('InterfaceMissing');
     await run('delete pod --all --now');
     await run('delete network two --timeout=60s');
   });
