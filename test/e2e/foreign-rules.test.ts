@@ -65,6 +65,8 @@ describeWithNode('pods of one Network on two nodes reach each other as themselve
     a = await lab.addNode('a', 1);
     b = await lab.addNode('b', 2);
     nodes = [a, b];
+    // As Docker sets it in containers, such as nodes of kind.
+    await onAll('echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6');
     // The nodes' addresses are not the first of their devices, which masquerading would take.
     for (const [i, node] of nodes.entries()) {
       const address = `192.0.2.${i + 1}/24 dev eth0`;

@@ -26,6 +26,8 @@ export interface HostOptions {
   readonly settings: Settings;
 }
 
+const ADDS_SIX = /^address add \S*:/;
+
 /** The settings of this process's network. What goes with its device while it is set is no failure. */
 export function settingsOf(root: string): Settings {
   const path = (name: string) => join(root, 'proc/sys/net', name);
@@ -94,13 +96,27 @@ export class Host {
     if ((await this.#settings.get(name)) === '0') await this.#settings.set(name, '1');
   }
 
+  /** Takes the steps. Resolves with the first failure of each bridge. */
   async take(steps: readonly Step[]): Promise<ReadonlyMap<string, string>> {
-    const ip = steps.map(({ bridge, ip: lines }) => ({ bridge, lines }));
-    const failed = await runBatch(this.#programs.run, 'ip', ip);
-    const fdb = steps
-      .filter(({ bridge }) => !failed.has(bridge))
-      .map(({ bridge, fdb: lines }) => ({ bridge, lines }));
-    return new Map([...failed, ...(await runBatch(this.#programs.run, 'bridge', fdb))]);
+    const failed = new Map<string, string>();
+    const batch = async (program: 'ip' | 'bridge', linesOf: (step: Step) => readonly string[]) => {
+      const rest = steps.filter(({ bridge }) => !failed.has(bridge));
+      const parts = rest.map((step) => ({ bridge: step.bridge, lines: linesOf(step) }));
+      for (const [bridge, why] of await runBatch(this.#programs.run, program, parts)) failed.set(bridge, why);
+    };
+    const addingSix = ({ ip }: Step) => ip.filter((line) => ADDS_SIX.test(line));
+    await batch('ip', ({ ip }) => ip.filter((line) => !ADDS_SIX.test(line)));
+    for (const step of steps) if (addingSix(step).length > 0) await this.#allowSix(step.bridge);
+    await batch('ip', addingSix);
+    await batch('bridge', ({ fdb }) => fdb);
+    return failed;
+  }
+
+  /** In a container of Docker, such as a node of kind, IPv6 is disabled on devices that are made later. */
+  async #allowSix(bridge: string): Promise<void> {
+    const name = `ipv6/conf/${bridge}/disable_ipv6`;
+    // If that fails, so does the address, whose failure is told.
+    if ((await this.#settings.get(name)) === '1') await this.#settings.set(name, '0').catch(() => {});
   }
 
   async joined(): Promise<ReadonlySet<string>> {

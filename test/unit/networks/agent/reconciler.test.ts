@@ -108,6 +108,21 @@ test('IPv6 is forwarded for the bridges and the devices of the node alone, if th
   expect(on()).toHaveLength(1);
 });
 
+test('IPv6 is enabled on a bridge that gets an address of it, and on no other', async () => {
+  const secondary = { cidr: 'fd00:20::/64', gateway: 'fd00:20::1' };
+  const { node, settings, round } = stage({ blue: { ...blueStatus, secondary }, green: greenStatus });
+  const disabled = (device: string) => `ipv6/conf/${device}/disable_ipv6`;
+  for (const device of ['all', 'default', blue, green]) settings.set(disabled(device), '1');
+  const line = `address add fd00:20::1/64 dev ${blue} nodad`;
+  node.broken.set(line, 'Error: ipv6: IPv6 is disabled on this device.');
+  node.onCall = () => {
+    if (settings.get(disabled(blue)) === '0') node.broken.delete(line);
+  };
+  expect((await round()).report.problems).toEqual({});
+  expect(node.links().bridges.get(blue)?.addresses).toContain('fd00:20::1/64');
+  expect(['all', 'default', green].map((device) => settings.get(disabled(device)))).toEqual(['1', '1', '1']);
+});
+
 test('a Network that overlaps a route of the node is not made nor marked, and does not delay others', async () => {
   const { node, marks, round } = stage({ blue: blueStatus, green: greenStatus });
   node.routes = [{ dst: '10.20.0.128/25', dev: 'eth1' }];
