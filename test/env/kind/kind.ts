@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ensureRequirements } from '../cluster/debian-packages.ts';
 import { ensureImage } from '../cluster/images/image-cache.ts';
 import { OwnImageError } from '../cluster/images/operator.ts';
+import { ensurePause } from '../cluster/images/pause.ts';
 import { ALL_IMAGES, imageRequirements } from '../cluster/images.ts';
 import { clusterObstacle } from '../cluster/obstacle.ts';
 import { linkImage } from '../cluster/registry/image-links.ts';
@@ -103,13 +104,18 @@ export interface Preparation {
   readonly published: ReadonlyMap<string, string>;
 }
 
+/** What the engine alone needs: two minutes. */
+async function prepareEngine(progress: ProgressStream): Promise<Pick<Preparation, 'docker' | 'pause'>> {
+  await ensureRequirements([...NODE_REQUIREMENTS, ...imageRequirements(ALL_IMAGES)], progress);
+  return { docker: await ensureDocker(progress), pause: await ensurePause(process.env, progress) };
+}
+
 /** Installs, builds and makes what is missing: ten minutes on a machine that has nothing yet, no time on one that has all. */
 export async function prepareKind({
   networks = false,
   progress = process.stderr,
 }: KindOptions): Promise<Preparation> {
-  await ensureRequirements([...NODE_REQUIREMENTS, ...imageRequirements(ALL_IMAGES)], progress);
-  const docker = await ensureDocker(progress);
+  const { docker } = await prepareEngine(progress);
   const kind = await ensureKind(progress);
   const programs = await ensureNodePrograms(progress);
   const { pause = '', kubectl = '' } = programs;
@@ -153,6 +159,8 @@ export async function kindObstacle(options: KindOptions): Promise<string | undef
   const known = await clusterObstacle();
   if (known !== undefined) return known;
   try {
+    const { docker, pause } = await prepareEngine(options.progress ?? process.stderr);
+    await (await startEngine(docker, pause)).stop();
     const preparation = await prepareKind(options);
     // No image of ours: then nothing that fails is this project's.
     const loaded = new Map([...preparation.loaded].filter(([name]) => name === NODE_IMAGE));
