@@ -149,7 +149,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
 
   if (NODES === 2) {
     onTwoNodes(() => kind);
-    withoutMultus(() => kind);
+    describe('without Multus', () => withoutMultus(() => kind));
   }
 
   test('removes it: docs/install.md # Uninstall', async () => {
