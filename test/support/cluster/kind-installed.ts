@@ -19,6 +19,8 @@ const NETWORK = {
   metadata: { name: 'kept' },
   spec: { cidr: '10.22.0.0/24', gateway: '10.22.0.1' },
 };
+/** As in docs/install.md. Its other name, of `kind load`, would do no more: a kubelet pulls all names of an image that it has pulled by one. */
+const PUSHED = 'registry.example.com/envoy-initializer:0.0.1';
 const DEPLOYMENT = `deployment/${OPERATOR} --namespace ${OPERATOR}`;
 /** Long enough for sidecars that are drained and restarted one by one. */
 const PATIENCE = { boundMs: 300_000, everyMs: 1_000 };
@@ -41,7 +43,7 @@ export function installed(kindOf: () => Kind): void {
     await typed('docs/install.md', '## In your cluster');
     await isReady();
     const image = await run(`get ${DEPLOYMENT} -o jsonpath={..containers[*].image}`);
-    expect(image).toBe('registry.example.com/envoy-initializer:0.0.1');
+    expect(image).toBe(PUSHED);
   });
 
   test('sees more in the log: operations.md # Logs', async () => {
@@ -53,7 +55,7 @@ export function installed(kindOf: () => Kind): void {
   });
 
   test('rolls a new Envoy out: rollout.md # A new Envoy on a Friday', async () => {
-    await succeed('kubectl apply -k deploy/overlays/rollout');
+    await succeed(`make deploy OVERLAY=rollout IMAGE=${PUSHED}`);
     await isReady();
     const fleet = (name: string, replicas: number) =>
       deployment(name, {}, { containers: [serving(name, [8080])] }, replicas);
@@ -136,13 +138,13 @@ export function installed(kindOf: () => Kind): void {
     const before = await uid();
     const chart = 'out/helm/envoy-initializer';
     await succeed(
-      `helm upgrade ${release} ${chart} --reset-then-reuse-values --set image=envoy-initializer:0.0.1 --wait`,
+      `helm upgrade ${release} ${chart} --reset-then-reuse-values --set image=${PUSHED} --wait`,
     );
-    await works('envoy-initializer:0.0.1');
+    await works(PUSHED);
     await succeed(`helm rollback ${release} 1 --wait`);
     await works('envoy-initializer:earlier');
     await succeed(`helm rollback ${release} 2 --wait`);
-    await works('envoy-initializer:0.0.1');
+    await works(PUSHED);
     expect(await uid()).toBe(before);
     await run('delete network kept --timeout=60s');
     await succeed('envoy-initializer uninstall');
