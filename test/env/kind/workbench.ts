@@ -1,5 +1,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { projectDirectory } from '../control-plane/project-directory.ts';
 import { makeCheckout } from './checkout.ts';
 import type { Engine } from './engine.ts';
@@ -38,7 +39,8 @@ export async function layOut(engine: Engine, tools: Tools, nodes: number): Promi
   exec ${tools.kind} create cluster --image ${tools.nodeImage} --config ${configuration} "$@"
 fi
 exec ${tools.kind} "$@"`,
-    make: `case $1 in
+    make: `export XDG_CACHE_HOME='${dirname(cacheRoot(process.env))}'
+case $1 in
   image) exec docker image inspect --format '{{.RepoTags}}' envoy-initializer:0.0.1 ;;
   capture-image) exec docker image inspect --format '{{.RepoTags}}' envoy-initializer-capture:0.0.1 ;;
   manifests) /usr/bin/make manifests && exec ln -sfn '${join(projectDirectory(), 'out')}' . ;;

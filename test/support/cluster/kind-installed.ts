@@ -34,7 +34,7 @@ export function installed(kindOf: () => Kind): void {
   const typed = (path: string, heading: string) => follow(kindOf(), path, heading);
   const succeed = async (command: string) => {
     const { code, stdout } = await kindOf().type(command);
-    expect({ command, code, stdout }).toMatchObject({ code: 0 });
+    if (code !== 0) throw new Error(`${command} ended with code ${code}: ${stdout}`);
     return stdout;
   };
   const isReady = () => run(`rollout status ${DEPLOYMENT} --timeout=300s`);
@@ -137,9 +137,7 @@ export function installed(kindOf: () => Kind): void {
     const uid = () => run('get network-attachment-definition kept -o jsonpath={.metadata.uid}');
     const before = await uid();
     const chart = 'out/helm/envoy-initializer';
-    await succeed(
-      `helm upgrade ${release} ${chart} --reset-then-reuse-values --set image=${PUSHED} --wait`,
-    );
+    await succeed(`helm upgrade ${release} ${chart} --reset-then-reuse-values --set image=${PUSHED} --wait`);
     await works(PUSHED);
     await succeed(`helm rollback ${release} 1 --wait`);
     await works('envoy-initializer:earlier');
