@@ -1,26 +1,20 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { ENVOY_FILES } from '../src/injection/envoy/configurations.ts';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /**
- * Writes the files of the default ConfigMap `envoy` into deploy/envoy, for users who read or apply them by hand.
- * `--check` only compares, and exits 1 if they differ.
+ * Writes the files of deploy/envoy, which become the ConfigMap `envoy`, into the module that the program imports. `--check` only
+ * compares, and exits 1 if they differ.
  */
-const DIRECTORY = new URL('../deploy/envoy/', import.meta.url);
+const PROJECT = join(import.meta.dirname, '..');
+const TARGET = 'src/injection/envoy/files.json';
 const COMMAND = 'node hack/generate-envoy.ts';
 
-async function main(args: readonly string[]): Promise<number> {
-  await mkdir(DIRECTORY, { recursive: true });
-  for (const [name, wanted] of Object.entries(ENVOY_FILES)) {
-    const file = new URL(name, DIRECTORY);
-    if (!args.includes('--check')) await writeFile(file, wanted);
-    else if ((await readFile(file, 'utf8').catch(() => '')) !== wanted) {
-      console.error(
-        `deploy/envoy/${name} does not match src/injection/envoy: run \`${COMMAND}\` and commit the result.`,
-      );
-      return 1;
-    }
-  }
-  return 0;
+const directory = join(PROJECT, 'deploy/envoy');
+const names = (await readdir(directory)).filter((name) => !/\.(yaml|md)$/.test(name)).sort();
+const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
+const wanted = `${JSON.stringify(Object.fromEntries(names.map((name, i) => [name, texts[i]])), null, 2)}\n`;
+if (!process.argv.includes('--check')) await writeFile(join(PROJECT, TARGET), wanted);
+else if ((await readFile(join(PROJECT, TARGET), 'utf8').catch(() => '')) !== wanted) {
+  console.error(`${TARGET} does not match deploy/envoy: run \`${COMMAND}\` and commit the result.`);
+  process.exitCode = 1;
 }
-
-process.exitCode = await main(process.argv.slice(2));

@@ -2,9 +2,9 @@ import {
   type ConfigurationAge,
   configurationAge,
   configurationRead,
-  ENVOY_CONFIG_MAP,
   isOlder,
 } from '../injection/envoy/configuration-age.ts';
+import { ENVOY_CONFIG_MAP } from '../injection/envoy/files.ts';
 import type { Keys } from '../injection/keys.ts';
 import type { NamespaceSettings } from '../injection/namespace-settings.ts';
 import type { Pod } from '../injection/podspec/pod.ts';

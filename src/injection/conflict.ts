@@ -1,6 +1,7 @@
 import { finder } from '../util/finder.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../util/json.ts';
-import { type EnvoyFiles, listeningPorts } from './envoy/listening-ports.ts';
+import type { EnvoyFiles } from './envoy/files.ts';
+import { listeningPorts } from './envoy/listening-ports.ts';
 import { placeOf } from './podspec/mount-path.ts';
 import { containerFinder, containers, isNativeSidecar, nameOf, type Pod, volumes } from './podspec/pod.ts';
 import { formatPort, PortIndex, protocolOf } from './podspec/rules/ports.ts';
@@ -189,7 +190,7 @@ function mountConflicts(pod: Pod, template: Template, { isApp }: ConflictContext
 }
 
 /** Finds what the container has in this list at a place (`placeOf`). */
-export function placeFinder(
+function placeFinder(
   container: JsonObject,
   list: 'volumeMounts' | 'volumeDevices',
   field: 'mountPath' | 'devicePath',

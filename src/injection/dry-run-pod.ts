@@ -5,6 +5,7 @@ import type { Keys } from './keys.ts';
 import { podCreation } from './podspec/admission-target.ts';
 import type { Pod } from './podspec/pod.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from './podspec/rules/grace-period.ts';
+import { APP_KINDS, isOfMetadata, type Kind, KINDS, LIST_KINDS, MAP_KINDS } from './template/kinds.ts';
 import { refusalAt } from './template/parse-template.ts';
 import { type PodShape, shapeFields } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
@@ -104,31 +105,23 @@ export function refusals(
 export function templateField(template: Template, pod: Pod, field: string): Path | undefined {
   const [part, key, index, ...rest] = parseField(field);
   const after = index === undefined ? [] : [index, ...rest];
-  const isSet = (map: JsonObject) => Object.keys(map).length > 0;
-  if (part === 'metadata' && (key === 'labels' || key === 'annotations'))
-    return isSet(template[key]) ? [part, key, ...after] : undefined;
-  if (part !== 'spec') return undefined;
-  const item = typeof index === 'number' ? ownObjects(own(pod, 'spec'), String(key))[index] : undefined;
-  switch (key) {
-    case 'containers':
-    case 'initContainers': {
-      const ours = (['containers', 'initContainers'] as const).map((list) =>
-        placeIn(list, template[list], 'name', item, rest),
-      );
-      // The application's containers, but not its init containers, get the template's variables and mounts.
-      return ours.find(Boolean) ?? (key === 'containers' ? ofApp(template, item, rest) : undefined);
-    }
-    case 'volumes':
-    case 'imagePullSecrets':
-      return placeIn(key, template[key], 'name', item, rest);
-    case 'hostAliases':
-      return placeIn(key, template[key], 'ip', item, rest);
-    case 'securityContext':
-    case 'dnsConfig':
-      return isSet(template[key]) ? [key, ...after] : undefined;
-    default:
+  const map = MAP_KINDS.find((kind) => kind === key);
+  if (map) {
+    if (part !== (isOfMetadata(map) ? 'metadata' : 'spec') || Object.keys(template[map]).length === 0)
       return undefined;
+    return [...(part === 'metadata' ? [part] : []), map, ...after];
   }
+  const list = LIST_KINDS.find((kind) => kind === key);
+  if (part !== 'spec' || list === undefined || typeof index !== 'number') return undefined;
+  const item = ownObjects(own(pod, 'spec'), list)[index];
+  if (KINDS[list].type !== 'Container') return placeIn(list, template[list], item, rest);
+  return (
+    // A native sidecar is in the other list.
+    placeIn('containers', template.containers, item, rest) ??
+    placeIn('initContainers', template.initContainers, item, rest) ??
+    // The application's containers, but not its init containers, get the template's variables and mounts.
+    (list === 'containers' ? ofApp(template, item, rest) : undefined)
+  );
 }
 
 /** Splits `a.b[0].c[example.com/x]` into its segments. */
@@ -144,19 +137,19 @@ function ofApp(
   container: JsonObject | undefined,
   [list, index, ...rest]: Path,
 ): Path | undefined {
-  if ((list !== 'env' && list !== 'volumeMounts') || typeof index !== 'number') return undefined;
-  const key = list === 'env' ? 'name' : 'mountPath';
-  return placeIn(list, template[list], key, ownObjects(container, list)[index], rest);
+  const kind = APP_KINDS.find((each) => each === list);
+  if (kind === undefined || typeof index !== 'number') return undefined;
+  return placeIn(kind, template[kind], ownObjects(container, kind)[index], rest);
 }
 
 /** The path in the template of its item that has the key of the pod's. */
 function placeIn(
-  list: string,
+  list: Exclude<Kind, (typeof MAP_KINDS)[number]>,
   ours: readonly JsonObject[],
-  key: string,
   item: JsonObject | undefined,
   rest: Path,
 ): Path | undefined {
+  const { key } = KINDS[list];
   const value = ownString(item, key);
   const at = value === undefined ? -1 : ours.findIndex((each) => own(each, key) === value);
   return at === -1 ? undefined : [list, at, ...rest];

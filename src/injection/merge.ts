@@ -1,14 +1,15 @@
 import { finder } from '../util/finder.ts';
 import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../util/json.ts';
 import type { PodPatchBuilder } from '../util/patch.ts';
-import { findConflicts, placeFinder } from './conflict.ts';
-import type { EnvoyFiles } from './envoy/listening-ports.ts';
+import { findConflicts } from './conflict.ts';
+import type { EnvoyFiles } from './envoy/files.ts';
 import type { Keys } from './keys.ts';
 import { placeOf } from './podspec/mount-path.ts';
 import { annotation, nameOf, SECCOMP_ANNOTATION } from './podspec/pod.ts';
 import { diagnose, type PodDiagnostic } from './rules/index.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
-import type { AddedKind, StatusBuilder } from './status.ts';
+import type { StatusBuilder } from './status.ts';
+import { APP_KINDS, isOfMetadata, ITEM_KINDS, type Kind, KINDS, MAP_KINDS } from './template/kinds.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
 
@@ -48,14 +49,10 @@ export function mergeTemplate(patch: PodPatchBuilder, template: Template, contex
   });
   if (conflicts.length > 0) return { refused: conflicts };
   addSidecars(patch, sidecars, context);
-  if (template.env.length > 0 || template.volumeMounts.length > 0) addToApps(patch, isApp, template, context);
+  if (APP_KINDS.some((kind) => template[kind].length > 0)) addToApps(patch, isApp, template, context);
   addToSpec(patch, template, context);
-  for (const field of ['securityContext', 'dnsConfig'] as const) {
-    addFields(patch, ['spec', field], template[field], field, context);
-  }
-  for (const field of ['labels', 'annotations'] as const) {
-    addFields(patch, ['metadata', field], template[field], field, context);
-  }
+  for (const kind of MAP_KINDS)
+    addFields(patch, [isOfMetadata(kind) ? 'metadata' : 'spec', kind], template[kind], kind, context);
   return { ignored };
 }
 
@@ -96,29 +93,23 @@ function addToApps(
     const [path, name] = [['spec', 'containers', index], nameOf(container)];
     if (!isObject(container) || !isApp(container) || done.has(name)) continue;
     done.add(name);
-    const findVariable = finder(ownObjects(container, 'env'), nameOf);
-    for (const variable of template.env) {
-      if (findVariable(nameOf(variable))) continue;
-      patch.insert([...path, 'env'], variable);
-      status.added('env', `${name}/${nameOf(variable)}`);
-    }
-    const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
-    for (const mount of template.volumeMounts) {
-      const mountPath = ownString(mount, 'mountPath') ?? '';
-      if (findMount(placeOf(mountPath))) continue;
-      patch.insert([...path, 'volumeMounts'], mount);
-      status.added('volumeMounts', `${name}/${mountPath}`);
+    for (const kind of APP_KINDS) {
+      const keyOf = (item: JsonObject) => ownString(item, KINDS[kind].key) ?? '';
+      const identity = (item: JsonObject) => (kind === 'volumeMounts' ? placeOf(keyOf(item)) : keyOf(item));
+      const find = finder(ownObjects(container, kind), identity);
+      for (const item of template[kind]) {
+        if (find(identity(item))) continue;
+        patch.insert([...path, kind], item);
+        status.added(kind, `${name}/${keyOf(item)}`);
+      }
     }
   }
 }
 
-/** The lists of the spec, with the key of their items. */
-const LISTS = { volumes: 'name', imagePullSecrets: 'name', hostAliases: 'ip' } as const;
-
 /** Adds the items that the pod does not have. Conflicts were ruled out before. */
 function addToSpec(patch: PodPatchBuilder, template: Template, { status }: MergeContext): void {
-  for (const list of ['volumes', 'imagePullSecrets', 'hostAliases'] as const) {
-    const keyOf = (item: JsonObject) => ownString(item, LISTS[list]) ?? '';
+  for (const list of ITEM_KINDS) {
+    const keyOf = (item: JsonObject) => ownString(item, KINDS[list].key) ?? '';
     const find = finder(ownObjects(own(patch.pod, 'spec'), list), keyOf);
     for (const item of template[list]) {
       if (find(keyOf(item))) continue;
@@ -132,7 +123,7 @@ function addFields(
   patch: PodPatchBuilder,
   path: readonly [string, string],
   fields: JsonObject,
-  kind: AddedKind,
+  kind: Kind,
   { status }: MergeContext,
 ): void {
   const isScraped = kind === 'annotations' && saysScraping(patch.pod);
@@ -155,7 +146,7 @@ function saysScraping(pod: JsonObject): boolean {
 }
 
 /** The API server refuses a pod whose annotation of old and field for seccomp differ. The pod says one: it keeps it alone. */
-function saysSeccomp(pod: JsonObject, kind: AddedKind, key: string): boolean {
+function saysSeccomp(pod: JsonObject, kind: Kind, key: string): boolean {
   if (kind === 'securityContext')
     return key === 'seccompProfile' && annotation(pod, SECCOMP_ANNOTATION) !== undefined;
   const profile = own(own(own(pod, 'spec'), 'securityContext'), 'seccompProfile') ?? null;

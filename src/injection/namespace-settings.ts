@@ -1,4 +1,4 @@
-import type { EnvoyFiles } from './envoy/listening-ports.ts';
+import type { EnvoyFiles } from './envoy/files.ts';
 import type { Keys } from './keys.ts';
 import type { LimitRange } from './podspec/rules/limit-ranges.ts';
 

@@ -1,4 +1,4 @@
-import type { EnvoyFiles } from './envoy/listening-ports.ts';
+import type { EnvoyFiles } from './envoy/files.ts';
 import type { Keys } from './keys.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import type { OptIn, OptInOptions } from './opt-in.ts';

@@ -11,25 +11,14 @@ import {
 import { parseAnnotation } from '../util/text-bounds.ts';
 import { AUTO_IMAGE, containerFinder, nameOf, type Pod } from './podspec/pod.ts';
 import type { ContainerList } from './template/container-override.ts';
+import type { Kind } from './template/kinds.ts';
 import type { Template } from './template/template.ts';
 
-/** The lists and maps that injection adds to, with the key of their items. */
-export type AddedKind =
-  | 'containers'
-  | 'initContainers'
-  | 'volumes'
-  | 'imagePullSecrets'
-  | 'hostAliases'
-  | 'securityContext'
-  | 'dnsConfig'
-  | 'labels'
-  | 'annotations'
-  /** Additions to the application's containers: `CONTAINER/NAME` or `CONTAINER/PATH`. */
-  | 'env'
-  | 'volumeMounts';
-
-/** The names of all additions, which `uninject` removes. */
-type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
+/**
+ * The names of all additions, which `uninject` removes; those to the application's containers as `CONTAINER/NAME` or
+ * `CONTAINER/PATH`.
+ */
+type Added = Readonly<Partial<Record<Kind, readonly string[]>>>;
 
 /** A template that a pod was injected with, and its state. */
 export interface AppliedTemplate {
@@ -64,13 +53,13 @@ const VERSION = 1;
 
 /** Records the changes to a pod during injection. */
 export class StatusBuilder {
-  readonly #added: Partial<Record<AddedKind, string[]>> = {};
+  readonly #added: Partial<Record<Kind, string[]>> = {};
   readonly #overlaid: Record<string, JsonObject> = {};
   readonly #requests: Record<string, JsonValue> = {};
   readonly #containers = new Set<string>();
 
   /** Records the name of an addition. */
-  added(kind: AddedKind, name: string): void {
+  added(kind: Kind, name: string): void {
     if (kind === 'containers' || kind === 'initContainers') this.#containers.add(name);
     this.#added[kind] ??= [];
     this.#added[kind].push(name);

@@ -11,16 +11,8 @@ import {
 import { PodPatchBuilder } from '../util/patch.ts';
 import type { Keys } from './keys.ts';
 import { AUTO_IMAGE, annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
-import { type AddedKind, type Origin, parseStatus, type Status } from './status.ts';
-
-const SPEC_LISTS = ['containers', 'initContainers', 'volumes', 'imagePullSecrets', 'hostAliases'] as const;
-type SpecList = (typeof SPEC_LISTS)[number];
-const FIELDS: readonly (readonly [AddedKind, Path])[] = [
-  ['securityContext', ['spec', 'securityContext']],
-  ['dnsConfig', ['spec', 'dnsConfig']],
-  ['labels', ['metadata', 'labels']],
-  ['annotations', ['metadata', 'annotations']],
-];
+import { type Origin, parseStatus, type Status } from './status.ts';
+import { APP_KINDS, isOfMetadata, KINDS, LIST_KINDS, MAP_KINDS } from './template/kinds.ts';
 
 /**
  * The pod as it was before its injection, by its status annotation; undefined if it has none, or one that would take all
@@ -30,22 +22,21 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   const status = parseStatus(annotation(pod, keys.status));
   if (!status) return undefined;
   const patch = new PodPatchBuilder(pod);
-  for (const list of SPEC_LISTS)
-    removeItems(patch, ['spec', list], new Set(status.added[list]), list === 'hostAliases' ? 'ip' : 'name');
+  for (const list of LIST_KINDS)
+    removeItems(patch, ['spec', list], new Set(status.added[list]), KINDS[list].key);
   giveBack(patch, status);
   shrinkRequests(patch, status);
   cleanContainers(patch, status);
-  for (const [kind, path] of FIELDS) removeFields(patch, path, new Set(status.added[kind]));
+  for (const kind of MAP_KINDS)
+    removeFields(patch, [isOfMetadata(kind) ? 'metadata' : 'spec', kind], new Set(status.added[kind]));
   removeFields(patch, ['metadata', 'annotations'], new Set([keys.status]));
   removeIfEmpty(patch, ['metadata']);
-  for (const list of madeLists(status)) removeIfEmpty(patch, ['spec', list]);
+  // The lists that injection may have created.
+  const { added, moved } = status;
+  for (const list of LIST_KINDS)
+    if (added[list]?.length || (list === 'initContainers' && Object.keys(moved).length > 0))
+      removeIfEmpty(patch, ['spec', list]);
   return containers(patch.pod).length > 0 ? patch.pod : undefined;
-}
-
-/** The lists that injection may have created. */
-function madeLists({ added, moved }: Status): readonly SpecList[] {
-  const isGoal = (list: SpecList) => list === 'initContainers' && Object.keys(moved).length > 0;
-  return SPEC_LISTS.filter((list) => added[list]?.length || isGoal(list));
 }
 
 /** Restores the pod's own containers that were merged with the template's, at their original places. */
@@ -100,15 +91,12 @@ function pathOf({ list, index }: Origin): Path {
 
 /** Removes the additions from the application's containers. */
 function cleanContainers(patch: PodPatchBuilder, { added }: Status): void {
-  for (const [field, key] of [
-    ['env', 'name'],
-    ['volumeMounts', 'mountPath'],
-  ] as const) {
+  for (const field of APP_KINDS) {
     const places = placesOf(patch.pod);
     for (const [name, items] of byContainer(new Set(added[field]))) {
       const place = places.get(name);
       if (!place) continue;
-      removeItems(patch, [...pathOf(place), field], items, key);
+      removeItems(patch, [...pathOf(place), field], items, KINDS[field].key);
       removeIfEmpty(patch, [...pathOf(place), field]);
     }
   }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { METRICS_PATH } from '../../src/injection/envoy/metrics.ts';
-import { METRICS_PORT } from '../../src/injection/envoy/parts.ts';
+import { METRICS_PATH, METRICS_PORT } from '../../src/injection/envoy/files.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { freePorts } from '../env/control-plane/free-ports.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { STATE_LABEL } from '../../src/addons/rollout/controller-revision.ts';
-import { ENVOY_FILES } from '../../src/injection/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../src/injection/envoy/files.ts';
 import { DEFAULT_TEMPLATE_YAML } from '../../src/injection/webhook/default-template.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';

@@ -2,6 +2,7 @@ import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
 import { SCRAPING } from '../../injection/merge.ts';
 import { celHas, celString, celStrings, celWhen } from '../../injection/podspec/cel.ts';
 import { nameOf } from '../../injection/podspec/pod.ts';
+import { isOfMetadata, MAP_KINDS } from '../../injection/template/kinds.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import type { Template } from '../../injection/template/template.ts';
 import type { JsonObject } from '../../util/json.ts';
@@ -15,17 +16,17 @@ export interface Variable {
 
 /** Variables for the kinds of which a pod may already have some. Those stay, and the status names the others. */
 export function additionVariables(template: Template, options: InjectionOptions): readonly Variable[] {
-  const { imagePullSecrets, securityContext, dnsConfig, labels } = template;
   return [
     ...variable(
       'imagePullSecrets',
-      imagePullSecrets.map(nameOf),
+      template.imagePullSecrets.map(nameOf),
       `${celHas('spec.imagePullSecrets')} && object.spec.imagePullSecrets.exists(s, has(s.name) && s.name == name)`,
     ),
-    ...variable('securityContext', Object.keys(securityContext), isIn('spec.securityContext')),
-    ...variable('dnsConfig', Object.keys(dnsConfig), isIn('spec.dnsConfig')),
-    ...variable('labels', Object.keys(labels), isIn('metadata.labels')),
-    ...annotations(template, options),
+    ...MAP_KINDS.flatMap((kind) =>
+      kind === 'annotations'
+        ? annotations(template, options)
+        : variable(kind, Object.keys(template[kind]), isIn(`${isOfMetadata(kind) ? 'metadata' : 'spec'}.${kind}`)),
+    ),
   ];
 }
 

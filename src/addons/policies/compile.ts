@@ -1,21 +1,19 @@
-import { ENVOY_FILES } from '../../injection/envoy/configurations.ts';
-import type { EnvoyFiles } from '../../injection/envoy/listening-ports.ts';
+import { ENVOY_FILES, type EnvoyFiles } from '../../injection/envoy/files.ts';
 import type { Keys } from '../../injection/keys.ts';
+import { celHasKey, celSaysTrue } from '../../injection/podspec/cel.ts';
 import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../../injection/podspec/pod-security.ts';
 import type { LimitRange } from '../../injection/podspec/rules/limit-ranges.ts';
-import type { Audience } from '../../injection/rule.ts';
+import type { Audience, PolicySubject } from '../../injection/rule.ts';
+import { RULES } from '../../injection/rules/index.ts';
 import { SYSTEM_NAMESPACES } from '../../injection/rules/pod-rules.ts';
 import type { CanaryScope } from '../../injection/template/strategy.ts';
 import type { Template } from '../../injection/template/template.ts';
 import { DEFAULT_TEMPLATE_NAME, type TemplateSet } from '../../injection/template/template-set.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { matchConditions } from './conditions.ts';
-import { limitedNamespaces } from './limited-namespaces.ts';
 import { UnsupportedInCel } from './literal.ts';
 import { compileMutation, type Mutation } from './mutation.ts';
-import { type BrokenStandards, brokenStandards } from './pod-security.ts';
-import { unseenPolicy } from './unseen.ts';
+import { type BrokenStandards, brokenStandards, limitedNamespaces } from './namespaces.ts';
 
 export interface CompileOptions {
   readonly keys: Keys;
@@ -128,17 +126,35 @@ function policyFor(
   return [policy, ...bindingsFor(audience, name, options)];
 }
 
-function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
-  const { policy, binding: actions } = unseenPolicy(
-    options.keys,
-    set.options,
-    matchConstraints({ levels: [], versions: [], namespaces: [] }, options),
-  );
-  const { name } = options;
+/**
+ * A ValidatingAdmissionPolicy and its binding, for clusters without the webhook. A pod that opts in but gets no sidecar
+ * causes a warning, or is rejected if `onConflict` is `deny`.
+ */
+function unseenFor({ options: { onConflict } }: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
+  const { name, keys } = options;
+  const message =
+    'no sidecar: without a webhook, policies inject only Linux pods without hostNetwork, overrides or names that the template uses, in namespaces that select no template';
   return [
-    object('ValidatingAdmissionPolicy', name, policy),
-    object('ValidatingAdmissionPolicyBinding', name, { policyName: name, ...actions }),
+    object('ValidatingAdmissionPolicy', name, {
+      failurePolicy: 'Ignore',
+      matchConstraints: matchConstraints({ levels: [], versions: [], namespaces: [] }, options),
+      matchConditions: [{ name: 'not-opted-in', expression: celSaysTrue(keys.optIn) }],
+      validations: [{ expression: celHasKey('annotations', keys.status), message }],
+    }),
+    object('ValidatingAdmissionPolicyBinding', name, {
+      policyName: name,
+      validationActions: [onConflict === 'deny' ? 'Deny' : 'Warn'],
+    }),
   ];
+}
+
+/** The conditions for a policy to inject a pod, by the reasons to skip it, in the order of the rules. Others are left to the webhook. */
+function matchConditions(subject: PolicySubject): readonly { readonly name: string; readonly expression: string }[] {
+  return RULES.flatMap(({ reason: name, cel }) => {
+    const condition = cel === 'elsewhere' ? undefined : cel(subject);
+    if (!condition) return [];
+    return [{ name, expression: 'only' in condition ? condition.only : `!(${condition.unless})` }];
+  });
 }
 
 /** Namespaces that only the webhook injects, by their labels or names. */
@@ -146,35 +162,15 @@ interface Broken extends BrokenStandards {
   readonly namespaces: readonly string[];
 }
 
-function matchConstraints(broken: Broken, options: CompileOptions): JsonObject {
+function matchConstraints({ levels, versions, namespaces }: Broken, options: CompileOptions): JsonObject {
   const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
-  return {
-    resourceRules: [{ ...creations, scope: 'Namespaced' }],
-    namespaceSelector: { matchExpressions: namespaceExpressions(broken, options) },
-  };
-}
-
-function namespaceExpressions(
-  { levels, versions, namespaces }: Broken,
-  { operatorNamespace }: CompileOptions,
-): JsonObject[] {
-  const never = [
-    ...SYSTEM_NAMESPACES,
-    ...(operatorNamespace === '' ? [] : [operatorNamespace]),
-    ...namespaces,
-  ];
-  return [
+  const never = [...SYSTEM_NAMESPACES, options.operatorNamespace, ...namespaces].filter((name) => name !== '');
+  const matchExpressions = [
     { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: never },
-    ...notIn(ENFORCE_LABEL, levels),
-    ...notIn(
-      ENFORCE_VERSION_LABEL,
-      versions.map((minor) => `v1.${minor}`),
-    ),
-  ];
-}
-
-function notIn(key: string, values: readonly string[]): readonly JsonObject[] {
-  return values.length > 0 ? [{ key, operator: 'NotIn', values }] : [];
+    { key: ENFORCE_LABEL, operator: 'NotIn', values: levels },
+    { key: ENFORCE_VERSION_LABEL, operator: 'NotIn', values: versions.map((minor) => `v1.${minor}`) },
+  ].filter(({ values }) => values.length > 0);
+  return { resourceRules: [{ ...creations, scope: 'Namespaced' }], namespaceSelector: { matchExpressions } };
 }
 
 /** Such as `v1.0 to v1.31`. */

@@ -8,9 +8,8 @@ import type { Informer } from '../../kube/cache/informer.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Result } from '../../kube/controller/controller.ts';
 import type { Logger } from '../../kube/util/log.ts';
-import { isObject } from '../../util/json.ts';
+import { isObject, type JsonObject, sameJson } from '../../util/json.ts';
 import { type Compiled, type CompileOptions, compilePolicies, type PolicyObject } from './compile.ts';
-import { isSpec } from './live-spec.ts';
 import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts';
 
 /** The field manager of our fields. */
@@ -37,13 +36,8 @@ export interface PolicyControllerOptions {
   /** If false, the controller deletes all policies. */
   readonly enabled: boolean;
   readonly log: Logger;
-  readonly metrics: PolicyMetrics;
-}
-
-/** The metrics that the controller sets. */
-export interface PolicyMetrics {
-  /** The number of maintained policies: 0 if they are off or not served, or if another process leads. */
-  kept(policies: number): void;
+  /** Takes the number of maintained policies. */
+  readonly kept: (policies: number) => void;
 }
 
 /**
@@ -73,7 +67,7 @@ export class PolicyController {
     const refused = owner ? await this.#write(wanted, owner, signal) : [];
     await this.#remove([...this.#unwanted(wanted.objects), ...refused], signal);
     const policies = wanted.objects.filter(({ kind }) => kind === POLICIES.kind);
-    this.#options.metrics.kept(refused.length > 0 ? 0 : policies.length);
+    this.#options.kept(refused.length > 0 ? 0 : policies.length);
     this.#report(wanted);
     this.#rejected = refused.length > 0 ? { objects, until: Date.now() + RETRY_MS } : undefined;
     return refused.length > 0 ? { requeueAfterMs: RETRY_MS } : {};
@@ -187,4 +181,24 @@ function isOwnedBy({ metadata }: KubeObject, { uid }: OwnerReference): boolean {
 export function knowsPolicies(discovery: unknown): boolean {
   if (!isObject(discovery) || !Array.isArray(discovery.resources)) return false;
   return discovery.resources.some((resource) => isObject(resource) && resource.name === POLICIES.plural);
+}
+
+/** Defaults of the API server (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */
+const MATCH_DEFAULTS: JsonObject = {
+  matchPolicy: 'Equivalent',
+  namespaceSelector: {},
+  objectSelector: {},
+};
+
+/** Whether a spec from the API server equals the one that we wrote. */
+export function isSpec(live: JsonObject, written: JsonObject): boolean {
+  return sameJson(withDefaults(live), withDefaults(written));
+}
+
+function withDefaults(spec: JsonObject): JsonObject {
+  const matches = ['matchConstraints', 'matchResources'].flatMap((field) => {
+    const match = spec[field];
+    return isObject(match) ? [[field, { ...MATCH_DEFAULTS, ...match }]] : [];
+  });
+  return { ...spec, ...Object.fromEntries(matches) };
 }

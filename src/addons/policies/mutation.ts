@@ -1,16 +1,15 @@
 import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
 import type { Keys } from '../../injection/keys.ts';
 import { celAnyOf, celGroup, celHas, celString } from '../../injection/podspec/cel.ts';
+import { APP_KINDS, isOfMetadata, ITEM_KINDS, KINDS, MAP_KINDS } from '../../injection/template/kinds.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
-import type { CanaryScope } from '../../injection/template/strategy.ts';
-import { uidBound } from '../../injection/template/strategy.ts';
+import { type CanaryScope, uidBound } from '../../injection/template/strategy.ts';
 import type { Template } from '../../injection/template/template.ts';
 import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { MAX_LENGTH } from '../../util/text-bounds.ts';
 import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
-import { celObject, UnsupportedInCel } from './literal.ts';
-import { celAdd, celMake, celSetFields } from './operations.ts';
+import { celAdd, celMake, celObject, celSetFields, UnsupportedInCel } from './literal.ts';
 import { defaultContainerCondition, NATIVE_VARIABLE, nativeOf, sidecarOperations } from './sidecars.ts';
 import { statusExpression } from './status.ts';
 
@@ -36,11 +35,10 @@ export function compileMutation(
   const native = nativeOf(template, options) === 'variable';
   const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];
   const lists = [
-    ...toContainers('env', 'EnvVar', template.env),
-    ...toContainers('volumeMounts', 'VolumeMount', template.volumeMounts),
+    ...APP_KINDS.flatMap((kind) => toContainers(kind, template[kind])),
     celGroup('[', fixedOperations(template, options), ']'),
     ...conditionalOperations(template, options, additions),
-    celGroup('[', [celAdd(annotationPath(keys.status), 'variables.status')], ']'),
+    `[${celAdd(celString(pointer(['metadata', 'annotations', keys.status])), 'variables.status')}]`,
   ];
   const left = celAnyOf([
     namespaceSelects(keys),
@@ -90,15 +88,11 @@ function annotationsMayExceed({ annotations }: Template, { status }: Keys): stri
 }
 
 /** Adds to each of the pod's own containers. Runs before sidecars move their indices. */
-function toContainers(
-  list: 'env' | 'volumeMounts',
-  type: string,
-  items: readonly JsonObject[],
-): readonly string[] {
+function toContainers(list: (typeof APP_KINDS)[number], items: readonly JsonObject[]): readonly string[] {
   if (items.length === 0) return [];
   const indices = 'lists.range(size(object.spec.containers))';
   const path = (end: string) => `"/spec/containers/" + string(i) + ${celString(`/${list}${end}`)}`;
-  const adds = items.map((item) => celAdd(path('/-'), celObject(item, type, `spec.containers.${list}`)));
+  const adds = items.map((item) => celAdd(path('/-'), celObject(item, KINDS[list].type, `spec.containers.${list}`)));
   return [
     `${indices}.filter(i, !has(object.spec.containers[i].${list})).map(i, ${celAdd(path(''), '[]')})`,
     `${indices}.map(i, ${celGroup('[', adds, ']')}).flatten()`,
@@ -106,34 +100,22 @@ function toContainers(
 }
 
 function fixedOperations(template: Template, options: InjectionOptions): readonly string[] {
-  const { volumes, hostAliases, imagePullSecrets, securityContext, dnsConfig } = template;
-  return [
-    ...sidecarOperations(template, options),
-    ...toList('volumes', 'Volume', volumes),
-    ...toList('hostAliases', 'HostAlias', hostAliases),
-    ...(imagePullSecrets.length > 0 ? [celMake(['spec', 'imagePullSecrets'], '[]')] : []),
-    ...toObject('securityContext', 'PodSecurityContext', securityContext),
-    ...toObject('dnsConfig', 'PodDNSConfig', dnsConfig),
-    ...(Object.keys(template.labels).length > 0 ? [celMake(['metadata', 'labels'], '{}')] : []),
-    celMake(['metadata', 'annotations'], '{}'),
-  ];
-}
-
-function toList(list: string, type: string, items: readonly JsonObject[]): readonly string[] {
-  if (items.length === 0) return [];
-  const adds = items.map((item) =>
-    celAdd(celString(`/spec/${list}/-`), celObject(item, type, `spec.${list}`)),
-  );
-  return [celMake(['spec', list], '[]'), ...adds];
-}
-
-function toObject(
-  key: 'securityContext' | 'dnsConfig',
-  type: 'PodSecurityContext' | 'PodDNSConfig',
-  fields: JsonObject,
-): readonly string[] {
-  if (Object.keys(fields).length === 0) return [];
-  return [celMake(['spec', key], '{}'), ...celSetFields(key, type, fields)];
+  const lists = ITEM_KINDS.flatMap((list) => {
+    if (template[list].length === 0) return [];
+    const make = celMake(['spec', list], '[]');
+    // Those that the pod does not have come later.
+    if (list === 'imagePullSecrets') return [make];
+    const object = (item: JsonObject) => celObject(item, KINDS[list].type, `spec.${list}`);
+    return [make, ...template[list].map((item) => celAdd(celString(`/spec/${list}/-`), object(item)))];
+  });
+  const maps = MAP_KINDS.flatMap((kind) => {
+    const fields = template[kind];
+    // There is always the status.
+    if (Object.keys(fields).length === 0 && kind !== 'annotations') return [];
+    if (isOfMetadata(kind)) return [celMake(['metadata', kind], '{}')];
+    return [celMake(['spec', kind], '{}'), ...celSetFields(kind, KINDS[kind].type, fields)];
+  });
+  return [...sidecarOperations(template, options), ...lists, ...maps];
 }
 
 /** One operation for each listed name that the pod does not have yet. */
@@ -157,8 +139,4 @@ function conditionalOperations(
     const add = celAdd(`"/metadata/${name}/" + jsonpatch.escapeKey(name)`, `${texts[name]}[name]`);
     return [`variables.${name}.map(name, ${add})`];
   });
-}
-
-function annotationPath(key: string): string {
-  return celString(pointer(['metadata', 'annotations', key]));
 }

@@ -1,3 +1,4 @@
+import { Gauge } from 'prom-client';
 import { isNotFound, retryAfterMs } from '../../kube/api/api-error.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -6,9 +7,7 @@ import type { Logger } from '../../kube/util/log.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { Core } from '../../operator/core.ts';
-import { askAgainMs } from './ask-again.ts';
 import { knowsPolicies, PolicyController } from './controller.ts';
-import { policyMetrics } from './metrics.ts';
 import { POLICIES, POLICY_BINDINGS } from './resources.ts';
 
 /** The flags of `serve` that policies look at. */
@@ -18,6 +17,8 @@ export interface PolicyOptions {
 }
 
 const RETRY_MS = 5_000;
+/** The time between checks of what the API server serves, which an upgrade may change; more at random, for replicas to differ. */
+const [PERIOD_MS, JITTER_MS] = [600_000, 120_000];
 const KEY = 'policies';
 const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
@@ -33,7 +34,11 @@ export function setUpPolicies(
   options: PolicyOptions,
 ): void {
   const { leaderClient, log } = manager;
-  const metrics = policyMetrics(manager.registry);
+  const policies = new Gauge({
+    name: 'envoy_initializer_policies',
+    help: 'MutatingAdmissionPolicies that this process maintains as the leader; 0 if policies are off or not supported',
+    registers: [manager.registry],
+  });
   const work = manager.controller('policy');
   /** The queue holds the key once, so wakes during a reconcile cause one more reconcile. */
   const wake = () => work.queue.add(KEY);
@@ -57,14 +62,13 @@ export function setUpPolicies(
     },
     enabled: options.policy === 'auto',
     log,
-    metrics,
+    kept: (count) => policies.set(count),
   });
-  metrics.kept(0);
   work.reconcile((_, signal) => controller.reconcile(signal), {
     keys: () => [KEY],
     // Waits until the API server serves policies.
     after: (signal) => waitForSync(informers, signal),
-    ended: () => metrics.kept(0),
+    ended: () => policies.set(0),
   });
 }
 
@@ -93,7 +97,7 @@ async function supported(
 ): Promise<boolean> {
   let known: boolean | undefined;
   while (!signal.aborted) {
-    let delayMs = askAgainMs();
+    let delayMs = PERIOD_MS + JITTER_MS * Math.random();
     try {
       if (await servesPolicies(client, signal)) {
         if (known === false) log.info('the API server supports MutatingAdmissionPolicy now');

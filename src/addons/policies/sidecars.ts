@@ -2,8 +2,7 @@ import { celString } from '../../injection/podspec/cel.ts';
 import { nameOf } from '../../injection/podspec/pod.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import type { Template } from '../../injection/template/template.ts';
-import { celObject } from './literal.ts';
-import { celAdd, celMake } from './operations.ts';
+import { celAdd, celMake, celObject } from './literal.ts';
 
 /** Whether a template's containers become native sidecars: in all pods, in none, or by the variable `native`. */
 export type Native = boolean | 'variable';

@@ -1,6 +1,6 @@
 import { celGroup, celString, celWhen } from '../../injection/podspec/cel.ts';
-import { nameOf } from '../../injection/podspec/pod.ts';
-import { type AddedKind, appliedTemplate, formatStatus } from '../../injection/status.ts';
+import { appliedTemplate, formatStatus } from '../../injection/status.ts';
+import { APP_KINDS, ITEM_KINDS, type Kind, KINDS, MAP_KINDS } from '../../injection/template/kinds.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import type { Template } from '../../injection/template/template.ts';
 import { ownString } from '../../util/json.ts';
@@ -17,7 +17,7 @@ export function statusExpression(
   variables: readonly Variable[],
 ): string {
   const { before, after } = frame(template);
-  const conditional = (kind: AddedKind) => {
+  const conditional = (kind: Kind) => {
     if (!variables.some(({ name }) => name === kind)) return [];
     const names = `variables.${kind}.join(${celString('","')})`;
     const text = `${celString(`"${kind}":["`)} + ${names} + ${celString('"]')}`;
@@ -25,21 +25,11 @@ export function statusExpression(
   };
   const members = [
     ...sidecarMembers(template, options),
-    ...perContainer('env', template.env.map(nameOf)),
-    ...perContainer(
-      'volumeMounts',
-      template.volumeMounts.map((mount) => ownString(mount, 'mountPath') ?? ''),
+    ...APP_KINDS.flatMap((kind) => perContainer(kind, keysOf(template, kind))),
+    ...ITEM_KINDS.flatMap((kind) =>
+      kind === 'imagePullSecrets' ? conditional(kind) : fixed(kind, keysOf(template, kind)),
     ),
-    ...fixed('volumes', template.volumes.map(nameOf)),
-    ...conditional('imagePullSecrets'),
-    ...fixed(
-      'hostAliases',
-      template.hostAliases.map((alias) => ownString(alias, 'ip') ?? ''),
-    ),
-    ...conditional('securityContext'),
-    ...conditional('dnsConfig'),
-    ...conditional('labels'),
-    ...conditional('annotations'),
+    ...MAP_KINDS.flatMap(conditional),
   ];
   if (members.length === 0) return celString(`${before}${after}`);
   return `${celString(before)} + ${celGroup('[', members, ']')}.join(",") + ${celString(after)}`;
@@ -59,12 +49,16 @@ function frame(template: Template): { readonly before: string; readonly after: s
   return { before, after };
 }
 
-function fixed(kind: AddedKind, names: readonly string[]): readonly string[] {
+function keysOf(template: Template, kind: (typeof APP_KINDS | typeof ITEM_KINDS)[number]): readonly string[] {
+  return template[kind].map((item) => ownString(item, KINDS[kind].key) ?? '');
+}
+
+function fixed(kind: Kind, names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [celString(`"${kind}":${JSON.stringify(names)}`)];
 }
 
 /** `CONTAINER/NAME` for every container of the pod and every name. */
-function perContainer(kind: AddedKind, names: readonly string[]): readonly string[] {
+function perContainer(kind: Kind, names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   const each = names.map((name) => `"\\"" + c.name + ${celString(JSON.stringify(`/${name}`).slice(1))}`);
   const items = each.join(' + "," + ');

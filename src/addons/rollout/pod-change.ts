@@ -5,8 +5,9 @@ import { podCreation } from '../../injection/podspec/admission-target.ts';
 import { annotation, isNativeSidecar, nameOf, type Pod, specField } from '../../injection/podspec/pod.ts';
 import { parseQuantity } from '../../injection/podspec/quantity.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
-import { type AddedKind, parseStatus, type Status } from '../../injection/status.ts';
+import { parseStatus, type Status } from '../../injection/status.ts';
 import type { ContainerList } from '../../injection/template/container-override.ts';
+import { type Kind, KINDS } from '../../injection/template/kinds.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
@@ -124,24 +125,9 @@ function sameTemplates(a: Status, b: Status, key: 'sha256' | 'shape'): boolean {
   return one !== undefined && !one.includes(undefined) && one.join() === other?.join();
 }
 
-/** Lists and maps whose items cannot change in a running pod. */
-const FIXED: readonly AddedKind[] = [
-  'containers',
-  'initContainers',
-  'volumes',
-  'imagePullSecrets',
-  'hostAliases',
-  'securityContext',
-  'dnsConfig',
-  'labels',
-  'annotations',
-  'env',
-  'volumeMounts',
-];
-
 /** Why an injection of today differs in more than may change; undefined if it does not. */
 function differenceOf(before: Status, after: Status, pod: Pod, wanted: Pod): string | undefined {
-  for (const kind of FIXED) {
+  for (const kind of Object.keys(KINDS) as Kind[]) {
     const [one, other] = [before, after].map(({ added }) => [...(added[kind] ?? [])].sort().join(', '));
     if (one !== other) return `${kind} differ: ${one || 'none'} here, ${other || 'none'} in a new pod`;
   }

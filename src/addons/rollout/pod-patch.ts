@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
+import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
 import type { Keys } from '../../injection/keys.ts';
 import { annotation } from '../../injection/podspec/pod.ts';
 import { formatStatus } from '../../injection/status.ts';

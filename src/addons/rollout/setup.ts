@@ -1,4 +1,5 @@
-import { cachedAge, ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
+import { cachedAge } from '../../injection/envoy/configuration-age.ts';
+import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
 import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import { apiVersionOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';

@@ -1,4 +1,4 @@
-import { ENVOY_CONFIG_MAP } from '../../injection/envoy/configuration-age.ts';
+import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
 import type { Keys } from '../../injection/keys.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { troubleOf } from '../../injection/podspec/container-trouble.ts';

@@ -3,9 +3,7 @@ import { canonicalJson, isObject, type JsonObject, own, ownObjects, ownString } 
 import type { Keys } from '../keys.ts';
 import { annotation, containers, initContainers, nameOf, type Pod, volumes } from '../podspec/pod.ts';
 import { parseStatus } from '../status.ts';
-
-/** The ConfigMap with Envoy's configuration, in each namespace with sidecars. */
-export const ENVOY_CONFIG_MAP = 'envoy';
+import { ENVOY_CONFIG_MAP } from './files.ts';
 
 /** The state of Envoy's configuration in a namespace. */
 export interface ConfigurationAge {

@@ -11,10 +11,7 @@ import { parseYaml } from '../../util/yaml.ts';
 import { placeOf } from '../podspec/mount-path.ts';
 import { argumentsOf, flagValue, nameOf } from '../podspec/pod.ts';
 import { formatPort } from '../podspec/rules/ports.ts';
-import { ENVOY_CONFIG_MAP } from './configuration-age.ts';
-
-/** The data of the ConfigMap `envoy`, which sidecars mount. */
-export type EnvoyFiles = Readonly<Record<string, string>>;
+import { ENVOY_CONFIG_MAP, type EnvoyFiles } from './files.ts';
 
 /**
  * The ports on which a container of a template listens: those that it declares, those of its probes, and those of Envoy's

@@ -1,7 +1,6 @@
 import { type JsonObject, type JsonValue, own, ownObjects, ownString, stringsIn } from '../../util/json.ts';
 import { readManifests, writeManifests } from '../../util/yaml-edit/manifests.ts';
-import { ENVOY_CONFIG_MAP } from '../envoy/configuration-age.ts';
-import { ENVOY_FILES } from '../envoy/configurations.ts';
+import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
 import { type Injection, inject } from '../inject.ts';
 import type { Keys } from '../keys.ts';
 import { effectMistakes, optInMistakes } from '../mistakes.ts';

@@ -1,5 +1,6 @@
 import { type JsonObject, own, ownString } from '../../util/json.ts';
-import { type EnvoyFiles, listeningPorts } from '../envoy/listening-ports.ts';
+import type { EnvoyFiles } from '../envoy/files.ts';
+import { listeningPorts } from '../envoy/listening-ports.ts';
 import { CEL_ALL_CONTAINERS, celAnyOf, celHasKey, celString, celStrings } from '../podspec/cel.ts';
 import { placeOf, UNCLEAN_PATH } from '../podspec/mount-path.ts';
 import { nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts';

@@ -11,9 +11,10 @@ import { checkYaml, parseYaml } from '../../util/yaml.ts';
 import { AUTO_IMAGE } from '../podspec/pod.ts';
 import { items } from '../podspec/rules/rules.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
-import type { ObjectSchema } from '../podspec/schema/schema.ts';
+import type { FieldSchema, ObjectSchema } from '../podspec/schema/schema.ts';
 import { checkObject } from '../podspec/schema/schema-check.ts';
 import { placeholderFindings } from '../workload-name.ts';
+import { isOfMetadata, KINDS, type Kind } from './kinds.ts';
 import { prepareTemplate, type Template } from './template.ts';
 import { templateAdvice } from './template-advice.ts';
 
@@ -25,28 +26,23 @@ type ParsedTemplate =
     }
   | { readonly faults: readonly TextDiagnostic[] };
 
-/** The fields that a template may add to the spec of a pod. */
-export const SPEC: ObjectSchema = {
-  containers: { type: 'Container', list: true },
-  initContainers: { type: 'Container', list: true },
-  volumes: { type: 'Volume', list: true },
-  imagePullSecrets: { type: 'LocalObjectReference', list: true },
-  hostAliases: { type: 'HostAlias', list: true },
-  securityContext: { type: 'PodSecurityContext' },
-  dnsConfig: { type: 'PodDNSConfig' },
-  env: { type: 'EnvVar', list: true },
-  volumeMounts: { type: 'VolumeMount', list: true },
-};
-/** And to its metadata. */
-export const METADATA: ObjectSchema = {
-  labels: { type: 'string', map: true },
-  annotations: { type: 'string', map: true },
-};
+/** The fields that a template may add to the spec of a pod, and to its metadata. */
+export const SPEC: ObjectSchema = schemaOf((kind) => !isOfMetadata(kind));
+export const METADATA: ObjectSchema = schemaOf(isOfMetadata);
 const TYPES = { ...POD_SCHEMA, TemplateSpec: SPEC, TemplateMetadata: METADATA };
 const TEMPLATE: ObjectSchema = {
   metadata: { type: 'TemplateMetadata' },
   spec: { type: 'TemplateSpec' },
 };
+
+function schemaOf(isWanted: (kind: Kind) => boolean): ObjectSchema {
+  const schemas = (Object.keys(KINDS) as Kind[]).filter(isWanted).map((kind): [string, FieldSchema] => {
+    const { to, type } = KINDS[kind];
+    if (to !== 'map') return [kind, { type, list: true }];
+    return [kind, isOfMetadata(kind) ? { type, map: true } : { type }];
+  });
+  return Object.fromEntries(schemas);
+}
 
 /**
  * Parses and checks a template: either the bare fragment of a pod's spec (`containers: …`) or

@@ -10,6 +10,7 @@ import {
   ownObjects,
   withoutNulls,
 } from '../../util/json.ts';
+import { isOfMetadata, KINDS, type Kind, type TemplateFields } from './kinds.ts';
 import type { IncompatibleShape } from './pod-shapes.ts';
 
 /** The placeholder for the name of the pod's workload. */
@@ -19,25 +20,13 @@ export const WORKLOAD_NAME = `\${workload.name}`;
  * A template that was checked and prepared once: an injection does not parse, check or copy it. It is deeply
  * frozen, because its parts become parts of many pods.
  */
-export interface Template {
+export interface Template extends TemplateFields {
   /** `config` for the default template; `NAME` for the key `config.NAME`. */
   readonly name: string;
   /** sha256 of the content in hex. Comments and layout do not change it. */
   readonly hash: string;
   /** The hash without what a rollout can change in a running pod: see shapeHash. */
   readonly shape: string;
-  readonly labels: JsonObject;
-  readonly annotations: JsonObject;
-  readonly containers: readonly JsonObject[];
-  readonly initContainers: readonly JsonObject[];
-  readonly volumes: readonly JsonObject[];
-  readonly imagePullSecrets: readonly JsonObject[];
-  readonly hostAliases: readonly JsonObject[];
-  readonly securityContext: JsonObject;
-  readonly dnsConfig: JsonObject;
-  /** For the application's own containers. */
-  readonly env: readonly JsonObject[];
-  readonly volumeMounts: readonly JsonObject[];
   /** Whether it contains `${workload.name}`, and so differs for each workload. */
   readonly namesWorkload: boolean;
   /** The shapes of pods that the API server refuses with it; empty until it is proved. */
@@ -47,26 +36,23 @@ export interface Template {
 /** Prepares a template from valid content. */
 export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonValue): Template {
   const content = deepFreeze({ metadata: withoutNulls(metadata), spec: withoutNulls(spec) });
-  const objects = (key: string) => ownObjects(content.spec, key);
+  const fields = Object.fromEntries(
+    (Object.keys(KINDS) as Kind[]).map((kind) => {
+      if (KINDS[kind].to !== 'map') return [kind, ownObjects(content.spec, kind)];
+      return [kind, own(isOfMetadata(kind) ? content.metadata : content.spec, kind) ?? {}];
+    }),
+  ) as unknown as TemplateFields;
   return Object.freeze({
+    ...fields,
     name,
     hash: createHash('sha256').update(canonicalJson(content)).digest('hex'),
     shape: shapeHash(content.metadata, content.spec),
-    labels: fields(content.metadata, 'labels'),
-    annotations: fields(content.metadata, 'annotations'),
-    containers: objects('containers'),
-    initContainers: objects('initContainers'),
     // What the API server makes of them.
     volumes: deepFreeze(
-      objects('volumes').map((volume) => (hasSource(volume) ? volume : { ...volume, emptyDir: {} })),
+      fields.volumes.map((volume) => (hasSource(volume) ? volume : { ...volume, emptyDir: {} })),
     ),
-    imagePullSecrets: uniqueNames(objects('imagePullSecrets')),
-    hostAliases: objects('hostAliases'),
-    securityContext: fields(content.spec, 'securityContext'),
-    dnsConfig: fields(content.spec, 'dnsConfig'),
-    env: objects('env'),
-    volumeMounts: objects('volumeMounts'),
-    namesWorkload: namesWorkload(content.spec),
+    imagePullSecrets: uniqueNames(fields.imagePullSecrets),
+    namesWorkload: JSON.stringify(content.spec).includes(WORKLOAD_NAME),
     incompatibleShapes: [],
   });
 }
@@ -79,15 +65,6 @@ function uniqueNames(list: readonly JsonObject[]): readonly JsonObject[] {
   const names = list.map((item) => own(item, 'name'));
   const first = new Map(names.map((name, at) => [name, at] as const).reverse());
   return list.filter((_, at) => first.get(names[at]) === at);
-}
-
-function fields(object: JsonValue, key: string): JsonObject {
-  return (own(object, key) ?? {}) as JsonObject;
-}
-
-/** Whether a part of a template contains the placeholder for the name of the workload. */
-function namesWorkload(spec: JsonValue): boolean {
-  return JSON.stringify(spec).includes(WORKLOAD_NAME);
 }
 
 /** The resources that the kubelet can change in a running pod (KEP-1287). */

@@ -5,10 +5,9 @@ import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { ENVOY_FILES } from '../envoy/configurations.ts';
+import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
 import { type Keys, keysFor } from '../keys.ts';
-import type { ManagedConfigMap } from './copies.ts';
-import { setUpCopies } from './copies.ts';
+import { type ManagedConfigMap, setUpCopies } from './copies.ts';
 import { POD_INDEXERS, podSummary } from './pod-summary.ts';
 
 /** The copies of Envoy's configuration, for which the first pod of a namespace waits. */
@@ -17,8 +16,6 @@ export interface EnvoyConfiguration {
   beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
 }
 
-/** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
-const ENVOY = 'envoy';
 const WORKERS = 2;
 const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
@@ -42,7 +39,9 @@ export function setUpEnvoyConfiguration(
   }: { readonly namespace: string; readonly annotation: string; readonly pods: Informer<KubeObject> },
 ): EnvoyConfiguration {
   const { leaderClient: client, events, log } = manager;
-  const configMaps = manager.informer(MANAGED_CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY}` });
+  const configMaps = manager.informer(MANAGED_CONFIG_MAPS, {
+    fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
+  });
   const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
 
   // Where it was deleted, the default would take the place of its copies. They prove nothing: anybody can forge one.
@@ -52,7 +51,7 @@ export function setUpEnvoyConfiguration(
   };
   configMaps.addEventHandler({ onAdd: seen, onUpdate: (_, current) => seen(current) });
   const create = restoreConfigMap({ client, lister: configMaps.lister, log, events }, () => {
-    return { metadata: { namespace, name: ENVOY }, data };
+    return { metadata: { namespace, name: ENVOY_CONFIG_MAP }, data };
   });
   manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });
   const work = manager.controller('envoy-config', WORKERS);
@@ -64,7 +63,7 @@ export function setUpEnvoyConfiguration(
     keys: keysFor(annotation),
     queue: work.queue,
     namespace,
-    name: ENVOY,
+    name: ENVOY_CONFIG_MAP,
     async beforeCreate(target, signal) {
       for (const task of tasks) {
         await task(target, signal).catch((err: unknown) =>
@@ -76,7 +75,11 @@ export function setUpEnvoyConfiguration(
   work.reconcile(copies.reconcile, {
     keys: copies.namespaces,
     after,
-    waiting: (of) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: of, name: ENVOY } }),
+    waiting: (of) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace: of, name: ENVOY_CONFIG_MAP },
+    }),
   });
   return { beforeCopy: (task) => void tasks.push(task) };
 }

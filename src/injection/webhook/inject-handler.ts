@@ -10,7 +10,7 @@ import { isPodCreation } from '../podspec/admission-target.ts';
 import type { Pod } from '../podspec/pod.ts';
 import type { DecideOptions } from '../rule.ts';
 import type { TemplateState } from '../template/template-set.ts';
-import { answerByView, type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
+import { type InjectionAnswer, rememberingAnswers, toAdmissionAnswer } from './injection-answer.ts';
 
 /** The decision about one pod: for metrics, and for Events unless it is a dry run. */
 export interface InjectionRecord extends InjectionAnswer {
@@ -42,7 +42,7 @@ const MAX_ENTRIES = 10_000;
 
 /** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
-  const answerTo = answerByView(options.decide);
+  const answerTo = rememberingAnswers(options.decide);
   return async (request, signal) => {
     const start = options.now();
     const record = (answer: InjectionAnswer) =>
@@ -61,7 +61,7 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
 
 async function answerRequest(
   { templates, namespaceSettings }: InjectHandlerOptions,
-  answerTo: ReturnType<typeof answerByView>,
+  answerTo: ReturnType<typeof rememberingAnswers>,
   request: AdmissionRequest,
   signal: CallSignal,
 ): Promise<InjectionAnswer> {

@@ -1,14 +1,14 @@
 import { HttpError } from '../../kube/admission/http-error.ts';
 import type { AdmissionAnswer } from '../../kube/admission/response.ts';
+import { LruMap } from '../../kube/util/lru-map.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
 import type { PatchOperation } from '../../util/patch.ts';
 import { type Injection, inject } from '../inject.ts';
 import { resolveOptIn } from '../opt-in.ts';
-import { podViewer } from '../pod-view.ts';
 import { isPodCreation, podCreation } from '../podspec/admission-target.ts';
-import { ENFORCE_LABEL } from '../podspec/pod-security.ts';
+import type { Pod } from '../podspec/pod.ts';
 import type { DecideInput, DecideOptions } from '../rule.ts';
 import { explain, type Skip, type SkipReason } from '../rules/index.ts';
-import { SYSTEM_NAMESPACES } from '../rules/pod-rules.ts';
 import type { TemplateSelection, TemplateSet } from '../template/template-set.ts';
 
 /** The decision about a pod: for the API server, the client, metrics and Events. */
@@ -83,58 +83,52 @@ export function toAdmissionAnswer(answer: InjectionAnswer): AdmissionAnswer {
 
 type Input = Omit<DecideInput, 'options'>;
 
-/** What is known of a set of templates, for as long as it is in use. */
-interface Known {
-  readonly viewOf: ReturnType<typeof podViewer>;
-  /** By what Envoy reads, then by view. */
-  readonly answers: WeakMap<object, Map<string, InjectionAnswer>>;
-}
+/** More answers are not remembered, nor those for longer texts, in characters, or for containers with more variables. */
+const [MOST_ANSWERS, MOST_TEXT, MOST_VARIABLES] = [512, 16_384, 100];
+/** The volume of the service account's token: the API server makes up the rest of its name for each pod. */
+const TOKEN_VOLUME = 'kube-api-access-';
+const TOKEN_VOLUMES = new RegExp(`${TOKEN_VOLUME}[a-z0-9]{5}`, 'g');
 
-/** More answers are not remembered, nor those for longer views, in characters. */
-const [MOST_ANSWERS, MOST_TEXT] = [256, 16_384];
-/** For namespaces of which it is not known what Envoy reads. */
-const UNKNOWN_FILES = {};
-
-/** Returns a function that decides about pods. In ordinary namespaces it decides once for all pods with the same view. */
-export function answerByView(options: DecideOptions): (input: Input) => InjectionAnswer {
-  const { keys, operatorNamespace } = options;
-  const bySet = new WeakMap<TemplateSet, Known>();
-  const isOrdinary = ({ request, pod, namespaceLabels, namespaceTemplates, limitRanges = [] }: Input) =>
-    isPodCreation(request) &&
-    request.namespace !== operatorNamespace &&
-    !SYSTEM_NAMESPACES.includes(request.namespace) &&
-    !Object.hasOwn(namespaceLabels, ENFORCE_LABEL) &&
-    namespaceTemplates === undefined &&
-    limitRanges.length === 0 &&
-    // All others are decided at once.
-    resolveOptIn(pod, namespaceLabels, options).asked === 'inject';
-
+/**
+ * Returns a function that decides about pods. The pods of a workload are alike, so it remembers answers by the text of all that
+ * the decision depends on.
+ */
+export function rememberingAnswers(options: DecideOptions): (input: Input) => InjectionAnswer {
+  const bySet = new WeakMap<TemplateSet, LruMap<string, InjectionAnswer>>();
+  /** Numbers for what Envoy reads: equal data is one object in the cache. */
+  const numbers = new WeakMap<object, number>();
+  let last = 0;
   return (input) => {
-    const whole = () => answerTo(inject({ ...input, options }));
-    const { state, envoyFiles, namespaceLabels } = input;
-    if (!('set' in state) || !isOrdinary(input)) return whole();
-    const known = bySet.get(state.set) ?? { viewOf: podViewer(state.set, keys), answers: new WeakMap() };
-    bySet.set(state.set, known);
-    const pod = known.viewOf(input.pod);
-    if (!pod) return whole();
-    const said = Object.hasOwn(namespaceLabels, keys.optIn) ? namespaceLabels[keys.optIn] : undefined;
-    const view = { pod, namespaceLabels: said === undefined ? {} : { [keys.optIn]: said } };
-    const text = JSON.stringify(view);
-    const answers = known.answers.get(envoyFiles ?? UNKNOWN_FILES) ?? new Map<string, InjectionAnswer>();
-    known.answers.set(envoyFiles ?? UNKNOWN_FILES, answers);
-    const earlier = answers.get(text);
+    const decided = () => answerTo(inject({ ...input, options }));
+    const { state, request, pod, envoyFiles, ...settings } = input;
+    const { asked } = resolveOptIn(pod, settings.namespaceLabels, options);
+    if (!('set' in state) || !isPodCreation(request) || asked !== 'inject' || !isOrdinary(pod))
+      return decided();
+    const { uid: _, creationTimestamp: __, managedFields: ___, ...metadata } = pod.metadata as JsonObject;
+    const text = JSON.stringify({ metadata, spec: pod.spec }).replaceAll(TOKEN_VOLUMES, TOKEN_VOLUME);
+    if (text.length > MOST_TEXT) return decided();
+    if (envoyFiles && !numbers.has(envoyFiles)) numbers.set(envoyFiles, ++last);
+    const key = JSON.stringify([request.namespace, settings, envoyFiles && numbers.get(envoyFiles), text]);
+    const answers = bySet.get(state.set) ?? new LruMap(MOST_ANSWERS);
+    bySet.set(state.set, answers);
+    const earlier = answers.get(key);
     if (earlier) return earlier;
-    // Of the pod and its namespace, the rules get the view and nothing else.
-    const answer = answerTo(inject({ ...view, envoyFiles, state, options, request: podCreation('default') }));
-    if (answer.decision === 'injected' && text.length <= MOST_TEXT) remember(answers, text, answer);
+    // Of the pod, the rules get the text and nothing else, so the answer holds for all pods that have it.
+    const same = { ...input, pod: JSON.parse(text) as JsonObject, request: podCreation(request.namespace) };
+    const answer = answerTo(inject({ ...same, options }));
+    if (answer.decision !== 'injected' || JSON.stringify(answer).includes(TOKEN_VOLUME)) return decided();
+    Object.freeze(answer.operations);
+    answers.set(key, answer);
     return answer;
   };
 }
 
-/** Forgets the oldest answer if there are too many. Otherwise odd pods of one user could keep out the pods of all others. */
-function remember(answers: Map<string, InjectionAnswer>, text: string, answer: InjectionAnswer): void {
-  const [oldest] = answers.keys();
-  if (answers.size >= MOST_ANSWERS && oldest !== undefined) answers.delete(oldest);
-  Object.freeze(answer.operations);
-  answers.set(text, answer);
+/** Whether it has the shape of a pod, and its text is not much longer than that of most. */
+function isOrdinary({ metadata, spec }: Pod): boolean {
+  const isShort = (container: JsonValue) => {
+    const variables = own(container, 'env');
+    return !isArray(variables) || variables.length <= MOST_VARIABLES;
+  };
+  const list = own(spec, 'containers');
+  return isObject(metadata) && isArray(list) && list.every(isShort);
 }

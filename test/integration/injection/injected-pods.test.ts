@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ENVOY_FILES } from '../../../src/injection/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../../src/injection/envoy/files.ts';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { readTemplateFile } from '../../../src/injection/manifests/template-file.ts';

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
-import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
-import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { READINESS_PORT } from '../../../src/injection/envoy/files.ts';
 import {
   DESTINATION_HEADER,
   directRoutes,
@@ -21,6 +20,7 @@ import {
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { ENVOY_CONFIGURATIONS } from '../../support/routing/envoy-configurations.ts';
 import { startEnvoy } from '../../support/routing/envoy-process.ts';
 
 const APP = '{"address":"127.0.0.1","port_value":8080}';

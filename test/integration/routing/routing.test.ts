@@ -13,7 +13,6 @@ import type {
   HTTPRouteMatch,
   HTTPRouteRule,
 } from '../../../src/addons/routes/compile/route.ts';
-import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -21,6 +20,7 @@ import { times } from '../../support/growth/growing-input.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { goldenCases } from '../../support/jest/golden-case.ts';
 import { matches, NAMESPACES, requests, routingInputs } from '../../support/routing/arbitrary-routes.ts';
+import { ENVOY_CONFIGURATIONS } from '../../support/routing/envoy-configurations.ts';
 import { routeFor, routingInput, servicesOf } from '../../support/routing/routes.ts';
 import { type Asked, RoutingLab } from '../../support/routing/routing-lab.ts';
 

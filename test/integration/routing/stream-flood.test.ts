@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
-import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { READINESS_PORT } from '../../../src/injection/envoy/files.ts';
 import { parseTemplate } from '../../../src/injection/template/parse-template.ts';
 import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
 import { own } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { times } from '../../support/growth/growing-input.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { ENVOY_CONFIGURATIONS } from '../../support/routing/envoy-configurations.ts';
 import { startEnvoy } from '../../support/routing/envoy-process.ts';
 import { floodStreams } from '../../support/routing/stream-flood.ts';
 

@@ -1,13 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/files.ts';
 import { REFUSAL } from '../../../src/injection/envoy/routed.ts';
-import { INBOUND_PORT, OUTBOUND_PORT } from '../../../src/injection/envoy/transparent.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { startSupervisor } from '../../env/control-plane/supervisor.ts';
 import { eventually } from '../../env/eventually.ts';
+
+/** The ports to which the rules of capture.sh send inbound and outbound connections of a pod. */
+const INBOUND_PORT = 15006;
+export const OUTBOUND_PORT = 15001;
 
 /** A real Envoy that serves. */
 export interface EnvoyProcess {

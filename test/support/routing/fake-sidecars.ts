@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { ROUTES_CONFIG_MAP, type RoutesMap, TOUCH } from '../../../src/addons/routes/delivery/resources.ts';
-import { READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { READINESS_PORT } from '../../../src/injection/envoy/files.ts';
 import { ROUTES_FILE } from '../../../src/injection/envoy/routed.ts';
 import { formatStatus } from '../../../src/injection/status.ts';
 import { CONFIG_MAPS, PODS } from '../../../src/kube/api/core-resources.ts';

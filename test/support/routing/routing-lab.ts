@@ -7,13 +7,11 @@ import { join } from 'node:path';
 import { compileRoutes, type RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
 import type { Service } from '../../../src/addons/routes/compile/objects.ts';
 import type { RouteFile } from '../../../src/addons/routes/compile/route-configuration.ts';
-import { ENVOY_CONFIGURATIONS } from '../../../src/injection/envoy/configurations.ts';
-import { METRICS_PATH } from '../../../src/injection/envoy/metrics.ts';
-import { METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/parts.ts';
+import { METRICS_PATH, METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/files.ts';
 import { REFUSAL, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../src/injection/envoy/routed.ts';
-import { OUTBOUND_PORT } from '../../../src/injection/envoy/transparent.ts';
 import { eventually } from '../../env/eventually.ts';
-import { type EnvoyProcess, startEnvoy } from './envoy-process.ts';
+import { ENVOY_CONFIGURATIONS } from './envoy-configurations.ts';
+import { type EnvoyProcess, OUTBOUND_PORT, startEnvoy } from './envoy-process.ts';
 
 /** What a backend saw. */
 export interface Seen {

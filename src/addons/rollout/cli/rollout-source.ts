@@ -1,11 +1,7 @@
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { liveConfigMap } from '../../../cli/template-source.ts';
-import {
-  type ConfigurationAge,
-  cachedAge,
-  ENVOY_CONFIG_MAP,
-  isOlder,
-} from '../../../injection/envoy/configuration-age.ts';
+import { type ConfigurationAge, cachedAge, isOlder } from '../../../injection/envoy/configuration-age.ts';
+import { ENVOY_CONFIG_MAP } from '../../../injection/envoy/files.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../../injection/namespace-settings.ts';
 import { isForbidden } from '../../../kube/api/api-error.ts';

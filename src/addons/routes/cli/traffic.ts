@@ -12,8 +12,7 @@ import {
 } from '../../../cli/options/tool-options.ts';
 import { podPage } from '../../../cli/pod-page.ts';
 import { pages } from '../../../cli/survey.ts';
-import { METRICS_PATH } from '../../../injection/envoy/metrics.ts';
-import { METRICS_PORT } from '../../../injection/envoy/parts.ts';
+import { METRICS_PATH, METRICS_PORT } from '../../../injection/envoy/files.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import { parseStatus } from '../../../injection/status.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';

@@ -1,10 +1,10 @@
-import { BACKENDS } from '../../../injection/envoy/metrics.ts';
-import { PATIENCE } from '../../../injection/envoy/parts.ts';
 import {
+  BACKENDS,
   backendAddress,
   corsPolicy,
   MIRROR_HEADER,
   MIRRORED,
+  PATIENCE,
   REFUSAL,
   ROUTED,
 } from '../../../injection/envoy/routed.ts';

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PATIENCE } from '../../../injection/envoy/parts.ts';
-import { NO_ROUTES, routesFile } from '../../../injection/envoy/routed.ts';
+import { NO_ROUTES, PATIENCE, routesFile } from '../../../injection/envoy/routed.ts';
 import type { JsonObject } from '../../../util/json.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import { bytesOf } from './entry-bytes.ts';

@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import { READINESS_PORT } from '../../../injection/envoy/parts.ts';
+import { READINESS_PORT } from '../../../injection/envoy/files.ts';
 
 const TIMEOUT_MS = 1000;
 const MAX_LENGTH = 100;

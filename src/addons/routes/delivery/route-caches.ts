@@ -1,8 +1,5 @@
-import {
-  type ConfigurationAge,
-  cachedAge,
-  ENVOY_CONFIG_MAP,
-} from '../../../injection/envoy/configuration-age.ts';
+import { type ConfigurationAge, cachedAge } from '../../../injection/envoy/configuration-age.ts';
+import { ENVOY_CONFIG_MAP } from '../../../injection/envoy/files.ts';
 import type { Keys } from '../../../injection/keys.ts';
 import { parseStatus } from '../../../injection/status.ts';
 import { COPIED_CONFIG_MAPS } from '../../../kube/api/core-resources.ts';

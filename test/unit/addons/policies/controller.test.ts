@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { PolicyController } from '../../../../src/addons/policies/controller.ts';
-import { isSpec } from '../../../../src/addons/policies/live-spec.ts';
+import { PolicyController, isSpec } from '../../../../src/addons/policies/controller.ts';
 import { type LivePolicyObject, POLICIES } from '../../../../src/addons/policies/resources.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateState } from '../../../../src/injection/template/template-set.ts';
@@ -78,7 +77,7 @@ function controllerOf({
     },
     enabled,
     log: pino({ level: 'silent' }),
-    metrics: { kept: (count) => kept.push(count) },
+    kept: (count) => kept.push(count),
   });
   return {
     calls,

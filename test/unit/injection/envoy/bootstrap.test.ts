@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { bootstrapFaults } from '../../../../src/injection/envoy/bootstrap.ts';
-import { ENVOY_CONFIGURATIONS } from '../../../../src/injection/envoy/configurations.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
+import { ENVOY_CONFIGURATIONS } from '../../../support/routing/envoy-configurations.ts';
 
 function faultsOf(bootstrap: unknown, key = 'envoy.json'): readonly string[] {
   return bootstrapFaults(key, JSON.stringify(bootstrap, null, 1)).map(({ line: _, column: __, ...fault }) =>

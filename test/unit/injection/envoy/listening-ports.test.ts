@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
-import { type EnvoyFiles, listeningPorts } from '../../../../src/injection/envoy/listening-ports.ts';
+import { ENVOY_FILES, type EnvoyFiles } from '../../../../src/injection/envoy/files.ts';
+import { listeningPorts } from '../../../../src/injection/envoy/listening-ports.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { conflict } from '../../../../src/injection/rules/conflict.ts';

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
 import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../../src/injection/envoy/routed.ts';
 import { parseTemplate } from '../../../../src/injection/template/parse-template.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
-import { isObject } from '../../../../src/util/json.ts';
+import { isObject, own, ownObjects } from '../../../../src/util/json.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
+import { ENVOY_CONFIGURATIONS } from '../../../support/routing/envoy-configurations.ts';
 
 const text = await readFile(join(projectDirectory(), 'deploy/transparent/template.yaml'), 'utf8');
 const parsed = parseTemplate('config.transparent', 'transparent', text);
@@ -54,4 +55,20 @@ test('deploy/envoy creates the ConfigMap from the same files', async () => {
   const kustomization = await readFile(join(projectDirectory(), 'deploy/envoy/kustomization.yaml'), 'utf8');
   const files = [...kustomization.matchAll(/^ {2}- (\S+)$/gm)].map(([, name]) => name);
   expect(files.toSorted()).toEqual(Object.keys(ENVOY_FILES).toSorted());
+});
+
+test('the three configurations share all but what is about the application', () => {
+  const common = Object.entries(ENVOY_CONFIGURATIONS).map(
+    ([, { admin, overload_manager, stats_config, ...rest }]) => {
+      const listeners = ownObjects(own(rest, 'static_resources'), 'listeners');
+      return {
+        admin,
+        overload_manager,
+        stats_config,
+        metrics: listeners.find(({ name }) => name === 'metrics'),
+      };
+    },
+  );
+  for (const each of common) expect(each).toEqual(common[0]);
+  expect(common[0]?.metrics).toBeDefined();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import {
   type InjectManifestsOptions,

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { ENVOY_FILES } from '../../../../src/injection/envoy/configurations.ts';
+import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import {
   setUpEnvoyConfiguration,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { askSidecar } from '../../../../../src/addons/routes/delivery/ask-sidecar.ts';
-import { READINESS_PORT } from '../../../../../src/injection/envoy/parts.ts';
+import { READINESS_PORT } from '../../../../../src/injection/envoy/files.ts';
 
 /** For no other test. */
 const ADDRESS = '127.15.5.1';
