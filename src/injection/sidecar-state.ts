@@ -1,7 +1,7 @@
 import type { Keys } from './keys.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import { annotation, type Pod } from './podspec/pod.ts';
-import { hasContainers, isInjected, parseStatus } from './status.ts';
+import { hasContainers, isCurrent, parseStatus } from './status.ts';
 import { selectTemplates, type TemplateState } from './template/template-set.ts';
 
 /**
@@ -16,11 +16,11 @@ export function sidecarState(
   keys: Keys,
   state: TemplateState,
 ): SidecarState {
-  const text = annotation(pod, keys.status);
+  const status = parseStatus(annotation(pod, keys.status));
   const { templates, unknownTemplates } = selectTemplates(pod, namespace, keys, state);
-  if (!parseStatus(text))
-    return templates.length > 0 && hasContainers(pod, templates) ? 'unmarked' : 'absent';
-  return unknownTemplates.length === 0 && isInjected(pod, text, templates) ? 'current' : 'stale';
+  const isThere = hasContainers(pod, templates);
+  if (!status) return templates.length > 0 && isThere ? 'unmarked' : 'absent';
+  return unknownTemplates.length === 0 && isThere && isCurrent(status, templates) ? 'current' : 'stale';
 }
 
 /** Why a pod may be `unmarked`, as the end of a sentence, and what to do. */

@@ -145,25 +145,13 @@ export function parseStatus(text: string | undefined): Status | undefined {
   };
 }
 
-/**
- * Whether a pod was injected with exactly these templates: its status says so, and the pod has the containers of the
- * templates. The status alone may be a copy, or a lie.
- */
-export function isInjected(
-  pod: Pod,
-  statusText: string | undefined,
-  templates: readonly Template[],
-): boolean {
-  const status = parseStatus(statusText);
-  if (!status || status.templates.length !== templates.length) return false;
-  const isSame = templates.every(({ name, hash }, i) => {
-    const applied = status.templates[i];
-    return applied?.name === name && applied.sha256 === hash;
-  });
-  return isSame && hasContainers(pod, templates);
+/** Whether a status says that its pod has the current state of these templates, which are those that it selects. */
+export function isCurrent(status: Pick<Status, 'templates'>, templates: readonly Template[]): boolean {
+  const text = (all: readonly AppliedTemplate[]) => all.map(({ name, sha256 }) => `${name}@${sha256}`).join();
+  return text(status.templates) === text(templates.map(appliedTemplate));
 }
 
-/** Whether the pod has containers with the names of all those of the templates. */
+/** Whether the pod has containers with the names of all those of the templates. Its status alone may be a copy, or a lie. */
 export function hasContainers(pod: Pod, templates: readonly Template[]): boolean {
   const find = containerFinder(pod);
   const isThere = (container: JsonObject) => {

@@ -1,13 +1,10 @@
+import { setUpPodCache } from '../injection/webhook/pod-cache.ts';
 import { keysFor } from '../injection/keys.ts';
 import type { DecideOptions } from '../injection/rule.ts';
-import {
-  type EnvoyConfiguration,
-  setUpEnvoyConfiguration,
-  setUpPodCache,
-} from '../injection/webhook/envoy-configuration.ts';
+import { type EnvoyConfiguration, setUpEnvoyConfiguration } from '../injection/webhook/envoy-configuration.ts';
 import { type Namespaces, setUpNamespaces } from '../injection/webhook/namespaces.ts';
 import { NewPodTemplates } from '../injection/webhook/new-pod-templates.ts';
-import { type LiveTemplate, setUpTemplate } from '../injection/webhook/template-store.ts';
+import { type TemplateSetup, setUpTemplate } from '../injection/webhook/template-setup.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { Manager } from '../kube/manager/manager.ts';
@@ -20,7 +17,7 @@ export interface Core {
   readonly decide: DecideOptions;
   readonly serverMinor: ServerMinor;
   /** The templates of the ConfigMap. */
-  readonly template: LiveTemplate;
+  readonly template: TemplateSetup;
   /** The templates that new pods get: an add-on may choose others than those of the ConfigMap. */
   readonly newPods: NewPodTemplates;
   readonly namespaces: Namespaces;

@@ -1,7 +1,7 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
 import { classify, type DriftBasis } from '../../injection/webhook/classify.ts';
-import { controllerKey, isInjected, OF_CONTROLLER } from '../../injection/webhook/pod-summary.ts';
+import { controllerKey, isMarked, OF_CONTROLLER } from '../../injection/webhook/pod-cache.ts';
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -66,7 +66,7 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       if (finding.kind === 'missed' && repair.evict) repairQueue.add(keyOf(finding.pod));
     },
   });
-  const hasSidecar = (pod: KubeObject) => isInjected(pod, basis().options.keys);
+  const hasSidecar = (pod: KubeObject) => isMarked(pod, basis().options.keys);
   /** Tells the breaker whether a pod has its sidecar; undefined: it asks for none. */
   const tell = (pod: KubeObject, injected: boolean | undefined) => {
     const { uid = '', creationTimestamp = '' } = pod.metadata;

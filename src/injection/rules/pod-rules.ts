@@ -20,7 +20,7 @@ import {
   specField,
 } from '../podspec/pod.ts';
 import type { DecisionInput, PodRule } from '../rule.ts';
-import { isInjected, parseStatus } from '../status.ts';
+import { hasContainers, isCurrent, parseStatus } from '../status.ts';
 
 /** Namespaces of the cluster: a sidecar there can break the whole cluster. */
 export const SYSTEM_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
@@ -176,10 +176,12 @@ export const POD_RULES = [
     warn: false,
     // The status may belong to another template, or be a copy: the webhook checks it.
     cel: ({ keys }) => ({ unless: celHasKey('annotations', keys.status) }),
-    find: ({ pod, options, templates }) =>
-      isInjected(pod, annotation(pod, options.keys.status), templates)
+    find({ pod, options, templates }) {
+      const status = parseStatus(annotation(pod, options.keys.status));
+      return status && isCurrent(status, templates) && hasContainers(pod, templates)
         ? 'the pod already has what the template adds'
-        : undefined,
+        : undefined;
+    },
   },
   // A container with the template's name belongs to the user, unless its image is `auto`.
   {

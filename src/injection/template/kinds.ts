@@ -10,12 +10,12 @@ type KindSpec =
   | { readonly to: 'apps'; readonly type: string; readonly key: string };
 
 /**
- * The fields of a template, in the order in which they are added and recorded. All that handles a template's fields reads this
+ * The fields of a template, All that handles a template's fields reads this
  * table, or must have an entry for each of them to compile.
  */
 export const KINDS = {
-  initContainers: { to: 'list', type: 'Container', key: 'name' },
   containers: { to: 'list', type: 'Container', key: 'name' },
+  initContainers: { to: 'list', type: 'Container', key: 'name' },
   env: { to: 'apps', type: 'EnvVar', key: 'name' },
   volumeMounts: { to: 'apps', type: 'VolumeMount', key: 'mountPath' },
   volumes: { to: 'list', type: 'Volume', key: 'name' },

@@ -7,7 +7,7 @@ import { podCreation } from '../podspec/admission-target.ts';
 import { annotation } from '../podspec/pod.ts';
 import type { DecideOptions } from '../rule.ts';
 import type { SkipReason } from '../rules/index.ts';
-import { parseStatus } from '../status.ts';
+import { isCurrent, parseStatus } from '../status.ts';
 import { selectTemplates, type TemplateState } from '../template/template-set.ts';
 
 /** What pods are compared with. */
@@ -34,9 +34,7 @@ export function classify(
   const status = parseStatus(annotation(json, options.keys.status));
   if (status) {
     const { templates, unknownTemplates } = selectTemplates(json, namespace, options.keys, state);
-    const [now, then] = [templates.map(({ name, hash }) => `${name}@${hash}`), status.templates];
-    const isSame = now.join() === then.map(({ name, sha256 }) => `${name}@${sha256}`).join();
-    return isSame && unknownTemplates.length === 0 ? 'current' : 'stale';
+    return isCurrent(status, templates) && unknownTemplates.length === 0 ? 'current' : 'stale';
   }
   // The spec is unknown here, except that it has containers.
   const whole = { ...json, spec: { containers: [{}] } };

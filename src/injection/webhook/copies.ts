@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import { canonicalJson } from '../../util/json.ts';
 import type { Keys } from '../keys.ts';
-import { isInjected } from './pod-summary.ts';
+import { isMarked } from './pod-cache.ts';
 
 export interface CopiesOptions {
   readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
@@ -63,7 +63,7 @@ export function setUpCopies(options: CopiesOptions): Copies {
   async function reconcile(target: string, signal: AbortSignal) {
     const [wanted, found] = [source(), configMaps.lister.get(`${target}/${name}`)];
     const isNeeded =
-      target !== namespace && pods.lister.list(target).some((pod) => isInjected(pod, options.keys));
+      target !== namespace && pods.lister.list(target).some((pod) => isMarked(pod, options.keys));
     const step = planCopy({ source: wanted, found, isNeeded });
     if (step === 'nothing' || wanted === undefined) return {};
     try {

@@ -1,4 +1,4 @@
-import { COPIED_CONFIG_MAPS, LIVE_PODS, PODS } from '../../kube/api/core-resources.ts';
+import { COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
@@ -6,9 +6,8 @@ import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
-import { type Keys, keysFor } from '../keys.ts';
+import { keysFor } from '../keys.ts';
 import { type ManagedConfigMap, setUpCopies } from './copies.ts';
-import { POD_INDEXERS, podSummary } from './pod-summary.ts';
 
 /** The copies of Envoy's configuration, for which the first pod of a namespace waits. */
 export interface EnvoyConfiguration {
@@ -18,16 +17,6 @@ export interface EnvoyConfiguration {
 
 const WORKERS = 2;
 const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
-const POD_METADATA = { ...PODS, metadataOnly: true as const };
-
-/** The cache of all live pods, with what `podSummary` keeps of them. */
-export function setUpPodCache(manager: Manager, keys: Keys): Informer<KubeObject> {
-  return manager.informer(POD_METADATA, {
-    fieldSelector: LIVE_PODS,
-    transform: podSummary(keys),
-    indexers: POD_INDEXERS,
-  });
-}
 
 /** Copies Envoy's configuration to the namespaces with injected pods, and restores its source. */
 export function setUpEnvoyConfiguration(
@@ -82,15 +71,4 @@ export function setUpEnvoyConfiguration(
     }),
   });
   return { beforeCopy: (task) => void tasks.push(task) };
-}
-
-/** Calls the listener with each pod that is new in the cache, on every replica. */
-export function onNewPod(pods: Informer<KubeObject>, listener: (pod: KubeObject) => void): void {
-  pods.addEventHandler({
-    onAdd: listener,
-    onUpdate(before, pod) {
-      // Another pod of the same name: the watch has missed a deletion.
-      if (before.metadata.uid !== pod.metadata.uid) listener(pod);
-    },
-  });
 }

@@ -1,7 +1,7 @@
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import type { CanaryScope } from '../template/strategy.ts';
 import type { TemplateSet, TemplateState } from '../template/template-set.ts';
-import type { LiveTemplate } from './template-store.ts';
+import type { TemplateSetup } from './template-setup.ts';
 
 /** Which templates new pods get. */
 export interface TemplateChoice {
@@ -19,7 +19,7 @@ export class NewPodTemplates implements TemplateChoice {
   readonly #listeners: (() => void)[] = [];
   #choice: TemplateChoice;
 
-  constructor({ templates, onAdopted }: LiveTemplate) {
+  constructor({ templates, onAdopted }: TemplateSetup) {
     this.#choice = {
       forPod: () => templates.state,
       forPolicies: () => ({ state: templates.state, canary: undefined }),

@@ -1,3 +1,4 @@
+import { onNewPod } from './pod-cache.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
@@ -6,13 +7,12 @@ import { controllerIn } from '../podspec/pod.ts';
 import type { DecideOptions } from '../rule.ts';
 import type { TemplateSet } from '../template/template-set.ts';
 import { createEnvoyHandler, createTemplateHandler } from './config-map-handlers.ts';
-import { onNewPod } from './envoy-configuration.ts';
 import { createInjectHandler, type InjectHandlerOptions } from './inject-handler.ts';
 import { injectionMetrics } from './metrics.ts';
 import type { Namespaces } from './namespaces.ts';
 import { NewPodEvents, reportInjection } from './new-pod-events.ts';
 import type { TemplateChoice } from './new-pod-templates.ts';
-import type { LiveTemplate } from './template-store.ts';
+import type { TemplateSetup } from './template-setup.ts';
 import { createWorkloadHandler } from './workload-handler.ts';
 
 /** The flags of `serve` that the webhook uses. */
@@ -27,7 +27,7 @@ export interface WebhookOptions {
 
 export interface InjectorOptions extends Pick<WebhookOptions, 'namespace' | 'configmap'> {
   readonly decide: DecideOptions;
-  readonly template: LiveTemplate;
+  readonly template: TemplateSetup;
   readonly namespaces: Namespaces;
   readonly newPods: TemplateChoice;
   readonly pods: Informer<KubeObject>;

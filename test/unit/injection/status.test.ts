@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isInjected, parseStatus, StatusBuilder } from '../../../src/injection/status.ts';
+import { parseStatus, StatusBuilder } from '../../../src/injection/status.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { templateSet } from '../../support/injection/demo.ts';
 
 describe('StatusBuilder', () => {
   test.each([
@@ -52,35 +51,5 @@ describe('parseStatus', () => {
   ])('drops an origin with %s', (_, forged) => {
     const origin = { list: 'initContainers', index: 0 };
     expect(parsed({ moved: { forged, origin } })?.moved).toEqual({ origin });
-  });
-});
-
-describe('a pod is injected with', () => {
-  const set = templateSet({
-    config: 'containers: [{name: a, image: i}]',
-    'config.b': 'containers: [{name: b, image: i}]',
-  });
-  const all = [...set.templates.values()];
-  const pod = {
-    spec: {
-      containers: [
-        { name: 'a', image: 'i' },
-        { name: 'b', image: 'i' },
-      ],
-    },
-  };
-  const status = (names: readonly string[]) =>
-    JSON.stringify({
-      version: 1,
-      templates: all.map(({ hash }, i) => ({ name: names[i] ?? '', sha256: hash })).slice(0, names.length),
-    });
-
-  test.each<[string, readonly string[], number, boolean]>([
-    ['the templates that its status names', ['config', 'b'], 2, true],
-    ['no others', ['config', 'c'], 2, false],
-    ['no more', ['config'], 2, false],
-    ['no less', ['config', 'b'], 1, false],
-  ])('%s', (_, names, wanted, expected) => {
-    expect(isInjected(pod, status(names), all.slice(0, wanted))).toBe(expected);
   });
 });

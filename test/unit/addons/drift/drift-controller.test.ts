@@ -4,7 +4,7 @@ import { keysFor } from '../../../../src/injection/keys.ts';
 import { formatStatus } from '../../../../src/injection/status.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { classify } from '../../../../src/injection/webhook/classify.ts';
-import { POD_INDEXERS } from '../../../../src/injection/webhook/pod-summary.ts';
+import { POD_INDEXERS } from '../../../../src/injection/webhook/pod-cache.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { templateSet, withMisfit } from '../../../support/injection/demo.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';

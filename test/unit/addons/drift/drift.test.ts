@@ -5,7 +5,7 @@ import { keysFor } from '../../../../src/injection/keys.ts';
 import { podCreation } from '../../../../src/injection/podspec/admission-target.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import type { DriftBasis } from '../../../../src/injection/webhook/classify.ts';
-import { podSummary } from '../../../../src/injection/webhook/pod-summary.ts';
+import { podSummary } from '../../../../src/injection/webhook/pod-cache.ts';
 import type { KubeObject, ObjectKey } from '../../../../src/kube/api/object.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../../support/injection/demo.ts';

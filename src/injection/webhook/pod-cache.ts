@@ -1,15 +1,19 @@
+import { LIVE_PODS, PODS } from '../../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
 
 /** The index of the pod cache by {@link controllerKey}. */
 export const OF_CONTROLLER = 'controller';
 
-/** Whether the pod has the annotation of an injected pod. */
-export function isInjected({ metadata }: KubeObject, keys: Keys): boolean {
+/** Whether the pod has the annotation of an injected pod. What it says may be wrong: `sidecarState` looks at it. */
+export function isMarked({ metadata }: KubeObject, keys: Keys): boolean {
   return metadata.annotations?.[keys.status] !== undefined;
 }
 
+/** The indexers of the pod cache. */
 export const POD_INDEXERS = {
   [OF_CONTROLLER]: (pod: KubeObject) => (controllerOf(pod) ? [controllerKey(pod)] : []),
 };
@@ -51,4 +55,24 @@ function picked(
 ): Readonly<Record<string, string>> | undefined {
   const entries = Object.entries(map ?? {}).filter(([key]) => kept.has(key));
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+/** The cache of all live pods, with what `podSummary` keeps of them. */
+export function setUpPodCache(manager: Manager, keys: Keys): Informer<KubeObject> {
+  return manager.informer({ ...PODS, metadataOnly: true }, {
+    fieldSelector: LIVE_PODS,
+    transform: podSummary(keys),
+    indexers: POD_INDEXERS,
+  });
+}
+
+/** Calls the listener with each pod that is new in the cache, on every replica. */
+export function onNewPod(pods: Informer<KubeObject>, listener: (pod: KubeObject) => void): void {
+  pods.addEventHandler({
+    onAdd: listener,
+    onUpdate(before, pod) {
+      // Another pod of the same name: the watch has missed a deletion.
+      if (before.metadata.uid !== pod.metadata.uid) listener(pod);
+    },
+  });
 }

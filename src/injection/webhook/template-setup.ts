@@ -26,7 +26,7 @@ interface ServerMinor {
 }
 
 /** The current templates, kept in sync with their ConfigMap. */
-export interface LiveTemplate {
+export interface TemplateSetup {
   readonly templates: LiveTemplates;
   readonly dryRun: TemplateDryRun;
   /** Calls the listener whenever other templates, or another strategy for them, come into use. */
@@ -49,7 +49,7 @@ export function setUpTemplate(
     annotation,
     serverMinor,
   }: TemplateOptions & { readonly serverMinor: ServerMinor },
-): LiveTemplate {
+): TemplateSetup {
   const { client, clock, log, events } = manager;
   const metrics = templateMetrics(manager.registry);
   const ref = { metadata: { namespace, name } };

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { setUpTemplate } from '../../../../src/injection/webhook/template-store.ts';
+import { setUpTemplate } from '../../../../src/injection/webhook/template-setup.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
