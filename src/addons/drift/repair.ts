@@ -1,4 +1,4 @@
-import { controllerKey } from '../../injection/webhook/pod-summary.ts';
+import { controllerKey } from '../../injection/webhook/pod-cache.ts';
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';

@@ -151,15 +151,13 @@ containers:
 `;
 
 describe('for generated pods', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the template of the demo', { config: DEMO_TEMPLATE }],
     ['the template that comes with the operator', { config: DEFAULT_TEMPLATE_YAML }],
     ['a template with something of everything', { config: RICH_TEMPLATE }],
     ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
-    [
-      'native sidecars, before all others',
-      { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' },
-    ],
+    ['native sidecars, before all others', { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' }],
   ])(
     'what the API server takes, it takes with %s, and as the command line would make it',
     async (_, data) => {
@@ -230,6 +228,7 @@ const withSysctl = (name: string) =>
   podWith(RESTRICTED, { securityContext: { sysctls: [{ name, value: '1' }] } });
 const probe = { livenessProbe: { httpGet: { port: 80, host: 'h' } } };
 /** What each version changes, a pod that no level refuses, and one that each does. */
+// biome-ignore format: a line for each case
 const EXAMPLES: readonly JsonObject[] = [
   podWith(RESTRICTED),
   podWith({ privileged: true }),
@@ -242,10 +241,7 @@ const EXAMPLES: readonly JsonObject[] = [
   podWith({ ...RESTRICTED, seLinuxOptions: { type: 'container_engine_t' } }),
   podWith({ ...RESTRICTED, runAsUser: 0, runAsNonRoot: false }, { hostUsers: false }),
   podWith({ ...RESTRICTED, procMount: 'Unmasked' }, { hostUsers: false }),
-  {
-    ...podWith({}),
-    spec: { containers: [{ name: 'app', image: 'i', securityContext: RESTRICTED, ...probe }] },
-  },
+  { ...podWith({}), spec: { containers: [{ name: 'app', image: 'i', securityContext: RESTRICTED, ...probe }] } },
   ...['ip_local_reserved_ports', 'tcp_fin_timeout', 'tcp_rmem', 'tcp_notsent_lowat'].map((name) =>
     withSysctl(`net.ipv4.${name}`),
   ),

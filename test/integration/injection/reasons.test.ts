@@ -121,6 +121,7 @@ describe('not-a-pod-create: nothing but the creation of pods is looked at', () =
     expect(await stage.call('POST', pods, appPod({ name: 'there' }))).toMatchObject({ code: 201 });
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, string, string, unknown, string | undefined, JsonObject]>([
     [
       'an update',
@@ -157,14 +158,7 @@ describe('not-a-pod-create: nothing but the creation of pods is looked at', () =
         kind: { group: 'apps', version: 'v1', kind: 'Deployment' },
       },
     ],
-    [
-      'a deletion',
-      'DELETE',
-      `${pods}/there`,
-      undefined,
-      undefined,
-      { operation: 'DELETE', object: null, oldObject: OPTED_IN },
-    ],
+    ['a deletion', 'DELETE', `${pods}/there`, undefined, undefined, { operation: 'DELETE', object: null, oldObject: OPTED_IN }],
   ])('%s', async (_, method, path, body, type, request) => {
     const done = await stage.counting(() => stage.call(method, path, body, type));
     expect(done.result.message).toBe('');

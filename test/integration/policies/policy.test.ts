@@ -117,27 +117,12 @@ describe('while every operator is dead', () => {
     expect(await admitted(init)).toEqual(names);
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, PodInit]>([
     ['wants an image of its own', { annotations: { [KEY]: 'true', [`${KEY}-image`]: 'mine' } }],
     ['conflicts with the template', { ...asking, spec: { volumes: [{ name: 'envoy-conf', emptyDir: {} }] } }],
-    [
-      'lays something over the template',
-      {
-        ...asking,
-        spec: {
-          containers: [
-            { name: 'app', image: 'busybox' },
-            { name: 'envoy', image: 'auto' },
-          ],
-        },
-      },
-    ],
-    [
-      'has but the status of an injected one',
-      {
-        annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'envoy') },
-      },
-    ],
+    ['lays something over the template', { ...asking, spec: { containers: [{ name: 'app', image: 'busybox' }, { name: 'envoy', image: 'auto' }] } }],
+    ['has but the status of an injected one', { annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'envoy') } }],
   ])('a pod that asks for its sidecar and %s is refused', async (_, init) => {
     expect(await admitted(init)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
   });

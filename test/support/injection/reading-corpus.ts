@@ -85,6 +85,7 @@ const LINES: readonly OddText[] = [
   ['quoted text with a comment behind it, not indented', 'x:\n  y: "a\nb" # c\nz: 1\n'],
 ];
 
+// biome-ignore format: a line for each case
 const COLLECTIONS: readonly OddText[] = [
   ['a flow mapping', 'x: {a: 1, "b": [c, {d: e}], f: }\n'],
   ['a flow mapping on several lines', 'x: {\n  a: 1,\n  b: 2\n  }\n'],
@@ -92,10 +93,7 @@ const COLLECTIONS: readonly OddText[] = [
   ['a flow mapping whose lines are not indented', 'x:\n  y: {\na: 1,\nb: 2\n}\nz: 1\n'],
   ['a flow list whose lines are not indented', 'x:\n  y: [\na,\nb\n]\nz: 1\n'],
   ['a flow list with less indentation than its key', 'x:\n    y: [a,\n  b,\n c]\n'],
-  [
-    'flow collections in each other, not indented',
-    'x:\n  y: {a: [\n{b: "c\nd"}, # e }\n{f: \'g]\'}\n]}\nz: 1\n',
-  ],
+  ['flow collections in each other, not indented', 'x:\n  y: {a: [\n{b: "c\nd"}, # e }\n{f: \'g]\'}\n]}\nz: 1\n'],
   ['a flow mapping with a comma at its end', 'x: {a: 1,}\n'],
   ['a flow mapping with keys only', 'x: {a, b: 1}\n'],
   ['nothing in a flow mapping', 'x: {a: , b: 1}\n'],

@@ -37,6 +37,7 @@ const PORT = "the template's container envoy uses it too: change one of the port
 const VOLUME = 'the template has another volume of this name: rename one of them';
 
 describe('inject reports by its path', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, string, JsonObject]>([
     ['spec.initContainers[name=setup]', CONTAINER, { initContainers: [app({ name: 'setup' })] }],
     ['spec.containers[name=setup]', CONTAINER, { containers: [app({ name: 'setup' })] }],
@@ -47,23 +48,11 @@ describe('inject reports by its path', () => {
       PORT,
       { initContainers: [app({ name: 'mesh', restartPolicy: 'Always', ports: [{ containerPort: 80 }] })] },
     ],
-    [
-      'spec.containers[name=app].ports[hostPort=5353/UDP]',
-      PORT,
-      ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '0.0.0.0' }),
-    ],
-    [
-      'spec.containers[name=app].ports[hostPort=5353/UDP]',
-      PORT,
-      ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '10.0.0.1' }),
-    ],
+    ['spec.containers[name=app].ports[hostPort=5353/UDP]', PORT, ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '0.0.0.0' })],
+    ['spec.containers[name=app].ports[hostPort=5353/UDP]', PORT, ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '10.0.0.1' })],
     ['spec.volumes[name=conf]', VOLUME, { volumes: [{ name: 'conf', emptyDir: {} }] }],
     ['spec.volumes[name=conf]', VOLUME, { volumes: [{ name: 'conf', configMap: { name: 'mine' } }] }],
-    [
-      'spec.volumes[name=conf]',
-      VOLUME,
-      { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 256 } }] },
-    ],
+    ['spec.volumes[name=conf]', VOLUME, { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 256 } }] }],
     [
       'spec.hostAliases[ip=10.1.1.1]',
       'the template has other names for this address: add them to the entry of the pod',
@@ -151,14 +140,12 @@ describe('inject reports by its path', () => {
       expect((first(spec) as Skipped).skip.diagnostics.map(formatDiagnostic)).toEqual([message(path)]);
     });
 
+    // biome-ignore format: a line for each case
     test.each<[string, JsonObject]>([
       ['of another protocol', ports(dns('TCP'))],
       ['of an init container that ends', { initContainers: [app({ name: 'first', ports: [dns('UDP')] })] }],
       ['of a container, if the sidecar is native', { restartPolicy: 'Never', ...ports(dns('UDP')) }],
-      [
-        'of a container before the override',
-        { containers: [app({ ports: [dns('UDP')] }), { name: 'envoy', image: 'auto' }] },
-      ],
+      ['of a container before the override', { containers: [app({ ports: [dns('UDP')] }), { name: 'envoy', image: 'auto' }] }],
       [
         'of a native sidecar before the override',
         {
@@ -166,10 +153,7 @@ describe('inject reports by its path', () => {
           initContainers: [mesh({ ports: [dns('UDP')] }), { name: 'envoy', image: 'auto' }],
         },
       ],
-      [
-        "of the template's init container that ends",
-        { initContainers: [mesh({ ports: [{ containerPort: 1, name: 'once' }] })] },
-      ],
+      ["of the template's init container that ends", { initContainers: [mesh({ ports: [{ containerPort: 1, name: 'once' }] })] }],
       ['that the template does not have', ports({ containerPort: 1, name: 'other', protocol: 'UDP' })],
       ['that is empty', ports({ containerPort: 1, name: '' })],
     ])('%s fits', (_, spec) => {
@@ -210,34 +194,18 @@ describe('inject reports by its path', () => {
 });
 
 describe('inject finds no conflict in', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject]>([
     ['the same port of another protocol', ports({ containerPort: 80, protocol: 'UDP' })],
     ['TCP 53 beside UDP 53', ports({ containerPort: 53, protocol: 'TCP' })],
-    [
-      'a port of an init container that ends',
-      { initContainers: [app({ name: 'first', ports: [{ containerPort: 80 }] })] },
-    ],
+    ['a port of an init container that ends', { initContainers: [app({ name: 'first', ports: [{ containerPort: 80 }] })] }],
     ["a port of the template's init container that ends", ports({ containerPort: 9 })],
-    [
-      'the same host port number of another protocol',
-      ports({ containerPort: 1, protocol: 'TCP', hostPort: 5353 }),
-    ],
+    ['the same host port number of another protocol', ports({ containerPort: 1, protocol: 'TCP', hostPort: 5353 })],
     ['host port 0', ports({ containerPort: 1, protocol: 'UDP', hostPort: 0 })],
-    [
-      'the same volume with defaults',
-      { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 420 } }] },
-    ],
-    [
-      'the same volume with empty fields',
-      {
-        volumes: [{ name: 'conf', configMap: { name: 'envoy', items: [], optional: false }, emptyDir: null }],
-      },
-    ],
+    ['the same volume with defaults', { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 420 } }] }],
+    ['the same volume with empty fields', { volumes: [{ name: 'conf', configMap: { name: 'envoy', items: [], optional: false }, emptyDir: null }] }],
     ['the same volume with empty text', { volumes: [{ name: 'tmp', emptyDir: { medium: '' } }] }],
-    [
-      'an address with all the names and more',
-      { hostAliases: [{ ip: '10.1.1.1', hostnames: ['c', 'b.example', 'a.example'] }] },
-    ],
+    ['an address with all the names and more', { hostAliases: [{ ip: '10.1.1.1', hostnames: ['c', 'b.example', 'a.example'] }] }],
     ['a port name of a container before the sidecar', ports(dns('UDP'))],
     [
       'the same volume mounted by both, and a device of both',
@@ -268,13 +236,7 @@ describe('inject finds no conflict in', () => {
         containers: [app({ volumeMounts: [{ name: 'tmp', mountPath: '/tmp//envoy' }] })],
       },
     ],
-    [
-      'the same mount',
-      {
-        volumes: [{ name: 'tmp', emptyDir: {} }],
-        containers: [app({ volumeMounts: [{ name: 'tmp', mountPath: '/tmp/envoy' }] })],
-      },
-    ],
+    ['the same mount', { volumes: [{ name: 'tmp', emptyDir: {} }], containers: [app({ volumeMounts: [{ name: 'tmp', mountPath: '/tmp/envoy' }] })] }],
   ])('%s', (_, spec) => {
     injectChecked(decideInput(podWith(spec), { state: state() }));
   });

@@ -29,12 +29,10 @@ function setUp() {
 }
 
 describe('templateField', () => {
+  // biome-ignore format: a line for each case
   test.each([
     ['spec.containers[1].env[0].value', 'containers[0].env[0].value'],
-    [
-      'spec.containers[1].resources.limits[example.com/gpu]',
-      'containers[0].resources.limits["example.com/gpu"]',
-    ],
+    ['spec.containers[1].resources.limits[example.com/gpu]', 'containers[0].resources.limits["example.com/gpu"]'],
     ['spec.initContainers[0].image', 'initContainers[0].image'],
     ['spec.containers[0].env[2].valueFrom', 'env[1].valueFrom'],
     ['spec.containers[0].volumeMounts[0].mountPath', 'volumeMounts[0].mountPath'],
@@ -85,16 +83,13 @@ spec:
   };
   const envoy = { name: 'envoy', image: 'i:v1' };
 
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, Path]>([
     ['metadata.annotations[note]', {}, ['metadata', 'annotations', 'note']],
     ['spec.dnsConfig.searches[0]', {}, ['dnsConfig', 'searches', 0]],
     // A native sidecar.
     ['spec.initContainers[0].image', { initContainers: [envoy] }, ['containers', 0, 'image']],
-    [
-      'spec.hostAliases[1].hostnames[0]',
-      { hostAliases: [{ ip: '10.0.0.9' }, { ip: '10.0.0.1' }] },
-      ['hostAliases', 0, 'hostnames', 0],
-    ],
+    ['spec.hostAliases[1].hostnames[0]', { hostAliases: [{ ip: '10.0.0.9' }, { ip: '10.0.0.1' }] }, ['hostAliases', 0, 'hostnames', 0]],
     ['spec.containers[0].args[12]', { containers: [envoy] }, ['containers', 0, 'args', 12]],
     ['spec.containers[0].x[1gpu]', { containers: [envoy] }, ['containers', 0, 'x', '1gpu']],
     ['spec.containers[0].x[gpu1]', { containers: [envoy] }, ['containers', 0, 'x', 'gpu1']],

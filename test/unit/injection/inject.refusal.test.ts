@@ -150,6 +150,7 @@ describe('a namespace that enforces pod security', () => {
 
   const envoy = (more: string) => `containers: [{name: envoy, image: i, ${more}}]`;
   const context = (more: string) => envoy(`securityContext: {${more}}`);
+  // biome-ignore format: a line for each case
   test.each([
     ['baseline', 'envoy: be privileged', context('privileged: true')],
     ['baseline', 'envoy: add the capability NET_ADMIN', context('capabilities: {add: [CHOWN, NET_ADMIN]}')],
@@ -159,32 +160,12 @@ describe('a namespace that enforces pod security', () => {
     ['baseline', 'envoy: set these seLinuxOptions', context('seLinuxOptions: {type: spc_t}')],
     ['baseline', 'envoy: set these seLinuxOptions', context('seLinuxOptions: {user: u}')],
     ['baseline', 'envoy: use a hostPort', envoy('ports: [{containerPort: 1, hostPort: 1}]')],
-    [
-      'baseline',
-      'envoy: set the host of a probe or hook',
-      envoy('livenessProbe: {tcpSocket: {port: 1, host: h}}'),
-    ],
-    [
-      'baseline',
-      'envoy: set the host of a probe or hook',
-      envoy('lifecycle: {preStop: {httpGet: {port: 1, host: h}}}'),
-    ],
-    [
-      'baseline',
-      'container i must not be privileged',
-      'initContainers: [{name: i, image: i, securityContext: {privileged: true}}]',
-    ],
+    ['baseline', 'envoy: set the host of a probe or hook', envoy('livenessProbe: {tcpSocket: {port: 1, host: h}}')],
+    ['baseline', 'envoy: set the host of a probe or hook', envoy('lifecycle: {preStop: {httpGet: {port: 1, host: h}}}')],
+    ['baseline', 'container i must not be privileged', 'initContainers: [{name: i, image: i, securityContext: {privileged: true}}]'],
     ['baseline', 'volume v must not be a hostPath', 'volumes: [{name: v, hostPath: {path: /}}]'],
-    [
-      'baseline',
-      'the pod must not set the sysctl kernel.msgmax',
-      'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}',
-    ],
-    [
-      'baseline',
-      'the pod must not set seccompProfile to Unconfined',
-      'securityContext: {seccompProfile: {type: Unconfined}}',
-    ],
+    ['baseline', 'the pod must not set the sysctl kernel.msgmax', 'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}'],
+    ['baseline', 'the pod must not set seccompProfile to Unconfined', 'securityContext: {seccompProfile: {type: Unconfined}}'],
     [
       'restricted',
       'volume v has a kind that is not allowed',
@@ -192,11 +173,7 @@ describe('a namespace that enforces pod security', () => {
     ],
     ['restricted', 'the pod must not set runAsUser to 0', 'securityContext: {runAsUser: 0}'],
     ['restricted', 'the pod must not set runAsNonRoot to false', 'securityContext: {runAsNonRoot: false}'],
-    [
-      'restricted',
-      'envoy: add the capability CHOWN',
-      restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]'),
-    ],
+    ['restricted', 'envoy: add the capability CHOWN', restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]')],
   ])('at the level %s refuses: %s', (level, told, config) => {
     const message = told.replace('envoy:', 'container envoy must not');
     expect(refused(decideInput(demoPod(), { ...enforce(level), ...state(config) }))).toEqual([
@@ -224,22 +201,11 @@ describe('a pod with resources of its own', () => {
     injectChecked(decideInput(pod({ requests: { 'example.com/gpu': '1' } })));
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, string]>([
-    [
-      'requests',
-      pod({ requests: { cpu: '299m' } }),
-      'the containers would request more than spec.resources.requests.cpu, which is 299m',
-    ],
-    [
-      'memory',
-      pod({ requests: { memory: '127Mi' } }),
-      'the containers would request more than spec.resources.requests.memory, which is 127Mi',
-    ],
-    [
-      'limits',
-      pod({ limits: { cpu: '999m' } }),
-      'the limit of container envoy is higher than spec.resources.limits.cpu, which is 999m',
-    ],
+    ['requests', pod({ requests: { cpu: '299m' } }), 'the containers would request more than spec.resources.requests.cpu, which is 299m'],
+    ['memory', pod({ requests: { memory: '127Mi' } }), 'the containers would request more than spec.resources.requests.memory, which is 127Mi'],
+    ['limits', pod({ limits: { cpu: '999m' } }), 'the limit of container envoy is higher than spec.resources.limits.cpu, which is 999m'],
     [
       'requests of a pod that finishes, whose sidecar runs beside its init containers',
       pod(

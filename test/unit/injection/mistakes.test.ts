@@ -49,22 +49,15 @@ describe('a failed opt-in', () => {
   });
 });
 
+// biome-ignore format: a line for each case
 test.each<[string, JsonObject, JsonObject]>([
   ['no opt-in', { kind: 'Deployment' }, {}],
   ['a pod with a string', {}, { metadata: { labels: { [OPT_IN]: 'true' } } }],
   ['keys of others', {}, { metadata: { labels: { envoy: 'true', 'example.com/envoy': 'true' } } }],
-  [
-    'a similar key with another value',
-    {},
-    { metadata: { labels: { 'initializer.kubernetes.io/envoi': 'v2' } } },
-  ],
+  ['a similar key with another value', {}, { metadata: { labels: { 'initializer.kubernetes.io/envoi': 'v2' } } }],
   ['the key of rollouts', {}, { metadata: { labels: { 'initializer.kubernetes.io/rollout': 'false' } } }],
   ['another annotation of ours', {}, { metadata: { annotations: { [`${OPT_IN}-routes`]: 'false' } } }],
-  [
-    'a misspelled key beside the right one',
-    {},
-    { metadata: { labels: { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoi': 'true' } } },
-  ],
+  ['a misspelled key beside the right one', {}, { metadata: { labels: { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoi': 'true' } } }],
   ['a null value', {}, { metadata: { annotations: { [OPT_IN]: null } } }],
   [
     'an opt-in in the workload and in its pods, where the pods decide',

@@ -66,12 +66,10 @@ describe('uninject', () => {
     expect(uninject(pod, KEYS)).toBeUndefined();
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject]>([
     ['that takes all containers', { added: { containers: ['app'] } }],
-    [
-      'that moves all containers',
-      { overlaid: { app: { ...app, image: 'auto' } }, moved: { app: { list: 'initContainers', index: 0 } } },
-    ],
+    ['that moves all containers', { overlaid: { app: { ...app, image: 'auto' } }, moved: { app: { list: 'initContainers', index: 0 } } }],
   ])('does not change a pod with a status %s', (_, status) => {
     const annotations = { [STATUS]: JSON.stringify({ version: 1, templates: [], ...status }) };
     expect(uninject(podWith({ containers: [app] }, { annotations }), KEYS)).toBeUndefined();

@@ -39,17 +39,14 @@ const controlledBy = (kind: string, name: string): JsonObject => ({
 });
 
 describe('the name of the workload', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, string]>([
     [
       'of a Deployment, whose ReplicaSet has a hash',
       { ...controlledBy('ReplicaSet', 'web-5b69b9f8c6'), labels: { 'pod-template-hash': '5b69b9f8c6' } },
       'web',
     ],
-    [
-      'of a Rollout of Argo',
-      { ...controlledBy('ReplicaSet', 'roll-7c9d'), labels: { 'rollouts-pod-template-hash': '7c9d' } },
-      'roll',
-    ],
+    ['of a Rollout of Argo', { ...controlledBy('ReplicaSet', 'roll-7c9d'), labels: { 'rollouts-pod-template-hash': '7c9d' } }, 'roll'],
     [
       'of a Service of Knative, by its label',
       {
@@ -58,11 +55,7 @@ describe('the name of the workload', () => {
       },
       'hello',
     ],
-    [
-      'of a JobSet',
-      { ...controlledBy('Job', 'train-w-0'), labels: { 'jobset.sigs.k8s.io/jobset-name': 'train' } },
-      'train',
-    ],
+    ['of a JobSet', { ...controlledBy('Job', 'train-w-0'), labels: { 'jobset.sigs.k8s.io/jobset-name': 'train' } }, 'train'],
     [
       'of a LeaderWorkerSet, whose workers have StatefulSets',
       { ...controlledBy('StatefulSet', 'lws-0'), labels: { 'leaderworkerset.sigs.k8s.io/name': 'lws' } },
@@ -92,25 +85,18 @@ describe('the name of the workload', () => {
     ['of a pod that has no name yet', { generateName: 'alone-' }, 'alone'],
     ['of a pod with a generated name', { name: 'alone-x7k2p', generateName: 'alone-' }, 'alone'],
     ['of a pod with a name beside the one to generate', { name: 'other', generateName: 'alone-' }, 'other'],
-    [
-      'of a pod with a generated name that was cut',
-      { name: `${'a'.repeat(58)}x7k2p`, generateName: `${'a'.repeat(60)}-` },
-      'a'.repeat(60),
-    ],
+    ['of a pod with a generated name that was cut', { name: `${'a'.repeat(58)}x7k2p`, generateName: `${'a'.repeat(60)}-` }, 'a'.repeat(60)],
     ['cut to the length of a label value', { name: `${'a'.repeat(62)}-b` }, 'a'.repeat(62)],
     ['with characters of a replacement pattern', { name: 'a$&b' }, 'a$&b'],
   ])('is that %s', (_, metadata, name) => {
     expect(named(metadata)).toBe(name);
   });
 
+  // biome-ignore format: a line for each case
   test.each([
     ['of the workload', 'Deployment, apiVersion: apps/v1, metadata: {name: shop}', ''],
     ['to generate', 'Job, apiVersion: batch/v1, metadata: {generateName: shop-}', ''],
-    [
-      'of its creator',
-      'ReplicaSet, apiVersion: apps/v1, metadata: {name: shop-7c9d}',
-      ', pod-template-hash: 7c9d',
-    ],
+    ['of its creator', 'ReplicaSet, apiVersion: apps/v1, metadata: {name: shop-7c9d}', ', pod-template-hash: 7c9d'],
   ])('of a pod template is the name %s in the file', (_, head, labels) => {
     expect(named({}, 'web')).toBe('web');
     const opted = `{labels: {${OPT_IN}: "true"${labels}}}`;

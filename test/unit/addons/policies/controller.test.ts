@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { PolicyController, isSpec } from '../../../../src/addons/policies/controller.ts';
+import { isSpec, PolicyController } from '../../../../src/addons/policies/controller.ts';
 import { type LivePolicyObject, POLICIES } from '../../../../src/addons/policies/resources.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateState } from '../../../../src/injection/template/template-set.ts';

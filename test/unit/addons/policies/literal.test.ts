@@ -18,16 +18,12 @@ describe('a string', () => {
 });
 
 describe('a value', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, JsonValue, FieldSchema, string]>([
     ['a list of strings', ['a', 'b'], { type: 'string', list: true }, '["a", "b"]'],
     ['an empty list', [], { type: 'string', list: true }, '[]'],
     ['a map', { 'a"b': 'c' }, { type: 'string', map: true }, '{"a\\"b": "c"}'],
-    [
-      'quantities written in two ways',
-      { cpu: 1, memory: '1Mi' },
-      { type: 'quantity', map: true },
-      '{"cpu": "1", "memory": "1Mi"}',
-    ],
+    ['quantities written in two ways', { cpu: 1, memory: '1Mi' }, { type: 'quantity', map: true }, '{"cpu": "1", "memory": "1Mi"}'],
     ['a number', -7, { type: 'int32' }, '-7'],
     ['the largest that is safe', Number.MAX_SAFE_INTEGER, { type: 'int64' }, '9007199254740991'],
     ['a port by name', 'http', { type: 'int-or-string' }, '"http"'],

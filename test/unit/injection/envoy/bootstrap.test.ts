@@ -58,18 +58,11 @@ describe('finds fields of the v2 API, and says what to write', () => {
   });
 });
 
+// biome-ignore format: a line for each case
 test.each<[string, string, string]>([
-  [
-    'text that is not YAML',
-    '{ "admin": ',
-    'envoy.json:1:12: invalid YAML: unexpected end of the stream within a flow collection',
-  ],
+  ['text that is not YAML', '{ "admin": ', 'envoy.json:1:12: invalid YAML: unexpected end of the stream within a flow collection'],
   ['a list', '[]', 'envoy.json:1:1: must be an Envoy bootstrap: {"static_resources": …}'],
-  [
-    'YAML in a JSON file',
-    'admin: {}',
-    'envoy.json: is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml',
-  ],
+  ['YAML in a JSON file', 'admin: {}', 'envoy.json: is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml'],
 ])('refuses %s', (_, text, fault) => {
   expect(bootstrapFaults('envoy.json', text).map(formatInText)).toEqual([fault]);
 });

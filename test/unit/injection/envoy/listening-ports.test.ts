@@ -30,6 +30,7 @@ staticResources:
 `;
 
 describe('a sidecar listens on', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, readonly string[]]>([
     ['what it declares', { ports: [{ containerPort: 80 }] }, ['80/TCP']],
     [
@@ -45,16 +46,8 @@ describe('a sidecar listens on', () => {
     ['no named port of a probe, which it declares', { readinessProbe: { httpGet: { port: 'http' } } }, []],
     ['no port of another host', { readinessProbe: { httpGet: { port: 1, host: '10.0.0.1' } } }, []],
     ['the ports of its configuration', mounted('/etc/envoy/e.yaml'), ['9000/TCP', '53/UDP', '54/TCP']],
-    [
-      'those of a file',
-      mounted('/etc/envoy/e.yaml', { mountPath: '/etc/envoy/e.yaml', subPath: 'e.yaml' }),
-      ['9000/TCP', '53/UDP', '54/TCP'],
-    ],
-    [
-      'those of a file named in one text',
-      { ...mounted(''), args: ['-c /etc/envoy/e.yaml'] },
-      ['9000/TCP', '53/UDP', '54/TCP'],
-    ],
+    ['those of a file', mounted('/etc/envoy/e.yaml', { mountPath: '/etc/envoy/e.yaml', subPath: 'e.yaml' }), ['9000/TCP', '53/UDP', '54/TCP']],
+    ['those of a file named in one text', { ...mounted(''), args: ['-c /etc/envoy/e.yaml'] }, ['9000/TCP', '53/UDP', '54/TCP']],
     [
       'those of a file named in a script',
       { ...mounted(''), command: ['sh', '-c', 'exec envoy -c "/etc/envoy/e.yaml"'], args: [] },

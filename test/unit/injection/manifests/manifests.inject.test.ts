@@ -95,14 +95,10 @@ describe('a note about pull secrets', () => {
   const SECRET = `${TEMPLATE}imagePullSecrets: [{name: ours}]\n`;
   const note = expect.stringMatching(/^its pods do not get the imagePullSecrets of their service account, /);
 
+  // biome-ignore format: a line for each case
   test.each<[string, string, string, readonly unknown[]]>([
     ['is for a pod that gets its first ones', pod(`name: a, ${IN}`), SECRET, [note]],
-    [
-      'is not for a pod that had some',
-      pod(`name: a, ${IN}`, `${SPEC}, imagePullSecrets: [{name: own}]`),
-      SECRET,
-      [],
-    ],
+    ['is not for a pod that had some', pod(`name: a, ${IN}`, `${SPEC}, imagePullSecrets: [{name: own}]`), SECRET, []],
     ['is not for a template without any', pod(`name: a, ${IN}`), TEMPLATE, []],
     ['is not for a pod without its sidecar', pod('name: a'), SECRET, []],
   ])('%s', (_, text, template, expected) => {
@@ -140,6 +136,7 @@ describe('the settings of a namespace', () => {
   const NOTHING = { namespaceLabels: {}, namespaceTemplates: undefined };
   const LABELS = { namespaceLabels: { a: 'b' }, namespaceTemplates: undefined };
 
+  // biome-ignore format: a line for each case
   test.each<[string, string, unknown]>([
     ['are its labels', namespace('name: team, labels: {a: b}'), LABELS],
     [
@@ -150,16 +147,8 @@ describe('the settings of a namespace', () => {
         namespaceTemplates: 'x',
       },
     ],
-    [
-      'are only text',
-      namespace(`name: team, labels: {a: b, c: 1}, annotations: {${keys.templates}: 1}`),
-      LABELS,
-    ],
-    [
-      'are in a List',
-      `apiVersion: v1\nkind: List\nitems: [{${namespace('name: team, labels: {a: b}').trim().replaceAll('\n', ', ')}}]\n`,
-      LABELS,
-    ],
+    ['are only text', namespace(`name: team, labels: {a: b, c: 1}, annotations: {${keys.templates}: 1}`), LABELS],
+    ['are in a List', `apiVersion: v1\nkind: List\nitems: [{${namespace('name: team, labels: {a: b}').trim().replaceAll('\n', ', ')}}]\n`, LABELS],
     ['are nothing without metadata', namespace('name: team'), NOTHING],
     ['are nothing if the labels are a list', namespace('name: team, labels: [a]'), NOTHING],
     ['are not those of another namespace', namespace('name: other, labels: {a: b}'), NOTHING],

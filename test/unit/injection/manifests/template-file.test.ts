@@ -38,6 +38,7 @@ describe('a bare file', () => {
 });
 
 describe('a file of Kubernetes objects', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, string, readonly Readonly<Record<string, string>>[]]>([
     ['a ConfigMap with a default template', `${CONFIG_MAP}data: {config: a}\n`, [{ config: 'a' }]],
     ['a ConfigMap with a named template', `${CONFIG_MAP}data: {config.b: b}\n`, [{ 'config.b': 'b' }]],
@@ -53,11 +54,7 @@ describe('a file of Kubernetes objects', () => {
       `${CONFIG_MAP}data: {config: a}\n---\n# none\n---\na: 1\n---\n${CONFIG_MAP}data: {config: b}\n`,
       [{ config: 'a' }, { config: 'b' }],
     ],
-    [
-      'the ConfigMaps of a List',
-      'apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, data: {config: a}}]\n',
-      [{ config: 'a' }],
-    ],
+    ['the ConfigMaps of a List', 'apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, data: {config: a}}]\n', [{ config: 'a' }]],
   ])('gives %s', (_, text, expected) => {
     expect(dataOf(text)).toEqual(expected);
   });
@@ -73,6 +70,7 @@ describe('a fault in a ConfigMap', () => {
   const BLOCK = `${CONFIG_MAP}data:\n  other: x\n  config: |\n\n    a: 1\n    b: 2\n`;
   const LIST = `apiVersion: v1\nkind: List\nitems:\n  - {apiVersion: v1, kind: Pod}\n  - apiVersion: v1\n    kind: ConfigMap\n    data:\n      config: |\n        a: 1\n`;
 
+  // biome-ignore format: a line for each case
   test.each<[string, string, string, number | undefined, number | undefined, Location]>([
     ['is in the first line of a block', BLOCK, 'config', 1, 1, { line: 6, column: 5 }],
     ['is in a later line of a block', BLOCK, 'config', 3, 4, { line: 8, column: 8 }],
@@ -80,14 +78,7 @@ describe('a fault in a ConfigMap', () => {
     ['without a column is at the start of a block', BLOCK, 'config', 3, undefined, { line: 6, column: 1 }],
     ['is at the start of a text in flow style', BLOCK, 'other', 2, 2, { line: 4, column: 10 }],
     ['is at the data if the text is missing', BLOCK, 'options', 1, 1, { line: 4, column: 3 }],
-    [
-      'is at the data if the text is a mapping',
-      `${CONFIG_MAP}data: {config.a: a, config: {b: c}}\n`,
-      'config',
-      1,
-      1,
-      { line: 3, column: 7 },
-    ],
+    ['is at the data if the text is a mapping', `${CONFIG_MAP}data: {config.a: a, config: {b: c}}\n`, 'config', 1, 1, { line: 3, column: 7 }],
     ['is in the item of a List', LIST, 'config', 1, 4, { line: 9, column: 12 }],
     [
       'is in a later document',
@@ -105,14 +96,7 @@ describe('a fault in a ConfigMap', () => {
       1,
       { line: 2, column: 10 },
     ],
-    [
-      'is at 1:1 of a file that cannot be edited',
-      `${CONFIG_MAP}data: {config: a}\n: b\n`,
-      'config',
-      1,
-      1,
-      { line: 1, column: 1 },
-    ],
+    ['is at 1:1 of a file that cannot be edited', `${CONFIG_MAP}data: {config: a}\n: b\n`, 'config', 1, 1, { line: 1, column: 1 }],
   ])('%s', (_, text, source, line, column, expected) => {
     expect(place(text, source, line, column)).toEqual(expected);
   });

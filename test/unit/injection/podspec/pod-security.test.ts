@@ -42,6 +42,7 @@ function refusedIn(level: string, pod: JsonObject): readonly number[] {
 const until = (end: number) => STANDARD_CHANGES.filter((minor) => minor < end);
 const since = (start: number) => STANDARD_CHANGES.filter((minor) => minor >= start);
 
+// biome-ignore format: a line for each case
 test.each<[string, string, JsonObject, readonly number[]]>([
   ['nothing', 'restricted', podOf({}), []],
   ['privileged', 'baseline', podOf({ privileged: true }), since(0)],
@@ -57,24 +58,9 @@ test.each<[string, string, JsonObject, readonly number[]]>([
   ['seccompProfile', 'baseline', podOf({ seccompProfile: { type: 'Unconfined' } }), since(19)],
   ['appArmorProfile', 'baseline', podOf({ appArmorProfile: { type: 'Unconfined' } }), since(0)],
   ['seccomp annotation', 'baseline', annotated('seccomp.security.alpha.kubernetes.io/pod'), until(19)],
-  [
-    'seccomp annotation of a container',
-    'restricted',
-    annotated('container.seccomp.security.alpha.kubernetes.io/app'),
-    until(19),
-  ],
-  [
-    'seccomp annotation of no container',
-    'restricted',
-    annotated('container.seccomp.security.alpha.kubernetes.io/other'),
-    [],
-  ],
-  [
-    'AppArmor annotation',
-    'baseline',
-    annotated('container.apparmor.security.beta.kubernetes.io/app'),
-    since(0),
-  ],
+  ['seccomp annotation of a container', 'restricted', annotated('container.seccomp.security.alpha.kubernetes.io/app'), until(19)],
+  ['seccomp annotation of no container', 'restricted', annotated('container.seccomp.security.alpha.kubernetes.io/other'), []],
+  ['AppArmor annotation', 'baseline', annotated('container.apparmor.security.beta.kubernetes.io/app'), since(0)],
   ['container_t', 'baseline', podOf({ seLinuxOptions: { type: 'container_t' } }), []],
   ['container_engine_t', 'baseline', podOf({ seLinuxOptions: { type: 'container_engine_t' } }), until(31)],
   ['spc_t', 'baseline', podOf({ seLinuxOptions: { type: 'spc_t' } }), since(0)],
@@ -84,12 +70,7 @@ test.each<[string, string, JsonObject, readonly number[]]>([
   ['tcp_rmem', 'baseline', withSysctl('net.ipv4.tcp_rmem'), until(32)],
   ['tcp_notsent_lowat', 'baseline', withSysctl('net.ipv4.tcp_notsent_lowat'), until(37)],
   ['kernel.msgmax', 'baseline', withSysctl('kernel.msgmax'), since(0)],
-  [
-    'host of a probe',
-    'baseline',
-    podOf({}, {}, { livenessProbe: { tcpSocket: { port: 80, host: 'h' } } }),
-    since(34),
-  ],
+  ['host of a probe', 'baseline', podOf({}, {}, { livenessProbe: { tcpSocket: { port: 80, host: 'h' } } }), since(34)],
 ])('%s is refused by %s in some versions', (_, level, pod, versions) => {
   expect(refusedIn(level, pod)).toEqual(versions);
 });

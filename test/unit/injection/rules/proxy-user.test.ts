@@ -24,28 +24,22 @@ const loop = (user: number, of = 1337) =>
   `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so its connections come back to it: use runAsUser ${of}`;
 
 describe('a container that runs as Envoy', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, readonly string[]]>([
     ['by itself', { containers: [app(uid(1337))] }, [bypass('a')]],
     ['by its pod', { ...uid(1337), containers: [app()] }, [bypass('a')]],
     ['not, by itself, but its pod', { ...uid(1337), containers: [app(uid(5))] }, []],
     ['not', { ...uid(5), containers: [app()] }, []],
-    [
-      'and restarts',
-      { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'n', restartPolicy: 'Always' }] },
-      [bypass('n')],
-    ],
+    ['and restarts', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'n', restartPolicy: 'Always' }] }, [bypass('n')]],
     // It ends before the rules are there.
     ['and ends', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'i' }] }, []],
   ])('%s', (_, spec, expected) => {
     expect(warnings(spec)).toEqual(expected);
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, string, readonly string[]]>([
-    [
-      '1500 by PROXY_UID',
-      TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: "1500"}'),
-      [bypass('a', 1500), loop(1337, 1500)],
-    ],
+    ['1500 by PROXY_UID', TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: "1500"}'), [bypass('a', 1500), loop(1337, 1500)]],
     [
       '1500 by a flag',
       TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[istio-iptables, -u, "1500"]'),
@@ -59,11 +53,7 @@ describe('a container that runs as Envoy', () => {
       ),
       [bypass('a', 1500), loop(1337, 1500)],
     ],
-    [
-      '1337 by an empty PROXY_UID',
-      TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: ""}'),
-      [bypass('b')],
-    ],
+    ['1337 by an empty PROXY_UID', TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: ""}'), [bypass('b')]],
     ['1337 with all rights', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [ALL]'), [bypass('b')]],
     ['of a template that does not capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), []],
     ['of one that does not say', TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[rules]'), []],
@@ -98,17 +88,14 @@ describe('an Envoy that runs as another user', () => {
   });
 });
 
+// biome-ignore format: a line for each case
 test.each<[string, string, string | undefined]>([
   [
     'its own user',
     TRANSPARENT,
     'has(object.spec.securityContext) && has(object.spec.securityContext.runAsUser) && object.spec.securityContext.runAsUser == 1337',
   ],
-  [
-    'no user',
-    TRANSPARENT.replace('runAsUser: 1337', ''),
-    'has(object.spec.securityContext) && has(object.spec.securityContext.runAsUser))',
-  ],
+  ['no user', TRANSPARENT.replace('runAsUser: 1337', ''), 'has(object.spec.securityContext) && has(object.spec.securityContext.runAsUser))'],
   ['another', TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000'), 'true'],
   ['that of all containers', `${TRANSPARENT}securityContext: {runAsUser: 1337}`, 'true'],
   ['no capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), undefined],

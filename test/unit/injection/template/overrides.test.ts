@@ -194,27 +194,16 @@ describe('annotations of a pod', () => {
 describe('a flag', () => {
   const flag = (container: JsonObject) => withFlag(container, ['--log-level', '-l'], 'x');
 
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, JsonObject]>([
-    [
-      'in one string with a blank',
-      { args: ['a', '--log-level info', 'b'] },
-      { args: ['a', '--log-level x', 'b'] },
-    ],
+    ['in one string with a blank', { args: ['a', '--log-level info', 'b'] }, { args: ['a', '--log-level x', 'b'] }],
     ['in one string with =', { args: ['--log-level=info'] }, { args: ['--log-level=x'] }],
     ['in two strings', { args: ['--log-level', 'info', 'b'] }, { args: ['--log-level', 'x', 'b'] }],
     ['by its short name', { args: ['-l', 'info'] }, { args: ['-l', 'x'] }],
     ['without its value', { args: ['--log-level'] }, { args: ['--log-level', 'x'] }],
-    [
-      'in the command',
-      { command: ['envoy', '-l', 'info'], args: ['b'] },
-      { command: ['envoy', '-l', 'x'], args: ['b'] },
-    ],
+    ['in the command', { command: ['envoy', '-l', 'info'], args: ['b'] }, { command: ['envoy', '-l', 'x'], args: ['b'] }],
     ['nowhere', { args: ['--log-level-x', 'b'] }, { args: ['--log-level-x', 'b', '--log-level', 'x'] }],
-    [
-      'nowhere, without arguments',
-      { command: ['envoy'] },
-      { command: ['envoy'], args: ['--log-level', 'x'] },
-    ],
+    ['nowhere, without arguments', { command: ['envoy'] }, { command: ['envoy'], args: ['--log-level', 'x'] }],
   ])('%s is set', (_, container, want) => {
     expect(flag(container)).toEqual(want);
   });

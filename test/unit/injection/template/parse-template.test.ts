@@ -130,64 +130,38 @@ describe('faults of the text', () => {
 });
 
 describe('faults of the shape', () => {
+  // biome-ignore format: a line for each case
   test.each([
     ['config:1:1: must be a mapping of fields, not a list', '[]'],
-    [
-      'config:2:1: container: unknown field "container": did you mean containers?',
-      'containers: []\ncontainer: []',
-    ],
+    ['config:2:1: container: unknown field "container": did you mean containers?', 'containers: []\ncontainer: []'],
     [
       'unknown field "hostPID": expected one of containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
       'hostPID: true',
     ],
-    [
-      'config:4:3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?',
-      container('imagePullPolcy: Always'),
-    ],
+    ['config:4:3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?', container('imagePullPolcy: Always')],
     ['unknown field "__proto__"', '__proto__: {}\ncontainers: []'],
     ['unknown field "constructor"', 'constructor: {}'],
     ['kind: unknown field "kind"', 'kind: Pod\nspec: {}'],
     ['metadata: must be a mapping of fields, not a list', 'metadata: []'],
-    [
-      'metadata.name: unknown field "name": expected one of labels, annotations',
-      'metadata: {name: x}\nspec: {}',
-    ],
+    ['metadata.name: unknown field "name": expected one of labels, annotations', 'metadata: {name: x}\nspec: {}'],
     ['containers: must be a list, not a mapping', 'containers: {}'],
     ['containers[0]: must be a mapping of fields, not null', 'containers: [null]'],
     ['config:1:14: containers[0].name: required, but missing', 'containers: [{image: b}]'],
     ['containers[0].name: required, but missing', 'containers: [{name: ~, image: b}]'],
-    [
-      'env[0].value: must be a string: write "8080" with quotes',
-      container('env: [{name: PORT, value: 8080}]'),
-    ],
+    ['env[0].value: must be a string: write "8080" with quotes', container('env: [{name: PORT, value: 8080}]')],
     ['args[0]: must be a string: write "true" with quotes', container('args: [true]')],
     ['args[0]: must be a string, not null', container('args: [null]')],
     ['tty: must be true or false, not "yes"', container('tty: yes')],
     ['ports[0].containerPort: must be a whole number, not "80"', container('ports: [{containerPort: "80"}]')],
     ['must be a whole number, not 8.5', container('ports: [{containerPort: 8.5}]')],
-    [
-      'must be a whole number, not 9007199254740992',
-      container('securityContext: {runAsUser: 9007199254740993}'),
-    ],
-    [
-      'defaultMode: must be a whole number; 0644 is octal only in YAML 1.1: write 420 or 0o644',
-      volume('configMap: {name: c, defaultMode: 0644}'),
-    ],
-    [
-      'resources.limits.cpu: must be a quantity such as 100m, 0.5 or 512Mi, not "lots"',
-      container('resources: {limits: {cpu: lots}}'),
-    ],
-    [
-      'imagePullPolicy: must be one of Always, IfNotPresent, Never: did you mean Always?',
-      container('imagePullPolicy: always'),
-    ],
+    ['must be a whole number, not 9007199254740992', container('securityContext: {runAsUser: 9007199254740993}')],
+    ['defaultMode: must be a whole number; 0644 is octal only in YAML 1.1: write 420 or 0o644', volume('configMap: {name: c, defaultMode: 0644}')],
+    ['resources.limits.cpu: must be a quantity such as 100m, 0.5 or 512Mi, not "lots"', container('resources: {limits: {cpu: lots}}')],
+    ['imagePullPolicy: must be one of Always, IfNotPresent, Never: did you mean Always?', container('imagePullPolicy: always')],
     ['protocol: must be one of TCP, UDP, SCTP', container('ports: [{containerPort: 1, protocol: HTTP}]')],
     ['metadata.labels.a: must be a string: write "1" with quotes', 'metadata: {labels: {a: 1}}\nspec: {}'],
     ['resources.limits: must be a mapping, not a list', container('resources: {limits: [1]}')],
-    [
-      'port: must be a whole number or a string, not a list',
-      container('startupProbe: {tcpSocket: {port: []}}'),
-    ],
+    ['port: must be a whole number or a string, not a list', container('startupProbe: {tcpSocket: {port: []}}')],
   ])('%s', (fault, text) => {
     expect(faults(text)).toContainEqual(expect.stringContaining(fault));
   });
@@ -199,6 +173,7 @@ describe('faults of the shape', () => {
 });
 
 describe('faults of the values', () => {
+  // biome-ignore format: a line for each case
   test.each([
     ['config:1:1: is empty: add at least one container', 'containers: []'],
     ['config:1:14: containers[0].image: required: write the image to run', 'containers: [{name: a}]'],
@@ -209,10 +184,7 @@ describe('faults of the values', () => {
     ['image: auto is only for pods that override the template', 'containers: [{name: a, image: auto}]'],
     ['containerPort: must be from 1 to 65535, not 65536', container('ports: [{containerPort: 65536}]')],
     ['hostPort: must be from 0 to 65535', container('ports: [{containerPort: 1, hostPort: -1}]')],
-    [
-      'mountPath: required, but missing',
-      `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`,
-    ],
+    ['mountPath: required, but missing', `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`],
     ['volumes[0].configMap.name: required', volume('configMap: {}')],
     ['defaultMode: must be from 0 to 511, not 644', volume('configMap: {name: c, defaultMode: 644}')],
     [

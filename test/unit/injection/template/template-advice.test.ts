@@ -39,6 +39,7 @@ describe('there is no warning about', () => {
 });
 
 describe('there is a warning about', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, Readonly<Record<string, string>>, string]>([
     [
       'a hook that sleeps longer than most pods may',
@@ -75,11 +76,7 @@ describe('there is a warning about', () => {
       },
       'config:1:1: not injected in namespaces that enforce baseline pod security: volume h must not be a hostPath',
     ],
-    [
-      'a key that resembles options',
-      { ...sidecar('name: a, image: "a:v1"'), option: '' },
-      'option: unknown key: did you mean options?',
-    ],
+    ['a key that resembles options', { ...sidecar('name: a, image: "a:v1"'), option: '' }, 'option: unknown key: did you mean options?'],
     [
       'a key that resembles a template',
       { ...sidecar('name: a, image: "a:v1"'), 'config-logs': '' },

@@ -18,30 +18,15 @@ function copy(data: Readonly<Record<string, string>>, more: object = {}): Manage
 
 const OLD = { 'envoy.json': '{"old": 1}' };
 
+// biome-ignore format: a line for each case
 test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>([
   ['creates a copy that pods need', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
-  [
-    'creates no copy without pods that need it',
-    { source: SOURCE, found: undefined, isNeeded: false },
-    'nothing',
-  ],
+  ['creates no copy without pods that need it', { source: SOURCE, found: undefined, isNeeded: false }, 'nothing'],
   ['does nothing without a source', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
-  [
-    'keeps the copy when the source is deleted',
-    { source: undefined, found: copy(OLD), isNeeded: true },
-    'nothing',
-  ],
+  ['keeps the copy when the source is deleted', { source: undefined, found: copy(OLD), isNeeded: true }, 'nothing'],
   ['updates an outdated copy', { source: SOURCE, found: copy(OLD), isNeeded: true }, 'update'],
-  [
-    'updates an outdated copy without pods that need it',
-    { source: SOURCE, found: copy(OLD), isNeeded: false },
-    'update',
-  ],
-  [
-    'does nothing about an up-to-date copy',
-    { source: SOURCE, found: copy(SOURCE.data), isNeeded: true },
-    'nothing',
-  ],
+  ['updates an outdated copy without pods that need it', { source: SOURCE, found: copy(OLD), isNeeded: false }, 'update'],
+  ['does nothing about an up-to-date copy', { source: SOURCE, found: copy(SOURCE.data), isNeeded: true }, 'nothing'],
   [
     'updates a copy whose labels another manager wrote',
     {
@@ -60,16 +45,8 @@ test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>
     },
     'nothing',
   ],
-  [
-    "keeps a user's own ConfigMap",
-    { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true },
-    'nothing',
-  ],
-  [
-    'ignores a copy that is being deleted',
-    { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true },
-    'nothing',
-  ],
+  ["keeps a user's own ConfigMap", { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true }, 'nothing'],
+  ['ignores a copy that is being deleted', { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true }, 'nothing'],
 ])('planCopy %s', (_, situation, step) => {
   expect(planCopy(situation)).toBe(step);
 });

@@ -1,9 +1,9 @@
-import { setUpPodCache } from '../../../../src/injection/webhook/pod-cache.ts';
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { setUpEnvoyConfiguration } from '../../../../src/injection/webhook/envoy-configuration.ts';
+import { setUpPodCache } from '../../../../src/injection/webhook/pod-cache.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';

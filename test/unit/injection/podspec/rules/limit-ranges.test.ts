@@ -13,6 +13,7 @@ const breaks = (bound: string, most: string, what = 'container a', resource = 'c
   `${what}: its ${resource} breaks ${bound} ${most} of LimitRange l`;
 
 describe('LimitRanges of containers', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, JsonObject, readonly string[]]>([
     ['a limit above the maximum', { max: { cpu: '1' } }, cpu('1', '1001m'), [breaks('max', '1')]],
     ['a limit at the maximum', { max: { cpu: '1' } }, cpu('1', '1000m'), []],
@@ -35,19 +36,9 @@ describe('LimitRanges of containers', () => {
     ['a request below the minimum', { min: { cpu: '1' } }, cpu('999m', '2'), [breaks('min', '1')]],
     ['no request, for which the minimum is the default', { min: { cpu: '1' } }, {}, []],
     ['no request, which is the limit', { min: { cpu: '1' } }, { limits: { cpu: '1' } }, []],
-    [
-      'a ratio above the most',
-      { maxLimitRequestRatio: { cpu: '2' } },
-      cpu('100m', '201m'),
-      [breaks('maxLimitRequestRatio', '2')],
-    ],
+    ['a ratio above the most', { maxLimitRequestRatio: { cpu: '2' } }, cpu('100m', '201m'), [breaks('maxLimitRequestRatio', '2')]],
     ['a ratio of the most', { maxLimitRequestRatio: { cpu: '2' } }, cpu('100m', '200m'), []],
-    [
-      'no ratio',
-      { maxLimitRequestRatio: { cpu: '2' } },
-      { requests: { cpu: '1' } },
-      [breaks('maxLimitRequestRatio', '2')],
-    ],
+    ['no ratio', { maxLimitRequestRatio: { cpu: '2' } }, { requests: { cpu: '1' } }, [breaks('maxLimitRequestRatio', '2')]],
     ['other resources', { max: { memory: '1' } }, cpu('1', '2'), []],
   ])('%s', (_, item, resources, expected) => {
     expect(limitRangeViolations(pod(resources), ofContainer(item))).toEqual(expected);
@@ -76,6 +67,7 @@ describe('LimitRanges of pods', () => {
   const two = (resources: JsonObject, initContainers: JsonObject[] = []) =>
     pod({}, { containers: ['a', 'b'].map((name) => ({ name, resources })), initContainers });
 
+  // biome-ignore format: a line for each case
   test.each<[string, JsonObject, JsonObject, readonly string[]]>([
     ['the sum of limits', { max: { cpu: '3' } }, two(cpu('1', '2')), [breaks('max', '3', 'the pod')]],
     ['the sum of limits at the most', { max: { cpu: '4' } }, two(cpu('1', '2')), []],
@@ -87,18 +79,8 @@ describe('LimitRanges of pods', () => {
       two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '5') }]),
       [breaks('max', '4', 'the pod')],
     ],
-    [
-      'an init container that needs less',
-      { max: { cpu: '4' } },
-      two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '4') }]),
-      [],
-    ],
-    [
-      "the pod's own limit",
-      { max: { cpu: '3' } },
-      pod(cpu('1', '1'), { resources: { limits: { cpu: '4' } } }),
-      [breaks('max', '3', 'the pod')],
-    ],
+    ['an init container that needs less', { max: { cpu: '4' } }, two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '4') }]), []],
+    ["the pod's own limit", { max: { cpu: '3' } }, pod(cpu('1', '1'), { resources: { limits: { cpu: '4' } } }), [breaks('max', '3', 'the pod')]],
   ])('%s', (_, item, given, expected) => {
     expect(limitRangeViolations(given, ofPod(item))).toEqual(expected);
   });

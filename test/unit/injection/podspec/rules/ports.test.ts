@@ -9,24 +9,15 @@ describe('two ports of one pod', () => {
     ...(hostIP !== undefined && { hostIP }),
   });
 
+  // biome-ignore format: a line for each case
   test.each([
     ['the same port', { containerPort: 80 }, { containerPort: 80 }, 'containerPort'],
     ['another port', { containerPort: 80 }, { containerPort: 81 }, undefined],
     ['TCP by default', { containerPort: 80 }, { containerPort: 80, protocol: 'TCP' }, 'containerPort'],
     ['another protocol', { containerPort: 53 }, { containerPort: 53, protocol: 'UDP' }, undefined],
-    [
-      'a host port of another protocol',
-      { containerPort: 1, hostPort: 53 },
-      { containerPort: 2, hostPort: 53, protocol: 'UDP' },
-      undefined,
-    ],
+    ['a host port of another protocol', { containerPort: 1, hostPort: 53 }, { containerPort: 2, hostPort: 53, protocol: 'UDP' }, undefined],
     ['no host port', { containerPort: 1 }, { containerPort: 2 }, undefined],
-    [
-      'a host port that is 0',
-      { containerPort: 1, hostPort: 0 },
-      { containerPort: 2, hostPort: 0 },
-      undefined,
-    ],
+    ['a host port that is 0', { containerPort: 1, hostPort: 0 }, { containerPort: 2, hostPort: 0 }, undefined],
     ['another host port', host(80), host(81), undefined],
     ['a host port on every address', { ...host(80), containerPort: 1 }, host(80), 'hostPort'],
     ['a host port on one address and on every', host(80, '10.0.0.1'), host(80), 'hostPort'],
@@ -34,18 +25,8 @@ describe('two ports of one pod', () => {
     ['a host port on one address and on 0.0.0.0', host(80, '10.0.0.1'), host(80, '0.0.0.0'), 'hostPort'],
     ['a host port on one address and on ::', host(80, '10.0.0.1'), host(80, '::'), 'hostPort'],
     ['a host port on 0.0.0.0 and on ::', host(80, '0.0.0.0'), host(80, '::'), 'hostPort'],
-    [
-      'a host port twice on one address',
-      { ...host(80, '10.0.0.1'), containerPort: 1 },
-      host(80, '10.0.0.1'),
-      'hostPort',
-    ],
-    [
-      'a host port on two addresses',
-      { ...host(80, '10.0.0.1'), containerPort: 1 },
-      host(80, '10.0.0.2'),
-      undefined,
-    ],
+    ['a host port twice on one address', { ...host(80, '10.0.0.1'), containerPort: 1 }, host(80, '10.0.0.1'), 'hostPort'],
+    ['a host port on two addresses', { ...host(80, '10.0.0.1'), containerPort: 1 }, host(80, '10.0.0.2'), undefined],
   ])('%s', (_, a, b, want) => {
     expect(portCollision(a, b)).toBe(want);
     expect(portCollision(b, a)).toBe(want);
