@@ -135,7 +135,7 @@ describe('faults of the shape', () => {
     ['config:1:1: must be a mapping of fields, not a list', '[]'],
     ['config:2:1: container: unknown field "container": did you mean containers?', 'containers: []\ncontainer: []'],
     [
-      'unknown field "hostPID": expected one of containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
+      'unknown field "hostPID": expected one of containers, initContainers, env, volumeMounts, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig',
       'hostPID: true',
     ],
     ['config:4:3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?', container('imagePullPolcy: Always')],
