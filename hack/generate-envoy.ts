@@ -18,7 +18,10 @@ await write('src/injection/webhook/default-template.json', [
   ['config', join(PROJECT, 'deploy/default-template.yaml')],
 ]);
 
-async function write(target: string, files: readonly (readonly [key: string, file: string])[]): Promise<void> {
+async function write(
+  target: string,
+  files: readonly (readonly [key: string, file: string])[],
+): Promise<void> {
   const data = await Promise.all(files.map(async ([key, file]) => [key, await readFile(file, 'utf8')]));
   const wanted = `${JSON.stringify(Object.fromEntries(data), null, 2)}\n`;
   if (!process.argv.includes('--check')) return await writeFile(join(PROJECT, target), wanted);

@@ -5,7 +5,7 @@ import type { Keys } from './keys.ts';
 import { podCreation } from './podspec/admission-target.ts';
 import type { Pod } from './podspec/pod.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from './podspec/rules/grace-period.ts';
-import { APP_KINDS, isOfMetadata, type Kind, KINDS, LIST_KINDS, MAP_KINDS } from './template/kinds.ts';
+import { APP_KINDS, isOfMetadata, KINDS, type Kind, LIST_KINDS, MAP_KINDS } from './template/kinds.ts';
 import { refusalAt } from './template/parse-template.ts';
 import { type PodShape, shapeFields } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';

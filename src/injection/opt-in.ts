@@ -48,15 +48,9 @@ function valueFrom(source: OptInSource, value: string | undefined): OptIn | unde
 }
 
 /** The source as part of a sentence. */
-export function describeSource(source: OptInSource): string {
-  switch (source) {
-    case 'pod-label':
-      return "the pod's label";
-    case 'pod-annotation':
-      return "the pod's annotation";
-    case 'namespace-label':
-      return "the namespace's label";
-    case 'all-pods':
-      return 'the rule for all pods';
-  }
-}
+export const SOURCES: Readonly<Record<OptInSource, string>> = {
+  'pod-label': "the pod's label",
+  'pod-annotation': "the pod's annotation",
+  'namespace-label': "the namespace's label",
+  'all-pods': 'the rule for all pods',
+};

@@ -1,10 +1,13 @@
-import { setUpPodCache } from '../injection/webhook/pod-cache.ts';
 import { keysFor } from '../injection/keys.ts';
 import type { DecideOptions } from '../injection/rule.ts';
-import { type EnvoyConfiguration, setUpEnvoyConfiguration } from '../injection/webhook/envoy-configuration.ts';
+import {
+  type EnvoyConfiguration,
+  setUpEnvoyConfiguration,
+} from '../injection/webhook/envoy-configuration.ts';
 import { type Namespaces, setUpNamespaces } from '../injection/webhook/namespaces.ts';
-import { NewPodTemplates } from '../injection/webhook/new-pod-templates.ts';
-import { type TemplateSetup, setUpTemplate } from '../injection/webhook/template-setup.ts';
+import { type NewPodTemplates, newPodTemplates } from '../injection/webhook/new-pod-templates.ts';
+import { setUpPodCache } from '../injection/webhook/pod-cache.ts';
+import { setUpTemplate, type TemplateSetup } from '../injection/webhook/template-setup.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { Manager } from '../kube/manager/manager.ts';
@@ -38,7 +41,7 @@ export function setUpCore(manager: Manager, options: OperatorOptions): Core {
     decide: { keys, requireAnnotation, operatorNamespace: namespace },
     serverMinor,
     template,
-    newPods: new NewPodTemplates(template),
+    newPods: newPodTemplates(template),
     namespaces,
     pods,
     envoyConfiguration: setUpEnvoyConfiguration(manager, { namespace, annotation, pods }),

@@ -25,7 +25,11 @@ export function additionVariables(template: Template, options: InjectionOptions)
     ...MAP_KINDS.flatMap((kind) =>
       kind === 'annotations'
         ? annotations(template, options)
-        : variable(kind, Object.keys(template[kind]), isIn(`${isOfMetadata(kind) ? 'metadata' : 'spec'}.${kind}`)),
+        : variable(
+            kind,
+            Object.keys(template[kind]),
+            isIn(`${isOfMetadata(kind) ? 'metadata' : 'spec'}.${kind}`),
+          ),
     ),
   ];
 }

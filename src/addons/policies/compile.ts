@@ -130,7 +130,10 @@ function policyFor(
  * A ValidatingAdmissionPolicy and its binding, for clusters without the webhook. A pod that opts in but gets no sidecar
  * causes a warning, or is rejected if `onConflict` is `deny`.
  */
-function unseenFor({ options: { onConflict } }: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
+function unseenFor(
+  { options: { onConflict } }: TemplateSet,
+  options: CompileOptions,
+): readonly PolicyObject[] {
   const { name, keys } = options;
   const message =
     'no sidecar: without a webhook, policies inject only Linux pods without hostNetwork, overrides or names that the template uses, in namespaces that select no template';
@@ -149,7 +152,9 @@ function unseenFor({ options: { onConflict } }: TemplateSet, options: CompileOpt
 }
 
 /** The conditions for a policy to inject a pod, by the reasons to skip it, in the order of the rules. Others are left to the webhook. */
-function matchConditions(subject: PolicySubject): readonly { readonly name: string; readonly expression: string }[] {
+function matchConditions(
+  subject: PolicySubject,
+): readonly { readonly name: string; readonly expression: string }[] {
   return RULES.flatMap(({ reason: name, cel }) => {
     const condition = cel === 'elsewhere' ? undefined : cel(subject);
     if (!condition) return [];
@@ -164,7 +169,9 @@ interface Broken extends BrokenStandards {
 
 function matchConstraints({ levels, versions, namespaces }: Broken, options: CompileOptions): JsonObject {
   const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
-  const never = [...SYSTEM_NAMESPACES, options.operatorNamespace, ...namespaces].filter((name) => name !== '');
+  const never = [...SYSTEM_NAMESPACES, options.operatorNamespace, ...namespaces].filter(
+    (name) => name !== '',
+  );
   const matchExpressions = [
     { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: never },
     { key: ENFORCE_LABEL, operator: 'NotIn', values: levels },

@@ -69,11 +69,7 @@ export function celMake(path: readonly [string, string], empty: '[]' | '{}', con
 }
 
 /** Sets the fields that a variable lists, in one object of the spec. */
-export function celSetFields(
-  key: string,
-  type: string,
-  fields: JsonObject,
-): readonly string[] {
+export function celSetFields(key: string, type: string, fields: JsonObject): readonly string[] {
   return Object.entries(fields).flatMap(([field, value]) =>
     fieldValues(value, type, key, field).map(([path, literal]) =>
       celWhen(

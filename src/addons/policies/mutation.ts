@@ -1,7 +1,7 @@
 import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
 import type { Keys } from '../../injection/keys.ts';
 import { celAnyOf, celGroup, celHas, celString } from '../../injection/podspec/cel.ts';
-import { APP_KINDS, isOfMetadata, ITEM_KINDS, KINDS, MAP_KINDS } from '../../injection/template/kinds.ts';
+import { APP_KINDS, ITEM_KINDS, isOfMetadata, KINDS, MAP_KINDS } from '../../injection/template/kinds.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import { type CanaryScope, uidBound } from '../../injection/template/strategy.ts';
 import type { Template } from '../../injection/template/template.ts';
@@ -92,7 +92,9 @@ function toContainers(list: (typeof APP_KINDS)[number], items: readonly JsonObje
   if (items.length === 0) return [];
   const indices = 'lists.range(size(object.spec.containers))';
   const path = (end: string) => `"/spec/containers/" + string(i) + ${celString(`/${list}${end}`)}`;
-  const adds = items.map((item) => celAdd(path('/-'), celObject(item, KINDS[list].type, `spec.containers.${list}`)));
+  const adds = items.map((item) =>
+    celAdd(path('/-'), celObject(item, KINDS[list].type, `spec.containers.${list}`)),
+  );
   return [
     `${indices}.filter(i, !has(object.spec.containers[i].${list})).map(i, ${celAdd(path(''), '[]')})`,
     `${indices}.map(i, ${celGroup('[', adds, ']')}).flatten()`,

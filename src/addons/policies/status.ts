@@ -1,6 +1,6 @@
 import { celGroup, celString, celWhen } from '../../injection/podspec/cel.ts';
 import { appliedTemplate, formatStatus } from '../../injection/status.ts';
-import { APP_KINDS, ITEM_KINDS, type Kind, KINDS, MAP_KINDS } from '../../injection/template/kinds.ts';
+import { APP_KINDS, ITEM_KINDS, KINDS, type Kind, MAP_KINDS } from '../../injection/template/kinds.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import type { Template } from '../../injection/template/template.ts';
 import { ownString } from '../../util/json.ts';

@@ -5,6 +5,7 @@ import { CEL_ALL_CONTAINERS, celAnyOf, celHasKey, celString, celStrings } from '
 import { placeOf, UNCLEAN_PATH } from '../podspec/mount-path.ts';
 import { nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts';
 import type { MergeRule } from '../rule.ts';
+import { ITEM_KINDS, KINDS } from '../template/kinds.ts';
 import { celHasShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
 
@@ -22,9 +23,11 @@ export const conflict = {
 function conflicts(template: Template, envoyFiles: readonly EnvoyFiles[]): readonly string[] {
   return [
     anyPort(template, envoyFiles),
-    anyOf('object.spec.volumes', 'v', 'name', template.volumes),
-    anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
-    inContainers('env', 'e', 'name', template.env),
+    // Pull secrets of one name are the same.
+    ...ITEM_KINDS.filter((kind) => kind !== 'imagePullSecrets').map((kind) =>
+      anyOf(`object.spec.${kind}`, KINDS[kind].key, template[kind]),
+    ),
+    inContainers(anyOf('c.env', KINDS.env.key, template.env)),
     atPlaces(template.volumeMounts),
     own(template.securityContext, 'seccompProfile') && celHasKey('annotations', SECCOMP_ANNOTATION),
     own(template.annotations, SECCOMP_ANNOTATION) &&
@@ -56,10 +59,10 @@ function anyPort(
   return `${CEL_ALL_CONTAINERS}.exists(c, has(c.ports) && c.ports.exists(p, ${taken}))`;
 }
 
-function anyOf(list: string, item: string, field: string, items: readonly JsonObject[]): string | undefined {
+function anyOf(list: string, field: string, items: readonly JsonObject[]): string | undefined {
   const values = items.map((each) => own(each, field)).filter((value) => typeof value === 'string');
   if (values.length === 0) return undefined;
-  return `has(${list}) && ${list}.exists(${item}, ${item}.${field} in ${celStrings(values)})`;
+  return `has(${list}) && ${list}.exists(i, i.${field} in ${celStrings(values)})`;
 }
 
 /** A path that is not clean may name the place of a mount, and devices share the places of mounts. */
@@ -67,15 +70,9 @@ function atPlaces(mounts: readonly JsonObject[]): string | undefined {
   if (mounts.length === 0) return undefined;
   const places = celStrings(mounts.map((mount) => placeOf(ownString(mount, 'mountPath') ?? '')));
   const found = `m.mountPath in ${places} || m.mountPath.matches(${celString(UNCLEAN_PATH)})`;
-  return `object.spec.containers.exists(c, has(c.volumeDevices) || has(c.volumeMounts) && c.volumeMounts.exists(m, ${found}))`;
+  return inContainers(`has(c.volumeDevices) || has(c.volumeMounts) && c.volumeMounts.exists(m, ${found})`);
 }
 
-function inContainers(
-  list: string,
-  item: string,
-  field: string,
-  items: readonly JsonObject[],
-): string | undefined {
-  const found = anyOf(`c.${list}`, item, field, items);
-  return found === undefined ? undefined : `object.spec.containers.exists(c, ${found})`;
+function inContainers(found: string | undefined): string | undefined {
+  return found && `object.spec.containers.exists(c, ${found})`;
 }

@@ -1,6 +1,6 @@
 import { quoteText } from '../../util/clip.ts';
 import { own } from '../../util/json.ts';
-import { describeSource } from '../opt-in.ts';
+import { SOURCES } from '../opt-in.ts';
 import { isPodCreation } from '../podspec/admission-target.ts';
 import {
   CEL_ALL_CONTAINERS,
@@ -135,7 +135,7 @@ export const POD_RULES = [
     find({ optIn, options }) {
       if (optIn.asked !== 'invalid') return undefined;
       const value = quoteText(optIn.value, 32);
-      return `${describeSource(optIn.source)} ${options.keys.optIn} is ${value}: write "true" or "false"`;
+      return `${SOURCES[optIn.source]} ${options.keys.optIn} is ${value}: write "true" or "false"`;
     },
   },
   {
@@ -145,7 +145,7 @@ export const POD_RULES = [
     // The condition of not-opted-in covers all values of the pod, and the binding covers the namespace.
     cel: 'elsewhere',
     find: ({ optIn, options }) =>
-      optIn.asked === 'skip' ? `${describeSource(optIn.source)} ${options.keys.optIn} is "false"` : undefined,
+      optIn.asked === 'skip' ? `${SOURCES[optIn.source]} ${options.keys.optIn} is "false"` : undefined,
   },
   {
     reason: 'not-opted-in',

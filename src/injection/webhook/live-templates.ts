@@ -1,21 +1,37 @@
+import { maxTimerMs } from '../../kube/workqueue/clock.ts';
+import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { sameJson } from '../../util/json.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../template/template-set.ts';
-import type { DryRunResult, TemplateTexts } from './template-dry-run.ts';
+import {
+  type DryRunResult,
+  proofWarnings,
+  type TemplateDryRun,
+  type TemplateTexts,
+} from './template-dry-run.ts';
 
 /** The ConfigMap with the templates: the fields that are read here. */
 export interface TemplateConfigMap {
-  readonly data?: Readonly<Record<string, string>>;
+  readonly data?: TemplateTexts;
 }
 
-/** Called on every change: for Events, logs and metrics. */
-interface TemplateObserver {
-  /** Pods get these templates now: new ones, or the same ones again after a fault. */
-  adopted(set: TemplateSet, generation: number): void;
-  /** The same templates reach running pods in another way now. */
-  strategyChanged?(): void;
-  /** The templates are invalid; `staying` are the last valid ones, if any. */
-  rejected(faults: readonly TextDiagnostic[], staying: TemplateSet | undefined): void;
+export interface LiveTemplatesOptions {
+  /** The namespace and name of the ConfigMap, for messages. */
+  readonly configMap: string;
+  readonly dryRun: Pick<TemplateDryRun, 'prove'>;
+  /** Called on every change: for Events, logs and metrics. */
+  readonly observer: {
+    /** Pods get these templates now: new ones, or the same ones again after a fault. */
+    adopted(set: TemplateSet, generation: number): void;
+    /** The same templates reach running pods in another way now. */
+    strategyChanged(): void;
+    /** The templates are invalid; `staying` are the last valid ones, if any. */
+    rejected(faults: readonly TextDiagnostic[], staying: TemplateSet | undefined): void;
+    /** The warnings of the proof. */
+    warned(warnings: readonly string[]): void;
+  };
+  /** The time from the first proof that failed to the next one, in milliseconds. It doubles each time. */
+  readonly retryMs?: number;
 }
 
 /** Templates that pods get, with the data of their ConfigMap. */
@@ -24,21 +40,33 @@ interface Adopted {
   readonly texts: TemplateTexts;
 }
 
-/** The current templates: the last valid ones of the ConfigMap. */
+/** Longest proof. A new ConfigMap waits for the proof of the previous one. */
+const PROOF_MS = 10_000;
+const [RETRY_MS, MOST_RETRY_MS] = [2_000, 300_000];
+
+/**
+ * The current templates: the last valid ones of the ConfigMap. Proves each version of it, and adopts it unless the API server
+ * refuses it. Pods get the last templates meanwhile. Templates that could not be proved are adopted, and proved again later. So
+ * are those that the API server refuses: it may be upgraded to a version that accepts them, and others of its replicas may
+ * accept them already.
+ */
 export class LiveTemplates {
-  readonly #observer: TemplateObserver;
-  readonly #configMap: string;
+  readonly #options: LiveTemplatesOptions;
+  readonly #changed = new Trigger();
+  #latest: TemplateConfigMap | undefined;
+  #step: 'none' | 'waiting' | 'settled' = 'none';
   #inUse: Adopted | undefined;
   /** The last ones that the API server has accepted. */
   #proved: Adopted | undefined;
   #faults: readonly TextDiagnostic[];
+  #warnings: readonly string[] = [];
   #generation = 0;
+  /** Proofs of the current ConfigMap that failed, or ended in a refusal. */
+  #failures = 0;
 
-  /** `configMap`: its namespace and name, for messages. */
-  constructor(observer: TemplateObserver, configMap: string) {
-    this.#observer = observer;
-    this.#configMap = configMap;
-    this.#faults = [textError('', `ConfigMap ${configMap} is not read yet`)];
+  constructor(options: LiveTemplatesOptions) {
+    this.#options = options;
+    this.#faults = [textError('', `ConfigMap ${options.configMap} is not read yet`)];
   }
 
   /** The templates to inject; the faults if there has never been a valid one. */
@@ -51,62 +79,92 @@ export class LiveTemplates {
     return this.#inUse?.texts;
   }
 
+  /** Whether no ConfigMap waits for the first verdict. */
+  get isSettled(): boolean {
+    return this.#step !== 'waiting';
+  }
+
   /** For /debug/template. */
   debug() {
     const { set, texts } = this.#inUse ?? {};
     return { hash: set?.hash, generation: this.#generation, faults: this.#said(), data: texts };
   }
 
-  #said(): readonly string[] {
-    return this.#faults.map(formatInText);
+  /** Takes the current ConfigMap; undefined if it does not exist any more. */
+  seen(configMap: TemplateConfigMap | undefined): void {
+    this.#latest = configMap;
+    if (this.#step === 'none') this.#step = 'waiting';
+    this.again();
   }
 
-  /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
-  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
-    if (configMap) return parseTemplateSet(configMap.data ?? {});
-    const message = `ConfigMap ${this.#configMap} does not exist: create it with the key config`;
-    return { faults: [textError('', message)] };
+  /** Proves the current ConfigMap again. */
+  again(): void {
+    this.#failures = 0;
+    this.#changed.fire();
   }
 
-  /** Takes the current ConfigMap without a proof; undefined if it does not exist. */
-  update(configMap: TemplateConfigMap | undefined): void {
-    const parsed = this.read(configMap);
-    if ('faults' in parsed) this.#reject(parsed.faults);
-    else this.#adopt({ set: parsed.set, texts: configMap?.data ?? {} });
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const wait = this.#step === 'none' ? maxTimerMs : await this.#settle(signal);
+      await this.#changed.next(wait, signal);
+    }
   }
 
-  /** Takes the templates that were proved, unless the API server refuses them. */
-  decide({ set, faults, inconclusive }: DryRunResult, texts: TemplateTexts): void {
-    if (faults.length === 0) {
-      const adopted = { set, texts };
-      if (inconclusive.length === 0) this.#proved = adopted;
-      this.#adopt(adopted);
+  /** Returns the time until it must be called again. */
+  async #settle(signal: AbortSignal): Promise<number> {
+    const { configMap: name, dryRun, observer, retryMs = RETRY_MS } = this.#options;
+    const configMap = this.#latest;
+    const missing = `ConfigMap ${name} does not exist: create it with the key config`;
+    const read = configMap ? parseTemplateSet(configMap.data ?? {}) : { faults: [textError('', missing)] };
+    if ('faults' in read) {
+      this.#step = 'settled';
+      this.#reject(read.faults);
+      return maxTimerMs;
+    }
+    const texts = configMap?.data ?? {};
+    const proof = await dryRun.prove(read.set, texts, PROOF_MS, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    // A newer ConfigMap has fired the trigger.
+    if (!proof || configMap !== this.#latest) return 0;
+    this.#step = 'settled';
+    this.#judge(proof, texts);
+    const warnings = proofWarnings(proof);
+    if (warnings.length > 0 && warnings.join('\n') !== this.#warnings.join('\n')) observer.warned(warnings);
+    this.#warnings = warnings;
+    if (proof.faults.length + proof.inconclusive.length === 0) return maxTimerMs;
+    return Math.min(retryMs * 2 ** this.#failures++, MOST_RETRY_MS);
+  }
+
+  #judge({ set, faults, inconclusive }: DryRunResult, texts: TemplateTexts): void {
+    if (faults.length > 0) {
+      // They were adopted before they could be proved.
+      if (this.#inUse?.set.hash === set.hash) this.#inUse = this.#proved;
+      this.#reject(faults);
       return;
     }
-    // They were adopted before they could be proved.
-    if (this.#inUse?.set.hash === set.hash) this.#inUse = this.#proved;
-    this.#reject(faults);
-  }
-
-  #adopt(adopted: Adopted): void {
-    const { set } = adopted;
+    const { observer } = this.#options;
     const current = this.#inUse?.set;
-    const changed =
+    const isChanged =
       current?.hash !== set.hash || !sameJson(incompatibleShapesOf(current), incompatibleShapesOf(set));
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
-    this.#inUse = adopted;
-    if (changed) this.#generation += 1;
-    if (changed || isRecovered) this.#observer.adopted(set, this.#generation);
-    else if (JSON.stringify(current?.rollout) !== JSON.stringify(set.rollout))
-      this.#observer.strategyChanged?.();
+    this.#inUse = { set, texts };
+    if (inconclusive.length === 0) this.#proved = this.#inUse;
+    if (isChanged) this.#generation += 1;
+    if (isChanged || isRecovered) observer.adopted(set, this.#generation);
+    else if (JSON.stringify(current?.rollout) !== JSON.stringify(set.rollout)) observer.strategyChanged();
   }
 
   #reject(faults: readonly TextDiagnostic[]): void {
     const before = this.#said().join('\n');
     this.#faults = faults;
     // A resync delivers the same ConfigMap again, which needs no second Event.
-    if (before !== this.#said().join('\n')) this.#observer.rejected(faults, this.#inUse?.set);
+    if (before !== this.#said().join('\n')) this.#options.observer.rejected(faults, this.#inUse?.set);
+  }
+
+  #said(): readonly string[] {
+    return this.#faults.map(formatInText);
   }
 }
 
@@ -114,10 +172,9 @@ export class LiveTemplates {
 export function incompatibleShapesOf({
   templates,
 }: TemplateSet): Readonly<Record<string, readonly string[]>> {
-  return Object.fromEntries(
-    [...templates].map(([name, { incompatibleShapes }]) => [
-      name,
-      incompatibleShapes.map(({ shape }) => shape.name),
-    ]),
-  );
+  const shapes = [...templates].map(([name, { incompatibleShapes }]) => [
+    name,
+    incompatibleShapes.map(({ shape }) => shape.name),
+  ]);
+  return Object.fromEntries(shapes);
 }

@@ -15,42 +15,29 @@ export interface TemplateChoice {
 }
 
 /** The templates of new pods: those of the ConfigMap, until an add-on chooses others, as a rollout does. */
-export class NewPodTemplates implements TemplateChoice {
-  readonly #listeners: (() => void)[] = [];
-  #choice: TemplateChoice;
+export interface NewPodTemplates extends TemplateChoice {
+  chooseBy(choice: TemplateChoice): void;
+}
 
-  constructor({ templates, onAdopted }: TemplateSetup) {
-    this.#choice = {
-      forPod: () => templates.state,
-      forPolicies: () => ({ state: templates.state, canary: undefined }),
-      forecast: () => undefined,
-      onChanged: onAdopted,
-    };
-    onAdopted(() => this.#changed());
-  }
-
-  chooseBy(choice: TemplateChoice): void {
-    this.#choice = choice;
-    choice.onChanged(() => this.#changed());
-  }
-
-  forPod(...of: Parameters<TemplateChoice['forPod']>): TemplateState {
-    return this.#choice.forPod(...of);
-  }
-
-  forPolicies(): ReturnType<TemplateChoice['forPolicies']> {
-    return this.#choice.forPolicies();
-  }
-
-  forecast(set: TemplateSet): string | undefined {
-    return this.#choice.forecast(set);
-  }
-
-  onChanged(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
-  }
+export function newPodTemplates({ templates, onAdopted }: TemplateSetup): NewPodTemplates {
+  const listeners: (() => void)[] = [];
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
+  let chosen: Omit<TemplateChoice, 'onChanged'> = {
+    forPod: () => templates.state,
+    forPolicies: () => ({ state: templates.state, canary: undefined }),
+    forecast: () => undefined,
+  };
+  onAdopted(changed);
+  return {
+    chooseBy(choice) {
+      chosen = choice;
+      choice.onChanged(changed);
+    },
+    forPod: (...of) => chosen.forPod(...of),
+    forPolicies: () => chosen.forPolicies(),
+    forecast: (set) => chosen.forecast(set),
+    onChanged: (listener) => void listeners.push(listener),
+  };
 }

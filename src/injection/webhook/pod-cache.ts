@@ -59,11 +59,14 @@ function picked(
 
 /** The cache of all live pods, with what `podSummary` keeps of them. */
 export function setUpPodCache(manager: Manager, keys: Keys): Informer<KubeObject> {
-  return manager.informer({ ...PODS, metadataOnly: true }, {
-    fieldSelector: LIVE_PODS,
-    transform: podSummary(keys),
-    indexers: POD_INDEXERS,
-  });
+  return manager.informer(
+    { ...PODS, metadataOnly: true },
+    {
+      fieldSelector: LIVE_PODS,
+      transform: podSummary(keys),
+      indexers: POD_INDEXERS,
+    },
+  );
 }
 
 /** Calls the listener with each pod that is new in the cache, on every replica. */

@@ -1,4 +1,3 @@
-import { onNewPod } from './pod-cache.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
@@ -12,6 +11,7 @@ import { injectionMetrics } from './metrics.ts';
 import type { Namespaces } from './namespaces.ts';
 import { NewPodEvents, reportInjection } from './new-pod-events.ts';
 import type { TemplateChoice } from './new-pod-templates.ts';
+import { onNewPod } from './pod-cache.ts';
 import type { TemplateSetup } from './template-setup.ts';
 import { createWorkloadHandler } from './workload-handler.ts';
 

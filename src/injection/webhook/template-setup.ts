@@ -7,7 +7,6 @@ import { keysFor } from '../keys.ts';
 import { DEFAULT_TEMPLATE_YAML } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics.ts';
-import { TemplateAdoption } from './template-adoption.ts';
 import { TemplateDryRun } from './template-dry-run.ts';
 
 /** The flags of `serve` that the templates depend on. */
@@ -61,19 +60,25 @@ export function setUpTemplate(
   });
   const listeners: (() => void)[] = [];
   const forgetListeners: (() => void)[] = [];
-  const templates = new LiveTemplates(
-    {
+  const adopted = () => {
+    for (const listener of listeners) listener();
+  };
+  const dryRun = new TemplateDryRun({ client, clock, keys: keysFor(annotation), namespace });
+  const templates = new LiveTemplates({
+    configMap: `${namespace}/${name}`,
+    dryRun,
+    observer: {
       adopted(set, generation) {
         metrics.adopted(generation);
         const names = [...set.templates.keys()];
         log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
         const note = `New pods use these templates: ${names.join(', ')}`;
         events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
-        for (const listener of listeners) listener();
+        adopted();
       },
       strategyChanged() {
         log.info({ configMap: name }, 'rollout strategy changed');
-        for (const listener of listeners) listener();
+        adopted();
       },
       rejected(faults, staying) {
         metrics.rejected();
@@ -85,16 +90,10 @@ export function setUpTemplate(
         const note = `${outcome}: ${found.join('; ')}`;
         events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
         // Templates that were adopted before they could be proved have made way for the last good ones.
-        for (const listener of listeners) listener();
+        adopted();
       },
+      warned: (warnings) => log.warn({ configMap: name, warnings }, 'template tested with warnings'),
     },
-    `${namespace}/${name}`,
-  );
-  const dryRun = new TemplateDryRun({ client, clock, keys: keysFor(annotation), namespace });
-  const adoption = new TemplateAdoption({
-    templates,
-    dryRun,
-    warned: (warnings) => log.warn({ configMap: name, warnings }, 'template tested with warnings'),
   });
   let provedBy = serverMinor.current();
   serverMinor.onChanged(() => {
@@ -103,16 +102,16 @@ export function setUpTemplate(
     // At the start, the ConfigMap is proved anyway.
     if (before === undefined) return;
     dryRun.forget();
-    adoption.again();
+    templates.again();
     for (const listener of forgetListeners) listener();
   });
   informer.addEventHandler({
-    onAdd: (configMap) => adoption.seen(configMap),
-    onUpdate: (_, configMap) => adoption.seen(configMap),
-    onDelete: () => adoption.seen(undefined),
+    onAdd: (configMap) => templates.seen(configMap),
+    onUpdate: (_, configMap) => templates.seen(configMap),
+    onDelete: () => templates.seen(undefined),
   });
   manager.addDebugPage('template', () => templates.debug());
-  manager.everyReplica('template', (signal) => adoption.run(signal));
+  manager.everyReplica('template', (signal) => templates.run(signal));
 
   // Else the next replica that starts would create the default one for all.
   const create = restoreConfigMap({ client, lister: informer.lister, log, events }, () => {
@@ -128,6 +127,6 @@ export function setUpTemplate(
     dryRun,
     onAdopted: (listener) => void listeners.push(listener),
     onProofsForgotten: (listener) => void forgetListeners.push(listener),
-    hasSynced: () => informer.hasSynced() && adoption.isSettled,
+    hasSynced: () => informer.hasSynced() && templates.isSettled,
   };
 }

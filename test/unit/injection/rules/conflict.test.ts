@@ -51,9 +51,9 @@ env: [{name: A, value: a}]
 volumeMounts: [{name: v, mountPath: /conf/}]
 `;
   expect(conditionOf(config)?.unless.split(' ||\n')).toEqual([
-    '(has(object.spec.volumes) && object.spec.volumes.exists(v, v.name in ["v"]))',
-    '(has(object.spec.hostAliases) && object.spec.hostAliases.exists(a, a.ip in ["10.0.0.1"]))',
-    '(object.spec.containers.exists(c, has(c.env) && c.env.exists(e, e.name in ["A"])))',
+    '(has(object.spec.volumes) && object.spec.volumes.exists(i, i.name in ["v"]))',
+    '(has(object.spec.hostAliases) && object.spec.hostAliases.exists(i, i.ip in ["10.0.0.1"]))',
+    '(object.spec.containers.exists(c, has(c.env) && c.env.exists(i, i.name in ["A"])))',
     '(object.spec.containers.exists(c, has(c.volumeDevices) || has(c.volumeMounts) && c.volumeMounts.exists(m, ' +
       'm.mountPath in ["/conf"] || m.mountPath.matches("^[^/]|/[.]{0,2}(/|$)"))))',
   ]);

@@ -1,84 +1,190 @@
 import { describe, expect, test } from '@jest/globals';
-import { LiveTemplates } from '../../../../src/injection/webhook/live-templates.ts';
-import { formatInText } from '../../../../src/util/diagnostic.ts';
-import { DEMO_TEMPLATE, templateSet, withMisfit } from '../../../support/injection/demo.ts';
+import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
+import {
+  incompatibleShapesOf,
+  LiveTemplates,
+  type TemplateConfigMap,
+} from '../../../../src/injection/webhook/live-templates.ts';
+import type { DryRunResult } from '../../../../src/injection/webhook/template-dry-run.ts';
+import { formatInText, textError } from '../../../../src/util/diagnostic.ts';
+import { withMisfit } from '../../../support/injection/demo.ts';
+import { untilTrue } from '../../../support/time/until-true.ts';
 
+const withImage = (image: string): TemplateConfigMap => ({
+  data: { config: `containers: [{name: envoy, image: "${image}"}]` },
+});
+const imageOf = (set: TemplateSet | undefined) => set?.templates.get('config')?.containers[0]?.image;
+const FAULT = textError('config', 'refused');
+
+/** Verdicts by the image of the template: good, bad, or unknown until it is set. */
 function setUp() {
   const events: string[] = [];
-  const live = new LiveTemplates(
-    {
-      adopted: (set, generation) => events.push(`adopted ${generation}: ${[...set.templates.keys()]}`),
-      rejected: (faults, staying) =>
-        events.push(
-          `rejected, staying ${[...(staying?.templates.keys() ?? [])]}: ${faults.map(formatInText)}`,
-        ),
+  const verdicts = new Map<unknown, 'bad' | 'slow' | 'doubtful' | 'misfit'>();
+  const proofs: (() => void)[] = [];
+  const live = new LiveTemplates({
+    configMap: 'operator/template',
+    dryRun: {
+      async prove(set): Promise<DryRunResult> {
+        const verdict = verdicts.get(imageOf(set));
+        events.push(`proof of ${imageOf(set)}`);
+        if (verdict === 'slow') await new Promise<void>((resolve) => proofs.push(resolve));
+        return {
+          set: verdict === 'misfit' ? withMisfit(set) : set,
+          faults: verdict === 'bad' ? [FAULT] : [],
+          inconclusive: verdict === 'doubtful' ? ['no answer'] : [],
+        };
+      },
     },
-    'operator/template',
-  );
-  return { live, events };
+    observer: {
+      adopted: (set) => events.push(`adopted ${imageOf(set)}`),
+      strategyChanged: () => events.push('another strategy'),
+      rejected: (faults, staying) =>
+        events.push(`rejected, staying ${imageOf(staying)}: ${faults.map(formatInText)}`),
+      warned: (warnings) => events.push(...warnings),
+    },
+    retryMs: 1,
+  });
+  const stop = new AbortController();
+  const running = live.run(stop.signal);
+  const end = async () => {
+    stop.abort();
+    for (const proof of proofs) proof();
+    await running;
+  };
+  const until = (event: string) => untilTrue(async () => events.includes(event) || stop.signal.aborted);
+  const image = () => ('set' in live.state ? imageOf(live.state.set) : live.state.fault);
+  return { live, verdicts, events, proofs, image, until, end };
 }
 
-const imageOf = (live: LiveTemplates) =>
-  'set' in live.state ? live.state.set.templates.get('config')?.containers[0]?.image : live.state.fault;
-const withImage = (image: string) => ({ data: { config: `containers: [{name: envoy, image: ${image}}]` } });
-
 describe('LiveTemplates', () => {
-  test('have a fault before the ConfigMap is read', () => {
-    const { live } = setUp();
-    expect(live.state).toEqual({ fault: 'ConfigMap operator/template is not read yet' });
+  test('adopts what is proved, and is settled then', async () => {
+    const { live, events, verdicts, proofs, image, until, end } = setUp();
+    expect(live.isSettled).toBe(true);
+    verdicts.set('one', 'slow');
+    live.seen(withImage('one'));
+    await until('proof of one');
+    expect(live.isSettled).toBe(false);
+    expect(image()).toBe('ConfigMap operator/template is not read yet');
+    proofs[0]?.();
+    await until('adopted one');
+    expect(live.isSettled).toBe(true);
+    await end();
+    expect(events).toEqual(['proof of one', 'adopted one']);
   });
 
-  test('follow the ConfigMap', () => {
-    const { live, events } = setUp();
-    live.update(withImage('one'));
-    live.update(withImage('two'));
-    expect(imageOf(live)).toBe('two');
-    expect(live.debug().generation).toBe(2);
-    expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
+  test('keeps the last good one while the API server refuses the current one', async () => {
+    const { live, verdicts, image, until, end } = setUp();
+    live.seen(withImage('one'));
+    await until('adopted one');
+    verdicts.set('two', 'bad');
+    live.seen(withImage('two'));
+    await until('rejected, staying one: config: refused');
+    expect(image()).toBe('one');
+    await end();
   });
 
-  test('do not change on a new comment or a resync', () => {
-    const { live, events } = setUp();
-    live.update({ data: { config: DEMO_TEMPLATE } });
-    live.update({ data: { config: `# edited\n${DEMO_TEMPLATE}` } });
-    expect(events).toHaveLength(1);
+  test('adopts what the API server accepts later, and reports a refusal once', async () => {
+    const { live, events, verdicts, until, end } = setUp();
+    verdicts.set('one', 'bad');
+    live.seen(withImage('one'));
+    await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
+    verdicts.delete('one');
+    await until('adopted one');
+    await end();
+    const verdictsSeen = events.filter((event) => !event.startsWith('proof'));
+    expect(verdictsSeen).toEqual(['rejected, staying undefined: config: refused', 'adopted one']);
   });
 
-  test('stay the last valid ones while the ConfigMap is invalid, and recover', () => {
-    const { live, events } = setUp();
-    live.update(withImage('good'));
-    live.update(withImage('""'));
-    expect(imageOf(live)).toBe('good');
-    expect(live.debug().faults).toEqual([
-      'config:1:28: containers[0].image: required: write the image to run',
-    ]);
-    live.update(withImage('""'));
-    live.update(withImage('good'));
-    expect(live.debug().faults).toEqual([]);
-    expect(events).toEqual([
-      'adopted 1: config',
-      'rejected, staying config: config:1:28: containers[0].image: required: write the image to run',
-      'adopted 1: config',
-    ]);
+  test('proves what is in use again, and keeps it if there is nothing else', async () => {
+    const { live, verdicts, image, until, end } = setUp();
+    live.seen(withImage('one'));
+    await until('adopted one');
+    verdicts.set('one', 'bad');
+    live.again();
+    await until('rejected, staying one: config: refused');
+    expect(image()).toBe('one');
+    await end();
   });
 
-  test('stay when the ConfigMap is deleted', () => {
-    const { live, events } = setUp();
-    live.update(withImage('good'));
-    live.update(undefined);
-    expect(imageOf(live)).toBe('good');
-    expect(events[1]).toBe(
-      'rejected, staying config: ConfigMap operator/template does not exist: create it with the key config',
-    );
+  test('keeps the last good one while the proof lasts, and drops a proof that is out of date', async () => {
+    const { live, events, verdicts, proofs, image, until, end } = setUp();
+    live.seen(withImage('one'));
+    await until('adopted one');
+    verdicts.set('two', 'slow');
+    live.seen(withImage('two'));
+    await until('proof of two');
+    live.seen(withImage('three'));
+    expect(image()).toBe('one');
+    proofs[0]?.();
+    await until('adopted three');
+    await end();
+    expect(events).not.toContain('adopted two');
   });
 
-  test('change when pods of another shape do not fit', () => {
-    const { live, events } = setUp();
-    const set = templateSet();
-    const proved = withMisfit(set);
-    for (const each of [set, set, proved, proved])
-      live.decide({ set: each, faults: [], inconclusive: [] }, {});
-    expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
-    expect(live.state).toEqual({ set: proved });
+  test('adopts what cannot be proved, and proves it again', async () => {
+    const { live, events, verdicts, until, end } = setUp();
+    verdicts.set('one', 'doubtful');
+    live.seen(withImage('one'));
+    await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
+    const warning = 'the API server could not test the templates: no answer';
+    expect(events.filter((event) => !event.startsWith('proof'))).toEqual(['adopted one', warning]);
+    verdicts.set('one', 'bad');
+    await until('rejected, staying undefined: config: refused');
+    await end();
+  });
+
+  test('returns to the last proved one if one that it could not prove is refused later', async () => {
+    const { live, verdicts, image, until, end } = setUp();
+    live.seen(withImage('one'));
+    await until('adopted one');
+    verdicts.set('two', 'doubtful');
+    live.seen(withImage('two'));
+    await until('adopted two');
+    verdicts.set('two', 'bad');
+    await until('rejected, staying one: config: refused');
+    expect(image()).toBe('one');
+    await end();
+  });
+
+  test('does nothing about a new comment or a resync, and tells of another strategy', async () => {
+    const { live, events, until, end } = setUp();
+    const [{ data }] = [withImage('one')];
+    for (const more of [{}, {}, { config: `# edited\n${data?.config}` }, { rollout: 'mode: in-place' }]) {
+      const before = events.length;
+      live.seen({ data: { ...data, ...more } });
+      await untilTrue(async () => events.length > before);
+    }
+    await until('another strategy');
+    await end();
+    expect(events.filter((event) => !event.startsWith('proof'))).toEqual(['adopted one', 'another strategy']);
+  });
+
+  test.each<[string, TemplateConfigMap | undefined, string]>([
+    ['is invalid', withImage(''), 'config:1:28: containers[0].image: required: write the image to run'],
+    ['is deleted', undefined, 'ConfigMap operator/template does not exist: create it with the key config'],
+  ])('stays the last valid one while the ConfigMap %s, and recovers', async (_, configMap, fault) => {
+    const { live, events, image, until, end } = setUp();
+    live.seen(withImage('one'));
+    await until('adopted one');
+    live.seen(configMap);
+    await until(`rejected, staying one: ${fault}`);
+    expect([image(), live.debug().faults]).toEqual(['one', [fault]]);
+    live.seen(withImage('one'));
+    await untilTrue(async () => events.filter((event) => event === 'adopted one').length === 2);
+    expect(live.debug()).toMatchObject({ faults: [], generation: 1 });
+    await end();
+  });
+
+  test('changes when pods of another shape do not fit', async () => {
+    const { live, verdicts, until, end } = setUp();
+    live.seen(withImage('one'));
+    await until('adopted one');
+    verdicts.set('one', 'misfit');
+    live.again();
+    await untilTrue(async () => live.debug().generation === 2);
+    expect('set' in live.state && incompatibleShapesOf(live.state.set)).toEqual({
+      config: ['spec.restartPolicy: Never'],
+    });
+    await end();
   });
 });
