@@ -178,7 +178,7 @@ describe('faults of the values', () => {
     ['config:1:1: is empty: add at least one container', 'containers: []'],
     ['config:1:14: containers[0].image: required: write the image to run', 'containers: [{name: a}]'],
     [
-      'containers: must be at most 100 with initContainers, got 101: remove some',
+      'containers: must be at most 100 including initContainers, got 101: remove some',
       `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
     ],
     ['image: auto is only for pods that override the template', 'containers: [{name: a, image: auto}]'],
