@@ -108,7 +108,8 @@ export function rememberingAnswers(options: DecideOptions): (input: Input) => In
     const text = JSON.stringify({ metadata, spec: pod.spec }).replaceAll(TOKEN_VOLUMES, TOKEN_VOLUME);
     if (text.length > MOST_TEXT) return decided();
     if (envoyFiles && !numbers.has(envoyFiles)) numbers.set(envoyFiles, ++last);
-    const key = JSON.stringify([request.namespace, settings, envoyFiles && numbers.get(envoyFiles), text]);
+    const place = [request.namespace, envoyFiles && numbers.get(envoyFiles), settings];
+    const key = `${JSON.stringify(place)}\n${text}`;
     const answers = bySet.get(state.set) ?? new LruMap(MOST_ANSWERS);
     bySet.set(state.set, answers);
     const earlier = answers.get(key);

@@ -166,14 +166,6 @@ containers:
     });
   });
 
-  test('may claim resources of its pod', () => {
-    const claims = { ...override, resources: { claims: [{ name: 'gpu' }] } };
-    const { pod } = injectChecked(decideInput(podWith({ containers: [app, claims] })));
-    expect((specOf(pod).containers as JsonObject[])[1]?.resources).toMatchObject({
-      claims: [{ name: 'gpu' }],
-    });
-  });
-
   test('gets no variables of the application', () => {
     const set = templateSet({ config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]` });
     const { status } = injectChecked(
@@ -197,14 +189,6 @@ describe('a container with the image auto and a name that no template has', () =
         `container ${name} has the image auto, but the template has no such container: name it envoy, or write an image`,
       ]),
     );
-  });
-
-  test('is reported with all names of the templates', () => {
-    const config = 'containers: [{name: a, image: i}]\ninitContainers: [{name: b, image: i}]';
-    const {
-      warnings: [ignored],
-    } = injectChecked(decideInput(podWith({ containers: [app, stray('c')] }), { state: set(config) }));
-    expect(ignored?.message).toContain('name it a or b, or write an image');
   });
 
   test('is reported if the template has no container', () => {

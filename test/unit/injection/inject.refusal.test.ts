@@ -107,24 +107,6 @@ describe('a namespace that enforces pod security', () => {
     );
   });
 
-  test('allows root in a pod with a user namespace', () => {
-    const root = restricted.replace('runAsNonRoot: true', 'runAsUser: 0');
-    injectChecked(decideInput(podWith({ hostUsers: false }), { ...enforce('restricted'), ...state(root) }));
-    expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(root) }))).toHaveLength(3);
-  });
-
-  test('allows an unmasked /proc in a pod with a user namespace at the level baseline, but not at restricted', () => {
-    const unmasked = restricted.replace('capabilities', 'procMount: Unmasked\n      capabilities');
-    const own = podWith({ hostUsers: false });
-    injectChecked(decideInput(own, { ...enforce('baseline'), ...state(unmasked) }));
-    const says = ': container envoy must not set procMount';
-    expect(refused(decideInput(own, { ...enforce('restricted'), ...state(unmasked) }))).toEqual([
-      'pod-security',
-      `the namespace enforces restricted pod security${says}`,
-    ]);
-    expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(unmasked) }))).toHaveLength(2);
-  });
-
   test('has the rules of the version that its label names, of the API server, and of none newer', () => {
     const root = restricted.replace('runAsNonRoot: true', 'runAsUser: 0');
     const own = podWith({ hostUsers: false });

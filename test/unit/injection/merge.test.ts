@@ -152,13 +152,6 @@ describe('the position of a sidecar', () => {
     'initContainers: [{name: i1, image: i}, {name: i2, image: i}]\ncontainers: [{name: s1, image: i}, {name: s2, image: i}]';
   const own = { containers: [app], initContainers: [{ name: 'setup', image: 'i' }] };
 
-  test('is after the containers of the pod by default', () => {
-    const { pod } = injected(own, { config: two });
-    expect(namesOf(specOf(pod).containers)).toEqual(['app', 's1', 's2']);
-    expect(namesOf(specOf(pod).initContainers)).toEqual(['setup', 'i1', 'i2']);
-    expect(metadataOf(pod).annotations).not.toHaveProperty(['kubectl.kubernetes.io/default-container']);
-  });
-
   test('is before them if position is first, with an annotation for kubectl', () => {
     const { pod, status } = injected(own, { config: two, options: 'position: first' });
     expect(namesOf(specOf(pod).containers)).toEqual(['s1', 's2', 'app']);
@@ -193,15 +186,6 @@ describe('a native sidecar', () => {
     if (native) expect(specOf(pod).initContainers).toMatchObject([envoy]);
     else expect(specOf(pod)).not.toHaveProperty('initContainers');
   });
-
-  test("starts after the pod's own init containers and the template's", () => {
-    const config = 'initContainers: [{name: redirect, image: i}]\ncontainers: [{name: envoy, image: i}]';
-    const { pod } = injected(
-      { restartPolicy: 'Never', initContainers: [{ name: 'setup', image: 'i' }] },
-      { config },
-    );
-    expect(namesOf(specOf(pod).initContainers)).toEqual(['setup', 'redirect', 'envoy']);
-  });
 });
 
 describe('several templates', () => {
@@ -219,11 +203,6 @@ describe('several templates', () => {
     expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'logs', 'envoy']);
     expect(namesOf(specOf(pod).volumes)).toEqual(['envoy-conf']);
     expect(status.templates.map(({ name }) => name)).toEqual(['logs', 'config']);
-  });
-
-  test('that are named twice count once', () => {
-    const { pod } = injected({}, data, asking('config,config'));
-    expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'envoy']);
   });
 
   test('change the application, and not the additions of other templates', () => {

@@ -4,7 +4,6 @@ import {
   type TemplateHandlerOptions,
 } from '../../../../src/injection/webhook/config-map-handlers.ts';
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
-import { textError } from '../../../../src/util/diagnostic.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
 import { trustingDryRun, withMisfit } from '../../../support/injection/demo.ts';
 import { memoryLog } from '../../../support/kube/memory-log.ts';
@@ -82,19 +81,6 @@ describe('createTemplateHandler', () => {
       warnings: [expect.stringMatching(/^config:1:\d+: initContainers\[0\]\.image: /)],
     });
     expect(logged.lines).toEqual([]);
-  });
-
-  test('rejects a template that the API server refuses, with the place', async () => {
-    const fault = textError('config', 'no', { path: 'a', line: 1, column: 2 });
-    const { review, logged } = setUp({
-      review: async (set) => ({ set, faults: [fault], inconclusive: [] }),
-    });
-    expect(await review(GOOD)).toMatchObject({
-      allowed: false,
-      code: 422,
-      message: 'the template cannot be used: config:1:2: a: no',
-    });
-    expect(logged.lines).toHaveLength(1);
   });
 
   test('warns of pods that do not fit, and of what could not be proved', async () => {

@@ -9,7 +9,7 @@ import { HttpError } from '../../../../src/kube/admission/http-error.ts';
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
-import { DEMO_TEMPLATE, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
+import { OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
 import { memoryLog } from '../../../support/kube/memory-log.ts';
 
 interface Setting {
@@ -43,8 +43,6 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
 
 const plain = (): JsonObject => podWith({}, { annotations: {}, name: '', generateName: 'myapp-' });
 const optedInNamespace = async () => ({ [OPT_IN]: 'true' });
-const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
-const clashing = podWith({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] });
 
 describe('createInjectHandler', () => {
   test('patches a pod that opted in', async () => {
@@ -107,70 +105,6 @@ describe('createInjectHandler', () => {
       );
     },
   );
-
-  test('warns about a pod that opted in and gets no sidecar', async () => {
-    const { review } = setUp();
-    expect(await review({ object: clashing })).toEqual({
-      allowed: true,
-      operations: [],
-      warnings: [
-        'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them',
-      ],
-    });
-    expect(await review({ object: podWith({}, { annotations: { [OPT_IN]: 'yes' } }) })).toEqual({
-      allowed: true,
-      operations: [],
-      warnings: [
-        `no sidecar: invalid-value: the pod's annotation ${OPT_IN} is "yes": write "true" or "false"`,
-      ],
-    });
-  });
-
-  test('warns about an override that it ignores', async () => {
-    const { review, records } = setUp();
-    const object = podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-concurrency`]: 'all' } });
-    expect(await review({ object })).toMatchObject({
-      allowed: true,
-      operations: { length: 3 },
-      warnings: [
-        expect.stringMatching(
-          /^sidecar added: invalid-override: annotation \S+-concurrency is "all": write /,
-        ),
-      ],
-    });
-    expect(records).toMatchObject([
-      { decision: 'injected', reason: 'invalid-override', warnings: { length: 1 } },
-    ]);
-  });
-
-  test('denies a pod in conflict with onConflict: deny', async () => {
-    const { review, records } = setUp({ state: deny });
-    expect(await review({ object: clashing })).toEqual({
-      allowed: false,
-      code: 403,
-      message:
-        'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them',
-    });
-    expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
-  });
-
-  test('fails without a valid template if the pod opted in itself, so that the failurePolicy decides', async () => {
-    const { review, records } = setUp({ state: { fault: 'config:1:1: bad' } });
-    await expect(review()).rejects.toMatchObject({
-      status: 500,
-      message: 'no-template: the operator has no valid template: config:1:1: bad',
-    });
-    expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
-  });
-
-  test('admits a pod without a valid template if only its namespace opted in, and warns', async () => {
-    const { review } = setUp({ state: { fault: 'config: bad' }, labels: optedInNamespace });
-    expect(await review({ object: plain() })).toEqual({
-      allowed: true,
-      operations: [],
-      warnings: ['no sidecar: no-template: the operator has no valid template: config: bad'],
-    });
-  });
 
   test('fails when the labels of the namespace cannot be read', async () => {
     const failure = new Error('no connection');
