@@ -13,7 +13,7 @@ import { quietly, type Stage } from './demo/stage.ts';
 
 // Starts a control plane and the operator, and plays the demo with kubectl.
 // `--once` ends after the demo: with 0 if all claims hold, with 1 otherwise.
-// `--api-server-arg=--feature-gates=WatchList=false` passes an argument to kube-apiserver.
+// `--api-server-arg=--v=4` passes an argument to kube-apiserver.
 
 const { values } = parseArgs({
   options: {

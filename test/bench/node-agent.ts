@@ -57,9 +57,6 @@ async function measure(): Promise<0 | 1> {
       request.resume();
       response.end(JSON.stringify({ metadata: { name: 'node-0' } }));
       onReport();
-    } else if (searchParams.get('sendInitialEvents') !== null) {
-      response.statusCode = 422;
-      response.end(JSON.stringify({ kind: 'Status', code: 422, reason: 'Invalid', message: 'no' }));
     } else if (searchParams.get('watch') !== null) {
       // As an API server does.
       const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '1' } } };

@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['kube', 'cli', 'program.ts'],
 };
 /** No client, logger, clock or I/O. */
-const PURE = ['util', 'injection', 'addons/routes/compile'];
+const PURE = ['util', 'injection', 'addons/routes/compile', 'addons/rollout/plan'];
 const IMPURE = ['injection/webhook'];
 const EFFECTS = /^(@kubernetes\/|express$|pino|prom-client$|undici|ws$|node:(?!crypto$))/;
 

@@ -8,12 +8,12 @@ import { type KubeObject, splitKey } from '../../kube/api/object.ts';
 import type { KubeClient, WriteOptions } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
 import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
-import type { Action, RolloutPod } from './core/pod.ts';
-import { DRAIN_LIMIT_MS } from './core/step.ts';
 import { isServed } from './endpoints.ts';
 import type { PodMemory } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
-import { type InPlaceChange, NO_RESIZE, type PodChange, podChange } from './pod-change.ts';
+import type { Action, RolloutPod } from './plan/pod.ts';
+import { DRAIN_LIMIT_MS } from './plan/step.ts';
+import { type InPlaceChange, type PodChange, podChange } from './pod-change.ts';
 import { changePatch, drainPatch, resizePatch, undrainPatch } from './pod-patch.ts';
 
 /**
@@ -38,6 +38,8 @@ export interface ActuatorOptions {
 const BUDGET_MS = 10_000;
 /** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
 const SOON_MS = 1_000;
+/** Before Kubernetes 1.33, pods have no subresource `resize`. */
+const NO_RESIZE = 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can';
 const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
 
 type WholePod = KubeObject & JsonObject;

@@ -3,22 +3,24 @@ import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import type { Actuator, Outcome } from './actuator.ts';
-import type { Action, RolloutPod } from './core/pod.ts';
-import type { Decision, Revisions } from './core/revision.ts';
-import { type Step, step } from './core/step.ts';
 import type { RolloutEvents } from './events.ts';
-import { formatFindings } from './findings.ts';
 import type { PodMemory } from './memory.ts';
 import type { RolloutMetrics } from './metrics.ts';
 import type { ObservedPod } from './observe.ts';
+import type { Action, RolloutPod } from './plan/pod.ts';
+import type { Decision, Revisions } from './plan/revision.ts';
+import { type Step, step } from './plan/step.ts';
+import { formatStatus } from './rollout-status.ts';
 
 /** The templates that a rollout goes from and to. */
 export interface RevisionStore {
   /** Undefined while there is no strategy, or while they are not read. */
   current(): Revisions | undefined;
   decide(decision: Decision, signal: AbortSignal): Promise<void>;
-  /** Writes what was found out about pods, for the command line. */
-  publish(findings: string, signal: AbortSignal): Promise<void>;
+  /** The status that the target's revision has, as text. */
+  published(): string | undefined;
+  /** Writes the status, for the command line. */
+  publish(status: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface RolloutControllerOptions {
@@ -41,7 +43,7 @@ export const STEP_MS = 200;
 /** If nothing announces that an action can be repeated. */
 const AGAIN_MS = 1_000;
 const WAITS: ReadonlySet<Outcome> = new Set(['later', 'denied']);
-/** How often to publish what was found out. */
+/** How often to publish the status within a phase. */
 const PUBLISH_MS = 5_000;
 /** Actions at the same time. */
 const PARALLEL = 16;
@@ -73,23 +75,20 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     }
   }
 
-  let [published, publishedAt] = ['', Number.NEGATIVE_INFINITY];
+  let publishedAt = Number.NEGATIVE_INFINITY;
+  let published: Step['phase'] | undefined;
   /** Returns when to call it again if there is more to publish. It tells users: what fails here stops no rollout. */
-  async function publish({ pods }: Step, hash: string, signal: AbortSignal): Promise<number | undefined> {
-    const text = formatFindings(
-      pods.map(({ pod }) => pod),
-      now(),
-    );
-    if (`${hash}${text}` === published) return undefined;
+  async function publish(next: Step, signal: AbortSignal): Promise<number | undefined> {
+    const text = formatStatus(next);
+    if (revisions.published() === text) return undefined;
     const waitMs = publishedAt + PUBLISH_MS - now();
-    if (waitMs > 0) return waitMs;
-    publishedAt = now();
+    if (waitMs > 0 && next.phase === published) return waitMs;
+    [published, publishedAt] = [next.phase, now()];
     try {
       await revisions.publish(text, signal);
-      published = `${hash}${text}`;
       return undefined;
     } catch (err) {
-      if (!signal.aborted) log.warn({ err }, 'cannot publish the findings about pods, retrying');
+      if (!signal.aborted) log.warn({ err }, 'cannot publish the status of the rollout, retrying');
       return PUBLISH_MS;
     }
   }
@@ -105,7 +104,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     metrics.stepped(next);
     if (next.decision) await revisions.decide(next.decision, signal);
     events.seen(next, current, now());
-    const publishMs = await publish(next, current.target.set.hash, signal);
+    const publishMs = await publish(next, signal);
     const outcomes: Outcome[] = [];
     const left = [...next.actions];
     const end = now() + BATCH_MS;

@@ -9,17 +9,8 @@ export async function isServed(
   uid: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let next: string | undefined;
-  do {
-    const page = await client.list(
-      ENDPOINT_SLICES,
-      { namespace, limit: 500, continue: next, signal },
-      (slice) => isReadyIn(slice, uid),
-    );
-    if (page.items.includes(true)) return true;
-    next = page.continue;
-  } while (next);
-  return false;
+  const read = (slice: unknown) => isReadyIn(slice, uid);
+  return (await client.list(ENDPOINT_SLICES, { namespace, signal }, read)).items.includes(true);
 }
 
 /** `ready` is always true where a Service publishes pods that are not Ready: `serving` is the pod's own. Absent means yes. */

@@ -1,9 +1,9 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
-import type { Phase } from './core/phase.ts';
-import type { PodState } from './core/pod.ts';
-import type { Revisions } from './core/revision.ts';
-import type { Step } from './core/step.ts';
+import type { Phase } from './plan/phase.ts';
+import type { PodState } from './plan/pod.ts';
+import type { Revisions } from './plan/revision.ts';
+import type { Step } from './plan/step.ts';
 
 /** Named in an Event; the others are counted. */
 const MOST_NAMED = 5;

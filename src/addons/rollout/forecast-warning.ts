@@ -5,7 +5,7 @@ import { parseStatus, type Status } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import { type ForecastPod, forecast, outlookLine } from './core/forecast.ts';
+import { type ForecastPod, forecast, outlookLine } from './plan/forecast.ts';
 
 export interface ForecastWarningOptions {
   /** Live pods, with what the cache of the fleet keeps of them. */

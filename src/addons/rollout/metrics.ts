@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Step } from './core/step.ts';
+import type { Step } from './plan/step.ts';
 
 const HOWS = ['in-place', 'replace'] as const;
 const OUTCOMES = ['done', 'left', 'failed'] as const;

@@ -23,7 +23,7 @@ import {
 } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
-import type { FoundOut, Made, RolloutPod } from './core/pod.ts';
+import type { FoundOut, Made, RolloutPod } from './plan/pod.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
 export const DRAIN = 'initializer.kubernetes.io/drain';

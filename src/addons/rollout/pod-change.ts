@@ -30,8 +30,6 @@ export interface ChangeOptions {
   readonly restart?: boolean;
   /** The version of the kubelet, such as `v1.36.3`; undefined if it is unknown. */
   readonly kubelet?: string | undefined;
-  /** Whether the API server serves `pods/resize`; default true. */
-  readonly canResize?: boolean;
 }
 
 /** A new value of a container of the sidecar. */
@@ -62,8 +60,6 @@ export type PodChange =
   | { readonly how: 'replace'; readonly why: string }
   | { readonly how: 'refused'; readonly why: string };
 
-/** Before Kubernetes 1.33, pods have no subresource `resize`. */
-export const NO_RESIZE = 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can';
 /** The first kubelet that restarts a native sidecar whose image changes (kubernetes/kubernetes#126525). */
 const NATIVE_SINCE = 32;
 const RESIZABLE = ['cpu', 'memory'] as const;
@@ -77,7 +73,7 @@ export function podChange(
   namespace: NamespaceSettings,
   set: TemplateSet,
   options: DecideOptions,
-  { from, restart = false, kubelet, canResize = true }: ChangeOptions = {},
+  { from, restart = false, kubelet }: ChangeOptions = {},
 ): PodChange {
   const before = parseStatus(annotation(pod, options.keys.status));
   if (!before) return { how: 'none' };
@@ -95,7 +91,7 @@ export function podChange(
   const old = from && injectAgain(original, pod, namespace, from, options);
   const known =
     old?.outcome === 'injected' && sameTemplates(before, old.status, 'sha256') ? old.pod : undefined;
-  return changeOf({ pod, wanted: injected.pod, known, after, restart, kubelet, canResize });
+  return changeOf({ pod, wanted: injected.pod, known, after, restart, kubelet });
 }
 
 function refused(why: string): PodChange {
@@ -148,7 +144,7 @@ function differenceOf(before: Status, after: Status, pod: Pod, wanted: Pod): str
   return undefined;
 }
 
-interface Comparison extends Pick<Required<ChangeOptions>, 'restart' | 'kubelet' | 'canResize'> {
+interface Comparison extends Pick<Required<ChangeOptions>, 'restart' | 'kubelet'> {
   readonly pod: Pod;
   /** The pod as it would be created now. */
   readonly wanted: Pod;
@@ -157,7 +153,7 @@ interface Comparison extends Pick<Required<ChangeOptions>, 'restart' | 'kubelet'
   readonly after: Status;
 }
 
-function changeOf({ pod, wanted, known, after, restart, kubelet, canResize }: Comparison): PodChange {
+function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): PodChange {
   const images: ContainerChange<string>[] = [];
   const resources: ContainerChange<JsonObject>[] = [];
   const [placeIn, placeInWanted, placeInKnown] = [places(pod), places(wanted), places(known ?? {})];
@@ -183,7 +179,6 @@ function changeOf({ pod, wanted, known, after, restart, kubelet, canResize }: Co
     if ('why' in resized) return replace(`container ${name} ${resized.why}`);
     if (resized.to) resources.push({ ...place, from: objectAt(live.container, 'resources'), to: resized.to });
   }
-  if (resources.length > 0 && !canResize) return replace(NO_RESIZE);
   const isNative = images.some(({ list, name }) => list === 'initContainers' && isNativeIn(pod, name));
   if (isNative && isOlder(kubelet)) {
     return replace(

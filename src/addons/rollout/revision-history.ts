@@ -2,8 +2,8 @@ import type { TemplateSet, TemplateState } from '../../injection/template/templa
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import { type ControllerRevision, readRevision, revisionName } from './controller-revision.ts';
-import { revisionsOf, type StoredRevision } from './core/history.ts';
-import type { Revisions } from './core/revision.ts';
+import { revisionsOf, type StoredRevision } from './plan/history.ts';
+import type { Revisions } from './plan/revision.ts';
 
 /** The annotation of the template's ConfigMap that pauses a rollout with the value `true`. */
 export const PAUSED_KEY = 'initializer.kubernetes.io/rollout-paused';

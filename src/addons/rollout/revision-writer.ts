@@ -14,10 +14,10 @@ import {
   revisionName,
   STATE_LABEL,
 } from './controller-revision.ts';
-import type { Upkeep } from './core/history.ts';
-import type { Decision, Revision } from './core/revision.ts';
-import { FINDINGS } from './findings.ts';
+import type { Upkeep } from './plan/history.ts';
+import type { Decision, Revision } from './plan/revision.ts';
 import type { RevisionHistory } from './revision-history.ts';
+import { STATUS } from './rollout-status.ts';
 
 export interface RevisionWriterOptions {
   /** The client of the leader. */
@@ -44,16 +44,24 @@ export class RevisionWriter {
     await this.#write(detailsOf(decision, target, this.#now(), Date.now()), signal);
   }
 
-  /** Notes what was found out about pods in the target's revision, where it differs. */
-  async publish(findings: string, signal: AbortSignal): Promise<void> {
-    const { client, namespace, history } = this.#options;
+  /** The status of the rollout in the target's revision. */
+  published(): string | undefined {
+    return this.#targetObject()?.metadata.annotations?.[STATUS];
+  }
+
+  /** Writes the status of the rollout into the target's revision. */
+  async publish(status: string, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    const name = this.#targetObject()?.metadata.name;
+    if (name === undefined) return;
+    const patch = { metadata: { annotations: { [STATUS]: status } } };
+    await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });
+  }
+
+  #targetObject(): ControllerRevision | undefined {
+    const { history } = this.#options;
     const target = history.current()?.target;
-    const object = target && history.objectOf(target.set.hash);
-    if (!object || (object.metadata.annotations?.[FINDINGS] ?? '') === findings) return;
-    const patch = { metadata: { annotations: { [FINDINGS]: findings === '' ? null : findings } } };
-    await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name: object.metadata.name }, patch, {
-      signal,
-    });
+    return target && history.objectOf(target.set.hash);
   }
 
   /** Keeps the history fit for the templates of the ConfigMap. */
@@ -107,7 +115,11 @@ export class RevisionWriter {
     log.info({ revision: name, state: details.state, canary: details.canary }, 'template revision written');
     if (cached && isSound(cached)) {
       const { resourceVersion } = cached.metadata;
-      const patch = { metadata: { resourceVersion, ...detailsMetadata(details) } };
+      const { labels, annotations } = detailsMetadata(details);
+      // The status of an earlier rollout to it must not look like that of this one.
+      const patch = {
+        metadata: { resourceVersion, labels, annotations: { ...annotations, [STATUS]: null } },
+      };
       await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });
       return;
     }

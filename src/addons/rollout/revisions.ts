@@ -14,9 +14,9 @@ import type { Manager } from '../../kube/manager/manager.ts';
 import { toError } from '../../kube/util/to-error.ts';
 import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
-import { setWith, upkeepOf } from './core/history.ts';
-import type { Decision, Revisions } from './core/revision.ts';
 import { forecastWarning } from './forecast-warning.ts';
+import { setWith, upkeepOf } from './plan/history.ts';
+import type { Decision, Revisions } from './plan/revision.ts';
 import { PromotedProofs } from './promoted-proofs.ts';
 import { isActive, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
@@ -35,11 +35,14 @@ export interface TemplateRevisions extends TemplateChoice {
   find(status: Status): TemplateSet | undefined;
   /** Writes a decision of a rollout. For the leader. */
   decide(decision: Decision, signal: AbortSignal): Promise<void>;
-  /** Writes what was found out about pods, for the command line. For the leader. */
-  publish(findings: string, signal: AbortSignal): Promise<void>;
+  /** The status that the target's revision has, and how to write another one. For the leader. */
+  published(): string | undefined;
+  publish(status: string, signal: AbortSignal): Promise<void>;
 }
 
 const KEY = 'revisions';
+/** How often to look for promoted templates to prove, and to try again. */
+const PROOFS = { everyMs: 1_000, retryMs: 15_000 };
 /** How often to try again where the operator lacks the rights. */
 const RIGHTS_MS = 60_000;
 const LACKS_RIGHT = / is forbidden: User .* cannot /;
@@ -63,10 +66,9 @@ export function setUpRevisions(
   const listeners: (() => void)[] = [];
   const changed = () => {
     history.changed();
-    proofs.changed();
     for (const listener of listeners) listener();
   };
-  const proofs = new PromotedProofs({ history, dryRun: template.dryRun, log, onProved: changed });
+  const proofs = new PromotedProofs({ history, dryRun: template.dryRun, onProved: changed });
   const writer = new RevisionWriter({ client, log, history, namespace });
 
   const work = manager.controller('revisions');
@@ -84,7 +86,7 @@ export function setUpRevisions(
     after,
     waiting: () => asWaiting(CONFIG_MAPS, history.source()),
   });
-  manager.everyReplica('revision-proof', (signal) => proofs.run(signal), { after });
+  manager.everyReplica('revision-proof', (signal) => proofs.prove(signal), { after, ...PROOFS });
   manager.addReadyz('revisions', () => {
     const set = history.adopted();
     const isKnown = set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());
@@ -94,7 +96,8 @@ export function setUpRevisions(
     current: () => history.current(),
     ...templatesBy(history, proofs),
     decide: (decision, signal) => writer.decide(decision, signal),
-    publish: (findings, signal) => writer.publish(findings, signal),
+    published: () => writer.published(),
+    publish: (status, signal) => writer.publish(status, signal),
     onChanged: (listener) => void listeners.push(listener),
     forecast: forecastWarning({
       pods: pods.lister,

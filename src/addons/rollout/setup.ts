@@ -8,11 +8,11 @@ import type { Core } from '../../operator/core.ts';
 import { Actuator } from './actuator.ts';
 import { rolloutReconcile, STEP_MS } from './controller.ts';
 import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
-import { workloadKey } from './core/workloads.ts';
 import { RolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
 import { observedPods } from './observe.ts';
+import { workloadKey } from './plan/workloads.ts';
 import { type RolloutOptions, setUpRevisions, type TemplateRevisions } from './revisions.ts';
 
 /** Another text than that of the fleet: whole pods are watched only while there is a rollout. */

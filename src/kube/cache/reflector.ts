@@ -1,4 +1,4 @@
-import { isInvalid, isNotFound, retryAfterMs, TransportError } from '../api/api-error.ts';
+import { retryAfterMs, TransportError } from '../api/api-error.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { decodeObject, type Resource } from '../api/resource.ts';
 import type { KubeClient } from '../client/client.ts';
@@ -6,14 +6,7 @@ import type { CacheMetrics } from '../prometheus/index.ts';
 import { Backoff, type BackoffDelays } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import {
-  isPutOff,
-  isUnavailable,
-  mayResumeWatch,
-  ShortWatchError,
-  type WatchEvents,
-  watchEvents,
-} from './watch-stream.ts';
+import { mayResumeWatch, ShortWatchError, type WatchEvents, watchEvents } from './watch-stream.ts';
 
 export interface ReflectorOptions {
   readonly client: Pick<KubeClient, 'list' | 'watch'> & Partial<Pick<KubeClient, 'cacheMetrics'>>;
@@ -33,11 +26,6 @@ export interface ReflectorOptions {
   readonly listTimeoutMs?: number;
   /** Objects in one page of a list; default 500. */
   readonly pageSize?: number;
-  /**
-   * Gets the first state as a stream of single objects (KEP-3157), so that neither side holds it as one text. If the
-   * server does not support streams, a list follows. Default true.
-   */
-  readonly watchList?: boolean;
 }
 
 /** All objects by key: what each sink keeps of it, by the index of the sink. */
@@ -61,8 +49,6 @@ const DEFAULT_STALL_MS = 150_000;
 const MIN_WATCH_SECONDS = 300;
 /** A watch that ends within this time without an event does not count as progress. */
 const SHORTEST_WATCH_MS = 1_000;
-/** A server that refused the stream may be upgraded. kubectl caches discovery for ten minutes, too. */
-const ASK_FOR_STREAM_AGAIN_MS = 600_000;
 /** client-go waits for any Retry-After. This limit protects the informer from absurd values. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
@@ -80,8 +66,6 @@ export class Reflector {
   readonly #backoff: Backoff;
   /** Undefined before the first list; empty if only the newest state is acceptable. */
   #resourceVersion: string | undefined;
-  /** From this time on, in the clock's milliseconds, the state is requested as a stream. */
-  #streamFrom: number;
   #wasUnreachable = false;
   #contact: ReturnType<CacheMetrics['started']> | undefined;
 
@@ -90,7 +74,6 @@ export class Reflector {
     this.#sinks = sinks;
     this.#random = options.random ?? Math.random;
     this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
-    this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
   }
 
   /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
@@ -115,9 +98,8 @@ export class Reflector {
   async #listAndWatch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const events = await this.#stateByWatch(signal);
-        if (!events) await this.#stateByList(signal);
-        await this.#watch(events, signal);
+        await this.#list(signal);
+        await this.#watch(signal);
         await this.#pause(undefined, signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -127,55 +109,12 @@ export class Reflector {
     }
   }
 
-  /** Gets all objects as the first events of a watch, and resolves with that watch; undefined if a list is needed. */
-  async #stateByWatch(signal: AbortSignal): Promise<WatchEvents | undefined> {
-    const { clock } = this.#options;
-    if (clock.now() < this.#streamFrom) return undefined;
-    const events = this.#open(true, signal);
-    try {
-      await this.#stateOf(events, signal);
-      return events;
-    } catch (error) {
-      await events.return();
-      if (signal.aborted || isPutOff(error) || isNotFound(error)) throw error;
-      if (isInvalid(error)) {
-        // A server without WatchList, or with it turned off, refuses the parameter. The list finds any other fault.
-        this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
-        return undefined;
-      }
-      this.#options.onError(error, 'list');
-      if (isUnavailable(error)) this.#resourceVersion = '';
-      return undefined;
-    }
-  }
-
-  async #stateByList(signal: AbortSignal): Promise<void> {
+  async #list(signal: AbortSignal): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, pageSize } = this.#options;
     const timeoutMs = this.#options.listTimeoutMs ?? DEFAULT_LIST_TIMEOUT_MS;
     const query = { namespace, labelSelector, fieldSelector, pageSize, timeoutMs, signal };
     const { items, resourceVersion } = await client.list(resource, query, this.#read);
-    await this.#take(new Map(items), resourceVersion, signal);
-  }
-
-  /** Gets the objects that a watch sends first (KEP-3157), and leaves it open. */
-  async #stateOf(events: WatchEvents, signal: AbortSignal): Promise<void> {
-    const states = new Map<ObjectKey, readonly unknown[]>();
-    for (;;) {
-      const { value: event } = await events.next();
-      if (!event) throw new TransportError('the watch ended during its initial events', 'ECUT', undefined);
-      const { type, object: value, resourceVersion, endsInitialEvents } = event;
-      if (type === 'BOOKMARK') {
-        if (!endsInitialEvents) throw new TypeError('expected the initial events to end before any bookmark');
-        await this.#take(states, resourceVersion, signal);
-        return;
-      }
-      const [key, views] = this.#read(value);
-      if (type === 'DELETED') states.delete(key);
-      else states.set(key, views);
-    }
-  }
-
-  async #take(states: ObjectStates, resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const states: ObjectStates = new Map(items);
     signal.throwIfAborted();
     await Promise.all(this.#sinks.map((sink, index) => sink.replace(states, index)));
     this.#resourceVersion = resourceVersion;
@@ -183,13 +122,12 @@ export class Reflector {
   }
 
   /** Opens one watch after the other, until a new list is needed. */
-  async #watch(first: WatchEvents | undefined, signal: AbortSignal): Promise<void> {
-    let events = first;
-    for (let failed = 0; ; events = undefined) {
+  async #watch(signal: AbortSignal): Promise<void> {
+    for (let failed = 0; ; ) {
       const progress = { events: 0 };
       const start = this.#options.clock.now();
       try {
-        await this.#follow(events ?? this.#open(false, signal), progress);
+        await this.#follow(this.#open(signal), progress);
         if (progress.events === 0 && this.#options.clock.now() - start < SHORTEST_WATCH_MS) {
           throw new ShortWatchError();
         }
@@ -218,7 +156,7 @@ export class Reflector {
     }
   }
 
-  #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
+  #open(signal: AbortSignal): WatchEvents {
     const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
     const query = {
       namespace,
@@ -226,7 +164,6 @@ export class Reflector {
       fieldSelector,
       resourceVersion: this.#resourceVersion,
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + this.#random())),
-      ...(sendInitialEvents && { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' as const }),
     };
     return watchEvents((bounded) => client.watch(resource, { ...query, signal: bounded }), {
       clock,

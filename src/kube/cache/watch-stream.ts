@@ -15,8 +15,6 @@ export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: unknown;
   readonly resourceVersion: string;
-  /** True for the bookmark after the initial objects of the watch (KEP-3157). */
-  readonly endsInitialEvents: boolean;
 }
 
 export type WatchEvents = AsyncGenerator<WatchEvent, void, undefined>;
@@ -78,13 +76,11 @@ function decodeWatchEvent(value: unknown): WatchEvent {
     case 'MODIFIED':
     case 'DELETED':
     case 'BOOKMARK': {
-      const { resourceVersion, annotations } = recordOf(recordOf(object).metadata);
+      const { resourceVersion } = recordOf(recordOf(object).metadata);
       if (typeof resourceVersion !== 'string' || resourceVersion === '') {
         throw new TypeError('expected a watch event whose object has a metadata.resourceVersion');
       }
-      const endsInitialEvents =
-        type === 'BOOKMARK' && recordOf(annotations)['k8s.io/initial-events-end'] === 'true';
-      return { type, object, resourceVersion, endsInitialEvents };
+      return { type, object, resourceVersion };
     }
     default:
       throw new TypeError(`expected a watch event, got ${JSON.stringify(value)?.slice(0, 80)}`);
@@ -123,13 +119,13 @@ export function mayResumeWatch(error: unknown, failedInARow: number): boolean {
 }
 
 /** The server is busy or restarting: no event was missed, and a list would only add to its load. */
-export function isPutOff(error: unknown): boolean {
+function isPutOff(error: unknown): boolean {
   return error instanceof ApiError
     ? error.status === 429
     : error instanceof TransportError && error.code === 'ECONNREFUSED';
 }
 
 /** The server does not have the resourceVersion, no longer or not yet: only the newest state is available. */
-export function isUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return isExpired(error) || isTooLargeResourceVersion(error);
 }

@@ -39,9 +39,6 @@ export interface ListOptions extends CallOptions {
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'pageSize' | 'continue' | 'timeoutMs'> {
   /** After this many seconds the server ends the watch. */
   readonly timeoutSeconds: number;
-  /** The server first sends the present objects as ADDED, then a bookmark that marks their end (KEP-3157). */
-  readonly sendInitialEvents?: true | undefined;
-  readonly resourceVersionMatch?: 'NotOlderThan' | undefined;
 }
 
 /** Objects in one page of a list, as in client-go. Pages of large objects are smaller. */

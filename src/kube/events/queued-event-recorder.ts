@@ -1,25 +1,26 @@
-import { isNamespaceTerminating, retryAfterMs } from '../api/api-error.ts';
+import {
+  ApiError,
+  isAlreadyExists,
+  isNamespaceTerminating,
+  isNotFound,
+  isRefused,
+  retryAfterMs,
+  TransportError,
+} from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
+import type { KubeClient } from '../client/client.ts';
 import type { DropReason, EventMetrics } from '../prometheus/index.ts';
-import { interval } from '../util/interval.ts';
 import type { Logger } from '../util/log.ts';
 import { LruMap } from '../util/lru-map.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/token-bucket.ts';
-import { type EventSource, eventObject, seriesKey } from './event-object.ts';
-import {
-  type CountedEvent,
-  type EventClient,
-  isUnwritten,
-  mayWriteLater,
-  writeEvent,
-} from './event-series.ts';
+import { EVENTS, type EventObject, type EventSource, eventObject, seriesKey } from './event-object.ts';
 import type { EventDetails, EventRecorder } from './events.ts';
 
 export interface QueuedEventRecorderOptions {
-  readonly client: EventClient;
+  readonly client: Pick<KubeClient, 'create' | 'mergePatch'>;
   readonly clock: Clock;
   readonly wallClock: () => Date;
   /** Uniform in [0, 1). */
@@ -35,8 +36,6 @@ const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
 const REFRESH_MS = 30 * 60_000;
-/** A series ends after this time without a repetition. */
-const FINISH_MS = 6 * 60_000;
 const MAX_SERIES = 4096;
 const FLUSH_MS = 2_000;
 const LOG_MS = 60_000;
@@ -44,10 +43,25 @@ const LOG_MS = 60_000;
 const BUDGET = { burst: 25, ratePerSecond: 1 / 300 };
 const MAX_OBJECTS = 4096;
 
+/** An Event and its repetitions: the count here, and the part of it that the server has. */
+interface CountedEvent {
+  readonly event: EventObject;
+  /** How often it was reported, including the first time. */
+  count: number;
+  /** MicroTime of the last report. */
+  lastObservedTime: string;
+  /** The time of the last write, on the monotonic clock. */
+  writtenAt: number;
+  /** The count that was last written or dropped. */
+  writtenCount: number;
+  /** Whether the server is believed to have the Event: it deletes it an hour after the last write. */
+  exists: boolean;
+}
+
 /**
  * Records Events one after the other from a queue, so that reporters never wait. The first Event is created, and the
- * second one makes it a series. Later ones are counted, and written every half hour and when the series ends
- * (client-go's tools/events). So a failure that repeats for days costs the API two writes an hour.
+ * second one makes it a series (events.k8s.io). Later ones are counted, and written at the 4th, the 8th, the 16th… or
+ * after half an hour, and at the end. So a failure that repeats for days costs the API two writes an hour.
  */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: QueuedEventRecorderOptions;
@@ -69,17 +83,19 @@ export class QueuedEventRecorder implements EventRecorder {
     try {
       const event = eventObject(regarding, details, source, wallClock());
       const key = seriesKey(event, details);
-      const last = { lastObservedTime: event.eventTime, lastObservedAt: clock.now() };
+      const now = clock.now();
       const counted = this.#series.get(key);
       if (counted) {
         // A repetition costs almost nothing: the budget limits only new Events.
-        Object.assign(counted, last);
         counted.count++;
-        if (counted.count === 2) this.#enqueue([counted]);
+        counted.lastObservedTime = event.eventTime;
+        const isPowerOfTwo = (counted.count & (counted.count - 1)) === 0;
+        if (isPowerOfTwo || now - counted.writtenAt >= REFRESH_MS) this.#enqueue([counted]);
       } else if (this.#queue.size >= MAX_QUEUED) this.#drop('queue_full');
       else if (!this.#budgetOf(JSON.stringify(event.regarding)).tryTake()) this.#drop('rate_limited');
       else {
-        const first = { event, count: 1, ...last, writtenCount: 0, exists: false };
+        const lastObservedTime = event.eventTime;
+        const first = { event, count: 1, lastObservedTime, writtenAt: now, writtenCount: 0, exists: false };
         // What is evicted for it has a last count to write.
         const evicted = this.#series.set(key, first);
         this.#enqueue(evicted ? [first, evicted] : [first]);
@@ -91,11 +107,6 @@ export class QueuedEventRecorder implements EventRecorder {
 
   /** Writes until the signal aborts, and then flushes the queue for at most 2 s. Never rejects; runs once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const timers = [
-      interval(clock, FINISH_MS, () => this.#finish()),
-      interval(clock, REFRESH_MS, () => this.#enqueue(this.#all())),
-    ];
     const onAbort = () => this.#wake();
     signal.addEventListener('abort', onAbort);
     while (!signal.aborted) {
@@ -104,22 +115,7 @@ export class QueuedEventRecorder implements EventRecorder {
       else await new Promise<void>((resolve) => (this.#wake = resolve));
     }
     signal.removeEventListener('abort', onAbort);
-    for (const timer of timers) timer.cancel();
     await this.#flush();
-  }
-
-  #all(): readonly CountedEvent[] {
-    return Array.from(this.#series.entries(), ([, counted]) => counted);
-  }
-
-  /** Removes the series that have ended, and writes their last counts. */
-  #finish(): void {
-    const oldest = this.#options.clock.now() - FINISH_MS;
-    for (const [key, counted] of [...this.#series.entries()]) {
-      if (counted.lastObservedAt > oldest) continue;
-      this.#series.delete(key);
-      this.#enqueue([counted]);
-    }
   }
 
   #budgetOf(object: string): TokenBucket {
@@ -144,11 +140,11 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   async #write(counted: CountedEvent, signal: AbortSignal): Promise<void> {
-    const { client, clock, random = Math.random } = this.#options;
+    const { clock, random = Math.random } = this.#options;
     for (let tries = 1; ; tries++) {
       let askedMs: number;
       try {
-        await writeEvent(client, counted, signal);
+        await this.#writeOnce(counted, signal);
         return;
       } catch (error) {
         if (signal.aborted) {
@@ -168,16 +164,48 @@ export class QueuedEventRecorder implements EventRecorder {
     }
   }
 
+  /**
+   * Creates the Event or patches its series, and creates the Event again if the server has deleted it. Safe to repeat
+   * after any failure. (client-go tools/events, recordEvent)
+   */
+  async #writeOnce(counted: CountedEvent, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const { event, count } = counted;
+    const written = () =>
+      Object.assign(counted, { exists: true, writtenCount: count, writtenAt: clock.now() });
+    // The Event itself is immutable.
+    const series = count > 1 && { series: { count, lastObservedTime: counted.lastObservedTime } };
+    try {
+      if (counted.exists && series) {
+        await client.mergePatch(EVENTS, event.metadata, series, { signal });
+        written();
+        return;
+      }
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      counted.exists = false;
+    }
+    try {
+      await client.create(EVENTS, { ...event, ...series }, { signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // An earlier attempt was written, but its answer was lost. It may have a lower count.
+      counted.exists = true;
+      if (series) throw error;
+    }
+    written();
+  }
+
   async #flush(): Promise<void> {
-    const { client, clock, log } = this.#options;
-    this.#enqueue(this.#all());
+    const { clock, log } = this.#options;
+    this.#enqueue(Array.from(this.#series.entries(), ([, counted]) => counted));
     let left = [...this.#queue].filter(isUnwritten).length;
     const written = () => left--;
     const write = async (bounded: AbortSignal) => {
       while (!bounded.aborted) {
         const next = this.#next();
         if (!next) return;
-        await writeEvent(client, next, bounded).then(written, () => undefined);
+        await this.#writeOnce(next, bounded).then(written, () => undefined);
       }
     };
     // Events that were not written in time are counted below.
@@ -187,7 +215,7 @@ export class QueuedEventRecorder implements EventRecorder {
 
   #giveUp(counted: CountedEvent, error: unknown): void {
     // Later repetitions are written again.
-    counted.writtenCount = counted.count;
+    Object.assign(counted, { writtenCount: counted.count, writtenAt: this.#options.clock.now() });
     if (isNamespaceTerminating(error)) return;
     this.#drop(mayWriteLater(error) ? 'unreachable' : 'refused', error);
   }
@@ -202,4 +230,16 @@ export class QueuedEventRecorder implements EventRecorder {
     this.#loggedAt = clock.now();
     this.#droppedSinceLog = 0;
   }
+}
+
+/** Whether a part of the count was neither written nor dropped. */
+function isUnwritten({ count, writtenCount }: CountedEvent): boolean {
+  return count > writtenCount;
+}
+
+/** Whether a failed write can succeed later: the server was unreachable or busy. It refused every other write. */
+function mayWriteLater(error: unknown): boolean {
+  if (isRefused(error)) return false;
+  if (error instanceof TransportError || isAlreadyExists(error)) return true;
+  return error instanceof ApiError && (error.status === 429 || error.status >= 500);
 }

@@ -1,6 +1,5 @@
-import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
-import type { Informer } from '../cache/informer.ts';
 import type { Informers, WatchSelection } from '../cache/shared-informers.ts';
 import { waitForSync } from '../cache/wait-for-sync.ts';
 import type { KubeClient } from '../client/client.ts';
@@ -39,11 +38,7 @@ export interface ReconcileRequest<T extends KubeObject> {
 
 /** A controller of the objects of a resource. */
 export interface ObjectController<T extends KubeObject> {
-  /**
-   * Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key.
-   */
-  owns<O extends KubeObject>(owned: Resource<O>, selection?: WatchSelection<O>): ObjectController<T>;
-  /** Sets the reconcile, which runs once the caches have synced. */
+  /** Sets the reconcile, which runs once the cache has synced. */
   reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void;
 }
 
@@ -105,44 +100,21 @@ export class ManagedController {
   ): ObjectController<T> {
     const { informers, client } = this.#options;
     const objects = informers.informer(resource, selection);
-    const caches: Pick<Informer<never>, 'waitForSync'>[] = [objects];
     const add = (object: T) => this.queue.add(keyOf(object));
     const handler = { onAdd: add, onUpdate: (_: T, object: T) => add(object), onDelete: add };
     objects.addEventHandler(handler, resyncMs === undefined ? {} : { resyncMs });
-    const objectController: ObjectController<T> = {
-      owns: (owned, ownedSelection) => {
-        const cache = informers.informer(owned, ownedSelection);
-        cache.addEventHandler(this.#ownerHandler(resource));
-        caches.push(cache);
-        return objectController;
-      },
+    return {
       reconcile: (reconcile) =>
         this.reconcile(
           async (key, signal) =>
             (await reconcile({ key, object: objects.lister.get(key), client, signal })) ?? {},
           {
             keys: () => objects.lister.list().map(keyOf),
-            after: (signal) => waitForSync(caches, signal),
+            after: (signal) => waitForSync([objects], signal),
             waiting: (key) => asWaiting(resource, objects.lister.get(key)),
           },
         ),
     };
-    return objectController;
-  }
-
-  /** Queues the keys of the owners of this resource. */
-  #ownerHandler(resource: Resource<KubeObject>) {
-    const add = (object: KubeObject) => {
-      const owner = controllerOf(object);
-      if (owner?.kind !== resource.kind || owner.apiVersion !== apiVersionOf(resource)) return;
-      const { namespace } = resource.namespaced ? object.metadata : {};
-      this.queue.add(keyOf({ metadata: { ...(namespace && { namespace }), name: owner.name } }));
-    };
-    const onUpdate = (previous: KubeObject, current: KubeObject) => {
-      add(previous);
-      add(current);
-    };
-    return { onAdd: add, onUpdate, onDelete: add };
   }
 
   /** Sets the reconcile. A controller without one does nothing. */

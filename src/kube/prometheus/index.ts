@@ -6,33 +6,65 @@ export const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** client-go's buckets for queues: powers of ten from 10 µs to 1000 s. */
 const QUEUE_BUCKETS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
+/** Each metric, under the name that client-go or controller-runtime gives it, if they have it. */
+const HELP = {
+  envoy_initializer_cache_last_contact_timestamp_seconds:
+    'Time of the last list or watch event, bookmarks included',
+  envoy_initializer_cache_synced: '1 once the cache has the first list',
+  rest_client_requests_total: 'Requests to the API server by method and status code',
+  rest_client_request_duration_seconds: 'How long the API server took to answer',
+  envoy_initializer_writes_refused_total:
+    'Writes that the API server, a policy or a webhook refused, by resource and status code',
+  controller_runtime_reconcile_total: 'Reconciles by result',
+  controller_runtime_reconcile_errors_total: 'Reconciles that failed',
+  controller_runtime_terminal_reconcile_errors_total:
+    'Reconciles that failed with an error that a retry cannot fix',
+  controller_runtime_reconcile_time_seconds: 'How long reconciles took',
+  controller_runtime_active_workers: 'Workers that are reconciling',
+  controller_runtime_max_concurrent_reconciles: 'Number of workers',
+  envoy_initializer_events_dropped_total: 'Events that were not recorded, by reason',
+  leader_election_master_status: 'Whether this process holds the lease: 1, else 0',
+  workqueue_adds_total: 'Keys added to the queue',
+  workqueue_retries_total: 'Keys that were added again with a delay',
+  workqueue_queue_duration_seconds: 'How long keys waited in the queue',
+  workqueue_work_duration_seconds: 'How long reconciles of keys took',
+  workqueue_depth: 'Keys in the queue',
+  workqueue_unfinished_work_seconds: 'Sum of the time spent on keys that are being reconciled',
+  workqueue_longest_running_processor_seconds: 'Time spent on the key that has been reconciled the longest',
+  envoy_initializer_controller_term_running: '1 while a term of this leader works on the queue',
+  envoy_initializer_controller_heartbeat_timestamp_seconds:
+    'Time when the heartbeat last passed through the queue; absent outside of terms',
+  envoy_initializer_controller_last_reconcile_timestamp_seconds: 'Time when the last reconcile ended',
+  controller_runtime_webhook_requests_total: 'Admission requests by HTTP status code',
+  controller_runtime_webhook_latency_seconds: 'How long admission requests took',
+  controller_runtime_webhook_requests_in_flight: 'Admission requests that are in flight',
+  envoy_initializer_webhook_refused_total: 'Calls and connections that were refused to protect others',
+  envoy_initializer_webhook_connections: 'Open connections to the webhook',
+} as const;
+
+type Name = keyof typeof HELP;
 type Labels = Readonly<Record<string, string>>;
 
 /** Makers of the metrics of a registry. */
 function metricsIn(registry: Registry) {
-  const registers = [registry];
+  const options = (name: Name, labelNames: string[]) => ({
+    name,
+    help: HELP[name],
+    labelNames,
+    registers: [registry],
+  });
   return {
-    counter: (name: string, help: string, ...labelNames: string[]) =>
-      new Counter({ name, help, labelNames, registers }),
-    gauge: (name: string, help: string, ...labelNames: string[]) =>
-      new Gauge({ name, help, labelNames, registers }),
-    histogram: (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
-      new Histogram({ name, help, labelNames, registers, buckets }),
+    counter: (name: Name, ...labels: string[]) => new Counter(options(name, labels)),
+    gauge: (name: Name, ...labels: string[]) => new Gauge(options(name, labels)),
+    histogram: (name: Name, buckets: number[], ...labels: string[]) =>
+      new Histogram({ ...options(name, labels), buckets }),
     /** A gauge whose series are read at each scrape; one without a value is left out. */
-    read(
-      name: string,
-      help: string,
-      labelNames: string[],
-      series: () => Iterable<[Labels, number | undefined]>,
-    ) {
+    read(name: Name, labels: string[], series: () => Iterable<[Labels, number | undefined]>): void {
       new Gauge({
-        name,
-        help,
-        labelNames,
-        registers,
+        ...options(name, labels),
         collect() {
           this.reset();
-          for (const [labels, value] of series()) if (value !== undefined) this.set(labels, value);
+          for (const [of, value] of series()) if (value !== undefined) this.set(of, value);
         },
       });
     },
@@ -49,21 +81,13 @@ export function cacheMetrics(registry: Registry, wallClock: () => number) {
       { resource },
       toValue(Array.from(all, ({ heardAt }) => heardAt)),
     ]);
-  read(
-    'envoy_initializer_cache_last_contact_timestamp_seconds',
-    'Time of the last list or watch event, bookmarks included',
-    ['resource'],
-    series((heard) => {
-      const known = heard.filter((at) => at !== undefined);
-      return known.length > 0 ? Math.min(...known) / 1000 : undefined;
-    }),
-  );
-  read(
-    'envoy_initializer_cache_synced',
-    '1 once the cache has the first list',
-    ['resource'],
-    series((heard) => (heard.includes(undefined) ? 0 : 1)),
-  );
+  const oldest = series((heard) => {
+    const known = heard.filter((at) => at !== undefined);
+    return known.length > 0 ? Math.min(...known) / 1000 : undefined;
+  });
+  read('envoy_initializer_cache_last_contact_timestamp_seconds', ['resource'], oldest);
+  const synced = series((heard) => (heard.includes(undefined) ? 0 : 1));
+  read('envoy_initializer_cache_synced', ['resource'], synced);
   return {
     /** A cache of the resource (its plural name) starts to list and watch. */
     started(resource: string) {
@@ -86,27 +110,12 @@ export function cacheMetrics(registry: Registry, wallClock: () => number) {
 }
 export type CacheMetrics = ReturnType<typeof cacheMetrics>;
 
-/** Requests to the API server under client-go's names. */
+/** Requests to the API server. */
 export function clientMetrics(registry: Registry) {
   const { counter, histogram } = metricsIn(registry);
-  const total = counter(
-    'rest_client_requests_total',
-    'Requests to the API server by method and status code',
-    'method',
-    'code',
-  );
-  const time = histogram(
-    'rest_client_request_duration_seconds',
-    'How long the API server took to answer',
-    SECONDS_BUCKETS,
-    'verb',
-  );
-  const refused = counter(
-    'envoy_initializer_writes_refused_total',
-    'Writes that the API server, a policy or a webhook refused, by resource and status code',
-    'resource',
-    'code',
-  );
+  const total = counter('rest_client_requests_total', 'method', 'code');
+  const time = histogram('rest_client_request_duration_seconds', SECONDS_BUCKETS, 'verb');
+  const refused = counter('envoy_initializer_writes_refused_total', 'resource', 'code');
   return {
     /** A write was refused, and not because another writer was faster. Dry runs do not count. */
     writeRefused: (resource: string, code: string): void => refused.inc({ resource, code }),
@@ -125,25 +134,16 @@ export type ClientMetrics = ReturnType<typeof clientMetrics>;
 /** How a reconcile ended: the values of controller-runtime's label `result`, and `terminal`. */
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after' | 'terminal';
 
-/** The metrics of controllers, each by its name, under controller-runtime's names (internal/controller/metrics). */
+/** The metrics of controllers, each by its name. */
 export function controllerMetrics(registry: Registry) {
   const { counter, gauge, histogram } = metricsIn(registry);
   const of = 'controller';
-  const total = counter('controller_runtime_reconcile_total', 'Reconciles by result', of, 'result');
-  const errors = counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', of);
-  const terminal = counter(
-    'controller_runtime_terminal_reconcile_errors_total',
-    'Reconciles that failed with an error that a retry cannot fix',
-    of,
-  );
-  const time = histogram(
-    'controller_runtime_reconcile_time_seconds',
-    'How long reconciles took',
-    SECONDS_BUCKETS,
-    of,
-  );
-  const active = gauge('controller_runtime_active_workers', 'Workers that are reconciling', of);
-  const max = gauge('controller_runtime_max_concurrent_reconciles', 'Number of workers', of);
+  const total = counter('controller_runtime_reconcile_total', of, 'result');
+  const errors = counter('controller_runtime_reconcile_errors_total', of);
+  const terminal = counter('controller_runtime_terminal_reconcile_errors_total', of);
+  const time = histogram('controller_runtime_reconcile_time_seconds', SECONDS_BUCKETS, of);
+  const active = gauge('controller_runtime_active_workers', of);
+  const max = gauge('controller_runtime_max_concurrent_reconciles', of);
   return (controller: string) => ({
     maxConcurrentReconciles: (workers: number): void => max.set({ controller }, workers),
     activeWorkers: (workers: number): void => active.set({ controller }, workers),
@@ -160,18 +160,14 @@ export type ControllerMetrics = ReturnType<ReturnType<typeof controllerMetrics>>
 /** Why an Event was dropped: full queue; budget of the object; refused by the server, or the server was unreachable. */
 export type DropReason = 'queue_full' | 'rate_limited' | 'refused' | 'unreachable';
 
-/** Counts Events that were not recorded, by reason. */
 export function eventMetrics(registry: Registry) {
-  const help = 'Events that were not recorded, by reason';
-  const dropped = metricsIn(registry).counter('envoy_initializer_events_dropped_total', help, 'reason');
+  const dropped = metricsIn(registry).counter('envoy_initializer_events_dropped_total', 'reason');
   return { dropped: (reason: DropReason): void => dropped.inc({ reason }) };
 }
 export type EventMetrics = ReturnType<typeof eventMetrics>;
 
-/** Whether this process leads, under client-go's name. */
 export function leaderMetrics(registry: Registry, name: string) {
-  const help = 'Whether this process holds the lease: 1, else 0';
-  const status = metricsIn(registry).gauge('leader_election_master_status', help, 'name');
+  const status = metricsIn(registry).gauge('leader_election_master_status', 'name');
   return { masterStatus: (leading: boolean): void => status.set({ name }, leading ? 1 : 0) };
 }
 export type LeaderMetrics = ReturnType<typeof leaderMetrics>;
@@ -186,46 +182,21 @@ export interface QueueGauges {
   readonly longestRunningProcessorSeconds: number;
 }
 
-/**
- * The metrics of queues, each by its name, under client-go's names (util/workqueue/metrics.go), labelled as
- * controller-runtime does.
- */
+/** The metrics of queues, each by its name, labelled as controller-runtime does. */
 export function queueMetrics(registry: Registry) {
   const { counter, histogram, read } = metricsIn(registry);
   const labelNames = ['name', 'controller'];
-  const adds = counter('workqueue_adds_total', 'Keys added to the queue', ...labelNames);
-  const retries = counter(
-    'workqueue_retries_total',
-    'Keys that were added again with a delay',
-    ...labelNames,
-  );
-  const waited = histogram(
-    'workqueue_queue_duration_seconds',
-    'How long keys waited in the queue',
-    QUEUE_BUCKETS,
-    ...labelNames,
-  );
-  const worked = histogram(
-    'workqueue_work_duration_seconds',
-    'How long reconciles of keys took',
-    QUEUE_BUCKETS,
-    ...labelNames,
-  );
+  const adds = counter('workqueue_adds_total', ...labelNames);
+  const retries = counter('workqueue_retries_total', ...labelNames);
+  const waited = histogram('workqueue_queue_duration_seconds', QUEUE_BUCKETS, ...labelNames);
+  const worked = histogram('workqueue_work_duration_seconds', QUEUE_BUCKETS, ...labelNames);
   const queues = new Map<string, QueueGauges>();
   const labelsOf = (name: string) => ({ name, controller: name });
-  const gauge = (metric: string, help: string, key: keyof QueueGauges) =>
-    read(metric, help, labelNames, () => Array.from(queues, ([name, queue]) => [labelsOf(name), queue[key]]));
-  gauge('workqueue_depth', 'Keys in the queue', 'depth');
-  gauge(
-    'workqueue_unfinished_work_seconds',
-    'Sum of the time spent on keys that are being reconciled',
-    'unfinishedWorkSeconds',
-  );
-  gauge(
-    'workqueue_longest_running_processor_seconds',
-    'Time spent on the key that has been reconciled the longest',
-    'longestRunningProcessorSeconds',
-  );
+  const gauge = (metric: Name, key: keyof QueueGauges) =>
+    read(metric, labelNames, () => Array.from(queues, ([name, queue]) => [labelsOf(name), queue[key]]));
+  gauge('workqueue_depth', 'depth');
+  gauge('workqueue_unfinished_work_seconds', 'unfinishedWorkSeconds');
+  gauge('workqueue_longest_running_processor_seconds', 'longestRunningProcessorSeconds');
   return (name: string) => {
     const labels = labelsOf(name);
     queues.set(name, { depth: 0, unfinishedWorkSeconds: 0, longestRunningProcessorSeconds: 0 });
@@ -263,58 +234,26 @@ export function watchdogMetrics(
   wallClock: () => number,
 ): void {
   const { read } = metricsIn(registry);
-  const gauge = (
-    name: string,
-    help: string,
-    toValue: (controller: WatchedController) => number | undefined,
-  ) =>
-    read(name, help, ['controller'], () =>
-      controllers().map((each) => [{ controller: each.name }, toValue(each)]),
-    );
+  const gauge = (name: Name, toValue: (controller: WatchedController) => number | undefined) =>
+    read(name, ['controller'], () => controllers().map((each) => [{ controller: each.name }, toValue(each)]));
   const secondsSince = (ageMs: number | undefined) =>
     ageMs === undefined ? undefined : (wallClock() - ageMs) / 1000;
-  gauge(
-    'envoy_initializer_controller_term_running',
-    '1 while a term of this leader works on the queue',
-    ({ running }) => (running ? 1 : 0),
+  gauge('envoy_initializer_controller_term_running', ({ running }) => (running ? 1 : 0));
+  gauge('envoy_initializer_controller_heartbeat_timestamp_seconds', ({ heartbeatAgeMs }) =>
+    secondsSince(heartbeatAgeMs),
   );
-  gauge(
-    'envoy_initializer_controller_heartbeat_timestamp_seconds',
-    'Time when the heartbeat last passed through the queue; absent outside of terms',
-    ({ heartbeatAgeMs }) => secondsSince(heartbeatAgeMs),
-  );
-  gauge(
-    'envoy_initializer_controller_last_reconcile_timestamp_seconds',
-    'Time when the last reconcile ended',
-    ({ reconcileAgeMs }) => secondsSince(reconcileAgeMs),
+  gauge('envoy_initializer_controller_last_reconcile_timestamp_seconds', ({ reconcileAgeMs }) =>
+    secondsSince(reconcileAgeMs),
   );
 }
 
-/** The webhooks, each by its path, under controller-runtime's names (pkg/webhook/internal/metrics). */
+/** The webhooks, each by its path. */
 export function webhookMetrics(registry: Registry) {
   const { counter, gauge, histogram, read } = metricsIn(registry);
-  const requests = counter(
-    'controller_runtime_webhook_requests_total',
-    'Admission requests by HTTP status code',
-    'webhook',
-    'code',
-  );
-  const latency = histogram(
-    'controller_runtime_webhook_latency_seconds',
-    'How long admission requests took',
-    SECONDS_BUCKETS,
-    'webhook',
-  );
-  const underWay = gauge(
-    'controller_runtime_webhook_requests_in_flight',
-    'Admission requests that are in flight',
-    'webhook',
-  );
-  const refused = counter(
-    'envoy_initializer_webhook_refused_total',
-    'Calls and connections that were refused to protect others',
-    'reason',
-  );
+  const requests = counter('controller_runtime_webhook_requests_total', 'webhook', 'code');
+  const latency = histogram('controller_runtime_webhook_latency_seconds', SECONDS_BUCKETS, 'webhook');
+  const underWay = gauge('controller_runtime_webhook_requests_in_flight', 'webhook');
+  const refused = counter('envoy_initializer_webhook_refused_total', 'reason');
   return {
     /** A call has begun, or has ended. */
     inFlight: (webhook: string, change: 1 | -1): void => underWay.inc({ webhook }, change),
@@ -326,11 +265,8 @@ export function webhookMetrics(registry: Registry) {
     /** A call or a connection was refused to protect others. */
     refused: (reason: string): void => refused.inc({ reason }),
     /** Sets the function that returns the number of open connections. */
-    watchConnections(count: () => number): void {
-      read('envoy_initializer_webhook_connections', 'Open connections to the webhook', [], () => [
-        [{}, count()],
-      ]);
-    },
+    watchConnections: (count: () => number): void =>
+      read('envoy_initializer_webhook_connections', [], () => [[{}, count()]]),
   };
 }
 export type WebhookMetrics = ReturnType<typeof webhookMetrics>;

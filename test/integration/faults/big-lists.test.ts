@@ -8,7 +8,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
-import { type FaultProxy, isPlainWatch, isWatch } from '../../support/faults/fault-proxy.ts';
+import { type FaultProxy, isWatch } from '../../support/faults/fault-proxy.ts';
 import { multipliedList } from '../../support/kube/multiplied-list.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
 
@@ -29,10 +29,7 @@ let operator: Operator;
 beforeAll(async () => {
   // No kube-controller-manager: it lists all pods too.
   const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
-  controlPlane = await startControlPlane({
-    binaries,
-    extraApiServerArgs: ['--feature-gates=WatchList=false'],
-  });
+  controlPlane = await startControlPlane({ binaries });
   lab = await FaultLab.before(controlPlane);
 });
 afterAll(async () => {
@@ -74,7 +71,7 @@ async function peak(pid: number): Promise<number> {
 
 const isPodList = (url: string) => url.startsWith('/api/v1/pods?') && !isWatch(url);
 
-test(`${PODS_LISTED} pods of 10 kB fit into the memory of the manifests on an API server that does not stream lists`, async () => {
+test(`${PODS_LISTED} pods of 10 kB fit into the memory of the manifests`, async () => {
   await createPods();
   const times = PODS_LISTED / PODS_CREATED;
   const rewrite = (url: string) => (times > 1 && isPodList(url) ? multipliedList(times) : undefined);
@@ -88,7 +85,7 @@ test(`${PODS_LISTED} pods of 10 kB fit into the memory of the manifests on an AP
     args: [`--kubeconfig=${kubeconfig}`],
   });
   const lists = () => proxy.requests.filter(({ url }) => isPodList(url)).length;
-  const isListed = (url: string) => url.startsWith('/api/v1/pods?') && isPlainWatch(url);
+  const isListed = (url: string) => url.startsWith('/api/v1/pods?') && isWatch(url);
   await untilTrue(async () => proxy.requests.filter(({ url }) => isListed(url)).length === 1);
   const bytes = await peak(operator.process.pid);
   process.stderr.write(`${lists()} lists of ${PODS_LISTED} pods: at most ${Math.round(bytes / MIB)} MiB\n`);

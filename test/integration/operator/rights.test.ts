@@ -18,9 +18,6 @@ import {
 } from '../../support/operator/rights.ts';
 
 const OWNERS = 'OwnerReferencesPermissionEnforcement asks it of who gives an object an owner';
-const LISTS =
-  'informers list where the API server does not stream what there is (WatchList, before 1.34), and after a 410';
-
 const APPLIED = 'server-side apply asks for it where there is nothing yet, and is a patch in the audit log';
 const ALL_PODS = 'what all-pods has beside it, which must be removed where it is all pods no more';
 const POLICIES = 'mutatingadmissionpolicies.admissionregistration.k8s.io';
@@ -38,27 +35,6 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
     'get network-attachment-definitions.k8s.cni.cncf.io',
     'a Network that goes before the cache shows what it became: a moment that no test can choose',
   ],
-  ['list configmaps envoy', LISTS],
-  ['list controllerrevisions.apps', LISTS],
-  ['list endpointslices.discovery.k8s.io kubernetes', LISTS],
-  ['list endpointslices.discovery.k8s.io', LISTS],
-  ['list services', LISTS],
-  ['list configmaps envoy-initializer', LISTS],
-  ['list configmaps envoy-routes', LISTS],
-  ['list grpcroutes.gateway.networking.k8s.io', LISTS],
-  ['list httproutes.gateway.networking.k8s.io', LISTS],
-  ['list referencegrants.gateway.networking.k8s.io', LISTS],
-  ['list limitranges', LISTS],
-  ['list mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
-  ['list namespaces', LISTS],
-  ['list network-attachment-definitions.k8s.cni.cncf.io', LISTS],
-  ['list networks.samplecrd.k8s.io', LISTS],
-  ['list nodes', LISTS],
-  ['list pods', LISTS],
-  ['list secrets envoy-initializer-neutron', LISTS],
-  ['list secrets envoy-initializer-tls', LISTS],
-  ['list servicecidrs.networking.k8s.io', LISTS],
-  ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ...[`${POLICIES} ${POLICY}`, `${POLICIES} namespace.${POLICY}`].map(
     (of) => [`create ${of}`, APPLIED] as const,
   ),
@@ -66,13 +42,9 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
     (of) => [`create ${of}`, APPLIED] as const,
   ),
   ...['create', 'patch', 'delete'].map((verb) => [`${verb} ${BINDINGS} all.${POLICY}`, ALL_PODS] as const),
-  [`list ${POLICIES}`, LISTS],
-  [`list ${BINDINGS}`, LISTS],
   ...['list ipamclaims', 'watch ipamclaims', 'patch ipamclaims/status'].map(
     (of) => [`${of}.k8s.cni.cncf.io`, VERSION_BEFORE] as const,
   ),
-  ['list validatingadmissionpolicies.admissionregistration.k8s.io', LISTS],
-  ['list validatingadmissionpolicybindings.admissionregistration.k8s.io', LISTS],
   ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
   ['operate networks.operator.samplecrd.k8s.io', 'admission policies know the operator by it'],
 ]);

@@ -238,13 +238,6 @@ row('HTTPRoutes reach sidecars', {}, async () => {
   );
 });
 
-row('lists come as streams (WatchList)', { since: 34 }, async (holds) => {
-  const audit = (await readFile(fixture.controlPlane.auditLogPath, 'utf8')).split('\n');
-  const streams = audit.filter((line) => line.includes('sendInitialEvents=true') && line.includes(ACCOUNT));
-  expect(streams.length).toBeGreaterThan(0);
-  expect(streams.some((line) => line.includes('"code":200'))).toBe(holds);
-});
-
 row('admission policies inject pods while no replica runs', { since: 36 }, async (holds) => {
   if (holds) {
     await kubectl(

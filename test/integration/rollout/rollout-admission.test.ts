@@ -185,14 +185,15 @@ describe('the commands', () => {
   );
 
   test('pause and resume by an annotation', async () => {
-    expect(await rolloutCommand()).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('phase      done'),
-    });
+    const phaseIs = (phase: string) =>
+      eventually(`the phase is ${phase}`, async () =>
+        new RegExp(`^phase +${phase}$`, 'm').test((await rolloutCommand()).out),
+      );
+    await phaseIs('done');
     expect(await rolloutCommand('pause')).toMatchObject({ code: 0, out: 'rollout paused\n' });
-    expect((await rolloutCommand()).out).toMatch(/^phase +paused$/m);
+    await phaseIs('paused');
     expect(await rolloutCommand('resume')).toMatchObject({ code: 0, out: 'rollout resumed\n' });
-    expect((await rolloutCommand()).out).toMatch(/^phase +done$/m);
+    await phaseIs('done');
     expect(await rolloutCommand('stop')).toMatchObject({ code: 2 });
   });
 });

@@ -180,7 +180,7 @@ export class FaultProxy {
   }
 
   #faultFor(method: string, url: string): Fault {
-    const tellsAll = !isPlainWatch(url);
+    const tellsAll = !isWatch(url);
     const version = versionAskedFor(url);
     if (tellsAll) this.#forgotten = false;
     else if (this.#forgotten) return { kind: 'status', code: 410 };
@@ -292,11 +292,6 @@ const TOO_LARGE = {
 
 export function isWatch(url: string): boolean {
   return url.includes('watch=true');
-}
-
-/** A watch that goes on from somewhere; one that is sent all that is there first is as good as a list. */
-export function isPlainWatch(url: string): boolean {
-  return isWatch(url) && !url.includes('sendInitialEvents=true');
 }
 
 /** The state that has to be had; empty where any will do, or the newest. */

@@ -51,7 +51,6 @@ export class FaultRun {
       namespace,
       labelSelector: SELECTOR,
       clock: this.#clock,
-      watchList: scenario.watchList,
       ...(scenario.pageSize && { pageSize: scenario.pageSize }),
       indexers: { byWrite: (object) => [object.data?.write ?? ''] },
       backoff: { firstMs: 5, maxMs: 40 },

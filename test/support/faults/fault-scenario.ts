@@ -13,7 +13,6 @@ export interface Step {
 export interface Scenario {
   readonly faults: readonly Fault[];
   readonly steps: readonly Step[];
-  readonly watchList: boolean;
   readonly pageSize: number | undefined;
   /** It is stopped in the midst of all this, not when all is mended. */
   readonly stopsMidway: boolean;
@@ -89,7 +88,6 @@ const step: fc.Arbitrary<Step> = fc.record({
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
   faults: fc.array(fault, { minLength: 1, maxLength: 10 }),
   steps: fc.array(step, { minLength: 1, maxLength: 25 }),
-  watchList: fc.boolean(),
   pageSize: fc.constantFrom(undefined, 2),
   stopsMidway: fc.nat({ max: 5 }).map((n) => n === 0),
 });

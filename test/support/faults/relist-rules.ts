@@ -1,5 +1,5 @@
 import { ApiError } from '../../../src/kube/api/api-error.ts';
-import { isPlainWatch, type ProxiedRequest, versionAskedFor } from './fault-proxy.ts';
+import { isWatch, type ProxiedRequest, versionAskedFor } from './fault-proxy.ts';
 
 /** A watch failed with this when so many requests had come by. */
 export interface WatchFailure {
@@ -16,21 +16,20 @@ export function relistViolations(
   failures: readonly WatchFailure[],
 ): readonly string[] {
   const violations: string[] = [];
-  const firstWatch = requests.findIndex(({ url }) => isPlainWatch(url));
+  const firstWatch = requests.findIndex(({ url }) => isWatch(url));
   for (const [index, { url }] of requests.entries()) {
     if (firstWatch >= 0 && index > firstWatch && url.includes('resourceVersion=0')) {
       violations.push('a list may come out of an older cache than what is known');
     }
-    if (isPlainWatch(url) && versionAskedFor(url) === '') {
+    if (isWatch(url) && versionAskedFor(url) === '') {
       violations.push('a watch began at no state in particular');
     }
   }
   for (const { error, after } of failures) {
     const next = requests[after]?.url;
     if (next === undefined || !(error instanceof ApiError)) continue;
-    if (error.status === 429 && !isPlainWatch(next))
-      violations.push('a list followed a watch that was put off');
-    if (error.status === 410 && isPlainWatch(next))
+    if (error.status === 429 && !isWatch(next)) violations.push('a list followed a watch that was put off');
+    if (error.status === 410 && isWatch(next))
       violations.push('a watch of what is forgotten was opened again');
   }
   return violations;

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../src/kube/api/api-error.ts';
-import type { EventClient } from '../../../src/kube/events/event-series.ts';
+import type { QueuedEventRecorderOptions } from '../../../src/kube/events/queued-event-recorder.ts';
 
 export interface StoredEvent {
   readonly metadata: { readonly namespace: string; readonly name: string };
@@ -19,7 +19,7 @@ export class FakeEvents {
   /** Called when a request was carried out, and its answer is on its way. */
   after: (operation: string) => void = () => {};
 
-  readonly client: EventClient = {
+  readonly client: QueuedEventRecorderOptions['client'] = {
     create: async (resource, object, options) => {
       const event = structuredClone(object) as StoredEvent;
       const { name } = event.metadata;

@@ -35,14 +35,9 @@ export const failed = (code: number, status: object = {}) => ({
   object: failure(code, status),
 });
 
-export function bookmark(resourceVersion: number, annotations?: object): object {
+export function bookmark(resourceVersion: number): object {
   return {
     type: 'BOOKMARK',
-    object: { kind: 'ConfigMap', metadata: { resourceVersion: `${resourceVersion}`, annotations } },
+    object: { kind: 'ConfigMap', metadata: { resourceVersion: `${resourceVersion}` } },
   };
-}
-
-/** The bookmark after the last of the initial events (KEP-3157). */
-export function initialEventsEnd(resourceVersion: number): object {
-  return bookmark(resourceVersion, { 'k8s.io/initial-events-end': 'true' });
 }

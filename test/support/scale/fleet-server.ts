@@ -80,6 +80,8 @@ export class FleetServer {
   readonly #resources: Resources;
   readonly #collections = new Map<string, Collection>();
   #version = 1;
+  /** What a list in pages shows, until its last page. */
+  readonly #listed = new Map<string, readonly Item[]>();
   #writes = 0;
 
   private constructor(resources: Resources) {
@@ -202,19 +204,24 @@ export class FleetServer {
     const version = `${this.#version}`;
     if (query.get('watch') !== 'true') {
       response.writeHead(200, { 'content-type': 'application/json' });
+      const from = Number(query.get('continue') ?? 0);
+      const to = from + Number(query.get('limit') ?? Number.POSITIVE_INFINITY);
+      const selection = [plural, namespace, query.get('labelSelector'), query.get('fieldSelector')].join();
+      const all = this.#listed.get(selection) ?? [...collection.items(selects)];
+      const isLast = to >= all.length;
+      if (isLast) this.#listed.delete(selection);
+      else this.#listed.set(selection, all);
+      const token = isLast ? '' : `,"continue":"${to}"`;
       response.write(
-        `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"${version}"},"items":[`,
+        `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"${version}"${token}},"items":[`,
       );
-      await writeAll(response, listed(collection.items(selects), metadataOnly));
+      await writeAll(response, listed(all.slice(from, to), metadataOnly));
       response.end(']}');
       return;
     }
     const watcher = { response, selects, metadataOnly };
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     response.on('close', () => collection.watchers.delete(watcher));
-    if (query.get('sendInitialEvents') === 'true') {
-      await writeAll(response, initialEvents(collection.items(selects), metadataOnly, version));
-    }
     collection.watchers.add(watcher);
   }
 
@@ -304,17 +311,6 @@ function* listed(items: Iterable<Item>, metadataOnly: boolean): Generator<string
     yield separator + JSON.stringify(shown(item, metadataOnly));
     separator = ',';
   }
-}
-
-function* initialEvents(items: Iterable<Item>, metadataOnly: boolean, version: string): Generator<string> {
-  let last: Item = { kind: 'ConfigMap', apiVersion: 'v1' };
-  for (const item of items) {
-    last = shown(item, metadataOnly);
-    yield `${JSON.stringify({ type: 'ADDED', object: last })}\n`;
-  }
-  const annotations = { 'k8s.io/initial-events-end': 'true' };
-  const metadata = { resourceVersion: version, annotations };
-  yield `${JSON.stringify({ type: 'BOOKMARK', object: { kind: last.kind, apiVersion: last.apiVersion, metadata } })}\n`;
 }
 
 /** Writes no faster than the client reads. */

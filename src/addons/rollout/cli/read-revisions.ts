@@ -2,57 +2,38 @@ import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import { isForbidden } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import {
-  CONTROLLER_REVISIONS,
-  type ControllerRevision,
-  readRevision,
-  revisionName,
-  STATE_LABEL,
-} from '../controller-revision.ts';
-import { revisionsOf, type StoredRevision } from '../core/history.ts';
-import type { Revisions } from '../core/revision.ts';
-import { FINDINGS, type Finding, readFindings } from '../findings.ts';
+import { CONTROLLER_REVISIONS, readRevision, revisionName, STATE_LABEL } from '../controller-revision.ts';
+import { revisionsOf } from '../plan/history.ts';
+import type { Revisions } from '../plan/revision.ts';
+import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
 
-/** The revisions in the operator's namespace. */
-export async function listRevisions(
+/** A rollout as the ControllerRevisions in the operator's namespace show it. */
+export interface LiveRollout {
+  /** Undefined before the operator has written the first one. */
+  readonly revisions: Revisions | undefined;
+  /** Undefined before the leader has made a step with these templates. */
+  readonly status: RolloutStatus | undefined;
+}
+
+/** Reads the rollout of the templates of the ConfigMap. */
+export async function readRollout(
   client: KubeClient,
-  { operatorNamespace: namespace }: ClusterOptions,
-): Promise<readonly ControllerRevision[]> {
-  const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
-  return items.map((item) => CONTROLLER_REVISIONS.decode(item));
-}
-
-/** The states of the templates that they keep. */
-export function storedIn(
-  objects: readonly ControllerRevision[],
-  { configmap }: ClusterOptions,
-): readonly StoredRevision[] {
-  return objects
-    .filter(({ metadata }) => metadata.name.startsWith(`${configmap}-`))
-    .flatMap((object) => readRevision(object) ?? []);
-}
-
-/** What the leader has found out about pods for these templates, by their UIDs. */
-export function findingsIn(
-  objects: readonly ControllerRevision[],
-  { configmap }: ClusterOptions,
-  { hash }: TemplateSet,
-): ReadonlyMap<string, Finding> {
-  const object = objects.find(({ metadata }) => metadata.name === revisionName(configmap, hash));
-  return readFindings(object?.metadata.annotations?.[FINDINGS], Date.now());
-}
-
-/** What the rollout of the templates of the ConfigMap goes from and to; undefined before the operator has written it. */
-export function revisionsIn(
-  objects: readonly ControllerRevision[],
-  options: ClusterOptions,
+  { operatorNamespace: namespace, configmap }: ClusterOptions,
   set: TemplateSet,
-  paused: boolean,
-): Revisions | undefined {
-  return revisionsOf(set, storedIn(objects, options), paused);
+): Promise<LiveRollout> {
+  const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
+  const objects = items
+    .map((item) => CONTROLLER_REVISIONS.decode(item))
+    .filter(({ metadata }) => metadata.name.startsWith(`${configmap}-`));
+  const stored = objects.flatMap((object) => readRevision(object) ?? []);
+  const own = objects.find(({ metadata }) => metadata.name === revisionName(configmap, set.hash));
+  return {
+    revisions: revisionsOf(set, stored, false),
+    status: readStatus(own?.metadata.annotations?.[STATUS]),
+  };
 }
 
-/** The same from the cluster. Undefined also without a strategy for running pods, or if the user may not read it. */
+/** What it goes from and to; undefined also without a strategy for running pods, or if the user may not read it. */
 export async function readRevisions(
   client: KubeClient,
   options: ClusterOptions,
@@ -60,7 +41,7 @@ export async function readRevisions(
 ): Promise<Revisions | undefined> {
   if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
   try {
-    return revisionsIn(await listRevisions(client, options), options, set, false);
+    return (await readRollout(client, options, set)).revisions;
   } catch (err) {
     if (isForbidden(err)) return undefined;
     throw err;

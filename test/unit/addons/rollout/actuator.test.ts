@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Actuator } from '../../../../src/addons/rollout/actuator.ts';
-import type { RolloutPod } from '../../../../src/addons/rollout/core/pod.ts';
 import { claimed, PodMemory } from '../../../../src/addons/rollout/memory.ts';
 import { DRAIN, observe } from '../../../../src/addons/rollout/observe.ts';
+import type { RolloutPod } from '../../../../src/addons/rollout/plan/pod.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
 import { isObject } from '../../../../src/util/json.ts';

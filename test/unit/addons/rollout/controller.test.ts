@@ -31,6 +31,7 @@ test('a step that takes long leaves the rest to the next one, which puts drained
     revisions: {
       current: () => ({ target, promoted: target, paused: false }),
       decide: async () => {},
+      published: () => undefined,
       publish: async () => {},
     },
     pods: { list: () => pods as never },

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { Revisions } from '../../../../src/addons/rollout/core/revision.ts';
-import type { Step } from '../../../../src/addons/rollout/core/step.ts';
 import { RolloutEvents } from '../../../../src/addons/rollout/events.ts';
+import type { Revisions } from '../../../../src/addons/rollout/plan/revision.ts';
+import type { Step } from '../../../../src/addons/rollout/plan/step.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { eventObject, seriesKey } from '../../../../src/kube/events/event-object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';

@@ -184,13 +184,6 @@ describe('a pod is replaced', () => {
       { kubelet: 'v1.31.14' },
       /kubelet v1.31.14, which cannot restart native sidecars: v1.32 can/,
     ],
-    [
-      'if cpu changes before Kubernetes 1.33',
-      set({ resources: { ...TEMPLATE.resources, requests: { cpu: '200m', memory: '64Mi' } } }),
-      podOf(set()),
-      { canResize: false },
-      /this Kubernetes cannot change cpu and memory of a running pod: 1.33 can/,
-    ],
   ])('%s', (_, to, pod, options, why) => {
     expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
   });

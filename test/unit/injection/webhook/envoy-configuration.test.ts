@@ -7,7 +7,7 @@ import { setUpPodCache } from '../../../../src/injection/webhook/pod-cache.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
-import { added, deleted, initialEventsEnd } from '../../../support/kube/scripted-objects.ts';
+import { deleted } from '../../../support/kube/scripted-objects.ts';
 import { testManager } from '../../../support/kube/test-manager.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
@@ -28,13 +28,12 @@ test.each([
     const created: object[] = [];
     let maps = new PassThrough();
     const client = {
+      async list({ kind }: { readonly kind: string }, _: unknown, read: (item: unknown) => unknown) {
+        return { items: (kind === 'ConfigMap' ? live : []).map(read), resourceVersion: '1' };
+      },
       watch({ kind }: { readonly kind: string }, { signal }: { readonly signal: AbortSignal }) {
         const stream = new PassThrough({ objectMode: true });
-        if (kind === 'ConfigMap') {
-          maps = stream;
-          for (const each of live) stream.write(added(each));
-        }
-        stream.write(initialEventsEnd(1));
+        if (kind === 'ConfigMap') maps = stream;
         signal.addEventListener('abort', () => stream.end());
         return stream;
       },

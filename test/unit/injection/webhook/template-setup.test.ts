@@ -4,7 +4,7 @@ import { setUpTemplate } from '../../../../src/injection/webhook/template-setup.
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
-import { added, deleted, initialEventsEnd } from '../../../support/kube/scripted-objects.ts';
+import { deleted } from '../../../support/kube/scripted-objects.ts';
 import { testManager } from '../../../support/kube/test-manager.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
@@ -25,10 +25,12 @@ test('a template is proved at the start and after an upgrade of the API server, 
       dryRuns += 1;
       return {};
     },
+    list: async (_: unknown, __: unknown, read: (item: unknown) => unknown) => ({
+      items: [read(CONFIG_MAP)],
+      resourceVersion: '1',
+    }),
     watch(_: unknown, { signal }: { readonly signal: AbortSignal }) {
       const stream = new PassThrough({ objectMode: true });
-      stream.write(added(CONFIG_MAP));
-      stream.write(initialEventsEnd(1));
       signal.addEventListener('abort', () => stream.end());
       changes = stream;
       return stream;

@@ -8,7 +8,7 @@ import { WebhookServer } from '../../../../src/kube/admission/server.ts';
 import type { WebhookMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { podReview } from '../../../support/injection/admission-review.ts';
 import { makeKeyPair, type TestKeyPair } from '../../../support/kube/certificates.ts';
-import { answerTo, HttpsClient } from '../../../support/kube/https-client.ts';
+import { HttpsClient } from '../../../support/kube/https-client.ts';
 import { type MemoryLog, memoryLog } from '../../../support/kube/memory-log.ts';
 import { NO_WEBHOOK_METRICS } from '../../../support/kube/no-metrics.ts';
 
@@ -72,22 +72,6 @@ describe('a call', () => {
     expect(answers).toEqual([['/inject', 200]]);
   });
 
-  test('may arrive in pieces that are cut inside a character', async () => {
-    let name: string | undefined;
-    handler = async (request) => {
-      name = request.name;
-      return { allowed: true };
-    };
-    const bytes = Buffer.from(JSON.stringify(podReview({ name: 'ü' })));
-    const call = client.start('/inject');
-    const cut = bytes.indexOf(0xbc);
-    call.write(bytes.subarray(0, cut));
-    await once(call, 'socket');
-    call.end(bytes.subarray(cut));
-    expect(await answerTo(call)).toMatchObject({ status: 200 });
-    expect(name).toBe('ü');
-  });
-
   test.each(['GET', 'OPTIONS'])('by %s is refused with 405', async (method) => {
     const { status, headers, body } = await client.call('/inject', '', { method });
     expect([status, headers.allow, body]).toEqual([405, 'POST', 'expected POST\n']);
@@ -136,13 +120,6 @@ describe('a call', () => {
     const body = Buffer.alloc(MAX_BODY_BYTES + 1, 0x20);
     const answer = await client.call('/inject', body, { headers });
     expect(answer).toMatchObject({ status: 413, body: `the body is larger than ${MAX_BODY_BYTES} bytes\n` });
-  });
-
-  test('whose body does not arrive in time is refused with 408', async () => {
-    const call = client.start('/inject?timeout=20ms', { headers: { 'content-length': '1000' } });
-    call.write('{');
-    expect(await answerTo(call)).toMatchObject({ status: 408, headers: { connection: 'close' } });
-    call.destroy();
   });
 
   test('whose webhook fails is answered with 500, and the error is logged once', async () => {

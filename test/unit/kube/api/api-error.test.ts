@@ -31,23 +31,6 @@ describe('apiErrorFrom', () => {
     });
   });
 
-  test('takes the kind and the invalid fields', () => {
-    const causes = [
-      { reason: 'FieldValueInvalid', field: 'spec.a', message: 'no' },
-      { field: '' },
-      { message: 'no' },
-    ];
-    const error = apiErrorFrom(422, failure(422, { details: { kind: 'Pod', causes } }));
-    expect([error.kind, error.fields]).toEqual(['Pod', [{ field: 'spec.a', message: 'no' }]]);
-    expect(apiErrorFrom(422, '')).toMatchObject({ kind: '', fields: [] });
-  });
-
-  test('prefers the Retry-After header to the body', () => {
-    expect(apiErrorFrom(429, failure(429, { details: { retryAfterSeconds: 9 } }), '1').retryAfterMs).toBe(
-      1000,
-    );
-  });
-
   test.each([undefined, '', 'Wed, 21 Oct 2026 07:28:00 GMT', '-1', 'Infinity'])(
     'ignores a Retry-After of %j',
     (header) => {
@@ -147,14 +130,5 @@ describe('asTransportError', () => {
     const error = asTransportError(cause, 'GET /version');
     expect(error).toBeInstanceOf(TransportError);
     expect(error).toMatchObject({ code: 'ECONNRESET', message: 'GET /version: read ECONNRESET', cause });
-  });
-
-  test('takes the error of the first address when several were tried', () => {
-    const refused = Object.assign(new Error('connect ECONNREFUSED ::1:443'), { code: 'ECONNREFUSED' });
-    const all = Object.assign(new AggregateError([refused, new Error('other')]), { code: 'ECONNREFUSED' });
-    expect(asTransportError(all, 'GET /')).toMatchObject({
-      message: 'GET /: connect ECONNREFUSED ::1:443',
-      cause: all,
-    });
   });
 });

@@ -13,7 +13,6 @@ export async function newInformer(options: Partial<InformerOptions<ConfigMap>> =
     resource: configMaps,
     clock: api.clock,
     random: () => 0,
-    watchList: false,
     onError: (error, doing) => errors.push(`${doing}: ${error instanceof Error ? error.message : error}`),
     ...options,
   });

@@ -9,7 +9,7 @@ import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';
 import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
 
-/** A running reflector of a scripted server; by default without jitter and without streamed lists. */
+/** A running reflector of a scripted server; by default without jitter. */
 export async function startReflector(
   {
     read = (value) => value,
@@ -29,7 +29,6 @@ export async function startReflector(
     namespace: 'shop',
     clock: api.clock,
     random: () => 0,
-    watchList: false,
     onError: (error, doing) => errors.push(`${doing}: ${codeOf(error)}`),
     ...options,
   };

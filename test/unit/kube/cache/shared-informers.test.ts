@@ -2,12 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SharedInformers } from '../../../../src/kube/cache/shared-informers.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import {
-  added,
   type ConfigMap,
   configMap,
   configMaps,
   deleted,
-  initialEventsEnd,
+  listOf,
   modified,
 } from '../../../support/kube/scripted-objects.ts';
 import { deferred } from '../../../support/time/deferred.ts';
@@ -39,6 +38,12 @@ function run(): void {
   running = informers.run(stop.signal);
 }
 
+/** Answers the list with these objects, and resolves with the watch that follows. */
+async function listed(...objects: readonly ConfigMap[]) {
+  (await api.server.next()).answer(listOf(10, objects));
+  return await api.server.next();
+}
+
 const red = (name: string, version: number) => configMap(name, version, { labels: { colour: 'red' } });
 const isRed = ({ metadata }: ConfigMap) => metadata.labels?.colour === 'red';
 const withoutLabels = ({ metadata: { labels: _, ...metadata } }: ConfigMap): ConfigMap => ({ metadata });
@@ -51,8 +56,7 @@ describe('two parts that keep different things of the same objects', () => {
     stripped.addEventHandler(small);
     kept.addEventHandler(reds);
     run();
-    const watch = await api.server.next();
-    watch.stream(added(red('a', 1)), added(configMap('b', 2)), initialEventsEnd(10));
+    const watch = await listed(red('a', 1), configMap('b', 2));
     await Promise.all([stripped.waitForSync(stop.signal), kept.waitForSync(stop.signal)]);
     watch.stream(modified(configMap('a', 11)), modified(red('b', 12)), deleted(red('b', 13)));
     await until(() => small.heard.length === 5 && reds.heard.length === 4);
@@ -65,7 +69,7 @@ describe('two parts that keep different things of the same objects', () => {
     ]);
     expect(reds.heard).toEqual(['add a=1 initially', 'delete a=1', 'add b=12', 'delete b=13']);
     expect(stripped.lister.get('shop/a')?.metadata).not.toHaveProperty('labels');
-    expect([api.server.requests, errors]).toEqual([1, []]);
+    expect([api.server.requests, errors]).toEqual([2, []]);
   });
 
   test('get the changes that a list shows', async () => {
@@ -73,13 +77,13 @@ describe('two parts that keep different things of the same objects', () => {
     informers.informer(configMaps).addEventHandler(all);
     informers.informer(configMaps, { keep: isRed }).addEventHandler(reds);
     run();
-    const watch = await api.server.next();
-    watch.stream(added(red('a', 1)), added(red('b', 2)), initialEventsEnd(10));
+    const watch = await listed(red('a', 1), red('b', 2));
     await until(() => all.heard.length === 2);
     watch.stream({ type: 'ERROR', object: { code: 410, reason: 'Expired' } }).end();
-    await until(() => api.clock.pendingTimers > 0);
+    await until(() => errors.length === 1);
+    await api.clock.advanceAsync(0);
     await api.clock.advanceAsync(10_000);
-    (await api.server.next()).stream(added(configMap('b', 12)), initialEventsEnd(20));
+    (await api.server.next()).answer(listOf(20, [configMap('b', 12)]));
     await until(() => all.heard.length === 4 && reds.heard.length === 4);
     expect(all.heard.slice(2)).toEqual(['update b=2 to b=12', 'delete a=1, last seen so']);
     expect(reds.heard.slice(2)).toEqual(['delete b=2', 'delete a=1, last seen so']);
@@ -96,8 +100,7 @@ describe('two parts that keep different things of the same objects', () => {
     });
     const lax = informers.informer(configMaps);
     run();
-    const watch = await api.server.next();
-    watch.stream(added(red('a', 1)), added(configMap('b', 2)), initialEventsEnd(10));
+    const watch = await listed(red('a', 1), configMap('b', 2));
     watch.stream(modified(configMap('a', 11)));
     await until(() => lax.lister.get('shop/a')?.metadata.resourceVersion === '11');
     expect(strict.lister.list()).toEqual([red('a', 1)]);
@@ -116,7 +119,7 @@ describe('two parts that keep different things of the same objects', () => {
       ({ path, headers }) => `${path} ${headers.accept}`,
     );
     expect(accepted.toSorted()).toEqual([
-      '/api/v1/configmaps application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+      '/api/v1/configmaps application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
       '/api/v1/namespaces/shop/configmaps application/json',
     ]);
   });
@@ -130,7 +133,7 @@ describe('two parts that keep the same fields', () => {
     const second = informers.informer(configMaps, { keep: isRed, indexers: { byName, byVersion } });
     expect(second).toBe(first);
     run();
-    (await api.server.next()).stream(added(red('a', 1)), initialEventsEnd(10));
+    await listed(red('a', 1));
     await first.waitForSync(stop.signal);
     expect([first.lister.byIndex('byName', 'a'), first.lister.byIndex('byVersion', '1')]).toEqual([
       [red('a', 1)],
@@ -154,7 +157,7 @@ describe('a watch', () => {
     await api.clock.advanceAsync(0);
     expect(api.server.requests).toBe(0);
     resolve(true);
-    expect((await api.server.next()).isWatch).toBe(true);
+    expect((await api.server.next()).path).toBe('/api/v1/configmaps');
   });
 
   test.each([
@@ -172,6 +175,6 @@ describe('a watch', () => {
     run();
     await api.clock.advanceAsync(0);
     expect(isAsked).toBe(false);
-    expect((await api.server.next()).isWatch).toBe(true);
+    expect((await api.server.next()).path).toBe('/api/v1/configmaps');
   });
 });

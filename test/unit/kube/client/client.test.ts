@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { decodeObject } from '../../../../src/kube/api/resource.ts';
-import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { configMap, configMaps, listOf } from '../../../support/kube/scripted-objects.ts';
 import { until } from '../../../support/time/until.ts';
@@ -11,7 +10,6 @@ import { until } from '../../../support/time/until.ts';
 let metrics: string[];
 let api: Awaited<ReturnType<typeof startScripted>>;
 const cart = { namespace: 'shop', name: 'cart' };
-const cartPath = '/api/v1/namespaces/shop/configmaps/cart';
 
 beforeEach(async () => {
   metrics = [];
@@ -25,84 +23,6 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 describe('what the client sends', () => {
-  const status = { subresource: 'status' };
-  const json = 'application/json';
-  test.each<[string, (client: KubeClient) => Promise<unknown>, string, string, object | null, string]>([
-    ['get', (c) => c.get(configMaps, cart), 'GET', cartPath, null, ''],
-    [
-      'create, in the namespace of the object',
-      (c) => c.create(configMaps, configMap('cart', 1), { dryRun: true }),
-      'POST',
-      '/api/v1/namespaces/shop/configmaps?dryRun=All',
-      configMap('cart', 1),
-      json,
-    ],
-    [
-      'JSON patch',
-      (c) => c.jsonPatch(configMaps, cart, [{ op: 'remove', path: '/data' }], status),
-      'PATCH',
-      `${cartPath}/status`,
-      [{ op: 'remove', path: '/data' }],
-      'application/json-patch+json',
-    ],
-    [
-      'merge patch',
-      (c) => c.mergePatch(configMaps, cart, { data: null }),
-      'PATCH',
-      cartPath,
-      { data: null },
-      'application/merge-patch+json',
-    ],
-    [
-      'server-side apply',
-      (c) => c.apply(configMaps, cart, { data: {} }, { fieldManager: 'me', force: true, ...status }),
-      'PATCH',
-      `${cartPath}/status?fieldManager=me&force=true`,
-      { data: {} },
-      'application/apply-patch+yaml',
-    ],
-    [
-      'delete',
-      (c) => c.delete(configMaps, cart, { preconditions: { uid: 'u' }, propagationPolicy: 'Foreground' }),
-      'DELETE',
-      cartPath,
-      {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        preconditions: { uid: 'u' },
-        propagationPolicy: 'Foreground',
-      },
-      json,
-    ],
-    [
-      'a page of a list',
-      (c) =>
-        c.list(configMaps, {
-          namespace: 'shop',
-          labelSelector: 'a in (b,c)',
-          limit: 2,
-          resourceVersion: '0',
-        }),
-      'GET',
-      '/api/v1/namespaces/shop/configmaps?labelSelector=a+in+%28b%2Cc%29&resourceVersion=0&limit=2',
-      null,
-      '',
-    ],
-    ['any other call', (c) => c.request('GET', '/version'), 'GET', '/version', null, ''],
-  ])('%s', async (_, call, method, path, body, contentType) => {
-    const called = call(api.client);
-    const request = await api.server.next();
-    const query = request.query.size > 0 ? `?${request.query}` : '';
-    expect([request.method, `${request.path}${query}`]).toEqual([method, path]);
-    expect(request.body === '' ? null : JSON.parse(request.body)).toEqual(body);
-    expect(request.headers['content-type'] ?? '').toBe(contentType);
-    expect(request.headers.accept).toBe(json);
-    // This body is valid for any request.
-    request.answer({ ...configMap('cart', 2), items: [] });
-    await called;
-    expect(metrics).toEqual([`${method} 200`]);
-  });
-
   test('no request for an invalid name', async () => {
     await expect(api.client.mergePatch(configMaps, { namespace: 'shop', name: '../x' }, {})).rejects.toThrow(
       TypeError,
@@ -149,16 +69,6 @@ describe('the answer', () => {
     }
     expect(await listed).toMatchObject({ code: 'ETOOLARGE' });
     expect(limits).toEqual(['15', '2', '1', '1']);
-  });
-
-  test('is requested again when a list is cut, and then holds no item twice', async () => {
-    const listed = api.client.list(configMaps, {});
-    const first = await api.server.next();
-    first.stream().write('{"metadata":{"resourceVersion":"5"},"items":[1,2,');
-    setImmediate(() => first.cut());
-    await api.clock.pass(100);
-    (await api.server.next()).answer(listOf(6, [1]));
-    expect(await listed).toMatchObject({ items: [1], resourceVersion: '6' });
   });
 
   test.each([200, 500])('times out when the body of a %d never ends', async (status) => {
@@ -251,61 +161,6 @@ test('requests leave no listener on the signal of their caller, however they end
   (await api.server.next()).fail(404);
   await got;
   expect(getEventListeners(signal, 'abort')).toEqual([]);
-});
-
-describe('a watch', () => {
-  const options = { namespace: 'shop', resourceVersion: '5', timeoutSeconds: 300 };
-
-  test('requests bookmarks, and yields events in order until the server ends it', async () => {
-    const events: unknown[] = [];
-    const watched = (async () => {
-      for await (const event of api.client.watch(configMaps, options)) events.push(event);
-    })();
-    const request = await api.server.next();
-    expect(Object.fromEntries(request.query)).toEqual({
-      resourceVersion: '5',
-      timeoutSeconds: '300',
-      watch: 'true',
-      allowWatchBookmarks: 'true',
-    });
-    request.stream({ n: 1 }, { n: 2 });
-    await until(() => events.length === 2);
-    request.stream({ n: 3 }).end();
-    await watched;
-    expect(events).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
-  });
-
-  test.each<[string, (request: Answering) => void, object]>([
-    ['is refused', (r) => r.fail(410, { reason: 'Expired' }), { name: 'ApiError', status: 410 }],
-    ['is cut before its answer', (r) => r.cut(), { name: 'TransportError', code: 'ECONNRESET' }],
-    ['is cut within its answer', cutShort, { name: 'TransportError', code: 'ECONNRESET' }],
-    ['sends a line that is not JSON', (r) => r.stream().write('no JSON\n'), { name: 'MalformedLineError' }],
-  ])('that %s throws the error, and hangs up', async (_, answer, error) => {
-    const next = api.client
-      .watch(configMaps, options)
-      .next()
-      .catch((thrown: unknown) => thrown);
-    const request = await api.server.next();
-    answer(request);
-    expect(await next).toMatchObject(error);
-    await request.closed;
-  });
-
-  test.each([false, true])('ends at once when its reader stops (answered: %p)', async (answered) => {
-    const stop = new AbortController();
-    const next = api.client
-      .watch(configMaps, { ...options, signal: stop.signal })
-      .next()
-      .catch((e: unknown) => e);
-    const request = await api.server.next();
-    if (answered) {
-      request.stream();
-      await until(() => metrics.length === 1);
-    }
-    stop.abort(new Error('stop'));
-    expect(await next).toEqual(new Error('stop'));
-    await request.closed;
-  });
 });
 
 describe('a request without an answer', () => {

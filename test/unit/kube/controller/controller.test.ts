@@ -21,20 +21,6 @@ describe('workers', () => {
     expect(metrics.active).toEqual([1, 2, 1, 2]);
   });
 
-  test('never reconcile one key twice at once: an event meanwhile queues it afterwards', async () => {
-    const { reconcile, started, release } = held();
-    const { queue } = startController(reconcile, { workers: 2 });
-    queue.add(key);
-    await until(() => started.length === 1);
-    queue.add(key);
-    queue.add('default/other');
-    await until(() => started.length === 2);
-    expect(started).toEqual([key, 'default/other']);
-    release(key);
-    await until(() => started.length === 3);
-    expect(started.at(-1)).toBe(key);
-  });
-
   test('yield to the event loop between reconciles that never wait', async () => {
     const reconciled: string[] = [];
     let reconciledAtTurn = 0;

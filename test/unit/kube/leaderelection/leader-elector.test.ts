@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { EventDetails } from '../../../../src/kube/events/events.ts';
 import {
   LeaderElector,
   type LeaderElectorOptions,
@@ -111,29 +110,6 @@ describe('a candidate', () => {
 });
 
 describe('a leader', () => {
-  test('sets the metric, and records Events of the Lease', async () => {
-    const status: boolean[] = [];
-    const events: string[] = [];
-    const { clock, work, stop } = await startLeader({
-      metrics: { masterStatus: (leading) => status.push(leading) },
-      events: {
-        event: ({ kind, metadata }, { reason, note }: EventDetails) =>
-          events.push(`${kind}/${metadata.name} ${reason}: ${note}`),
-      },
-    });
-    expect(status).toEqual([false, true]);
-
-    work.end();
-    stop();
-    await clock.advanceAsync(0);
-
-    expect(status).toEqual([false, true, false]);
-    expect(events).toEqual([
-      'Lease/operator LeaderElection: me became leader',
-      'Lease/operator LeaderElection: me stopped leading',
-    ]);
-  });
-
   test('stops leading when its event loop was blocked for the renew deadline', async () => {
     const { clock, elector } = await startLeader();
     await clock.advanceAsync(1_000);

@@ -5,14 +5,7 @@ import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import { aborted } from '../../../../src/kube/util/linked-abort.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
-import {
-  added,
-  configMap,
-  configMaps,
-  deleted,
-  initialEventsEnd,
-  modified,
-} from '../../../support/kube/scripted-objects.ts';
+import { configMap, configMaps, deleted, listOf, modified } from '../../../support/kube/scripted-objects.ts';
 import { testManager } from '../../../support/kube/test-manager.ts';
 import { deferred } from '../../../support/time/deferred.ts';
 import { until } from '../../../support/time/until.ts';
@@ -58,8 +51,8 @@ describe('a controller', () => {
         seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
       });
     run();
+    (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
     const watch = await api.server.next();
-    watch.stream(added(configMap('a', 1)), initialEventsEnd(10));
     await until(() => seen.length === 1);
     watch.stream(modified(configMap('a', 11)));
     await until(() => seen.length === 2);
@@ -78,9 +71,15 @@ describe('a controller', () => {
         throw new AggregateError(errors, 'all failed');
       });
     run();
-    (await api.server.next()).stream(added(configMap('a', 1)), initialEventsEnd(10));
-    (await api.server.next()).fail(403, { reason: 'Forbidden', message: 'exceeded quota' });
-    const event = await api.server.next();
+    (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
+    const next = async (path: string) => {
+      for (;;) {
+        const request = await api.server.next();
+        if (request.path.includes(path)) return request;
+      }
+    };
+    (await next('/secrets')).fail(403, { reason: 'Forbidden', message: 'exceeded quota' });
+    const event = await next('/events');
     expect(JSON.parse(event.body)).toMatchObject({
       reason: 'RequestRefused',
       regarding: { kind: 'ConfigMap', namespace: 'shop', name: 'a' },
@@ -88,38 +87,7 @@ describe('a controller', () => {
     });
     event.answer({ metadata: {} });
     await api.clock.pass(5);
-    expect((await api.server.next()).path).toContain('/secrets');
-  });
-
-  test('reconciles the owner of a changed object, when both caches have synced', async () => {
-    const seen: string[] = [];
-    manager
-      .controller('count')
-      .for(configMaps)
-      .owns(SECRETS)
-      .reconcile(async ({ key }) => {
-        seen.push(key);
-      });
-    run();
-    const [first, second] = [await api.server.next(), await api.server.next()];
-    const [owners, owned] = first.path.endsWith('secrets') ? [second, first] : [first, second];
-    owners.stream(added(configMap('a', 1)), added(configMap('b', 2)), initialEventsEnd(10));
-    await api.clock.advanceAsync(0);
-    expect(seen).toEqual([]);
-    owned.stream(initialEventsEnd(10));
-    await until(() => seen.length === 2);
-    const owner = (kind: string, name: string, controller = true) => ({
-      ownerReferences: [{ apiVersion: 'v1', kind, name, uid: name, controller }],
-    });
-    owned.stream(
-      added(configMap('without-owner', 11)),
-      added(configMap('of-another-kind', 12, owner('Pod', 'a'))),
-      added(configMap('not-controlled', 13, owner('ConfigMap', 'a', false))),
-      added(configMap('of-b', 14, owner('ConfigMap', 'b'))),
-      modified(configMap('of-b', 15, owner('ConfigMap', 'c'))),
-    );
-    await until(() => seen.includes('shop/c'));
-    expect(new Set(seen.slice(2))).toEqual(new Set(['shop/b', 'shop/c']));
+    expect(await next('/secrets')).toBeDefined();
   });
 });
 

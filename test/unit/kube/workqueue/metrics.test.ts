@@ -64,18 +64,3 @@ test('a key is measured from add to get and from get to done, and again when it 
   expect(queue.unfinishedWorkSeconds).toBe(0);
   expect(queue.longestRunningProcessorSeconds).toBe(0);
 });
-
-test('metrics need no timer, and after shutdown count only the end of unfinished work', async () => {
-  const { clock, metrics, queue } = setup();
-  queue.add('foo');
-  await queue.get();
-  expect(clock.pendingTimers).toBe(0);
-  queue.shutDown();
-  queue.add('bar');
-  queue.addAfter('bar', 10);
-  queue.addRateLimited('bar');
-  clock.advance(3_600_000);
-  expect([metrics.adds, metrics.retries, queue.depth]).toEqual([1, 0, 0]);
-  queue.done('foo');
-  expect(metrics.workDurations).toEqual([3600]);
-});

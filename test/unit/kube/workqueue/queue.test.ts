@@ -14,16 +14,6 @@ async function consume<K>(queue: WorkQueue<K>, work: (key: K) => Promise<void> |
   }
 }
 
-/** Whether the promise has settled by the next turn of the event loop. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false;
-  void promise.then(() => {
-    settled = true;
-  });
-  await eventLoopTurn();
-  return settled;
-}
-
 describe('get', () => {
   test('returns keys in the order in which they were added', async () => {
     const queue = newQueue<string>();
@@ -31,45 +21,11 @@ describe('get', () => {
     expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['c', 'a', 'b']);
   });
 
-  test('serves waiting consumers in the order of their calls', async () => {
-    const queue = newQueue<string>();
-    const waiting = Promise.all([queue.get(), queue.get()]);
-    queue.add('first');
-    queue.add('second');
-    expect(await waiting).toEqual(['first', 'second']);
-  });
-
   test('returns a key once, at its first place, when it is added again while it waits', async () => {
     const queue = newQueue<string>();
     for (const key of ['foo', 'bar', 'foo']) queue.add(key);
     expect(queue.length).toBe(2);
     expect(await queue.get()).toBe('foo');
-  });
-});
-
-describe('a key in work', () => {
-  test('that is added twice is queued once, and not before it is done', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    await queue.get();
-    queue.add('foo');
-    queue.add('foo');
-    const otherWorker = queue.get();
-    expect(await isSettled(otherWorker)).toBe(false);
-    queue.done('foo');
-    expect(await otherWorker).toBe('foo');
-    queue.done('foo');
-    expect(queue.length).toBe(0);
-  });
-
-  test('that is added meanwhile is queued behind waiting keys', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    await queue.get();
-    queue.add('foo');
-    queue.add('bar');
-    queue.done('foo');
-    expect([await queue.get(), await queue.get()]).toEqual(['bar', 'foo']);
   });
 });
 

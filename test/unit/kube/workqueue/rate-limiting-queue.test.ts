@@ -47,22 +47,6 @@ describe('addAfter', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('adds keys that are due together in the order of their deadlines', async () => {
-    const { clock, queue, takeAll } = setup();
-    queue.addAfter('foo', 1000);
-    queue.addAfter('bar', 500);
-    queue.addAfter('baz', 250);
-    clock.advance(2000);
-    expect(await takeAll()).toEqual(['baz', 'bar', 'foo']);
-  });
-
-  test.each([0, -1, Number.NaN])('with a delay of %p adds at once', (delayMs) => {
-    const { clock, queue } = setup();
-    queue.addAfter('foo', delayMs);
-    expect(queue.length).toBe(1);
-    expect(clock.pendingTimers).toBe(0);
-  });
-
   test('waits longer than the longest timer of Node', () => {
     const { clock, queue } = setup();
     queue.addAfter('foo', 2 * maxTimerMs);

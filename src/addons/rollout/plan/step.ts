@@ -1,13 +1,12 @@
 import type { Strategy } from '../../../injection/template/strategy.ts';
-import { choose, chooseBack, isServing } from './choose.ts';
 import { assess, type Health } from './health.ts';
-import type { Candidate } from './order.ts';
+import { choose, chooseBack, isServing } from './order.ts';
 import { type Phase, plan } from './phase.ts';
 import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
 import { MINUTE_MS, surveyOf } from './survey.ts';
 import { Wake } from './wake.ts';
-import { freeIn } from './workloads.ts';
+import { type Candidate, freeIn } from './workloads.ts';
 
 export interface Step {
   readonly phase: Phase;

@@ -2,12 +2,11 @@ import type { Status } from '../../../injection/status.ts';
 import type { Strategy } from '../../../injection/template/strategy.ts';
 import { isCanary } from '../../../injection/template/strategy.ts';
 import { type Change, changeOf, isMade, unsettledUntil } from './health.ts';
-import type { Candidate } from './order.ts';
 import type { PodState, RolloutPod } from './pod.ts';
 import type { Revision, Revisions } from './revision.ts';
 import { relate, type Standing, standingOf } from './standing.ts';
 import type { Wake } from './wake.ts';
-import { namespaceOf, Workloads } from './workloads.ts';
+import { type Candidate, namespaceOf, Workloads } from './workloads.ts';
 
 /** The time of `perMinute`. */
 export const MINUTE_MS = 60_000;

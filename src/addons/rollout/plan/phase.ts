@@ -1,13 +1,15 @@
-import type { Strategy } from '../../../injection/template/strategy.ts';
-import { isCanary } from '../../../injection/template/strategy.ts';
-import { canaryScope } from './canary-scope.ts';
+import {
+  type CanaryScope,
+  isCanary,
+  percentFor,
+  type Strategy,
+} from '../../../injection/template/strategy.ts';
 import type { Health } from './health.ts';
-import type { Candidate } from './order.ts';
 import type { Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
 import { hasSet, type Survey } from './survey.ts';
 import type { Wake } from './wake.ts';
-import { freeIn } from './workloads.ts';
+import { type Candidate, freeIn } from './workloads.ts';
 
 /** Where a rollout is. */
 export type Phase = 'off' | 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
@@ -112,4 +114,23 @@ export function plan(
   if (now >= end) return nothing('hold', 'hold', { do: 'promote' });
   wake.at(end);
   return nothing('hold', 'hold');
+}
+
+/**
+ * The canary of a rollout. A percentage is made large enough for one workload that can prove something. Without a
+ * canary in the strategy it is the smallest percentage with as many pods as the breaker looks at.
+ */
+function canaryScope(candidates: readonly Candidate[], strategy: Strategy): CanaryScope {
+  const owned = candidates.filter(({ pod }) => pod.owner !== undefined);
+  const { canary, breaker } = strategy;
+  if (canary === undefined) return { namespaces: undefined, percent: percentWith(owned, breaker.of) };
+  if (canary.percent === 0) return { namespaces: canary.namespaces, percent: 0 };
+  return { namespaces: canary.namespaces, percent: Math.max(canary.percent, percentWith(owned, 1)) };
+}
+
+/** The smallest percentage of workloads that has this many of the pods, or all of them. */
+function percentWith(candidates: readonly Candidate[], count: number): number {
+  const uids = candidates.map(({ pod }) => pod.owner?.uid ?? '').toSorted();
+  const last = uids[Math.min(count, uids.length) - 1];
+  return last === undefined ? 0 : percentFor(last);
 }

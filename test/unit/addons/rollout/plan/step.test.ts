@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RolloutPod } from '../../../../../src/addons/rollout/core/pod.ts';
-import type { Revision, Revisions } from '../../../../../src/addons/rollout/core/revision.ts';
-import { step } from '../../../../../src/addons/rollout/core/step.ts';
+import type { RolloutPod } from '../../../../../src/addons/rollout/plan/pod.ts';
+import type { Revision, Revisions } from '../../../../../src/addons/rollout/plan/revision.ts';
+import { step } from '../../../../../src/addons/rollout/plan/step.ts';
 import { appliedTemplate } from '../../../../../src/injection/status.ts';
 import type { TemplateSet } from '../../../../../src/injection/template/template-set.ts';
 import { setOf, strategyOf } from '../../../../support/rollout/rollout-world.ts';

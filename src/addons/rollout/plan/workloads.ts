@@ -14,6 +14,13 @@ export interface Workload {
   changed: number;
 }
 
+/** A pod that may be changed now. */
+export interface Candidate {
+  readonly pod: RolloutPod;
+  readonly how: 'change' | 'evict';
+  readonly workload: Workload;
+}
+
 /** The pods by their controllers; a pod without a controller is a workload of its own. */
 export class Workloads {
   readonly #byKey = new Map<string, Workload>();

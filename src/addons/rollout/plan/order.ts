@@ -1,0 +1,116 @@
+import type { PodShare } from '../../../injection/template/strategy.ts';
+import type { Change, Health } from './health.ts';
+import type { RolloutPod } from './pod.ts';
+import type { Survey } from './survey.ts';
+import { type Candidate, freeIn, namespaceOf, type Workload } from './workloads.ts';
+
+interface PickOptions {
+  /** Pods to pick at most. */
+  readonly slots: number;
+  /** How many more pods of a workload may stop serving. */
+  readonly free: (workload: Workload) => number;
+  /** When a pod of a node was last changed. */
+  readonly touched: ReadonlyMap<string, number>;
+  /** How many pods of a namespace have had their turn. */
+  readonly recentIn: ReadonlyMap<string, number>;
+}
+
+/**
+ * Picks in rounds, one pod of each workload in each round: namespaces take turns, so that none uses up the rate of all.
+ * In a namespace, workloads of which the fewest pods are changed are first, and in a workload pods on nodes that were
+ * not touched for the longest time. The same candidates give the same pods.
+ */
+function pick(candidates: readonly Candidate[], options: PickOptions): readonly Candidate[] {
+  const { slots, free, touched, recentIn } = options;
+  if (slots <= 0) return [];
+  const groups = new Map<Workload, Candidate[]>();
+  for (const candidate of candidates) {
+    const group = groups.get(candidate.workload);
+    if (group) group.push(candidate);
+    else groups.set(candidate.workload, [candidate]);
+  }
+  const turns = new Map(recentIn);
+  const queues = [...groups]
+    .map(([workload, all]) => ({ workload, free: free(workload), all }))
+    .filter((queue) => queue.free > 0)
+    .toSorted((a, b) => a.workload.changed - b.workload.changed || compare(a.workload.key, b.workload.key))
+    .map((queue) => {
+      const namespace = namespaceOf(queue.workload.key);
+      const turn = turns.get(namespace) ?? 0;
+      turns.set(namespace, turn + 1);
+      return { ...queue, turn };
+    })
+    .toSorted((a, b) => a.turn - b.turn);
+  const lastTouched = ({ node }: RolloutPod) => touched.get(node) ?? 0;
+  const picked: Candidate[] = [];
+  let open = queues.slice(0, slots).map((queue) => ({
+    ...queue,
+    all: queue.all.toSorted(
+      (a, b) => lastTouched(a.pod) - lastTouched(b.pod) || compare(a.pod.uid, b.pod.uid),
+    ),
+  }));
+  for (let round = 0; open.length > 0; round += 1) {
+    open = open.filter((queue) => queue.free > round && round < queue.all.length);
+    for (const { all } of open) {
+      const next = all[round];
+      if (next) picked.push(next);
+      if (picked.length === slots) return picked;
+    }
+  }
+  return picked;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+interface Limits {
+  /** Pods that may start. */
+  readonly slots: number;
+  readonly maxUnavailable: PodShare;
+}
+
+const UNLIMITED = () => Number.POSITIVE_INFINITY;
+const isBroken = ({ pod }: Candidate) => pod.ready === false;
+/** Whether it serves, as far as is known. */
+export const isServing = ({ pod }: Candidate) => pod.ready !== false;
+
+/**
+ * The candidates that start now. Pods that do not serve come first, and take nothing from their workload. But they
+ * prove little, so that the first proof comes from others, unless none of them can start: broken pods may use up what
+ * their workload can spare.
+ */
+export function choose(
+  open: readonly Candidate[],
+  { changes, draining, recentIn }: Survey,
+  { good, pending }: Health,
+  { slots, maxUnavailable }: Limits,
+): readonly Candidate[] {
+  const how = { touched: touchedNodes(changes), recentIn };
+  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
+  const pickServing = (most: number) => pick(open.filter(isServing), { slots: most, free, ...how });
+  if (good === 0) {
+    const serving = pickServing(slots);
+    if (serving.length > 0 || draining.length + pending > 0) return serving;
+  }
+  const broken = pick(open.filter(isBroken), { slots, free: UNLIMITED, ...how });
+  return [...broken, ...pickServing(slots - broken.length)];
+}
+
+/** The candidates that go back now: all that do not serve, at once. */
+export function chooseBack(
+  open: readonly Candidate[],
+  { changes, recentIn }: Survey,
+  { slots, maxUnavailable }: Limits,
+): readonly Candidate[] {
+  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
+  const how = { touched: touchedNodes(changes), recentIn };
+  const serving = pick(open.filter(isServing), { slots, free, ...how });
+  return [...open.filter(isBroken), ...serving];
+}
+
+function touchedNodes(changes: readonly Change[]): ReadonlyMap<string, number> {
+  const touched = new Map<string, number>();
+  for (const { pod, at } of changes) touched.set(pod.node, Math.max(at, touched.get(pod.node) ?? 0));
+  return touched;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import type { PodState } from '../../../../src/addons/rollout/plan/pod.ts';
+import { formatStatus, readStatus } from '../../../../src/addons/rollout/rollout-status.ts';
+
+type Said = Omit<PodState, 'pod'>;
+const textOf = (states: readonly Said[]) => {
+  const pods = states.map((state, i) => ({ ...state, pod: { key: `shop/web-${i}` } }));
+  const failing = [{ pod: { key: 'shop/db' }, why: 'ErrImagePull' }];
+  return formatStatus({ phase: 'canary', pods, health: { failing } } as never);
+};
+const refused = (message: string): Said => ({ is: 'refused', why: 'refused', message });
+
+test('what a step has found out about pods is what the command line reads', () => {
+  const text = textOf([{ is: 'current' }, refused('frozen'), { is: 'current' }, { is: 'left', why: 'job' }]);
+  expect(readStatus(text)).toEqual({
+    phase: 'canary',
+    groups: [
+      { is: 'current', count: 2, pods: ['shop/web-0', 'shop/web-2'] },
+      { is: 'refused', why: 'refused', message: 'frozen', count: 1, pods: ['shop/web-1'] },
+      { is: 'left', why: 'job', count: 1, pods: ['shop/web-3'] },
+    ],
+    failing: [{ pod: 'shop/db', why: 'ErrImagePull' }],
+  });
+  expect([undefined, 'no JSON', '[]', '{"groups": 1}'].map(readStatus)).toEqual(Array(4).fill(undefined));
+});
+
+test('however many pods and reasons there are, they fit into an annotation, and all are counted', () => {
+  const states = Array.from({ length: 9_000 }, (_, i) => refused(`${i % 60} ${'"'.repeat(400)}`));
+  const text = textOf(states);
+  expect(text.length).toBeLessThan(150_000);
+  expect(readStatus(text)?.groups.reduce((sum, { count }) => sum + count, 0)).toBe(9_000);
+  expect(readStatus(text)?.groups.at(-1)?.message).toBe('one of many reasons');
+});
+
+test('pods with one reason are one group, though the API server names each pod in it', () => {
+  const states = Array.from({ length: 100 }, (_, i) => refused(`pods "web-${i}" is forbidden: no`));
+  expect(readStatus(textOf(states))?.groups).toMatchObject([
+    { message: 'pods "…" is forbidden: no', count: 100 },
+  ]);
+});
