@@ -9,10 +9,11 @@ export interface TestManagerOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly leaderElection?: { readonly namespace: string };
 }
 
-/** A manager without an election and without a port. */
-export function testManager({ client, clock, log }: TestManagerOptions): Manager {
+/** A manager without a port and, by default, without an election. */
+export function testManager({ client, ...options }: TestManagerOptions): Manager {
   const api = { client, leaseClient: client, guarded: () => client, async close() {} };
-  return new Manager({ name: 'test', api, clock, log, registry: new Registry() });
+  return new Manager({ name: 'test', api, registry: new Registry(), ...options });
 }

@@ -83,12 +83,33 @@ describe('a controller', () => {
     expect(JSON.parse(event.body)).toMatchObject({
       reason: 'RequestRefused',
       regarding: { kind: 'ConfigMap', namespace: 'shop', name: 'a' },
-      note: expect.stringContaining('tries it again: exceeded quota'),
+      note: expect.stringContaining('retries it: exceeded quota'),
     });
     event.answer({ metadata: {} });
     await api.clock.pass(5);
     expect(await next('/secrets')).toBeDefined();
   });
+});
+
+test('a controller of each replica reconciles without the lease, and that of the leader does not', async () => {
+  const { log } = capturedLog();
+  const { client, clock } = api;
+  manager = testManager({ client, clock, log, leaderElection: { namespace: 'shop' } });
+  const seen: string[] = [];
+  for (const everyReplica of [false, true])
+    manager.controller(`${everyReplica}`, 1, { everyReplica }).reconcile(
+      async () => {
+        seen.push(everyReplica ? 'replica' : 'leader');
+        return {};
+      },
+      { keys: () => ['key'] },
+    );
+  run();
+  // Another replica leads.
+  (await api.server.next()).fail(503);
+  await until(() => seen.length > 0);
+  await clock.advanceAsync(0);
+  expect(seen).toEqual(['replica']);
 });
 
 describe('a part', () => {
