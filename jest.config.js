@@ -15,7 +15,6 @@ export default {
     '!build/src/injection/webhook/**',
     '!build/src/injection/podspec/schema/pod-schema.js',
     // Types alone.
-    '!build/src/addons/routes/compile/{http-route,model}.js',
   ],
   coverageThreshold: { global: { lines: 95, branches: 95 } },
   coverageReporters: ['text-summary', 'html'],

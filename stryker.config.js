@@ -7,7 +7,6 @@ export default {
     'src/{util,injection,addons/routes/compile}/**/*.ts',
     '!src/injection/webhook/**',
     '!src/injection/podspec/schema/pod-schema.ts',
-    '!src/addons/routes/compile/http-route.ts',
   ],
   ignorePatterns: ['build', 'dist', 'out', 'coverage'],
   buildCommand: 'tsc',

@@ -1,8 +1,8 @@
 import { compileRoutes } from '../../src/addons/routes/compile/compile.ts';
 import type { HTTPRoute } from '../../src/addons/routes/compile/route.ts';
 import type { RouteFile } from '../../src/addons/routes/compile/route-configuration.ts';
-import { planFile } from '../../src/addons/routes/delivery/file-plan.ts';
 import { ROUTES_LABEL } from '../../src/addons/routes/delivery/resources.ts';
+import { planFile } from '../../src/addons/routes/delivery/route-files.ts';
 import { worldNamespace, worldRoute, worldService } from '../support/routing/route-world.ts';
 import { servicesOf } from '../support/routing/routes.ts';
 import type { Measurement } from './measurement.ts';
@@ -22,13 +22,13 @@ export async function routeBench({ runs }: BenchSettings): Promise<readonly Meas
   const namespaces = Array.from({ length: SIZE.namespaces }, (_, i) => worldNamespace(i));
   /** Which namespaces get another file. */
   const bring = (): readonly (readonly [string, RouteFile])[] => {
-    const { file } = compileRoutes({ routes, services });
+    const compilation = compileRoutes({ routes, services });
     return namespaces.flatMap((namespace) => {
-      const wanted = file(namespace);
+      const wanted = compilation.file(namespace);
       const { version } = found.get(namespace) ?? {};
       const metadata = { name: 'envoy-routes', namespace, labels: { [ROUTES_LABEL]: 'envoy-initializer' } };
       const map = { metadata, version, isImmutable: false };
-      const isChanged = planFile({ file: wanted, found: map, isNeeded: true }) === 'update';
+      const isChanged = planFile(wanted.version, map, true) === 'update';
       return isChanged ? [[namespace, wanted] as const] : [];
     });
   };

@@ -1,12 +1,10 @@
 import { readlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { deploy } from '../../hack/deploy/deploy.ts';
 import { VERSION } from '../../src/kube/util/version.ts';
 import { runCli } from '../../src/program.ts';
 import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
-import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { MemoryTerminal } from '../support/cli/memory-terminal.ts';
 import { AdmissionLoad, OPTED_IN } from '../support/cluster/admission-load.ts';
@@ -20,8 +18,6 @@ import { connect } from '../support/operator/api-access.ts';
 const PREPARATION_MS = 60 * 60_000;
 const NAMESPACE: (typeof TEST_NAMESPACES)[number] = 'e2e-install';
 /** Of deploy/envoy/envoy.json, as the application's container reaches it. */
-const READINESS = 'http://127.0.0.1:15021/ready';
-const examples = join(projectDirectory(), 'deploy', 'examples');
 jest.setTimeout(300_000);
 
 let cluster: E2eCluster;
@@ -110,21 +106,6 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
 
     const rows: readonly { readonly check: string; readonly state: string }[] = JSON.parse(status.stdout);
     expect(rows.filter(({ state }) => state === 'problem' || state === 'unknown')).toEqual([]);
-  });
-
-  test('puts an Envoy beside the demo’s pod that serves', async () => {
-    await run(`apply -k ${join(projectDirectory(), 'deploy', 'envoy')}`);
-    await run(`apply -f ${join(examples, 'myapp-pod.yaml')}`);
-    await eventually(
-      'both containers are ready',
-      async () =>
-        (await run('get pod myapp-pod -o jsonpath={.status.containerStatuses[*].ready}')) === 'true true',
-      { boundMs: 120_000 },
-    );
-    const asks = ['exec', 'myapp-pod', '--container=myapp-container', '--', 'wget', '-S', '-O-', READINESS];
-    const { stdout, stderr } = await cluster.kubectl([`--namespace=${NAMESPACE}`, ...asks]);
-    expect(stdout).toBe('LIVE\n');
-    expect(stderr).toMatch(/server: envoy/);
   });
 
   test('lets a Job with a sidecar complete', async () => {

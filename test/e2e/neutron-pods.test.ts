@@ -219,21 +219,6 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
     await pings(inVm, await addressOf('here'), reaches);
   });
 
-  test('an operator that is killed while pods start makes one port for each', async () => {
-    const names = Array.from({ length: 6 }, (_, i) => `many-${i}`);
-    await apply(cluster, ...names.map((name, i) => podOn(i % 2 === 0 ? 'node' : SECOND, name)));
-    await eventually(
-      'a port is there',
-      async () => (await ports('device_owner=envoy-initializer:pod')).length > 3,
-    );
-    for (const { machine } of [cluster, worker]) {
-      await ovn.run(machine, 'busybox', 'sh', '-c', "busybox pkill -KILL -f 'main.js serve' || true");
-    }
-    await ready(...names);
-    for (const name of names) expect(await ports(`name=default/${name}`)).toHaveLength(1);
-    await run(`delete pod ${names.join(' ')} --now`);
-  });
-
   test('a node whose ovn-controller does not work is named', async () => {
     await chassis[1]?.controller.stop('SIGKILL');
     await apply(cluster, podOn(SECOND, 'dark'));

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { METRICS_PATH, METRICS_PORT } from '../../src/injection/envoy/files.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -10,8 +9,7 @@ import { httpRouteCrds } from '../env/gateway-api-crds.ts';
 import { OPTED_IN } from '../support/cluster/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { stopCluster } from '../support/cluster/e2e-cluster.ts';
-import { callsTo, echoRoute, shares, startGrpcCanary } from '../support/cluster/grpc-canary.ts';
-import { ask, countAnswers, HttpLoad, underLoad } from '../support/cluster/http-load.ts';
+import { ask, HttpLoad, underLoad } from '../support/cluster/http-load.ts';
 import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import {
   CAPTURED,
@@ -32,7 +30,6 @@ jest.setTimeout(SOAK_MS + 300_000);
 
 const deploy = join(projectDirectory(), 'deploy');
 const examples = join(deploy, 'examples');
-const REQUESTS = 1000;
 const VIA_ENVOY = /^ *server: envoy$/im;
 
 let cluster: Cluster;
@@ -86,7 +83,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     });
     await new OperatorInCluster({ kubectl: (...args) => cluster.kubectl(...args), own: cluster }).install();
     await run(`apply --server-side -k ${join(deploy, 'transparent')}`);
-    await run(`apply -f ${join(examples, 'canary-without-capture')} -f ${join(examples, 'helloworld.yaml')}`);
+    await run(`apply -f ${join(examples, 'helloworld.yaml')}`);
     // Beside HTTP, an echo, and a server that speaks first.
     const others = 'nc -ll -p 9000 -e cat & nc -ll -p 9001 -e hostname &';
     const spec = { initContainers: [WITH_IPV6], containers: [serving('plain', [8080, 8083], others)] };
@@ -111,8 +108,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       deployment('web', {}, { containers: [web] }),
       service('web', 80),
     );
-    for (const name of ['captured', 'web', 'app-v1', 'app-v2'])
-      await run(`rollout status deployment/${name} --timeout=180s`);
+    for (const name of ['captured', 'web']) await run(`rollout status deployment/${name} --timeout=180s`);
     await run('rollout status deployment/helloworld --namespace helloworld --timeout=180s');
     [captured = ''] = await podsOf('app=captured');
   }, PREPARATION_MS);
@@ -231,18 +227,6 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       );
     });
 
-    test('stays as it is where pod security forbids NET_ADMIN, and who makes the pod is told', async () => {
-      const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-      await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'strict', labels } });
-      const pod = podOf('strict', {}, {}, { namespace: 'strict', labels: OPTED_IN, annotations: CAPTURED });
-      const { stderr } = await cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], {
-        input: JSON.stringify(pod),
-      });
-      expect(stderr).toContain(
-        'no sidecar: pod-security: the namespace enforces restricted pod security: container envoy-capture must not add the capability NET_ADMIN',
-      );
-    });
-
     test('finds Envoy there as the application starts, and still there when it ends', async () => {
       expect(await run(`logs ${captured} --container=app`)).toMatch(VIA_ENVOY);
       const { status } = JSON.parse(await run(`get pod ${captured} -o json`));
@@ -264,63 +248,6 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       ]);
       expect(words).toMatch(VIA_ENVOY);
     });
-  });
-
-  test('reaches one page of Envoy from another pod at the port of the metrics, whatever is asked for', async () => {
-    const pages = ['/quitquitquit', '/config_dump', '/', '/stats', '/stats/prometheus?filter=.'];
-    const spelt = [
-      ...['//stats/prometheus', '/stats%2fprometheus', '/stats/prometheus/../../quitquitquit'],
-      ...['/stats/prometheus/%2e%2e/%2E%2E/config_dump', 'http://127.0.0.1:9901/quitquitquit'],
-    ];
-    const requests = ['GET', 'POST'].flatMap((method) =>
-      [...pages, ...spelt].flatMap((path) =>
-        ['a', 'localhost:9901', '127.0.0.1'].map((host) => `${method} ${path} HTTP/1.1\\r\\nHost: ${host}`),
-      ),
-    );
-    const [web = ''] = await podsOf('app=web');
-    for (const pod of [web, captured]) {
-      const address = await addressOf(pod);
-      const asked = requests.map((request) => {
-        const text = `${request}\\r\\nConnection: close\\r\\n\\r\\n`.replaceAll('%', '%%');
-        return `(printf '${text}'; sleep 1) | nc ${address} ${METRICS_PORT} | head -n 1 &`;
-      });
-      const answers = await inside(peer, 'app', `${asked.join(' ')} wait`);
-      expect(answers.trim().split('\r\n')).toEqual(requests.map(() => 'HTTP/1.1 404 Not Found'));
-      const page = await fetchFrom(peer, `http://${address}:${METRICS_PORT}${METRICS_PATH}`);
-      expect(page).toContain('envoy_server_live{} 1');
-    }
-  });
-
-  test('is shared among versions by the weights that are applied, and no request fails meanwhile', async () => {
-    const url = await urlOf('app');
-    const manifest = await readFile(join(examples, 'canary-without-capture/weights.yaml'), 'utf8');
-    const pods = [...(await podsOf('app=app,version=v1')), ...(await podsOf('app=app,version=v2'))];
-    expect(pods).toHaveLength(4);
-    const load = new HttpLoad(url, 25);
-    await underLoad([load], async () => {
-      for (const [v1, v2] of [
-        [90, 10],
-        [80, 20],
-        [50, 50],
-        [0, 100],
-      ] as const) {
-        const weights = manifest.replace('_v1: "90"', `_v1: "${v1}"`).replace('_v2: "10"', `_v2: "${v2}"`);
-        await run('apply -f -', weights);
-        const seen = { 'canary.app_v1': `${v1}`, 'canary.app_v2': `${v2}` };
-        for (const pod of pods) {
-          await eventually(`${pod} has ${v1}/${v2}`, async () => {
-            const { entries } = JSON.parse(
-              await inside(pod, 'envoy', 'wget -qO- http://127.0.0.1:9901/runtime'),
-            );
-            return Object.entries(seen).every(([key, value]) => entries[key]?.final_value === value);
-          });
-        }
-        expect(await isShared(url, v1 / 100)).toBe(true);
-      }
-    });
-    say(`${load.answered} requests during the shifts, ${load.failures.length} failed`);
-    expect(load.failures).toEqual([]);
-    expect(load.answered).toBeGreaterThan(100);
   });
 
   test('of a client that follows HTTPRoutes is shared by them, as soon as the status says so', async () => {
@@ -356,53 +283,6 @@ describeWithNode('the traffic of pods with a sidecar', () => {
       // Five standard deviations of a share of 0.9.
       expect(Math.abs(count('v1') - 4 * v1)).toBeLessThanOrEqual(v1 === 0 ? 0 : 30);
     }
-  });
-
-  describe('of a client of gRPC', () => {
-    const to = async (rule: object, kind: 'GRPCRoute' | 'HTTPRoute' = 'GRPCRoute') => {
-      await apply(cluster, echoRoute(kind, rule));
-      await inUse(`${kind}/echo`, 'grpc', JSON.stringify(rule));
-    };
-
-    beforeAll(() => startGrpcCanary(cluster), PREPARATION_MS);
-
-    test.each([
-      [90, 10],
-      [0, 100],
-    ])('is shared by a GRPCRoute, %d to %d', async (v1, v2) => {
-      await to(shares(v1, v2));
-      const answers = await callsTo(cluster, 'echo', 'Say', 400);
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 0));
-      const count = answers.filter(({ version }) => version === 'v1').length;
-      // Five standard deviations of a share of 0.9.
-      expect(Math.abs(count - 4 * v1)).toBeLessThanOrEqual(v1 === 0 ? 0 : 30);
-    });
-
-    test('goes on in a stream while routes change', async () => {
-      await to(shares(100, 0));
-      const stream = callsTo(cluster, 'echo', 'Stream');
-      const held = async () => (await callsTo(cluster, 'v1'))[0]?.held;
-      await eventually('the stream is open', async () => (await held()) === 1);
-      await to(shares(0, 100));
-      expect(await callsTo(cluster, 'echo')).toMatchObject([{ status: 0, version: 'v2' }]);
-      expect(await held()).toBe(1);
-      await callsTo(cluster, 'v1', 'End');
-      expect(await stream).toMatchObject([{ status: 0, version: 'v1' }]);
-    });
-
-    test('is tried again for the codes of a retry, as the server sees it', async () => {
-      await run('delete grpcroute echo --namespace=grpc');
-      await to({ ...shares(0, 100), retry: { attempts: 2, codes: [503] } }, 'HTTPRoute');
-      for (const [fail, expected] of [
-        ['grpc:14:2', { status: 0, attempt: 3 }],
-        ['grpc:14:3', { status: 14, attempt: 3 }],
-        ['grpc:13:1', { status: 13, attempt: 1 }],
-        ['http:503:2', { status: 0, attempt: 3 }],
-      ] as const) {
-        const headers = { 'x-call': fail, 'x-fail': fail };
-        expect([fail, await callsTo(cluster, 'echo', 'Say', 1, headers)]).toMatchObject([fail, [expected]]);
-      }
-    });
   });
 
   test('does not fail while an application is rolled over under 50 requests a second', async () => {
@@ -445,21 +325,4 @@ async function inUse(route: string, namespace: string, what: string): Promise<vo
         /^([1-9]\d*) of \1 sidecars$/.test(String(message)),
     );
   });
-}
-
-/**
- * Whether the first version gets its share of 1,000 requests, within three standard deviations. Of 370 honest draws one is
- * outside, and of 137,000 two in a row.
- */
-async function isShared(url: string, share: number): Promise<boolean> {
-  const allowed = 3 * Math.sqrt(REQUESTS * share * (1 - share));
-  for (let draw = 1; draw <= 2; draw += 1) {
-    const counts = await countAnswers(url, REQUESTS);
-    const [v1, v2] = ['v1', 'v2'].map((version) => counts.get(version) ?? 0) as [number, number];
-    say(
-      `${v1} to v1, ${v2} to v2, of ${REQUESTS} at ${Math.round(share * 100)}/${Math.round(100 - share * 100)}`,
-    );
-    if (v1 + v2 === REQUESTS && Math.abs(v1 - REQUESTS * share) <= allowed) return true;
-  }
-  return false;
 }

@@ -57,20 +57,15 @@ export function userOf(container: JsonObject, pod: Pod): unknown {
   return said ?? own(specField(pod, 'securityContext'), 'runAsUser') ?? undefined;
 }
 
-/** How the requests of the pod's own containers, all but these, do not reach Envoy. */
-export function bypassesOf(pod: Pod, capture: Capture, sidecars: ReadonlySet<string>) {
+/** The pod's own containers, all but these, that run as Envoy's user: their requests do not reach Envoy. */
+function runAsEnvoy(pod: Pod, capture: Capture, sidecars: ReadonlySet<string>): readonly string[] {
   const isOwn = (container: JsonObject) => !sidecars.has(nameOf(container));
   const inits = initContainers(pod);
   const at = inits.findIndex((container) => nameOf(container) === capture.name);
   const isEarly = (container: JsonObject, index: number) =>
     index < at && isOwn(container) && !isNativeSidecar(container);
   const captured = [...containers(pod), ...inits.filter((container, index) => !isEarly(container, index))];
-  return {
-    /** Those that run as Envoy's user. */
-    asEnvoy: captured.filter((each) => isOwn(each) && userOf(each, pod) === capture.uid).map(nameOf),
-    /** Init containers that end before the rules are there. */
-    early: inits.filter(isEarly).map(nameOf),
-  };
+  return captured.filter((each) => isOwn(each) && userOf(each, pod) === capture.uid).map(nameOf);
 }
 
 type Sidecars = Pick<Template, 'containers' | 'initContainers'>;
@@ -94,7 +89,7 @@ export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): reado
       ];
     }
     const all = templates.flatMap((each) => [...each.containers, ...each.initContainers]);
-    const { asEnvoy } = bypassesOf(pod, capture, new Set(all.map(nameOf)));
+    const asEnvoy = runAsEnvoy(pod, capture, new Set(all.map(nameOf)));
     const proxy = find(nameOf(proxyOf(template)));
     const user = proxy && userOf(proxy, pod);
     return [

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Compilation, compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
-import { keyOf } from '../../../src/addons/routes/compile/objects.ts';
 import type { RoutedPort } from '../../../src/addons/routes/compile/port-table.ts';
-import { type Route, routeKey } from '../../../src/addons/routes/compile/route.ts';
+import { keyOf, type Route, routeKey } from '../../../src/addons/routes/compile/route.ts';
 import { GATEWAY_APIS } from '../../env/gateway-api-crds.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { NAMES, NAMESPACES, requests, SERVICES } from '../../support/routing/arbitrary-routes.ts';

@@ -128,48 +128,16 @@ describeWithEnvoy('the port of the metrics', (envoy) => {
   const ask = (name: string, line: string, headers = 'Host: a') =>
     answerTo(name, `${line} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`);
 
-  const PAGES = [
-    '/',
-    '/quitquitquit',
-    '/config_dump',
-    '/stats',
-    '/stats?format=prometheus',
-    '/logging',
-    '/runtime',
-  ];
-  const SPELT = [
-    ...[
-      '//stats/prometheus',
-      '/stats//prometheus',
-      '/stats/prometheus/',
-      '/stats/./prometheus',
-      '/x/../stats/prometheus',
-    ],
-    ...[
-      '/stats/prometheus/../../quitquitquit',
-      '/stats/prometheus/%2e%2e/%2E%2E/config_dump',
-      '/stats%2fprometheus',
-    ],
-    ...[
-      '/stats/prometheus;/../../config_dump',
-      '/stats/prometheus?usedonly',
-      '/stats/prometheus?',
-      '/stats/prometheus?/../config_dump',
-    ],
-    ...[
-      '/stats/prometheus#',
-      '/stats/prometheus%00',
-      '/stats/prometheus%3f',
-      '/STATS/PROMETHEUS',
-      '/%73tats/prometheus',
-      '\\stats\\prometheus',
-    ],
-    ...[
-      'http://localhost:9901/quitquitquit',
-      'http://127.0.0.1:9901/config_dump',
-      'http://a/stats/prometheus?filter=.',
-    ],
-  ];
+  const PAGES = '/ /quitquitquit /config_dump /stats /stats?format=prometheus /logging /runtime'.split(' ');
+  const SPELT = `
+    //stats/prometheus /stats//prometheus /stats/prometheus/ /stats/./prometheus /x/../stats/prometheus
+    /stats/prometheus/../../quitquitquit /stats/prometheus/%2e%2e/%2E%2E/config_dump /stats%2fprometheus
+    /stats/prometheus;/../../config_dump /stats/prometheus?usedonly /stats/prometheus? /stats/prometheus?/../config_dump
+    /stats/prometheus# /stats/prometheus%00 /stats/prometheus%3f /STATS/PROMETHEUS /%73tats/prometheus \\stats\\prometheus
+    http://localhost:9901/quitquitquit http://127.0.0.1:9901/config_dump http://a/stats/prometheus?filter=.
+  `
+    .trim()
+    .split(/\s+/);
 
   test.each(Object.keys(ENVOY_CONFIGURATIONS))('of %s serves one page, whatever Host asks', async (name) => {
     for (const host of ['a', 'localhost:9901', '127.0.0.1:9901', '']) {

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
 import { compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
-import type { Service } from '../../../src/addons/routes/compile/objects.ts';
-import type { Route } from '../../../src/addons/routes/compile/route.ts';
+import type { Route, Service } from '../../../src/addons/routes/compile/route.ts';
 import { parentsOf } from '../../../src/addons/routes/compile/status.ts';
 import { moduleTexts } from '../../env/go/locked-module.ts';
 import { pinOf } from '../../env/go/pins.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../src/addons/routes/compile/compile.ts';
-import { routeProblems } from '../../../src/addons/routes/compile/problems.ts';
+import { routeProblems } from '../../../src/addons/routes/compile/explain.ts';
 import { parentsOf } from '../../../src/addons/routes/compile/status.ts';
 import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 import { routingInput } from '../../support/routing/routes.ts';

@@ -28,22 +28,6 @@ export function ask(url: string, agent: Agent | false = false): Promise<Answer> 
   });
 }
 
-/** How often each body is the answer, of so many requests, some at a time. Rejects where one fails. */
-export async function countAnswers(url: string, requests: number): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  let left = requests;
-  const loop = async () => {
-    while (left > 0) {
-      left -= 1;
-      const { status, body } = await ask(url);
-      if (status !== 200) throw new Error(`${status} ${body}`);
-      counts.set(body.trim(), (counts.get(body.trim()) ?? 0) + 1);
-    }
-  };
-  await Promise.all(Array.from({ length: 10 }, loop));
-  return counts;
-}
-
 /**
  * Requests at a steady rate, whatever becomes of those before: by turns on a connection of its own, and on one of a few
  * that are kept, as clients do that have a pool.

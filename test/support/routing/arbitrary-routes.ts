@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
-import type { Service } from '../../../src/addons/routes/compile/objects.ts';
 import type {
   HTTPBackendRef,
   HTTPRoute,
@@ -8,6 +7,7 @@ import type {
   HTTPRouteMatch,
   HTTPRouteRule,
   ParentReference,
+  Service,
 } from '../../../src/addons/routes/compile/route.ts';
 import { servicesOf } from './routes.ts';
 

@@ -1,5 +1,4 @@
-import type { Service } from '../../../src/addons/routes/compile/objects.ts';
-import type { HTTPRoute } from '../../../src/addons/routes/compile/route.ts';
+import type { HTTPRoute, Service } from '../../../src/addons/routes/compile/route.ts';
 import { routeFor, serviceAt } from './routes.ts';
 
 /** So many namespaces have each as many of the Services and routes as the next one. */

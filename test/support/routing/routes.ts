@@ -1,13 +1,14 @@
 import { loadAll } from 'js-yaml';
 import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
-import { keyOf, type Service } from '../../../src/addons/routes/compile/objects.ts';
-import type {
-  GRPCRoute,
-  GRPCRouteRule,
-  HTTPRoute,
-  HTTPRouteRule,
-  ParentReference,
-  Route,
+import {
+  type GRPCRoute,
+  type GRPCRouteRule,
+  type HTTPRoute,
+  type HTTPRouteRule,
+  keyOf,
+  type ParentReference,
+  type Route,
+  type Service,
 } from '../../../src/addons/routes/compile/route.ts';
 
 /** The Services and HTTPRoutes of manifests. */

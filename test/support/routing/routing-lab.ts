@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileRoutes, type RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
-import type { Service } from '../../../src/addons/routes/compile/objects.ts';
+import type { Service } from '../../../src/addons/routes/compile/route.ts';
 import type { RouteFile } from '../../../src/addons/routes/compile/route-configuration.ts';
 import { METRICS_PATH, METRICS_PORT, READINESS_PORT } from '../../../src/injection/envoy/files.ts';
 import { REFUSAL, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../src/injection/envoy/routed.ts';

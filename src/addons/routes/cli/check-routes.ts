@@ -1,10 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report.ts';
 import { lastWords } from '../../../cli/last-event.ts';
-import { bypassesOf, findCapture } from '../../../injection/envoy/capture.ts';
 import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';
 import type { Keys } from '../../../injection/keys.ts';
-import { containers, initContainers, nameOf } from '../../../injection/podspec/pod.ts';
 import { parseStatus } from '../../../injection/status.ts';
 import { isForbidden, isNotFound } from '../../../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap, PODS } from '../../../kube/api/core-resources.ts';
@@ -12,7 +10,6 @@ import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
 import type { Resource } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
-import { isObject, type JsonObject } from '../../../util/json.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
 import { entryName } from '../compile/entry-configuration.ts';
 import { explainRequest, type Request } from '../compile/explain.ts';
@@ -84,12 +81,10 @@ export async function checkRequest(
   if (bypass) {
     return { object, namespace, because: [STRAIGHT], findings: [bypass] };
   }
-  const bypasses = capturedBy(pod, keys);
-  if (bypasses.isWhole) return { object, namespace, because: [STRAIGHT], findings: bypasses.findings };
   const { compilation, services } = await compileLive(client);
   const service = services.find((each) => isNamed(each, to.hostname, namespace));
   const port = portOf(to);
-  const findings: CheckFinding[] = [...bypasses.findings];
+  const findings: CheckFinding[] = [];
   const { text, leftOut } = compilation.file(namespace);
   const from = service?.metadata.namespace ?? '';
   const left = leftOut.get(from);
@@ -111,31 +106,10 @@ export async function checkRequest(
         namespace,
       )
     : [unrouted(service, to, port)];
-  return { object, namespace, because: [...because, ...bypasses.because], findings };
+  return { object, namespace, because, findings };
 }
 
 const STRAIGHT = 'no route applies: the request goes straight to its destination';
-
-/** The containers of a pod whose requests do not go through Envoy, although it captures those of the pod. */
-function capturedBy(pod: KubeObject, keys: Keys) {
-  const given: unknown = pod;
-  const added = parseStatus(pod.metadata.annotations?.[keys.status])?.added;
-  const names = new Set([...(added?.containers ?? []), ...(added?.initContainers ?? [])]);
-  const isOurs = (container: JsonObject) => names.has(nameOf(container));
-  const capture = isObject(given) ? findCapture(initContainers(given).filter(isOurs)) : undefined;
-  if (!isObject(given) || !capture) return { findings: [], because: [], isWhole: false };
-  const { asEnvoy, early } = bypassesOf(given, capture, names);
-  const findings = asEnvoy.map((name) => ({
-    reason: 'proxy-user',
-    message: `the requests of container ${name} bypass the sidecar, because it runs as user ${capture.uid}, Envoy's own: use another runAsUser`,
-  }));
-  const because = early.map(
-    (name) =>
-      `the requests of init container ${name} bypass the sidecar, because it ends before Envoy starts`,
-  );
-  const isWhole = containers(given).every((each) => isOurs(each) || asEnvoy.includes(nameOf(each)));
-  return { findings, because, isWhole };
-}
 
 /** Why the requests of a pod do not go through routes at all; undefined if they do. */
 function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding | undefined {
@@ -160,13 +134,13 @@ function portOf({ port }: URL): number {
 }
 
 function explain(port: RoutedPort, request: Request, namespace: string): readonly string[] {
-  const verdicts = explainRequest(port, request);
-  const winner = verdicts.find(({ wins }) => wins);
+  const compared = explainRequest(port, request);
+  const winner = compared.find(({ wins }) => wins);
   return [
     winner
       ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}`
       : 'no rule matches, so the answer is 404',
-    ...verdicts
+    ...compared
       .filter(({ wins }) => !wins)
       .map(({ entry, why }) => `${entryName(entry)} is not used: ${why}`),
     `the routes are in namespace ${port.isConsumer ? namespace : port.namespace}`,

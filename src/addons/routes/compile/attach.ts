@@ -1,7 +1,6 @@
 import { quoteText } from '../../../util/clip.ts';
 import type { Target } from './model.ts';
-import type { ObjectKey, Service, ServicePort, Services } from './objects.ts';
-import type { ParentReference, Route } from './route.ts';
+import type { ObjectKey, ParentReference, Route, Service, ServicePort, Services } from './route.ts';
 
 /** A port of a Service to which a route is attached. */
 export interface AttachedPort {
@@ -26,16 +25,8 @@ const PARENT_FIELDS = ['group', 'kind', 'name', 'namespace', 'port', 'sectionNam
 
 /** The protocols of an application that are HTTP in plain text. */
 const HTTP_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
-  undefined,
-  '',
-  'http',
-  'http2',
-  'h2c',
-  'ws',
-  'grpc',
-  'grpc-web',
-  'kubernetes.io/h2c',
-  'kubernetes.io/ws',
+  ...[undefined, '', 'http', 'http2', 'h2c', 'ws', 'grpc', 'grpc-web'],
+  ...['kubernetes.io/h2c', 'kubernetes.io/ws'],
 ]);
 
 /** What became of a route's references to Services. References to other kinds, such as Gateways, are not ours. */

@@ -1,15 +1,12 @@
-import { type Attachment, attach, locate } from './attach.ts';
-import { conflictsOf, draftKey, portsOf, withoutConflicts, withoutLosses } from './conflicts.ts';
-import type { RouteFault } from './findings.ts';
+import { type AttachedPort, type Attachment, attach, locate, portText } from './attach.ts';
+import { faultText, type RouteFault } from './findings.ts';
 import { grantsOf, type ReferenceGrant } from './grants.ts';
 import type { Target } from './model.ts';
-import type { ObjectKey, Services } from './objects.ts';
 import type { ParsedRoute } from './parse.ts';
-import { type Draft, hostBytes, type PlacedRoute, PortTable, ROOM, type RoutedPort } from './port-table.ts';
+import { type Draft, hostBytes, type PlacedRoute, PortTable, ROOM } from './port-table.ts';
 import { permitted, type Reading, read } from './reading.ts';
-import { isGrpcRoute, type Route, routeKey } from './route.ts';
-import type { RouteFile } from './route-configuration.ts';
-import { unread, withhold } from './shares.ts';
+import { isGrpcRoute, type ObjectKey, type Route, routeKey, type Services } from './route.ts';
+import { heldKey, unread, withhold } from './shares.ts';
 
 /** All that routing depends on. The objects must not change: what is read from one is remembered. */
 export interface RoutingInput {
@@ -30,17 +27,8 @@ export interface CompiledRoute {
   readonly unserved: readonly number[];
 }
 
-export interface Compilation {
-  readonly routes: ReadonlyMap<ObjectKey, CompiledRoute>;
-  /** The file for the sidecars of a namespace. */
-  file(clientNamespace: string): RouteFile;
-  /** Writes the files for namespaces, in steps. Else they are written when they are asked for. */
-  prepare(clientNamespaces: Iterable<string>): Generator<void, void>;
-  /** The ports with routes for clients in a namespace, in a fixed order. */
-  ports(clientNamespace: string): readonly RoutedPort[];
-  /** Whether a route holds for clients in a namespace. */
-  holds(route: ObjectKey, clientNamespace: string): boolean;
-}
+/** The routes, and the ports that have them. */
+export type Compilation = PortTable & { readonly routes: ReadonlyMap<ObjectKey, CompiledRoute> };
 
 /**
  * Compiles all routes at once. A route in the namespace of its Service holds for clients everywhere (a producer route);
@@ -102,13 +90,7 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     const found = place(target);
     return typeof found === 'string' ? found : undefined;
   });
-  return {
-    routes: compiled,
-    file: (clientNamespace) => ports.file(clientNamespace),
-    prepare: (clientNamespaces) => ports.prepare(clientNamespaces),
-    ports: (clientNamespace) => ports.of(clientNamespace),
-    holds: (route, clientNamespace) => ports.holds(route, clientNamespace),
-  };
+  return Object.assign(ports, { routes: compiled });
 }
 
 /** Whether a route holds for clients of other namespaces. */
@@ -172,4 +154,72 @@ function backendFaults(
     for (const mirror of action.mirrors) check(mirror, `rules[${rule}].filters`);
   }
   return faults;
+}
+
+function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
+  return attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
+}
+
+const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;
+
+/** What a route has lost, by {@link heldKey}: ports whose routes are left out, and HTTPRoutes the ports of GRPCRoutes. */
+interface Losses {
+  readonly skipped: ReadonlyMap<Route, string>;
+  readonly withheld: ReadonlyMap<string, string>;
+  readonly conflicts: ReadonlyMap<string, string>;
+}
+
+/** An attachment to a port whose routes are left out is none, and neither is one without a port. */
+function withoutLosses(
+  attachment: Attachment,
+  object: Route,
+  { skipped, withheld, conflicts }: Losses,
+): Attachment {
+  // Mostly there are none.
+  if ('missing' in attachment || skipped.size + withheld.size + conflicts.size === 0) return attachment;
+  const { reference, ports } = attachment;
+  const held = ports.map((port) => withheld.get(portOfRoute(port, object)));
+  const missing = skipped.get(object) ?? held.find((text) => text !== undefined);
+  if (missing !== undefined) return { reference, missing, reason: 'RoutesTooLarge' };
+  const lost = conflictsOf(object, [attachment], conflicts);
+  if (lost.length === 0) return attachment;
+  const left = ports.filter((port) => !conflicts.has(portOfRoute(port, object)));
+  if (left.length > 0) return { reference, ports: left };
+  return { reference, missing: lost.map(faultText).join('; '), reason: 'Conflicted' };
+}
+
+/** The ports that GRPCRoutes have in place of an HTTPRoute. */
+function conflictsOf(
+  object: Route,
+  attachments: readonly Attachment[],
+  conflicts: Losses['conflicts'],
+): readonly RouteFault[] {
+  const keys =
+    isGrpcRoute(object) || conflicts.size === 0
+      ? []
+      : portsOf(attachments).map((port) => portOfRoute(port, object));
+  const messages = keys.flatMap((key) => conflicts.get(key) ?? []);
+  return messages.map((message) => ({ reason: 'Conflicted', path: 'parentRefs', message }));
+}
+
+function portOfRoute(port: AttachedPort, { metadata: { namespace = '' } }: Route): string {
+  return heldKey(draftKey(port), namespace);
+}
+
+/**
+ * Takes HTTPRoutes from the ports that have GRPCRoutes for the same clients: of one port, one kind of routes applies
+ * (GEP-1294). Says which one has it, by {@link heldKey}.
+ */
+function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<string, string> {
+  const conflicts = new Map<string, string>();
+  for (const [key, { port, producers, consumers }] of drafts) {
+    for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
+      const first = routes.find(({ isGrpc }) => isGrpc);
+      if (first === undefined || routes.every(({ isGrpc }) => isGrpc)) continue;
+      const text = `${first.key} is for ${portText(port)}, and comes before HTTPRoutes`;
+      conflicts.set(heldKey(key, namespace), text);
+      routes.splice(0, Infinity, ...routes.filter(({ isGrpc }) => isGrpc));
+    }
+  }
+  return conflicts;
 }

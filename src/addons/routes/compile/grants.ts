@@ -1,17 +1,17 @@
 import type { RouteFault } from './findings.ts';
 import type { Action, Target } from './model.ts';
-import type { ObjectKey, ObjectMeta } from './objects.ts';
 import type { ParsedRoute } from './parse.ts';
-import { kindOf } from './route.ts';
+import { type Fitting, kindOf, type ObjectKey, type ObjectMeta } from './route.ts';
 
-/** The part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
-export interface ReferenceGrant {
-  readonly metadata: ObjectMeta;
-  readonly spec: {
-    readonly from: readonly { readonly group: string; readonly kind: string; readonly namespace: string }[];
-    readonly to: readonly { readonly group: string; readonly kind: string; readonly name?: string }[];
-  };
-}
+/** The shape of the part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
+export const GRANT = {
+  spec: {
+    from: [{ group: 'string', kind: 'string', namespace: 'string' }],
+    to: [{ group: 'string', kind: 'string', 'name?': 'string' }],
+  },
+} as const;
+
+export type ReferenceGrant = Fitting<typeof GRANT> & { readonly metadata: ObjectMeta };
 
 /** Whether routes of a kind in a namespace may name a Service of another one. */
 export type IsGranted = (kind: string, from: string, service: ObjectKey) => boolean;
@@ -28,17 +28,11 @@ export function grantsOf(grants: readonly ReferenceGrant[]): IsGranted {
     byNamespace.set(namespace, others);
     others.push(grant);
   }
-  const firsts = new Map<string, readonly ReferenceGrant[]>();
-  const firstOf = (namespace: string) => {
-    const first = firsts.get(namespace) ?? firstByName(byNamespace.get(namespace) ?? []);
-    firsts.set(namespace, first);
-    return first;
-  };
   const known = new Map<string, ReadonlySet<string | undefined>>();
   return (kind, from, service) => {
     const [namespace = '', name = ''] = service.split('/');
     const pair = `${kind} ${from}/${namespace}`;
-    const names = known.get(pair) ?? namesFor(kind, from, firstOf(namespace));
+    const names = known.get(pair) ?? namesFor(kind, from, firstByName(byNamespace.get(namespace) ?? []));
     known.set(pair, names);
     return names.has(undefined) || names.has(name);
   };

@@ -1,4 +1,4 @@
-import type { ObjectKey } from './objects.ts';
+import type { HTTPHeaderFilter, ObjectKey } from './route.ts';
 
 /** What a route asks for, independent of Envoy: for each port of a Service its matches, and for each match an action. */
 
@@ -25,17 +25,8 @@ export interface ValueMatch {
   readonly isRegex: boolean;
 }
 
-export interface Header {
-  readonly name: string;
-  readonly value: string;
-}
-
 /** Changes to headers. */
-export interface HeaderChanges {
-  readonly set: readonly Header[];
-  readonly add: readonly Header[];
-  readonly remove: readonly string[];
-}
+export type HeaderChanges = Required<HTTPHeaderFilter>;
 
 /** Changes to both directions' headers. */
 export interface Modifiers {

@@ -1,15 +1,15 @@
 import { defined } from '../../../util/defined.ts';
 import type { Place } from './findings.ts';
-import type { Filtered, Header, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
-import { parseCors, WITHOUT_FILTER } from './parse-cors.ts';
+import type { Cors, Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
 import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
-import type {
-  HTTPBackendRef,
-  HTTPHeaderFilter,
-  HTTPPathModifier,
-  HTTPRequestMirrorFilter,
-  HTTPRequestRedirectFilter,
-  HTTPRouteFilter,
+import {
+  CORS_FIELDS,
+  type HTTPBackendRef,
+  type HTTPHeaderFilter,
+  type HTTPPathModifier,
+  type HTTPRequestMirrorFilter,
+  type HTTPRequestRedirectFilter,
+  type HTTPRouteFilter,
 } from './route.ts';
 
 /** What filters depend on: the matches of their rule, and the namespace of their route. */
@@ -39,6 +39,11 @@ const RESERVED = 'x-envoy-initializer-';
 /** How long a message is, and how its connection is used, the sidecar says itself. */
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade'];
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+/** The pattern of the CRD: a scheme and a host, of which the left part or all may be a star; or a star alone. */
+const ORIGIN = /^\*$|^https?:\/\/((\*\.)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+|\*)(:[0-9]{1,5})?$/;
+
+/** What becomes of a rule with a part of a filter that this program does not know. */
+const WITHOUT_FILTER = 'the rule works as if the filter were absent';
 const MILLION = 1_000_000;
 const SCHEMES = ['http', 'https'] as const;
 const STATUSES = [301, 302, 303, 307, 308];
@@ -152,7 +157,7 @@ function parseChanges(given: HTTPHeaderFilter = {}, at: Place): HeaderChanges {
 }
 
 /** Of several values for one name, the first counts. */
-function firsts(headers: readonly Header[]): readonly Header[] {
+function firsts(headers: HeaderChanges['set']): HeaderChanges['set'] {
   const names = headers.map(({ name }) => name.toLowerCase());
   return headers.filter(({ name }, index) => names.indexOf(name.toLowerCase()) === index);
 }
@@ -200,6 +205,36 @@ function parseMirror(
   }
   const target = parseTarget(backendRef, namespace, at.in('backendRef'));
   return target ? { ...target, share: Math.round(share) } : false;
+}
+
+/** Reads the filter CORS. False if it has no effect and the rule goes on, undefined if it is invalid. */
+function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | undefined {
+  if (given === undefined) return at.add('UnsupportedValue', 'is required');
+  // An unknown field may say that fewer origins are allowed.
+  if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return false;
+  const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
+  const before = at.faults.length;
+  const check = (name: string, values: readonly string[], pattern: RegExp) => {
+    for (const [index, value] of values.entries()) {
+      if (!pattern.test(value))
+        at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
+    }
+  };
+  check('allowOrigins', allowOrigins, ORIGIN);
+  for (const [name, values] of Object.entries({ allowMethods, allowHeaders, exposeHeaders })) {
+    check(name, values, TOKEN);
+  }
+  if (at.faults.length > before) return undefined;
+  return {
+    origins: allowOrigins,
+    methods: allowMethods,
+    headers: allowHeaders,
+    // With credentials, browsers would take it for the name of a header.
+    exposed: exposeHeaders.filter((name) => name !== '*' || !given.allowCredentials),
+    // The default of the API.
+    maxAge: given.maxAge ?? 5,
+    credentials: given.allowCredentials ?? false,
+  };
 }
 
 function parseRedirect(

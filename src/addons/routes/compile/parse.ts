@@ -1,7 +1,6 @@
 import { parseDuration } from '../../../util/duration.ts';
 import { Place, type RouteFault } from './findings.ts';
 import type { Action, Backend, Broken, Match, Retry } from './model.ts';
-import type { ObjectKey } from './objects.ts';
 import {
   parseBackendFilters,
   parseFilters,
@@ -9,10 +8,15 @@ import {
   type Scope,
   TARGET_FIELDS,
 } from './parse-filters.ts';
-import { ANY, type ParsedMatch, parseMatch, shown } from './parse-match.ts';
-import { parseMethodMatch } from './parse-method.ts';
-import type { HTTPBackendRef, HTTPRouteRule } from './route.ts';
-import { isGrpcRoute, type Route, routeKey } from './route.ts';
+import { ANY, type ParsedMatch, parseMatch, parseMethodMatch, shown } from './parse-match.ts';
+import {
+  type HTTPBackendRef,
+  type HTTPRouteRule,
+  isGrpcRoute,
+  type ObjectKey,
+  type Route,
+  routeKey,
+} from './route.ts';
 
 /** A route as far as it alone says. Whether its Services exist, it does not. */
 export interface ParsedRoute {

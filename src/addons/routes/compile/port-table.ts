@@ -2,8 +2,8 @@ import { type AttachedPort, socket } from './attach.ts';
 import type { Locate } from './entry-configuration.ts';
 import { leftOut, MAX_BYTES, type Part } from './left-out.ts';
 import type { Entry } from './model.ts';
-import type { ObjectKey } from './objects.ts';
 import { inOrder } from './precedence.ts';
+import type { ObjectKey } from './route.ts';
 import { emptyHostBytes, type HostText, portHost, type RouteFile, routeFile } from './route-configuration.ts';
 
 /** What a file has for hosts. */
@@ -49,7 +49,7 @@ export class PortTable {
   readonly #locate: Locate;
   /** By namespace whose file is not that of all others, the ports that differ in it. */
   readonly #own = new Map<string, (readonly [index: number, draft: Draft])[]>();
-  readonly #ports = new Map<readonly PlacedRoute[], RoutedPort>();
+  readonly #routed = new Map<readonly PlacedRoute[], RoutedPort>();
   readonly #hosts = new Map<RoutedPort, HostText>();
   readonly #files = new Map<string | undefined, RouteFile>();
   /** What clients in a namespace without routes of its own have: the sizes, and the texts. */
@@ -71,8 +71,8 @@ export class PortTable {
     }
   }
 
-  /** The ports with routes for clients in a namespace. */
-  of(clientNamespace: string): readonly RoutedPort[] {
+  /** The ports with routes for clients in a namespace, in a fixed order. */
+  ports(clientNamespace: string): readonly RoutedPort[] {
     return this.#drafts.flatMap((draft) => this.#port(draft, clientNamespace) ?? []);
   }
 
@@ -81,7 +81,7 @@ export class PortTable {
     const own = consumers.get(clientNamespace);
     const routes = own ?? producers;
     if (routes.length === 0) return undefined;
-    const known = this.#ports.get(routes);
+    const known = this.#routed.get(routes);
     const routed = known ?? {
       ...port,
       isConsumer: own !== undefined,
@@ -90,7 +90,7 @@ export class PortTable {
       },
       entries: inOrder(routes.flatMap(({ entries }) => entries)),
     };
-    this.#ports.set(routes, routed);
+    this.#routed.set(routes, routed);
     return routed;
   }
 
@@ -100,12 +100,13 @@ export class PortTable {
     return this.#holders.get(route)?.some((holds) => holds(clientNamespace)) ?? false;
   }
 
+  /** The file for the sidecars of a namespace. */
   file(clientNamespace: string): RouteFile {
     const file = this.#file(this.#own.has(clientNamespace) ? clientNamespace : undefined);
     return file.leftOut.has(clientNamespace) ? this.#file(clientNamespace) : file;
   }
 
-  /** Writes the files of namespaces, a host in each step. */
+  /** Writes the files of namespaces, a host in each step. Else they are written when they are asked for. */
   *prepare(clientNamespaces: Iterable<string>): Generator<void, void> {
     const ownOf = (namespace: string) => (this.#own.has(namespace) ? namespace : undefined);
     for (const own of new Set([...clientNamespaces].map(ownOf))) {

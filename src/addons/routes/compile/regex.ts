@@ -25,18 +25,20 @@ const CATEGORY = /\\[pP](?:\{\^?([^}]*)\}|([^{]))/g;
 /** A quotation, flags, an escape, a class (or what has no end of one), a repetition, a character. */
 const TOKENS =
   /\\Q[\s\S]*?(?:\\E|$)|\(\?[a-zA-Z-]+\)|\\[pP](?:\{[^}]*\}|[^{])|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*\]|\[[\s\S]*|\{(\d+)(,?)(\d*)\}|[\s\S]/g;
-interface Verdict {
+
+/** What is known of an expression. */
+interface Expression {
   readonly fault: string | undefined;
   readonly automatonBytes: number;
 }
 
 /** By pattern: a changed status gives a route a new identity, but no new patterns. The oldest is forgotten first. */
-const known = new Map<string, Verdict>();
+const known = new Map<string, Expression>();
 const MAX_KNOWN = 2000;
 
 /** Says why Envoy would refuse a regular expression, or take too long for it; undefined if neither. */
 export function regexFault(pattern: string): string | undefined {
-  return pattern.length > MAX_STEPS ? TOO_LARGE : verdictOn(pattern).fault;
+  return pattern.length > MAX_STEPS ? TOO_LARGE : lookAt(pattern).fault;
 }
 
 /**
@@ -44,18 +46,18 @@ export function regexFault(pattern: string): string | undefined {
  * `.*a.{20}` remembers of each of 20 characters whether it was an a, in a million ways.
  */
 export function automatonBytes(pattern: string): number {
-  return verdictOn(pattern).automatonBytes;
+  return lookAt(pattern).automatonBytes;
 }
 
-function verdictOn(pattern: string): Verdict {
+function lookAt(pattern: string): Expression {
   const before = known.get(pattern);
   if (before) return before;
   const [oldest] = known.keys();
   if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
   const fault = findFault(pattern);
-  const verdict = { fault, automatonBytes: fault === undefined ? measureAutomaton(pattern) : 0 };
-  known.set(pattern, verdict);
-  return verdict;
+  const found = { fault, automatonBytes: fault === undefined ? measureAutomaton(pattern) : 0 };
+  known.set(pattern, found);
+  return found;
 }
 
 function measureAutomaton(pattern: string): number {

@@ -45,7 +45,7 @@ export function routeFile(hosts: readonly HostText[], leftOut: RouteFile['leftOu
   };
 }
 
-/** By its first entry, the host that was written last, and from what: a change of one route leaves most as they were. */
+/** By its first entry, the host that was written last, and from what: a change of one route leaves the others. */
 const written = new WeakMap<Entry, { readonly from: readonly unknown[]; readonly host: HostText }>();
 
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */

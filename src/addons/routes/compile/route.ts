@@ -1,5 +1,40 @@
 import { misfit } from '../../../util/shape.ts';
-import { keyOf, type ObjectKey, type ObjectMeta } from './objects.ts';
+
+/** The part of `metadata` that routing reads. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+}
+
+/** The part of a Service that routing reads. */
+export interface Service {
+  readonly metadata: ObjectMeta;
+  readonly spec?: {
+    readonly type?: string;
+    readonly clusterIP?: string;
+    readonly clusterIPs?: readonly string[];
+    readonly ports?: readonly ServicePort[];
+  };
+}
+
+export interface ServicePort {
+  readonly name?: string;
+  readonly port: number;
+  readonly protocol?: string;
+  readonly appProtocol?: string;
+}
+
+/** `namespace/name`, as caches hold an object. */
+export type ObjectKey = string;
+
+export function keyOf({ metadata: { namespace = '', name } }: { readonly metadata: ObjectMeta }): ObjectKey {
+  return `${namespace}/${name}`;
+}
+
+/** The services by their keys: a Map, or the index of a cache. */
+export type Services = Pick<ReadonlyMap<ObjectKey, Service>, 'get'>;
 
 /** The type of what fits a shape, see {@link misfit}: a key with `?` at its end may be missing. */
 export type Fitting<S> = S extends 'string'
@@ -88,6 +123,7 @@ const CONDITION = {
 const PARENT_STATUS = { conditions: [CONDITION], controllerName: 'string', parentRef: PARENT } as const;
 const SPEC = { 'hostnames?': STRINGS, 'parentRefs?': [PARENT] } as const;
 const STATUS = { 'status?': { parents: [PARENT_STATUS] } } as const;
+export const CORS_FIELDS = Object.keys(CORS).map((key) => key.replace('?', ''));
 /** What routing reads of the Gateway API's v1. */
 const SHAPES = {
   HTTPRoute: { spec: { ...SPEC, 'rules?': [HTTP_RULE] }, ...STATUS },

@@ -1,6 +1,6 @@
 import type { AttachedPort } from './attach.ts';
 import { AUTOMATON_BYTES, largestBeyond, MAX_BYTES, MAX_ROUTE_BYTES, STEP_BYTES } from './left-out.ts';
-import { methodPattern } from './parse-method.ts';
+import { methodPattern } from './parse-match.ts';
 import type { Draft, PlacedRoute } from './port-table.ts';
 import { MAX_STEPS, regexSteps } from './regex.ts';
 import { isGrpcRoute, type Route, routeKey, routeText } from './route.ts';

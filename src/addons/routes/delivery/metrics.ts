@@ -1,30 +1,23 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Weight } from './weights.ts';
-
-/** The delivery of routes, as the leader sees it. */
-export interface RouteMetrics {
-  /** The size of the file of a namespace. */
-  size(namespace: string, bytes: number): void;
-  /** The namespace has no file any more. */
-  forget(namespace: string): void;
-  written(): void;
-  refused(): void;
-  taken(seconds: number): void;
-  /** Reads the numbers of sidecars with older routes, and with an older configuration of Envoy, and weights, at each scrape. */
-  watch(behind: () => number, withOlderConfiguration: () => number, weights: () => readonly Weight[]): void;
-  /** At the end of a term. */
-  reset(): void;
-}
+import { routeKey } from '../compile/route.ts';
+import type { LiveRoute } from './resources.ts';
 
 /** At most this many namespaces get their own series. */
 const MAX_NAMESPACES = 100;
 
-export function routeMetrics(registry: Registry): RouteMetrics {
+/** What is asked for at each scrape. */
+interface Asked {
+  /** The number of sidecars with older routes. */
+  behind(): number;
+  weights(): readonly Weight[];
+}
+
+export type RouteMetrics = ReturnType<typeof routeMetrics>;
+
+/** The delivery of routes, as the leader sees it. */
+export function routeMetrics(registry: Registry, asked: Asked) {
   const registers = [registry];
   const sizes = new Map<string, number>();
-  let behind = () => 0;
-  let older = () => 0;
-  let asked: () => readonly Weight[] = () => [];
   new Gauge({
     name: 'envoy_initializer_routes_file_bytes',
     help: 'Size of the file of routes for the sidecars of a namespace; on the leader',
@@ -41,15 +34,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
     help: 'Sidecars that run older routes than they should; on the leader',
     registers,
     collect() {
-      this.set(behind());
-    },
-  });
-  new Gauge({
-    name: 'envoy_initializer_routes_sidecars_with_older_configuration',
-    help: 'Sidecars that follow routes and started before the ConfigMap envoy changed; on the leader',
-    registers,
-    collect() {
-      this.set(older());
+      this.set(asked.behind());
     },
   });
   new Gauge({
@@ -59,7 +44,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
     registers,
     collect() {
       this.reset();
-      for (const { share, ...labels } of asked()) this.set(labels, share);
+      for (const { share, ...labels } of asked.weights()) this.set(labels, share);
     },
   });
   const written = new Counter({
@@ -79,16 +64,49 @@ export function routeMetrics(registry: Registry): RouteMetrics {
     registers,
   });
   return {
-    size: (namespace, bytes) => void sizes.set(namespace, bytes),
-    forget: (namespace) => void sizes.delete(namespace),
+    /** The size of the file of a namespace. */
+    size: (namespace: string, bytes: number) => void sizes.set(namespace, bytes),
+    /** The namespace has no file any more. */
+    forget: (namespace: string) => void sizes.delete(namespace),
     written: () => written.inc(),
     refused: () => refused.inc(),
-    taken: (seconds) => taken.observe(seconds),
-    watch(routes, configuration, weights) {
-      behind = routes;
-      older = configuration;
-      asked = weights;
-    },
+    taken: (seconds: number) => taken.observe(seconds),
+    /** At the end of a term. */
     reset: () => sizes.clear(),
   };
+}
+
+/** The share of the requests of a rule that a backend is to get, named as in the metrics of sidecars. */
+export interface Weight {
+  readonly route: string;
+  readonly backend: string;
+  readonly share: number;
+}
+
+/** Of each namespace: names are their tenants'. */
+const MAX_WEIGHTS = 100;
+
+/** What routes ask for in rules with several backends. Of a backend that a rule names twice, the sum. */
+export function weightsOf(routes: readonly LiveRoute[]): readonly Weight[] {
+  const counts = new Map<string, number>();
+  const weights: Weight[] = [];
+  for (const route of routes) {
+    const { namespace = '' } = route.metadata;
+    for (const [rule, { backendRefs = [] }] of (route.spec.rules ?? []).entries()) {
+      const total = backendRefs.reduce((sum, { weight = 1 }) => sum + weight, 0);
+      if (backendRefs.length < 2 || total === 0) continue;
+      const shares = new Map<string, number>();
+      for (const { name, namespace: other = namespace, port, weight = 1 } of backendRefs) {
+        const backend = `${other}/${name}:${port}`;
+        shares.set(backend, (shares.get(backend) ?? 0) + weight / total);
+      }
+      const count = (counts.get(namespace) ?? 0) + shares.size;
+      if (count > MAX_WEIGHTS) continue;
+      counts.set(namespace, count);
+      for (const [backend, share] of shares) {
+        weights.push({ route: `${routeKey(route)} rules[${rule}]`, backend, share });
+      }
+    }
+  }
+  return weights;
 }

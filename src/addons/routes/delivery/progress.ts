@@ -1,6 +1,6 @@
 import type { Compilation } from '../compile/compile.ts';
 import { leftOutText } from '../compile/left-out.ts';
-import type { ObjectKey } from '../compile/objects.ts';
+import type { ObjectKey } from '../compile/route.ts';
 import type { Obstacle, Programmed } from '../compile/status.ts';
 import type { LiveRoute } from './resources.ts';
 

@@ -3,10 +3,9 @@ import type { KubeObject } from '../../../kube/api/object.ts';
 import { identityOf } from '../../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
 import { defined } from '../../../util/defined.ts';
-import { misfit, type Shape } from '../../../util/shape.ts';
-import type { ReferenceGrant } from '../compile/grants.ts';
-import type { Service } from '../compile/objects.ts';
-import { isGrpcRoute, kindOf, type Route, routeMisfit } from '../compile/route.ts';
+import { misfit } from '../../../util/shape.ts';
+import { GRANT, type ReferenceGrant } from '../compile/grants.ts';
+import { isGrpcRoute, kindOf, type Route, routeMisfit, type Service } from '../compile/route.ts';
 import { withoutLongRules } from '../compile/shares.ts';
 
 /** A route of the API server. */
@@ -112,13 +111,6 @@ export function serviceSummary({ metadata, spec = {} }: LiveService): LiveServic
 export function grantSummary({ metadata, spec: { from, to } }: LiveGrant): LiveGrant {
   return { metadata: identityOf({ metadata }), spec: { from, to } };
 }
-
-const GRANT: Shape<Pick<ReferenceGrant, 'spec'>> = {
-  spec: {
-    from: [{ group: 'string', kind: 'string', namespace: 'string' }],
-    to: [{ group: 'string', kind: 'string', 'name?': 'string' }],
-  },
-};
 
 function isGrant(object: KubeObject): object is LiveGrant {
   return misfit(object, GRANT, '') === undefined;

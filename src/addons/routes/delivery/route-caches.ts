@@ -1,8 +1,5 @@
-import { type ConfigurationAge, cachedAge } from '../../../injection/envoy/configuration-age.ts';
-import { ENVOY_CONFIG_MAP } from '../../../injection/envoy/files.ts';
 import type { Keys } from '../../../injection/keys.ts';
 import { parseStatus } from '../../../injection/status.ts';
-import { COPIED_CONFIG_MAPS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
 import type { Informer } from '../../../kube/cache/informer.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
@@ -39,7 +36,6 @@ export class RouteCaches {
   /** The metadata of the ConfigMaps with routes. */
   readonly maps: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
-  readonly #envoyMaps: Informer<KubeObject>;
   readonly #statusKey: string;
   /** Kinds that the cluster may lack, and whether it does. */
   readonly #optional: readonly (readonly [Served, Pick<Informer<never>, 'hasSynced' | 'waitForSync'>])[];
@@ -66,9 +62,6 @@ export class RouteCaches {
       [grantsServed, this.grants],
     ];
     this.maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
-    // The same as for the copies of it.
-    const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
-    this.#envoyMaps = manager.informer(COPIED_CONFIG_MAPS, { fieldSelector });
     this.pods = pods;
     pods.addIndexers({
       [ROUTED_IN]: (pod) => (this.isRouted(pod) && pod.metadata.namespace ? [pod.metadata.namespace] : []),
@@ -123,11 +116,6 @@ export class RouteCaches {
 
   hasFile(namespace: string): boolean {
     return this.maps.lister.get(`${namespace}/${ROUTES_CONFIG_MAP}`) !== undefined;
-  }
-
-  /** Envoy's configuration in a namespace; undefined if it has none. */
-  configuration(namespace: string): ConfigurationAge | undefined {
-    return cachedAge(this.#envoyMaps.lister.get(`${namespace}/${ENVOY_CONFIG_MAP}`));
   }
 
   #all() {

@@ -12,7 +12,6 @@ import { isRecord } from '../../../util/json.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { RouteFile } from '../compile/route-configuration.ts';
 import type { Obstacle } from '../compile/status.ts';
-import { type FoundFile, planFile } from './file-plan.ts';
 import {
   METADATA_ONLY,
   ONLY_ROUTES_MAPS,
@@ -37,6 +36,29 @@ export interface RouteFilesOptions {
   refused(namespace: string, file: RouteFile): void;
   /** Called when a namespace has neither the file nor a pod that needs it: it may be gone. */
   forget(namespace: string): void;
+}
+
+/** What is known of a ConfigMap. Its text may have 1 MB, so it is not kept. */
+interface FoundFile extends KubeObject {
+  /** Of the file, if this operator wrote or compared it, and there is no other file beside it. */
+  readonly version: string | undefined;
+  readonly isImmutable: boolean;
+}
+
+/**
+ * What to do about the file in one namespace. It is never deleted: pods may start while no operator runs. A ConfigMap
+ * without the label is a user’s own.
+ */
+export function planFile(
+  version: string,
+  found: FoundFile | undefined,
+  isNeeded: boolean,
+): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'immutable' {
+  if (found === undefined) return isNeeded ? 'create' : 'nothing';
+  if (found.metadata.labels?.[ROUTES_LABEL] === undefined) return 'foreign';
+  if (found.metadata.deletionTimestamp !== undefined) return 'nothing';
+  if (found.version === version) return 'in-place';
+  return found.isImmutable ? 'immutable' : 'update';
 }
 
 /** What a ConfigMap has. */
@@ -67,7 +89,7 @@ export class RouteFiles {
     const { file: fileOf, hasSidecars, delivered } = this.#options;
     const found = await this.#find(namespace, signal);
     const file = await fileOf(namespace);
-    const step = planFile({ file, found, isNeeded: isNeeded || hasSidecars(namespace) });
+    const step = planFile(file.version, found, isNeeded || hasSidecars(namespace));
     if (step === 'nothing') {
       if (!found) this.#forget(namespace);
       return {};

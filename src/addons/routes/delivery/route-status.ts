@@ -4,10 +4,8 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../../kube/events/events.ts';
 import type { Compilation } from '../compile/compile.ts';
-import type { ObjectKey } from '../compile/objects.ts';
-import { NO_SIDECAR } from '../compile/problems.ts';
-import type { RouteCondition, RouteParentStatus } from '../compile/route.ts';
-import { kindOf } from '../compile/route.ts';
+import { NO_SIDECAR } from '../compile/explain.ts';
+import { kindOf, type ObjectKey, type RouteCondition, type RouteParentStatus } from '../compile/route.ts';
 import { CONTROLLER_NAME, nextParents, PROGRAMMED, type Programmed, parentsOf } from '../compile/status.ts';
 import { type LiveRoute, resourceOf } from './resources.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { isArray, isObject, type JsonValue, own, sameJson } from '../../../util/json.ts';
 import type { AttachedPort } from '../compile/attach.ts';
 import { compileSteps } from '../compile/compile.ts';
-import { NO_SIDECAR, type RouteProblem, routeProblems } from '../compile/problems.ts';
+import { NO_SIDECAR, type RouteProblem, routeProblems } from '../compile/explain.ts';
 import { routeKey } from '../compile/route.ts';
 import { GRPC_ROUTES, HTTP_ROUTES, type LiveGrant, type LiveRoute, type LiveService } from './resources.ts';
 

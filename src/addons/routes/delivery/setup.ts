@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { configurationRead } from '../../../injection/envoy/configuration-age.ts';
-import type { Keys } from '../../../injection/keys.ts';
 import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
 import { tellRefusal } from '../../../kube/controller/refusals.ts';
 import { asWaiting } from '../../../kube/manager/managed-controller.ts';
@@ -12,7 +10,7 @@ import { CONTROLLER_NAME } from '../compile/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';
 import { LiveCompilation } from './live-compilation.ts';
-import { type RouteMetrics, routeMetrics } from './metrics.ts';
+import { type RouteMetrics, routeMetrics, weightsOf } from './metrics.ts';
 import { Progress } from './progress.ts';
 import { HTTP_ROUTES, type LiveRoute, resourceOf } from './resources.ts';
 import { namespacesOf, RouteCaches } from './route-caches.ts';
@@ -20,7 +18,6 @@ import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
 import { createRouteHandler } from './route-warnings.ts';
 import { Sidecars } from './sidecars.ts';
-import { weightsOf } from './weights.ts';
 
 /** The flags of `serve` for routes. */
 export interface RouteOptions {
@@ -54,7 +51,7 @@ export function setUpRouteDelivery(
   const caches = new RouteCaches(manager, pods, keys, served.until);
   const slices = new Slices(manager.clock);
   setUpWarnings(manager, caches, slices);
-  const delivery = deliveryOf(manager, options, caches, slices, keys);
+  const delivery = deliveryOf(manager, options, caches, slices);
   queueOnEvents(delivery);
   runChanges(manager, delivery);
   runControllers(delivery);
@@ -93,15 +90,12 @@ interface Delivery {
 
 type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
 
-function deliveryOf(
-  manager: Manager,
-  options: RouteOptions,
-  caches: RouteCaches,
-  slices: Slices,
-  keys: Keys,
-): Delivery {
+function deliveryOf(manager: Manager, options: RouteOptions, caches: RouteCaches, slices: Slices): Delivery {
   const { leaderClient: client, clock, events } = manager;
-  const metrics = routeMetrics(manager.registry);
+  const metrics = routeMetrics(manager.registry, {
+    behind: () => sidecars.behind(),
+    weights: () => weightsOf(caches.routes.list()),
+  });
   const work = {
     files: manager.controller('route-files', FILE_WORKERS),
     sidecars: manager.controller('route-sidecars', SIDECAR_WORKERS),
@@ -128,15 +122,8 @@ function deliveryOf(
       manager.log.warn({ key: keyOf(pod), err }, 'cannot annotate the pod: its sidecar gets routes later');
       tellRefusal(events, { apiVersion: 'v1', kind: 'Pod', ...pod }, err);
     },
-    read: (pod) => configurationRead(pod, keys),
-    configuration: (namespace) => caches.configuration(namespace),
     recount: () => progress.recount(),
   });
-  metrics.watch(
-    () => sidecars.behind(),
-    () => sidecars.withOlderConfiguration(),
-    () => weightsOf(caches.routes.list()),
-  );
   const parts = { caches, metrics, compilation, progress, sidecars, work };
   const files = routeFiles(manager, options.namespace, parts);
   const status = new RouteStatus({

@@ -1,8 +1,3 @@
-import {
-  type ConfigurationAge,
-  type ConfigurationRead,
-  isOlder,
-} from '../../../injection/envoy/configuration-age.ts';
 import { type ApiError, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
@@ -10,7 +5,7 @@ import { resourcePath } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
-import { isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
+import { isObject, own, ownString } from '../../../util/json.ts';
 import { addTo, type Tally } from './progress.ts';
 import { METADATA_ONLY, TOUCH } from './resources.ts';
 
@@ -23,10 +18,6 @@ export interface SidecarsOptions {
   /** A monotonic time in milliseconds. */
   now(): number;
   wallClock(): Date;
-  /** The configuration that the sidecar of a pod has read. */
-  read(pod: JsonObject): ConfigurationRead;
-  /** Envoy's configuration in a namespace; undefined if it has none. */
-  configuration(namespace: string): ConfigurationAge | undefined;
   /** A sidecar has confirmed the current routes, this long after they were written. */
   taken(seconds: number): void;
   /** The API server refuses to let the pod be touched. */
@@ -62,8 +53,6 @@ const SURVEY_LOOK_MS = 250;
 interface Sidecar {
   readonly namespace: string;
   address: string | undefined;
-  /** The configuration that it has read. */
-  read: ConfigurationRead;
   /** The version that it runs; undefined before its first answer. */
   version: string | undefined;
   /** The version that it should run, and what was done for it. */
@@ -172,16 +161,6 @@ export class Sidecars {
     ).length;
   }
 
-  /** How many sidecars are known to run an older configuration of Envoy than their namespace has. */
-  withOlderConfiguration(): number {
-    return [...this.#known.values()].filter((sidecar) => this.#isOlder(sidecar)).length;
-  }
-
-  #isOlder({ namespace, read }: Sidecar): boolean {
-    const configuration = this.#options.configuration(namespace);
-    return configuration !== undefined && isOlder(read, configuration);
-  }
-
   /** The key is that of a pod. */
   async reconcile(key: string, signal: AbortSignal): Promise<Result> {
     const pod = this.#options.pods.get(key);
@@ -189,11 +168,7 @@ export class Sidecars {
     const delivered = this.#delivered.get(namespace ?? '');
     if (!pod || uid === undefined || namespace === undefined || !delivered) return {};
     const sidecar = this.#sidecar(uid, namespace, delivered.version);
-    if (sidecar.version === sidecar.target) {
-      // Its container may have started again.
-      if (this.#isOlder(sidecar)) await this.#look(pod, sidecar, signal);
-      return {};
-    }
+    if (sidecar.version === sidecar.target) return {};
     if (this.#options.touch && sidecar.version !== undefined && sidecar.touches === 0) {
       await this.#touch(pod, sidecar, signal);
       return this.#askLater(sidecar);
@@ -244,7 +219,7 @@ export class Sidecars {
     const fresh = { target, asks: 0, touches: 0, touchedAt: never, askAt: never };
     if (known) return known.target === target ? known : Object.assign(known, fresh);
     const sidecar = {
-      ...{ namespace, address: undefined, read: {}, version: undefined },
+      ...{ namespace, address: undefined, version: undefined },
       ...{ isAsked: false, isSilent: false },
       ...fresh,
     };
@@ -295,7 +270,7 @@ export class Sidecars {
     sidecar.touchedAt = now();
   }
 
-  /** Reads the pod: where its sidecar is, and since when it runs. */
+  /** Reads the pod: where its sidecar is. */
   async #look({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = metadata;
     try {
@@ -303,7 +278,6 @@ export class Sidecars {
       const pod = isObject(found) ? found : {};
       if (ownString(own(pod, 'metadata'), 'uid') !== uid) return;
       sidecar.address = ownString(own(pod, 'status'), 'podIP');
-      sidecar.read = this.#options.read(pod);
     } catch (err) {
       if (!isNotFound(err)) throw err;
     }

@@ -34,8 +34,6 @@ class World {
     recount: () => undefined,
     taken: () => undefined,
     refused: () => undefined,
-    read: () => ({}),
-    configuration: () => undefined,
   });
 
   async take(step: { readonly do: string; readonly pod?: string; readonly version?: string }): Promise<void> {

@@ -21,42 +21,6 @@ function check(spec: JsonObject, annotations: JsonObject = {}) {
   return checkRequest(client, 'default', 'a', request, keysFor());
 }
 
-const STRAIGHT = 'no route applies: the request goes straight to its destination';
-const finding = {
-  reason: 'proxy-user',
-  message:
-    "the requests of container a bypass the sidecar, because it runs as user 1337, Envoy's own: use another runAsUser",
-};
-
-test('a pod that runs as Envoy bypasses it', async () => {
-  expect(
-    await check({ securityContext: { runAsUser: 1337 }, containers: [{ name: 'a', image: 'i' }] }),
-  ).toMatchObject({
-    because: [STRAIGHT],
-    findings: [finding],
-  });
-});
-
-test('a container of a pod that runs as Envoy bypasses it, and not the others', async () => {
-  const { because, findings } = await check({ containers: [app('a', 1337), app('b')] });
-  expect(because).toEqual([
-    'no Service has the name or address web: it goes there as if there were no routes',
-  ]);
-  expect(findings).toContainEqual(finding);
-});
-
-test('init containers that end before Envoy starts bypass it', async () => {
-  const { because, findings } = await check({
-    initContainers: [app('i'), { ...app('n'), restartPolicy: 'Always' }],
-    containers: [app('b')],
-  });
-  expect(because).toContain(
-    'the requests of init container i bypass the sidecar, because it ends before Envoy starts',
-  );
-  expect(because).toHaveLength(2);
-  expect(findings).not.toContainEqual(expect.objectContaining({ reason: 'proxy-user' }));
-});
-
 // As capture.sh reads the list.
 test.each(['80', '22, 80', '22 80'])('excluded ports bypass it: %j', async (ports) => {
   const key = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';

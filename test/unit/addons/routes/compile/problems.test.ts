@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
-import { routeProblems } from '../../../../../src/addons/routes/compile/problems.ts';
+import { routeProblems } from '../../../../../src/addons/routes/compile/explain.ts';
 import type {
   HTTPRoute,
   HTTPRouteRule,

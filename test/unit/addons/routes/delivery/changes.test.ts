@@ -33,16 +33,3 @@ test('are handled after a second though there are more', async () => {
   expect(handled).toEqual([1000]);
   await end();
 });
-
-test('that come while nothing runs are handled by the next run', async () => {
-  const clock = new FakeClock();
-  const changes = new Changes(clock);
-  changes.mark();
-  const stop = new AbortController();
-  const handled: number[] = [];
-  const running = changes.run(async () => void handled.push(clock.now()), stop.signal);
-  await clock.advanceAsync(60);
-  expect(handled).toEqual([50]);
-  stop.abort();
-  await running;
-});

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
-import { keyOf } from '../../../../../src/addons/routes/compile/objects.ts';
-import type { HTTPRoute } from '../../../../../src/addons/routes/compile/route.ts';
+import { type HTTPRoute, keyOf } from '../../../../../src/addons/routes/compile/route.ts';
 import type { Obstacle } from '../../../../../src/addons/routes/compile/status.ts';
 import { type Fleet, Progress } from '../../../../../src/addons/routes/delivery/progress.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ROUTES_LABEL, type RoutesMap } from '../../../../../src/addons/routes/delivery/resources.ts';
-import { RouteFiles } from '../../../../../src/addons/routes/delivery/route-files.ts';
+import { planFile, RouteFiles } from '../../../../../src/addons/routes/delivery/route-files.ts';
 import { apiErrorFrom } from '../../../../../src/kube/api/api-error.ts';
 import type { RequestOptions } from '../../../../../src/kube/client/rest-client.ts';
 import type { Method } from '../../../../../src/kube/client/transport.ts';
@@ -211,4 +211,19 @@ test('is written without the routes that have no place, and an Event names them'
     PATCH,
     ['delivered', 'shop', 'v', true],
   ]);
+});
+
+const map = (version: string, isImmutable: boolean, metadata: object = {}) => ({
+  metadata: { ...NAMED, ...metadata },
+  version,
+  isImmutable,
+});
+
+test.each([
+  ['is old and no pod runs', map('old', false), 'update'],
+  ['is immutable', map('old', true), 'immutable'],
+  ['is immutable and right', map('v', true), 'in-place'],
+  ['is going', map('old', false, { deletionTimestamp: 'now' }), 'nothing'],
+] as const)('a ConfigMap that %s', (_, found, step) => {
+  expect(planFile('v', found, false)).toBe(step);
 });

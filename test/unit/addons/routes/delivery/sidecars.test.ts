@@ -14,7 +14,6 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
   const pod = {
     version: 'old' as string | undefined,
     address: '10.0.0.1' as string | undefined,
-    startedAt: 200,
   };
   const touches: unknown[] = [];
   /** Of the next touches. */
@@ -43,8 +42,6 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     wallClock: () => new Date(clock.now()),
     taken: (value) => seconds.push(value),
     refused: (_, { message }) => refusals.push(message),
-    read: () => ({ at: pod.startedAt }),
-    configuration: (namespace) => (namespace === 'shop' ? { hash: '', changedAt: 100 } : undefined),
   });
   /** Reconciles until there is no more to do, `ms` at most. */
   const settle = async (ms: number) => {
@@ -169,18 +166,6 @@ test('a namespace whose file is never in place holds up the numbers for 30 s', (
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
 });
 
-test('one that started before the configuration of Envoy changed counts until it has started again', async () => {
-  const { pod, sidecars, settle } = setUp();
-  sidecars.delivered('shop', 'old', false);
-  pod.startedAt = 50;
-  await settle(1000);
-  expect(sidecars.withOlderConfiguration()).toBe(1);
-  pod.startedAt = 150;
-  expect(sidecars.withOlderConfiguration()).toBe(1);
-  await sidecars.reconcile('shop/a', signal);
-  expect(sidecars.withOlderConfiguration()).toBe(0);
-});
-
 test('sidecars that never answer do not take all workers from those that do', async () => {
   const podOf = (name: string): KubeObject => ({ metadata: { name, namespace: 'shop', uid: name } });
   const silent = Array.from({ length: 40 }, (_, index) => `silent-${index}`);
@@ -206,8 +191,6 @@ test('sidecars that never answer do not take all workers from those that do', as
     wallClock: () => new Date(0),
     taken: () => undefined,
     refused: () => undefined,
-    read: () => ({}),
-    configuration: () => undefined,
   });
   sidecars.delivered('shop', 'new', true);
   const round = async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { weightsOf } from '../../../../../src/addons/routes/delivery/weights.ts';
+import { weightsOf } from '../../../../../src/addons/routes/delivery/metrics.ts';
 import { times } from '../../../../support/growth/growing-input.ts';
 import { grpcRouteFor, routeFor } from '../../../../support/routing/routes.ts';
 
