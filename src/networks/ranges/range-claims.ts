@@ -209,7 +209,10 @@ export class RangeClaims {
 function recorded(network: Network): readonly Range[] {
   const { cidr, secondary } = network.status ?? {};
   if (cidr === undefined || !hasFinalizer(network, NETWORK_FINALIZER)) return [];
-  return parsed({ cidr, gateway: '', ...(secondary && { secondary }) });
+  // No network has all addresses. A status that says so, of etcd, would keep every other Network from its range.
+  return parsed({ cidr, gateway: '', ...(secondary && { secondary }) }).filter(
+    (range) => range.prefixLength > 0,
+  );
 }
 
 function holdsRange({ holds }: Claimant, range: Range): boolean {

@@ -53,6 +53,14 @@ describe('a free range', () => {
 });
 
 describe('a range that is held', () => {
+  test.each(['0.0.0.0/0', '::/0'])('is not %s, which would keep all others from theirs', (all) => {
+    const { observe, claim } = newClaims();
+    observe('poisoned', '10.0.0.0/16', heldIn(all));
+    observe('four', '10.9.0.0/16');
+    observe('six', 'fd00:9::/64');
+    expect([claim('four'), claim('six')]).toEqual([undefined, undefined]);
+  });
+
   test('is known after a restart from finalizer and status, and not from a finalizer alone', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.5.0.0/16', heldIn('10.0.0.0/16'));
