@@ -5,21 +5,32 @@ import { checkRequest } from '../../../../../src/addons/routes/cli/check-routes.
 import { keysFor } from '../../../../../src/injection/keys.ts';
 import type { KubeClient } from '../../../../../src/kube/client/client.ts';
 import type { JsonObject } from '../../../../../src/util/json.ts';
-import { decideInput, podWith, templateSet } from '../../../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, decideInput, podWith, templateSet } from '../../../../support/injection/demo.ts';
 import { injectChecked } from '../../../../support/injection/inject-checked.ts';
 import { grpcRouteFor, routeFor, serviceAt } from '../../../../support/routing/routes.ts';
 
 const set = templateSet({ config: readFileSync('deploy/transparent/template.yaml', 'utf8') });
 const app = (name: string, runAsUser = 5) => ({ name, image: 'i', securityContext: { runAsUser } });
 
-function check(spec: JsonObject, annotations: JsonObject = {}) {
+function check(spec: JsonObject, annotations: JsonObject = {}, templates = set) {
   const key = 'initializer.kubernetes.io/envoy';
   const given = podWith(spec, { annotations: { [key]: 'true', ...annotations } });
-  const { pod } = injectChecked(decideInput(given, { state: { set } }));
+  const { pod } = injectChecked(decideInput(given, { state: { set: templates } }));
+  return checkPod(pod);
+}
+
+function checkPod(pod: JsonObject) {
   const client = { get: async () => pod, list: async () => ({ items: [] }) } as unknown as KubeClient;
   const request = { to: new URL('http://web/'), method: 'GET', headers: [] };
   return checkRequest(client, 'default', 'a', request, keysFor());
 }
+
+test('a pod without a sidecar, or with one that captures nothing, follows no routes', async () => {
+  const spec = { containers: [app('b')] };
+  expect((await checkPod(podWith(spec))).findings).toMatchObject([{ reason: 'no-sidecar' }]);
+  const { findings } = await check(spec, {}, templateSet({ config: DEMO_TEMPLATE }));
+  expect(findings).toMatchObject([{ reason: 'no-capture' }]);
+});
 
 // As capture.sh reads the list.
 test.each(['80', '22, 80', '22 80'])('excluded ports bypass it: %j', async (ports) => {
