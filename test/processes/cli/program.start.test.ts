@@ -41,7 +41,7 @@ test.each(['--version', '--help'])(
     const { ours, packages } = await modulesOf(flag);
     expect(ours).toContain('cli/program.js');
     const features =
-      /^(operator|certificates|injection\/(?!podspec\/names)|networks\/(?!ipam\/cidr)|addons\/\w+\/(?!addon\.js))/;
+      /^(operator|certificates|injection\/(?!podspec\/names)|networks\/(?!ranges\/cidr)|addons\/\w+\/(?!addon\.js))/;
     expect(ours.filter((file) => features.test(file))).toEqual([]);
     // The flags of add-ons read addresses.
     expect([...packages].sort()).toEqual(['commander', 'ipaddr.js']);

@@ -43,6 +43,18 @@ export interface RoutedPort extends AttachedPort {
   readonly entries: readonly Entry[];
 }
 
+/** Clients in these namespaces; or, with `isForAll`, those in all others. */
+export interface Clients {
+  readonly isForAll: boolean;
+  readonly namespaces: ReadonlySet<string>;
+}
+
+const NOBODY: Clients = { isForAll: false, namespaces: new Set() };
+
+/** Whether clients in a namespace are among them. */
+export const isAmong = (namespace: string, { isForAll, namespaces }: Clients): boolean =>
+  namespaces.has(namespace) !== isForAll;
+
 /** The ports with routes, and their texts. A text is written once for all namespaces in which it is the same. */
 export class PortTable {
   readonly #drafts: readonly Draft[];
@@ -55,7 +67,7 @@ export class PortTable {
   /** What clients in a namespace without routes of its own have: the sizes, and the texts. */
   #parts: readonly (Part | undefined)[] | undefined;
   #common: readonly (HostText | undefined)[] | undefined;
-  #holders: ReadonlyMap<ObjectKey, readonly Holds[]> | undefined;
+  #clients: ReadonlyMap<ObjectKey, Clients> | undefined;
 
   constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
     this.#drafts = withoutTakenAddresses(
@@ -94,10 +106,10 @@ export class PortTable {
     return routed;
   }
 
-  /** Whether a route holds for clients in a namespace. */
-  holds(route: ObjectKey, clientNamespace: string): boolean {
-    this.#holders ??= holdersOf(this.#drafts);
-    return this.#holders.get(route)?.some((holds) => holds(clientNamespace)) ?? false;
+  /** The clients that a route holds for. */
+  clients(route: ObjectKey): Clients {
+    this.#clients ??= clientsOf(this.#drafts);
+    return this.#clients.get(route) ?? NOBODY;
   }
 
   /** The file for the sidecars of a namespace. */
@@ -183,19 +195,30 @@ function partOf({ port, producers, consumers }: Draft, clientNamespace: string):
   return routes.length > 0 ? { namespace, bytes: hostBytes(port, routes) } : undefined;
 }
 
-type Holds = (clientNamespace: string) => boolean;
-
-/** For each route and port, for which clients it holds. */
-function holdersOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, readonly Holds[]> {
-  const holders = new Map<ObjectKey, Holds[]>();
-  const add = (routes: readonly PlacedRoute[], holds: Holds) => {
-    for (const { key } of routes) holders.set(key, [...(holders.get(key) ?? []), holds]);
+/** For each route, the clients that it holds for on one of its ports. */
+function clientsOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, Clients> {
+  const all = new Map<ObjectKey, Clients>();
+  const add = (routes: readonly PlacedRoute[], clients: Clients) => {
+    for (const { key } of routes) {
+      const known = all.get(key);
+      all.set(key, known ? eitherOf(known, clients) : clients);
+    }
   };
   for (const { producers, consumers } of drafts) {
-    add(producers, (client) => !consumers.has(client));
-    for (const [namespace, routes] of consumers) add(routes, (client) => client === namespace);
+    add(producers, { isForAll: true, namespaces: new Set(consumers.keys()) });
+    for (const [namespace, routes] of consumers)
+      add(routes, { isForAll: false, namespaces: new Set([namespace]) });
   }
-  return holders;
+  return all;
+}
+
+function eitherOf(a: Clients, b: Clients): Clients {
+  if (!a.isForAll)
+    return b.isForAll ? eitherOf(b, a) : { ...a, namespaces: new Set([...a.namespaces, ...b.namespaces]) };
+  return {
+    ...a,
+    namespaces: new Set([...a.namespaces].filter((each) => b.namespaces.has(each) === b.isForAll)),
+  };
 }
 
 /** Envoy refuses all hosts if two have one address, as a Service and its successor may have in a cache. */

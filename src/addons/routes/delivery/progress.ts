@@ -1,5 +1,6 @@
 import type { Compilation } from '../compile/compile.ts';
 import { leftOutText } from '../compile/left-out.ts';
+import { isAmong } from '../compile/port-table.ts';
 import type { ObjectKey } from '../compile/route.ts';
 import type { Obstacle, Programmed } from '../compile/status.ts';
 import type { LiveRoute } from './resources.ts';
@@ -24,7 +25,16 @@ interface Counted {
   readonly leftOut: ReadonlyMap<string, number>;
 }
 
+interface Counts {
+  readonly all: Counted['turns'];
+  readonly byNamespace: ReadonlyMap<string, Counted>;
+  /** Those that something keeps from routes, by their names. */
+  readonly troubled: readonly Counted[];
+}
+
 const MAX_VERSIONS = 50;
+/** The turn of sidecars that do not get a route. */
+const NEVER = -1;
 
 /**
  * Knows which sidecars have a route in its present form: those that run a file from after its last change. So a change
@@ -37,8 +47,8 @@ export class Progress {
   readonly #changed = new Map<ObjectKey, { readonly id: string; readonly at: number }>();
   /** By namespace, the versions of its file and when each was current last, the present one as the last item. */
   readonly #versions = new Map<string, Map<string, number>>();
-  /** By the names of the namespaces; undefined if something has changed since. */
-  #counted: readonly Counted[] | undefined;
+  /** Undefined if something has changed since. */
+  #counts: Counts | undefined;
   #hasChanged = false;
 
   /** Notes a new compilation of these routes. */
@@ -74,7 +84,7 @@ export class Progress {
 
   /** Call it when sidecars, or what keeps the file from them, have changed. */
   recount(): void {
-    this.#counted = undefined;
+    this.#counts = undefined;
     this.#hasChanged = true;
   }
 
@@ -93,38 +103,55 @@ export class Progress {
 
   /** How many of the sidecars for which a route holds have taken it, and what keeps it from the others. */
   of(route: ObjectKey, compilation: Compilation, fleet: Fleet): Programmed {
-    this.#counted ??= [...this.#count(compilation, fleet)];
+    this.#counts ??= this.#count(compilation, fleet);
+    const { all, byNamespace, troubled } = this.#counts;
     const changed = this.#changed.get(route)?.at ?? 0;
     const home = compilation.routes.get(route)?.object.metadata.namespace ?? '';
-    let [sidecars, of] = [0, 0];
+    const clients = compilation.clients(route);
+    // Most routes hold for all but a few namespaces, or for one: no route goes through all.
+    const turns = new Map(clients.isForAll ? all : []);
+    for (const namespace of clients.namespaces) {
+      for (const [turn, count] of byNamespace.get(namespace)?.turns ?? [])
+        addTo(turns, turn, clients.isForAll ? -count : count);
+    }
     // The first by name: another one each time would be a new status.
     let [tooLarge, other]: (Obstacle | undefined)[] = [];
-    for (const { namespace, turns, leftOut } of this.#counted) {
-      if (!compilation.holds(route, namespace)) continue;
+    for (const { namespace, turns: theirs, leftOut } of troubled) {
+      if (!isAmong(namespace, clients)) continue;
       const bytes = leftOut.get(home);
       if (bytes !== undefined) {
         tooLarge ??= { reason: 'RoutesTooLarge', message: leftOutText(home, bytes, namespace) };
-      }
-      for (const [turn, count] of turns) {
-        of += count;
-        if (bytes === undefined && turn >= changed) sidecars += count;
-        else other ??= fleet.obstacles.get(namespace);
-      }
+        for (const [turn, count] of theirs) {
+          addTo(turns, turn, -count);
+          addTo(turns, NEVER, count);
+        }
+      } else if ([...theirs.keys()].some((turn) => turn < changed)) other ??= fleet.obstacles.get(namespace);
     }
+    const counts = [...turns];
+    const sum = (of: typeof counts) => of.reduce((total, [, count]) => total + count, 0);
     const obstacle = tooLarge ?? other;
-    return { sidecars, of, ...(obstacle && { obstacle }) };
+    const sidecars = sum(counts.filter(([turn]) => turn >= changed));
+    return { sidecars, of: sum(counts), ...(obstacle && { obstacle }) };
   }
 
-  *#count(compilation: Compilation, fleet: Fleet): Generator<Counted> {
+  #count(compilation: Compilation, fleet: Fleet): Counts {
+    const all = new Map<number, number>();
+    const byNamespace = new Map<string, Counted>();
     for (const namespace of [...fleet.namespaces()].sort()) {
       const { version, leftOut } = compilation.file(namespace);
       this.#want(namespace, version);
       const turns = new Map<number, number>();
       for (const [runs, count] of fleet.tally(namespace)) {
-        addTo(turns, this.#versions.get(namespace)?.get(runs) ?? 0, count);
+        const turn = this.#versions.get(namespace)?.get(runs) ?? 0;
+        addTo(turns, turn, count);
+        addTo(all, turn, count);
       }
-      yield { namespace, turns, leftOut };
+      byNamespace.set(namespace, { namespace, turns, leftOut });
     }
+    const troubled = [...byNamespace.values()].filter(
+      ({ namespace, leftOut }) => leftOut.size > 0 || fleet.obstacles.has(namespace),
+    );
+    return { all, byNamespace, troubled };
   }
 }
 

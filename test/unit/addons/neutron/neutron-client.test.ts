@@ -51,7 +51,7 @@ describe('a list', () => {
     ['has an empty page and a next one', [{ networks: [], networks_links: next('') }]],
   ])('that %s is refused', async (_, bodies) => {
     await expect(clientOf(...bodies).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow(
-      'pages that end',
+      'a last page',
     );
   });
 

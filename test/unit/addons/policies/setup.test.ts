@@ -9,7 +9,7 @@ import { testManager } from '../../../support/kube/test-manager.ts';
 import { coreOf } from '../../../support/operator/core-of.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
-/** Policies whose API server answers the question about them so, and begins watches that tell nothing. */
+/** Policies whose API server answers the question about them so, and begins lists that do not end. */
 function policiesOf(discovery: () => unknown) {
   const { log, lines } = capturedLog();
   const clock = new FakeClock();
@@ -20,10 +20,10 @@ function policiesOf(discovery: () => unknown) {
       requests.push(`${method} ${path}`);
       return discovery();
     },
-    async *watch({ plural }: Resource<KubeObject>, { signal }: { signal: AbortSignal }) {
+    async list({ plural }: Resource<KubeObject>, { signal }: { signal: AbortSignal }) {
       lists.push(plural);
       await once(signal, 'abort');
-      yield* [];
+      throw signal.reason;
     },
   } as unknown as KubeClient;
   const manager = testManager({ client, clock, log });

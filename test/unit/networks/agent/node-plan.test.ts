@@ -100,7 +100,7 @@ test('a Network without an MTU gets the largest that fits, and a larger one is t
   const large = network('large', '10.20.0.0/24', 1);
   expect(linesOf(small(large)).join()).toContain(' mtu 1450 type vxlan');
   expect([...small(large).warnings.values()]).toEqual([
-    'its MTU of 1450 does not fit into packets of this node, where at most 1350 do',
+    'its MTU of 1450 is too large for this node, whose packets fit at most 1350',
   ]);
 });
 

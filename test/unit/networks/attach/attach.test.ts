@@ -114,7 +114,7 @@ describe('attach refuses', () => {
     [
       'another namespace',
       'green/blue',
-      'names a Network of namespace green, which pods of namespace red may',
+      'names a Network of namespace green, which pods of namespace red are not allowed to use',
     ],
     ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
     ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
@@ -177,7 +177,7 @@ describe('attach refuses', () => {
       '[{"name":"blue","interface":"net2"},{"name":"green"}]',
       'interface net2, red/blue and red/green',
     ],
-    ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'another prefix length than its range, /24'],
+    ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'a different prefix length from its range, /24'],
     ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
     ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
     ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],

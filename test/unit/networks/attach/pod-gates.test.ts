@@ -212,8 +212,8 @@ describe('the addresses of a pod', () => {
     await reconcile();
     expect(did).toEqual(['count', 'count']);
     expect(notices.map(({ note }) => note)).toEqual([
-      '10.0.0.2/24 of Network red/blue is also of pod red/r, which is older: delete one of them',
-      'fd00::2/64 of Network red/blue is also of pod red/r, which is older: delete one of them',
+      '10.0.0.2/24 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
+      'fd00::2/64 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
     ]);
   });
 });
