@@ -84,7 +84,7 @@ export function toAdmissionAnswer(answer: InjectionAnswer): AdmissionAnswer {
 type Input = Omit<DecideInput, 'options'>;
 
 /** More answers are not remembered, nor those for longer texts, in characters, or for containers with more variables. */
-const [MOST_ANSWERS, MOST_TEXT, MOST_VARIABLES] = [512, 16_384, 100];
+const [MOST_ANSWERS, MOST_TEXT, MOST_VARIABLES] = [512, 16_384, 50];
 /** The volume of the service account's token: the API server makes up the rest of its name for each pod. */
 const TOKEN_VOLUME = 'kube-api-access-';
 const TOKEN_VOLUMES = new RegExp(`${TOKEN_VOLUME}[a-z0-9]{5}`, 'g');
@@ -117,7 +117,8 @@ export function rememberingAnswers(options: DecideOptions): (input: Input) => In
     // Of the pod, the rules get the text and nothing else, so the answer holds for all pods that have it.
     const same = { ...input, pod: JSON.parse(text) as JsonObject, request: podCreation(request.namespace) };
     const answer = answerTo(inject({ ...same, options }));
-    if (answer.decision !== 'injected' || JSON.stringify(answer).includes(TOKEN_VOLUME)) return decided();
+    if (JSON.stringify(answer).includes(TOKEN_VOLUME)) return decided();
+    if (answer.decision !== 'injected') return answer;
     Object.freeze(answer.operations);
     answers.set(key, answer);
     return answer;

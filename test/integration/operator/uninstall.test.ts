@@ -168,7 +168,7 @@ describe('uninstall', () => {
     const said = await uninstalled(controlPlane.kubeconfigPath, '--force');
     expect(said).toContain('no operator leads in the namespace envoy-initializer: removing the finalizers.');
     expect(said).toContain('deleted networkattachmentdefinition default/orphan');
-    expect(said).toContain('envoy-initializer-ovs stay on the nodes in /opt/cni/bin');
+    expect(said).toContain('stay in /opt/cni/bin on the nodes');
     expect(await run('get network-attachment-definitions --all-namespaces --output=name')).toBe('');
     expect(await objectNames(controlPlane)).toEqual(before);
   });
