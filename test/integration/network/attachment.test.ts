@@ -95,7 +95,7 @@ describe('a pod that asks for a Network', () => {
     [
       'asks for one of another namespace',
       pod('bad', 'kube-system/x'),
-      'which pods of namespace default may not use',
+      'which pods of namespace default are not allowed to use',
     ],
   ])('is refused when it %s', async (_, object, message) => {
     const said = await refusal(world.apply(object));

@@ -126,7 +126,7 @@ describe('a pod that asks for an address', () => {
     await world.untilEvent(
       'pod/younger',
       'AddressTaken',
-      `10.${n}.0.2/24 of Network default/rivals is also of pod default/older`,
+      `10.${n}.0.2/24 of Network default/rivals is also the address of pod default/older`,
     );
     expect(await world.metrics()).toMatch(/^envoy_initializer_network_addresses_taken_total 1$/m);
   });
