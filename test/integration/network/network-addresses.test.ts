@@ -86,7 +86,7 @@ describe('a pod gets its address with the patch that lifts its gate', () => {
 describe('a pod that asks for an address', () => {
   test.each([
     ['of no pod', { ips: ['10.241.0.0/24'] }, 'which is its network address'],
-    ['with another prefix', { ips: ['10.241.0.9/32'] }, 'another prefix length'],
+    ['with another prefix', { ips: ['10.241.0.9/32'] }, 'a different prefix length'],
     ['of the gateway', { ips: ['10.241.0.1'] }, 'which is its gateway'],
     ['of another range', { ips: ['10.250.0.9/24'] }, 'which is not in its range'],
     ["with the gateways' mac", { mac: '02:6E:77:00:00:01' }, '02:6e:77:… is for gateways'],
@@ -106,7 +106,7 @@ describe('a pod that asks for an address', () => {
     await world.untilEvent(
       'pod/second',
       'WaitsForNetwork',
-      `${ip} of Network default/taken is of pod default/first`,
+      `${ip} of Network default/taken is the address of pod default/first`,
     );
     await kubectl('delete pod first --now');
     expect(await addressOf('second')).toBe(`${ip}/29`);
