@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 
-/** What `make e2e` or `make e2e-kind` asks first, by somebody who is not root. */
+/** What `make e2e` or `make e2e-kind` asks first, where the user is not root. */
 function askAsNobody(env: Readonly<Record<string, string>>, of: 'cluster' | 'kind' = 'cluster') {
   const { PATH = '' } = process.env;
   const ask = [process.execPath, `test/env/${of}/cli.ts`, 'prove'];

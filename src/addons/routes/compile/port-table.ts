@@ -49,7 +49,7 @@ export interface Clients {
   readonly namespaces: ReadonlySet<string>;
 }
 
-const NOBODY: Clients = { isForAll: false, namespaces: new Set() };
+const NO_CLIENTS: Clients = { isForAll: false, namespaces: new Set() };
 
 /** Whether clients in a namespace are among them. */
 export const isAmong = (namespace: string, { isForAll, namespaces }: Clients): boolean =>
@@ -109,7 +109,7 @@ export class PortTable {
   /** The clients that a route holds for. */
   clients(route: ObjectKey): Clients {
     this.#clients ??= clientsOf(this.#drafts);
-    return this.#clients.get(route) ?? NOBODY;
+    return this.#clients.get(route) ?? NO_CLIENTS;
   }
 
   /** The file for the sidecars of a namespace. */
