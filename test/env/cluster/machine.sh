@@ -52,7 +52,12 @@ run() {
       echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || :
     done
   fi
-  for cgroup in $(cgroups "$name"); do mkdir "$cgroup"; done
+  for cgroup in $(cgroups "$name"); do
+    mkdir "$cgroup"
+    # As much of the CPU as four processes outside: of a busy machine, its pods would get as little as one of them.
+    if [ -e "$cgroup/cpu.weight" ]; then echo 400 >"$cgroup/cpu.weight"; fi
+    if [ -e "$cgroup/cpu.shares" ]; then echo 4096 >"$cgroup/cpu.shares"; fi
+  done
   # The network outside, for one end of a cable.
   exec 8</proc/self/ns/net
   trap : TERM INT HUP

@@ -44,7 +44,8 @@ class SupervisorProcess {
     this.#ending = true;
     for (const name of [...this.#order].reverse()) await this.#stop(name);
     for (const path of this.#directories) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
-    process.exit();
+    // What is written is read to the end: half a line is no report.
+    process.stdout.write('', () => process.exit());
   }
 
   #start(start: StartCommand): void {

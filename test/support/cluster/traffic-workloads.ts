@@ -24,7 +24,7 @@ export function serving(page: string, ports: readonly (number | string)[], first
     image: 'busybox',
     command: ['sh', '-c', script],
     // Where the machine is busy, a container that asks for nothing gets next to nothing.
-    resources: { requests: { cpu: '20m' } },
+    resources: { requests: { cpu: '50m' } },
     lifecycle: { preStop: { sleep: { seconds: 10 } } },
   };
 }
