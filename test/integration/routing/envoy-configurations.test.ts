@@ -2,6 +2,11 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import {
+  connect as connectHttp2,
+  createServer as createHttp2Server,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -79,6 +84,32 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     await eventually('the request is in the access log', async () =>
       proxy.output.some((line) => line.includes('"GET /some/where?a=b HTTP/1.1" 200')),
     );
+  });
+
+  test('the application decides how many requests it takes at a time', async () => {
+    const held: ServerHttp2Stream[] = [];
+    // More than Envoy allows on its own, by clients with fewer than 250 each.
+    const count = 1100;
+    const server = createHttp2Server().on('stream', (stream: ServerHttp2Stream) => {
+      held.push(stream);
+      if (held.length === count)
+        for (const each of held) each.respond({ ':status': 200 }, { endStream: true });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    afterwards.push(() => server.close());
+    const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS['envoy.json'] ?? {}, {
+      [APP]: `{"address":"127.0.0.1","port_value":${(server.address() as AddressInfo).port}}`,
+    });
+    afterwards.push(proxy.stop);
+    const clients = Array.from({ length: 5 }, () => connectHttp2(proxy.url(80)));
+    for (const client of clients) afterwards.push(() => client.destroy());
+    const answers = Array.from({ length: count }, async (_, index) => {
+      const stream = clients[index % clients.length]?.request({ ':path': '/' });
+      const [headers] = await once(stream?.resume() ?? server, 'response');
+      if (headers[':status'] !== 200) throw new Error(`request ${index} got ${headers[':status']}`);
+    });
+    await expect(Promise.all(answers)).resolves.toHaveLength(count);
   });
 
   test('a connection to the application that is idle is closed by Envoy, so no request meets its end', async () => {
