@@ -1,7 +1,6 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import { countBelow, type Location, locationsIn } from '../diagnostic.ts';
 import { yamlProblem } from '../yaml.ts';
-import { type Insertion, missingIndentation } from './continuation-lines.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { type SyntaxNode, syntaxTrees } from './syntax.ts';
 
@@ -26,67 +25,65 @@ export interface ParsedText {
   readonly origin: (offset: number) => number;
 }
 
-/** @throws ManifestError */
+/** Deeper than any key: how far a line inside quotes or brackets is indented where that lacks. */
+const DEEP = ' '.repeat(80);
+/** Lines of a text that are indented so. Each costs a pass over the text. */
+const MOST_LINES = 500;
+
+/**
+ * Lines inside quotes and brackets get the indentation that YAML 1.2 wants and kubectl's parser does not.
+ * @throws ManifestError
+ */
 export function parseText(given: string): ParsedText {
-  try {
-    return parseWith(given, []);
-  } catch (err) {
-    const insertions = missingIn(given, err);
-    if (insertions.length === 0) throw explained(err, given, insertions);
+  for (const indented: number[] = []; ; ) {
     try {
-      return parseWith(given, insertions);
-    } catch (again) {
-      throw explained(again, given, insertions);
+      return parseWith(given, indented);
+    } catch (err) {
+      const line = deficientLine(err, given, indented);
+      if (line === undefined || indented.length === MOST_LINES) throw explained(err, given, indented);
+      indented.push(line);
     }
   }
 }
 
-/** What the parser wants and kubectl does not, from the parser's error. */
-function missingIn(given: string, err: unknown): readonly Insertion[] {
-  const isMissing = err instanceof YAMLException && err.reason === 'deficient indentation';
-  return isMissing ? missingIndentation(given) : [];
+/** Where the line starts of which the parser says that it needs indentation; undefined for another error. */
+function deficientLine(err: unknown, given: string, indented: readonly number[]): number | undefined {
+  if (!(err instanceof YAMLException) || err.reason !== 'deficient indentation' || !err.mark)
+    return undefined;
+  const at = originIn(indented)(err.mark.position);
+  const start = given.lastIndexOf('\n', at - 1) + 1;
+  // A line that begins outside of the brackets is not deficient: the parser dislikes a tab in it.
+  return given.slice(start, at).trim() === '' && !indented.includes(start) ? start : undefined;
 }
 
 /** An error of the parser, with its place in the given text. */
-function explained(err: unknown, given: string, insertions: readonly Insertion[]): unknown {
+function explained(err: unknown, given: string, indented: readonly number[]): unknown {
   if (!(err instanceof YAMLException)) return err;
   const { reason, mark } = err;
   return new ManifestError(
     yamlProblem(reason),
-    mark && locationsIn(given)(originIn(insertions)(mark.position)),
+    mark && locationsIn(given)(originIn(indented)(mark.position)),
   );
 }
 
-function parseWith(given: string, insertions: readonly Insertion[]): ParsedText {
-  const text = insertAll(given, insertions);
+function parseWith(given: string, indented: readonly number[]): ParsedText {
+  const text = indentLines(given, indented);
   const events = parseEvents(text, {});
   // Of keys that are given twice kubectl takes the last.
   const documents = constructFromEvents(events, { source: text, schema: KUBECTL_SCHEMA, json: true });
-  return { documents, text, roots: () => syntaxTrees(text, events), origin: originIn(insertions) };
+  return { documents, text, roots: () => syntaxTrees(text, events), origin: originIn(indented) };
 }
 
-function insertAll(text: string, insertions: readonly Insertion[]): string {
-  if (insertions.length === 0) return text;
-  let at = 0;
-  const parts = insertions.map((insertion) => {
-    const before = text.slice(at, insertion.at);
-    at = insertion.at;
-    return before + insertion.text;
-  });
-  return parts.join('') + text.slice(at);
+/** The text with these lines, which are given by their starts, indented. */
+function indentLines(text: string, starts: readonly number[]): string {
+  return [0, ...starts].map((start, i) => text.slice(start, starts[i])).join(DEEP);
 }
 
-/** From places in a text with insertions to those without. A place inside an insertion becomes that of the insertion. */
-function originIn(insertions: readonly Insertion[]): (offset: number) => number {
-  let inserted = 0;
-  const known = insertions.map(({ at, text }) => {
-    const start = at + inserted;
-    inserted += text.length;
-    return { at, start, inserted };
-  });
-  const starts = known.map(({ start }) => start);
+/** From places in a text with indented lines to those without. A place inside an indentation becomes its end. */
+function originIn(starts: readonly number[]): (offset: number) => number {
+  const inserted = starts.map((start, i) => start + i * DEEP.length);
   return (offset) => {
-    const last = known[countBelow(starts, offset + 1) - 1];
-    return last ? Math.max(last.at, offset - last.inserted) : offset;
+    const before = countBelow(inserted, offset + 1);
+    return before === 0 ? offset : Math.max(starts[before - 1] ?? 0, offset - before * DEEP.length);
   };
 }
