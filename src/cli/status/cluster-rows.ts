@@ -7,12 +7,11 @@ import {
   firstOf,
   flag,
   kubectl,
-  metricsOf,
   none,
   note,
   ok,
   problem,
-  rolloutPods,
+  rolloutOf,
   type StatusRow,
 } from './rows.ts';
 
@@ -30,34 +29,19 @@ export function clusterRows(facts: StatusFacts, ofAddOns: readonly StatusRow[]):
   ];
 }
 
-const shortHash = (hash: string): string => `sha256 ${hash.slice(0, 12)}`;
-
 function template(facts: StatusFacts): CheckResult {
-  const { configmap, namespace, replicas } = facts;
+  const { configmap, namespace } = facts;
   return about(facts.template, (live) => {
-    const name = `ConfigMap ${namespace}/${configmap}`;
-    if (live === undefined) return problem(`${name} does not exist`, 'create it, or restart the operator');
-    const said =
-      'value' in replicas
-        ? replicas.value.flatMap(({ templateHash }) => ('value' in templateHash ? [templateHash.value] : []))
-        : [];
-    const used = said.filter((hash) => hash !== undefined);
-    const staying =
-      used[0] === undefined ? 'the last valid template' : `the last valid template, ${shortHash(used[0])}`;
-    const hasNone = used.length === 0 && said.length > 0;
+    if (live === undefined)
+      return problem(
+        `ConfigMap ${namespace}/${configmap} does not exist`,
+        'create it, or restart the operator',
+      );
     const advice = `correct the ConfigMap: ${CALLED_AS} lint --server lists the faults`;
-    if (live.hash === undefined) {
-      const consequence = hasNone ? 'no replica has a valid template' : `pods get ${staying}`;
-      return problem(`${firstOf(live.faults)}: ${consequence}`, advice);
-    }
-    const isRefused = metricsOf(facts).some(
-      (metrics) => metrics.value('envoy_initializer_template_current') === 0,
-    );
-    if (isRefused) return problem(`the API server refuses pods with it: pods get ${staying}`, advice);
-    const other = used.filter((hash) => hash !== live.hash);
-    if (other.length > 0) return problem(`new pods still get ${staying}`, 'read the log of the replicas');
+    if (live.set === undefined)
+      return problem(`${firstOf(live.faults)}: pods get the last valid template, if there was one`, advice);
     // `check` shows the hash of each.
-    return ok(`${shortHash(live.hash)}, the hash of all templates`);
+    return ok(`sha256 ${live.set.hash.slice(0, 12)}, the hash of all templates`);
   });
 }
 
@@ -137,9 +121,8 @@ function pods(facts: StatusFacts): CheckResult {
     for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
     const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
     if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
-    const isOnTheWay = rolloutPods(facts, 'under-way') + rolloutPods(facts, 'waiting') > 0;
-    if (isOnTheWay && drifted.every(({ sidecar }) => sidecar === 'stale'))
-      return note(`${text}, of ${count(all, 'pod')}: a rollout is in progress`);
+    if (rolloutOf(facts) && drifted.every(({ sidecar }) => sidecar === 'stale'))
+      return note(`${text}, of ${count(all, 'pod')}: ${CALLED_AS} rollout shows how it goes on`);
     return problem(`${text}, of ${count(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }

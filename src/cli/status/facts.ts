@@ -1,26 +1,23 @@
 import { parseTemplateSet } from '../../injection/template/template-set.ts';
 import { ApiError, isForbidden, TransportError } from '../../kube/api/api-error.ts';
-import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
+import { CONFIG_MAPS, LIVE_PODS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import { apiVersionOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { LEASES, recordOf } from '../../kube/leaderelection/lease.ts';
+import { EVENTS } from '../../kube/events/event-object.ts';
+import { LEASES } from '../../kube/leaderelection/lease.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { VERSION } from '../../kube/util/version.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
 import { formatInText } from '../../util/diagnostic.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import { isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
-import type { Cluster } from '../cluster.ts';
+import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { followInstallation, type Installation, readDeployment } from '../installation.ts';
 import { kindOf } from '../kind-of.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { absentIfMissing } from '../readable.ts';
-import { type Replica, ReplicaPages } from '../replica-pages.ts';
 import { surveyBasis, surveyPods } from '../survey.ts';
-import { Samples } from './samples.ts';
 
 export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
 
@@ -31,42 +28,42 @@ export type Read<T> = { readonly value: T } | { readonly unreadable: string };
 export type StatusFacts = Readonly<Awaited<ReturnType<typeof readStatus>>>;
 
 /** Reads what `status` judges. What the user may not read is noted, but a server that does not answer is an error. */
-export async function readStatus(cluster: Cluster, options: StatusQuestion) {
-  const { client } = cluster;
+export async function readStatus(client: KubeClient, options: StatusQuestion) {
   const { operatorNamespace: namespace, configmap } = options;
   const { gitVersion: server } = await readServerVersion(client);
   const installation = await tried(() => readDeployment(client, namespace));
   const known = 'value' in installation ? installation.value : undefined;
   const survey = async () =>
     surveyPods(client, {}, await surveyBasis(client, followInstallation(options, known)));
-  const [replicas, lease, webhooks, template, hasAttachments, nodeAgents, networks, pods] = await Promise.all(
-    [
-      tried(() => readReplicas(new ReplicaPages(cluster, namespace, known))),
-      tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }).then(recordOf))),
+  const [replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods] =
+    await Promise.all([
+      tried(() => readReplicas(client, namespace)),
+      tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }))),
       tried(() => readWebhooks(client)),
+      tried(() => readWarnings(client)),
       tried(() => readTemplate(client, { namespace, name: configmap })),
       // The API server has the kind of Multus.
       tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
       tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
       tried(() => readNetworks(client, known)),
       tried(survey),
-    ],
-  );
+    ]);
   const read = {
     installation,
     replicas,
     lease,
     webhooks,
+    warnings,
     template,
     hasAttachments,
     nodeAgents,
     networks,
     pods,
   };
-  return { now: Date.now(), client: VERSION, server, namespace, configmap, ...read };
+  return { now: Date.now(), server, namespace, configmap, ...read };
 }
 
-/** What was read; what the API server or a replica refuses is a text. */
+/** What was read; what the API server refuses is a text. */
 export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { value: await read() };
@@ -79,41 +76,34 @@ export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
   }
 }
 
-async function readReplicas(pages: ReplicaPages) {
-  return await Promise.all((await pages.replicas()).map((replica) => readReplica(pages, replica)));
+/** The operator's pods, but for those that end or have ended. */
+async function readReplicas(client: KubeClient, namespace: string) {
+  const selection = { namespace, labelSelector: `app=${PROGRAM}`, fieldSelector: LIVE_PODS };
+  const pods = (await client.list(PODS, selection)).items.filter(isObject);
+  return pods.flatMap((pod) => {
+    const [metadata, status] = [own(pod, 'metadata'), own(pod, 'status')];
+    if (own(metadata, 'deletionTimestamp') !== undefined) return [];
+    const ready = ownObjects(status, 'conditions').some(
+      (condition) => own(condition, 'type') === 'Ready' && own(condition, 'status') === 'True',
+    );
+    const reasons = ownObjects(status, 'containerStatuses').flatMap(
+      (container) => ownString(own(own(container, 'state'), 'waiting'), 'reason') ?? [],
+    );
+    /** Why its container does not run, such as ImagePullBackOff, or its phase. */
+    const trouble = reasons[0] ?? ownString(status, 'phase') ?? '';
+    return [{ name: ownString(metadata, 'name') ?? '', ready, trouble }];
+  });
 }
 
-/** A replica and its pages. */
-export type ReplicaFacts = Readonly<Awaited<ReturnType<typeof readReplica>>>;
-
-async function readReplica(pages: ReplicaPages, replica: Replica) {
-  const [metrics, notReady, failing, templateHash] = await Promise.all([
-    tried(async () => new Samples(await pages.text(replica.name, 'metrics'))),
-    replica.ready ? [] : failedChecks(pages, replica.name),
-    tried(async () => failingIn(await pages.debug(replica.name, 'controllers'))),
-    // Of the templates that new pods get; undefined if it has none.
-    tried(async () => ownString(await pages.debug(replica.name, 'template'), 'hash')),
-  ]);
-  return { ...replica, metrics, notReady, failing, templateHash };
-}
-
-/** The lines of /readyz that begin with `[-]`, which are in the error of its status 503. */
-async function failedChecks(pages: ReplicaPages, pod: string): Promise<readonly string[]> {
-  const page = await tried(() => pages.text(pod, 'readyz'));
-  const text = 'value' in page ? page.value : page.unreadable;
-  return [...text.matchAll(/\[-\]([^\n\\]+)/g)].map(([, check = '']) => check.trim());
-}
-
-/** Objects whose last reconcile failed, such as `network default/web: …`. */
-function failingIn(controllers: JsonValue): readonly string[] {
-  const list = Array.isArray(controllers) ? controllers : [];
-  return list.flatMap((controller) =>
-    ownObjects(controller, 'unsettled').flatMap((record) => {
-      const error = ownString(record, 'error');
-      if (error === undefined) return [];
-      return [`${ownString(controller, 'name')} ${ownString(record, 'key')}: ${error}`];
-    }),
-  );
+/** The warnings of the operator that the API server still has, an hour in most clusters: how many Events of each reason. */
+async function readWarnings(client: KubeClient): Promise<ReadonlyMap<string, number>> {
+  const fieldSelector = `reportingController=${PROGRAM},type=Warning`;
+  const counts = new Map<string, number>();
+  for (const event of (await client.list(EVENTS, { fieldSelector })).items.filter(isObject)) {
+    const reason = ownString(event, 'reason') ?? '';
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** The webhooks of the two configurations; undefined for a configuration that does not exist. */
@@ -133,14 +123,14 @@ async function readWebhooks(client: KubeClient) {
   return { mutating, validating };
 }
 
-/** Undefined if its ConfigMap does not exist. Without a hash, it is faulty. */
+/** Undefined if its ConfigMap does not exist. Without a set, it is faulty. */
 async function readTemplate(client: KubeClient, ref: { readonly namespace: string; readonly name: string }) {
   const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
   if (found === undefined) return undefined;
   const parsed = parseTemplateSet(found.data ?? {});
   const faults = 'faults' in parsed ? parsed.faults.map(formatInText) : [];
-  const { hash, rollout } = 'set' in parsed ? parsed.set : {};
-  return { hash, faults, rollout, annotations: found.metadata.annotations ?? {} };
+  const set = 'set' in parsed ? parsed.set : undefined;
+  return { set, faults, annotations: found.metadata.annotations ?? {} };
 }
 
 /** Whether the API server serves a kind, such as one of another project. */

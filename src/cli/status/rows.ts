@@ -50,30 +50,13 @@ export function serverVerdict(version: string): CheckResult {
 export const kubectl = (namespace: string, rest: string): string =>
   `kubectl --namespace ${namespace} ${rest}`;
 
-/** Why no replica shows its metrics. */
-export function noMetrics({ replicas }: StatusFacts): CheckResult {
-  const pods = 'value' in replicas ? replicas.value : [];
-  const [why = 'there is none'] = pods.flatMap(({ metrics }) =>
-    'unreadable' in metrics ? [metrics.unreadable] : [],
-  );
-  return unknown(`no replica shows its metrics: ${'unreadable' in replicas ? replicas.unreadable : why}`);
-}
-
-/** The metrics of the replicas that show them. */
-export function metricsOf({ replicas }: StatusFacts) {
-  if ('unreadable' in replicas) return [];
-  return replicas.value.flatMap(({ metrics }) => ('value' in metrics ? [metrics.value] : []));
-}
-
 /** The text of a flag of the operator; undefined if it is not set, or the Deployment is not readable. */
 export function flag({ installation }: StatusFacts, name: string): string | undefined {
   return 'value' in installation ? installation.value?.flagText(name) : undefined;
 }
 
-/** The pods of a rollout in a state, as the leader counts them. */
-export function rolloutPods(facts: StatusFacts, state: 'under-way' | 'waiting'): number {
-  const counts = metricsOf(facts).flatMap((metrics) =>
-    metrics.of('envoy_initializer_rollout_pods', ['state', state]).map(({ value }) => value),
-  );
-  return Math.max(0, ...counts);
+/** The strategy of the live template for running pods; undefined without one. */
+export function rolloutOf({ template }: StatusFacts) {
+  const rollout = 'value' in template ? template.value?.set?.rollout : undefined;
+  return rollout?.mode === 'new-pods' ? undefined : rollout;
 }

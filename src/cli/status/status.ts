@@ -1,5 +1,6 @@
+import type { KubeClient } from '../../kube/client/client.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
-import { type Cluster, withCluster } from '../cluster.ts';
+import { withCluster } from '../cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
@@ -20,7 +21,7 @@ async function statusCommand(
   terminal: Terminal,
   tools: readonly ToolParts[],
 ): Promise<ExitCode> {
-  const { facts, rows } = await withCluster(options, (cluster) => judgeCluster(cluster, options, tools));
+  const { facts, rows } = await withCluster(options, ({ client }) => judgeCluster(client, options, tools));
   const code = printRows(terminal, options.output, rows);
   const { installation, replicas, lease, webhooks, template, networks, pods } = facts;
   const read = [installation, replicas, lease, webhooks, template, networks, pods];
@@ -34,12 +35,12 @@ const ALWAYS = ['server', 'replicas', 'multus'];
 
 /** Reads the cluster, and says in lines what is wrong with it. */
 export async function judgeCluster(
-  cluster: Cluster,
+  client: KubeClient,
   options: StatusQuestion,
   tools: readonly ToolParts[],
 ): Promise<{ readonly facts: StatusFacts; readonly rows: readonly StatusRow[] }> {
-  const facts = await readStatus(cluster, options);
-  const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(cluster.client, facts) ?? []));
+  const facts = await readStatus(client, options);
+  const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(client, facts) ?? []));
   return { facts, rows: statusRows(facts, ofAddOns.flat()) };
 }
 

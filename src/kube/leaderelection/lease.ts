@@ -30,22 +30,3 @@ export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
 }
-
-/** The state of an election in its Lease, for users: a candidate does not use another one's clock. */
-export interface LeaseRecord {
-  /** Empty if no process leads. */
-  readonly holder: string;
-  /** How long a candidate must have seen no change before it may take the lease over. */
-  readonly durationSeconds: number;
-  readonly acquireTime?: string | undefined;
-  readonly renewTime?: string | undefined;
-}
-
-export function recordOf({ spec = {} }: Pick<Lease, 'spec'>): LeaseRecord {
-  return {
-    holder: spec.holderIdentity ?? '',
-    durationSeconds: spec.leaseDurationSeconds ?? 0,
-    acquireTime: spec.acquireTime,
-    renewTime: spec.renewTime,
-  };
-}

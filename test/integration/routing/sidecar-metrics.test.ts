@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readPage, rowsOf } from '../../../src/addons/routes/cli/traffic-numbers.ts';
-import { Samples } from '../../../src/cli/status/samples.ts';
+import { Samples } from '../../../src/addons/routes/cli/samples.ts';
 import { METRICS_PATH, METRICS_PORT } from '../../../src/injection/envoy/files.ts';
 import { NO_ROUTES } from '../../../src/injection/envoy/routed.ts';
 import { eventually } from '../../env/eventually.ts';

@@ -155,18 +155,6 @@ export class OperatorInCluster {
     };
   }
 
-  /** Drops what comes to its pages from outside the pod, as a NetworkPolicy does. Resolves with how to end that. */
-  async closePages({ containerId }: OperatorPod): Promise<() => Promise<void>> {
-    const pid = await this.#pidOf(containerId);
-    const nft = async (command: string) => {
-      await this.#onNode('nsenter', ['--target', pid, '--net', 'nft', command]);
-    };
-    await nft('add table inet closed');
-    await nft('add chain inet closed input { type filter hook input priority 0 ; }');
-    await nft('add rule inet closed input iifname != "lo" tcp dport 8080 drop');
-    return () => nft('delete table inet closed');
-  }
-
   /** Of its first process, as the node knows it. */
   async #pidOf(containerId: string): Promise<string> {
     const ctr = ['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io', 'tasks', 'list'];

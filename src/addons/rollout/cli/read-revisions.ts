@@ -18,7 +18,7 @@ export interface LiveRollout {
 /** Reads the rollout of the templates of the ConfigMap. */
 export async function readRollout(
   client: KubeClient,
-  { operatorNamespace: namespace, configmap }: ClusterOptions,
+  { operatorNamespace: namespace, configmap }: Pick<ClusterOptions, 'operatorNamespace' | 'configmap'>,
   set: TemplateSet,
 ): Promise<LiveRollout> {
   const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });

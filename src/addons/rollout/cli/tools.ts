@@ -1,28 +1,26 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { CALLED_AS } from '../../../cli/program-name.ts';
-import type { StatusFacts } from '../../../cli/status/facts.ts';
+import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import {
   about,
   type CheckResult,
   count,
-  metricsOf,
-  noMetrics,
   none,
   note,
   ok,
   problem,
-  rolloutPods,
+  rolloutOf,
 } from '../../../cli/status/rows.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { PAUSED_KEY } from '../revision-history.ts';
-import { readRevisions } from './read-revisions.ts';
+import { readRevisions, readRollout } from './read-revisions.ts';
 
 /** What rollouts add to the commands of the core. */
 export const tools: ToolParts = {
   check: { promoted },
-  status: async (_, facts) => [{ check: 'rollout', ...verdict(facts) }],
+  status: async (client, facts) => [{ check: 'rollout', ...(await verdict(client, facts)) }],
   underWay,
 };
 
@@ -46,15 +44,19 @@ async function underWay(
   return `a rollout brings template ${set.hash.slice(0, 12)} (${state}) to running pods: ${CALLED_AS} rollout shows how far it is`;
 }
 
-function verdict(facts: StatusFacts): CheckResult {
-  return about(facts.template, (live) => {
-    if (live?.rollout === undefined) return none('the ConfigMap has no key rollout');
-    const pages = metricsOf(facts);
-    if (pages.length === 0) return noMetrics(facts);
-    if (pages.some((metrics) => metrics.value('envoy_initializer_rollout_halted') === 1))
+async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
+  const live = 'value' in facts.template ? facts.template.value : undefined;
+  const strategy = rolloutOf(facts);
+  if (!live?.set || !strategy) return none('the template has no strategy for running pods');
+  const { set } = live;
+  const { namespace: operatorNamespace, configmap } = facts;
+  return about(await tried(() => readRollout(client, { operatorNamespace, configmap }, set)), (found) => {
+    if (found.revisions?.target.state === 'halted' || found.status?.phase === 'halted')
       return problem('the breaker has halted it', `see ${CALLED_AS} rollout`);
-    const [changing, waiting] = [rolloutPods(facts, 'under-way'), rolloutPods(facts, 'waiting')];
-    const isPaused = live.rollout.paused === true || live.annotations[PAUSED_KEY] === 'true';
+    const podsIn = (state: string) =>
+      (found.status?.groups ?? []).reduce((sum, { is, count: n }) => sum + (is === state ? n : 0), 0);
+    const [changing, waiting] = [podsIn('under-way'), podsIn('waiting')];
+    const isPaused = strategy.paused === true || live.annotations[PAUSED_KEY] === 'true';
     if (isPaused) return note(`paused, ${count(waiting, 'pod')} waiting: ${CALLED_AS} rollout resume`);
     return ok(`${count(changing, 'pod')} under way${waiting > 0 ? `, ${waiting} waiting` : ''}`);
   });

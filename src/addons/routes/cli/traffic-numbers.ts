@@ -1,4 +1,4 @@
-import { Samples } from '../../../cli/status/samples.ts';
+import { Samples } from './samples.ts';
 
 /** What a sidecar has counted of one rule and backend. */
 interface Count {
@@ -58,7 +58,7 @@ export function readPage(text: string): Reading {
     const { le = '' } = labels;
     if (le !== '+Inf') add(labels, { within: new Map([[Number(le), value]]) });
   }
-  return { counts, seconds: samples.value('envoy_server_uptime') ?? 0 };
+  return { counts, seconds: samples.of('envoy_server_uptime')[0]?.value ?? 0 };
 }
 
 function plus(a: Count | undefined, b: Count, sign: 1 | -1): Count {

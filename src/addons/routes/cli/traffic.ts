@@ -10,7 +10,6 @@ import {
   type ClusterOptions,
   type ScopeOptions,
 } from '../../../cli/options/tool-options.ts';
-import { podPage } from '../../../cli/pod-page.ts';
 import { pages } from '../../../cli/survey.ts';
 import { METRICS_PATH, METRICS_PORT } from '../../../injection/envoy/files.ts';
 import { keysFor } from '../../../injection/keys.ts';
@@ -25,6 +24,7 @@ import { isObject } from '../../../util/json.ts';
 import { routeKey } from '../compile/route.ts';
 import { ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
 import { liveRoutes } from './check-routes.ts';
+import { podPage } from './pod-page.ts';
 import { type Reading, readPage, rowsOf, since, type TrafficRow } from './traffic-numbers.ts';
 
 interface TrafficOptions extends ClusterOptions, ScopeOptions {

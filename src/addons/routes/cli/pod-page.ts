@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
-import type { ObjectRef } from '../kube/client/client.ts';
-import { withTimeout } from '../kube/util/with-timeout.ts';
-import { systemClock } from '../kube/workqueue/clock.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../../../cli/cluster.ts';
+import type { ObjectRef } from '../../../kube/client/client.ts';
+import { withTimeout } from '../../../kube/util/with-timeout.ts';
+import { systemClock } from '../../../kube/workqueue/clock.ts';
 
-/** Limit for one page, in milliseconds: a NetworkPolicy may drop what the API server's proxy sends to a replica. */
-export const PAGE_MS = 3_000;
+/** Limit for one page, in milliseconds. */
+const PAGE_MS = 3_000;
 
 /**
  * The text of a page of a pod, by a connection as of `kubectl port-forward`, or why there is no connection.
@@ -18,7 +18,7 @@ export async function podPage(
   path: string,
 ): Promise<{ readonly text: string } | { readonly failed: unknown }> {
   // Imported here, because the commands with files need no WebSocket.
-  const { portForward, textOver } = await import('../kube/client/port-forward.ts');
+  const { portForward, textOver } = await import('../../../kube/client/port-forward.ts');
   const what = `port-forward to pod ${pod.name}`;
   let connection: Duplex;
   try {

@@ -18,15 +18,8 @@ export class Samples {
     }
   }
 
-  /** The samples of a metric with this label, or all of them. */
-  of(name: string, label?: readonly [name: string, value: string]): readonly Sample[] {
-    const samples = this.#byName.get(name) ?? [];
-    return label ? samples.filter(({ labels }) => labels[label[0]] === label[1]) : samples;
-  }
-
-  /** The value of a metric without labels, or of its first series; undefined if it has none. */
-  value(name: string, label?: readonly [name: string, value: string]): number | undefined {
-    return this.of(name, label)[0]?.value;
+  of(name: string): readonly Sample[] {
+    return this.#byName.get(name) ?? [];
   }
 }
 
