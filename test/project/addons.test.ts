@@ -62,7 +62,7 @@ test.each([...names.map((name) => [name, [name]] as const), ['all', names] as co
       const checked = run(process.execPath, [main, 'check', ...files], { cwd: directory });
       expect((await checked).stdout).toContain('no problems found');
       const serve = await run(process.execPath, [main, 'serve', '--help']);
-      expect(serve.stdout.includes('--repair-window')).toBe(!without.includes('drift'));
+      expect(serve.stdout.includes('--policy')).toBe(!without.includes('policies'));
     } finally {
       await rm(directory, { recursive: true });
     }

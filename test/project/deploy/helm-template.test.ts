@@ -41,7 +41,11 @@ describe('the template of the chart', () => {
 });
 
 test('components are values in camel case', () => {
-  expect(['repair', 'cert-manager', 'all-pods'].map(valueName)).toEqual(['repair', 'certManager', 'allPods']);
+  expect(['rollout', 'cert-manager', 'all-pods'].map(valueName)).toEqual([
+    'rollout',
+    'certManager',
+    'allPods',
+  ]);
 });
 
 test('manifests without the places of values are refused', () => {
