@@ -43,7 +43,6 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     usage: '[options] [target] [name]',
     examples: [
       'check deploy/web -n shop',
-      'check -R -f manifests --template template.yaml',
       'check pod/web-0 --to http://reviews:9080/',
       'check network/example-network',
       'check -A',

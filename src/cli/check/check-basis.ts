@@ -5,15 +5,11 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { NamespaceObjects } from '../namespace-objects.ts';
 import type { AppliedWebhooks } from './check-webhook.ts';
 
-/** What the decision about a pod rests on. */
-export interface Basis {
+/** What the decision about a pod rests on, as the user's rights show it. */
+export interface LiveBasis {
   readonly decide: DecideOptions;
   readonly state: { readonly set: TemplateSet };
   readonly namespace: string;
-}
-
-/** The same with the cluster, as the user's rights show it. */
-export interface LiveBasis extends Basis {
   readonly client: KubeClient;
   readonly objects: NamespaceObjects;
   /** Finds the shapes of pods that the templates do not fit, as the operator does. */
@@ -24,6 +20,4 @@ export interface LiveBasis extends Basis {
   readonly webhooks: AppliedWebhooks | undefined;
   /** Whether admission policies inject pods, also while no replica answers. */
   readonly policies: boolean;
-  /** Whether the object comes from the cluster, and not from a file. */
-  readonly exists: boolean;
 }

@@ -12,34 +12,17 @@ import { workloadOf } from '../../injection/workload-name.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../networks/api/network-mistakes.ts';
-import { attach } from '../../networks/attach/attach.ts';
-import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { ifReadable } from '../readable.ts';
-import type { Basis, LiveBasis } from './check-basis.ts';
+import type { LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { existingPods } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
 
-export interface OfflineBasis extends Basis {
-  readonly settings: NamespaceSettings;
-}
-
-/** Decides about a pod or pod template without a cluster. */
-export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
-  const { report } = decided(site, createdPod(site.object, site.pod), basis);
-  const refusal = attach(site.pod, basis.namespace, {
-    access: OPEN_ACCESS,
-    stateOf: () => ({ kind: 'ready' }),
-  });
-  if (refusal.outcome !== 'refused') return report;
-  return { ...report, findings: [...report.findings, { reason: 'refused', message: refusal.message }] };
-}
-
-/** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
+/** Decides about a pod or workload of the cluster, and looks at its webhooks, a dry run and existing pods. */
 export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
-  const { client, namespace, webhooks, policies, exists } = given;
+  const { client, namespace, webhooks, policies } = given;
   const basis = { ...given, state: await provenState(site, given) };
   const known = (await ifReadable(client.get(NAMESPACES, { name: namespace })))?.metadata;
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
@@ -48,13 +31,13 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const settings = { ...namespaceSettings({ ...known, labels }, basis.decide.keys, minor), ...objects };
   const { optIn: key } = basis.decide.keys;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
-  const pod = createdPod(site.object, exists && isPod(site) ? fresh(site.pod, basis) : site.pod);
-  const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
+  const pod = createdPod(site.object, isPod(site) ? fresh(site.pod, basis) : site.pod);
+  const { report, injection, optIn } = decided(site, pod, basis, settings);
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
   const dryRun = await tryDryRun(pod, injection, settings, basis);
-  const pods = exists ? await existingPods(site, basis, wanted, settings) : { list: undefined, findings: [] };
+  const pods = await existingPods(site, basis, wanted, settings);
   const { findings, ...rest } = report;
   return {
     ...rest,
@@ -64,7 +47,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
     ],
     ...(optIn.asked === 'inject' && webhook && { ...webhook, policies }),
     dryRun: dryRun.text,
-    ...(pods.list && { pods: pods.list }),
+    pods: pods.list,
     findings: [
       ...findings,
       ...(isMisplaced ? [{ reason: 'opt-in-mistake', message: annotatedNamespace(key) }] : []),
@@ -87,14 +70,15 @@ async function provenState({ pod }: PodSite, { state, dryRun }: LiveBasis): Prom
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */
-function fresh(pod: JsonObject, { decide: { keys } }: Basis): JsonObject {
+function fresh(pod: JsonObject, { decide: { keys } }: LiveBasis): JsonObject {
   return uninject(pod, keys) ?? pod;
 }
 
 function decided(
   site: PodSite,
   pod: JsonObject,
-  { decide: options, state, namespace, settings }: OfflineBasis,
+  { decide: options, state, namespace }: LiveBasis,
+  settings: NamespaceSettings,
 ): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
   const injection = inject({
     request: podCreation(namespace),

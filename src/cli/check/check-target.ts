@@ -42,7 +42,7 @@ export function parseTarget(target: string, others: readonly string[] = []): Tar
   if (alias === '' || !isName(name) || rest.length > 0) {
     const isFile = /\.(ya?ml|json)$/.test(target);
     throw new UsageError(
-      `${JSON.stringify(target)} is not a target: ${isFile ? `use -f ${target}` : 'use a kind and a name such as deploy/web or pod/web-0'}`,
+      `${JSON.stringify(target)} is not a target: ${isFile ? `use inject -f ${target}` : 'use a kind and a name such as deploy/web or pod/web-0'}`,
     );
   }
   if (!workload?.plural) {

@@ -1,27 +1,14 @@
-import { Option } from 'commander';
-import { keysFor } from '../../injection/keys.ts';
-import { namespaceOf, namespacesIn } from '../../injection/manifests/manifests.ts';
-import { type PodSite, type PodTemplateRule, podSites } from '../../injection/podspec/workload.ts';
+import { type PodSite, podSites } from '../../injection/podspec/workload.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import type { JsonObject } from '../../util/json.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
-import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/input-files.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
-import { readObjects } from '../io/rewrite-files.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
-import { text } from '../options/option-values.ts';
 import { serveOption } from '../options/serve-options.ts';
-import {
-  addClusterOptions,
-  addScopeOptions,
-  type ClusterOptions,
-  podTemplateOption,
-} from '../options/tool-options.ts';
-import { templatesOfFile } from '../template-source.ts';
+import { addClusterOptions, addScopeOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
 import {
   type CheckReport,
@@ -30,23 +17,20 @@ import {
   formatReports,
   type ObjectReport,
 } from './check-report.ts';
-import { checkOffline } from './check-site.ts';
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
-import { decideOptions, reportLive } from './report-live.ts';
+import { reportLive } from './report-live.ts';
 
-interface CheckOptions extends ClusterOptions, InputOptions {
+interface CheckOptions extends ClusterOptions {
   readonly namespace?: string;
-  readonly template?: string;
   readonly output: OutputFormat;
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
-  readonly podTemplatePath?: readonly PodTemplateRule[];
   readonly all?: boolean;
   readonly allNamespaces?: boolean;
   readonly selector?: string;
 }
 
-/** Prints why a pod, a workload or the objects of a file are injected or not, and how to solve problems. */
+/** Prints why a pod or a workload is injected or not, and how to solve problems. */
 async function checkCommand(
   kind: string | undefined,
   name: string | undefined,
@@ -60,21 +44,14 @@ async function checkCommand(
     );
   const target = name === undefined ? kind : `${kind}/${name}`;
   if (options.all || options.allNamespaces) {
-    if (target !== undefined || hasInput(options))
-      throw new UsageError('--all and --all-namespaces check all workloads: leave out the target and -f');
+    if (target !== undefined)
+      throw new UsageError('--all and --all-namespaces check all workloads: leave out the target');
     return await checkAll(options, terminal, tools);
   }
   if (options.selector !== undefined)
     throw new UsageError('--selector works with --all or --all-namespaces: add one of them');
-  if (target === undefined && !hasInput(options)) {
-    throw new UsageError('nothing to check: use a target such as deploy/web, --all, or -f FILE');
-  }
-  if (target !== undefined && hasInput(options)) {
-    throw new UsageError(`${target} and -f cannot be used together: use one of them`);
-  }
-  if (target !== undefined && options.template !== undefined) {
-    throw new UsageError('--template works with files only: leave it out, or use -f FILE');
-  }
+  if (target === undefined)
+    throw new UsageError('nothing to check: use a target such as deploy/web, or --all');
   const about = objectQuestion(target, options, tools);
   if (about) {
     const report = await withCluster(options, ({ client, namespace }) =>
@@ -82,10 +59,7 @@ async function checkCommand(
     );
     return printReports(terminal, options.output, [report], formatObjectReport(report));
   }
-  const reports =
-    target === undefined
-      ? await checkFiles(options, terminal, tools)
-      : await checkTarget(target, options, tools);
+  const reports = await checkTarget(target, options, tools);
   return printReports(terminal, options.output, reports, reports.flatMap(formatReport));
 }
 
@@ -111,7 +85,7 @@ async function checkAll(
     for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
       sites.push(...podSites(object));
     if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
-    return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, true, tools);
+    return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, tools);
   });
   return printReports(terminal, options.output, reports, formatReports(reports));
 }
@@ -123,9 +97,9 @@ async function mustExist(client: KubeClient, namespace: string): Promise<void> {
   });
 }
 
-/** The question about another object than a workload; undefined if the target is a workload, or files. */
-function objectQuestion(target: string | undefined, options: CheckOptions, tools: readonly ToolParts[]) {
-  const network = target === undefined ? undefined : nameInTarget(target, NETWORK_TARGET);
+/** The question about another object than a workload; undefined if the target is a workload. */
+function objectQuestion(target: string, options: CheckOptions, tools: readonly ToolParts[]) {
+  const network = nameInTarget(target, NETWORK_TARGET);
   if (network !== undefined)
     return (client: KubeClient, namespace: string) => checkNetwork(client, namespace, network);
   for (const { check } of tools) {
@@ -148,37 +122,7 @@ async function checkTarget(
         throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
       throw cause;
     });
-    return await reportLive(cluster, options, [...podSites(object)], namespace, true, tools);
-  });
-}
-
-async function checkFiles(
-  options: CheckOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
-): Promise<readonly CheckReport[]> {
-  const documents: JsonObject[] = [];
-  for (const input of await readInputs(terminal, options)) {
-    documents.push({ apiVersion: 'v1', kind: 'List', items: readObjects(input) });
-  }
-  const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
-  if (sites.length === 0)
-    throw new UsageError('the files contain no pod or workload: use a file that has one');
-  if (options.template === undefined) {
-    return await withCluster(options, async (cluster) => {
-      return await reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false, tools);
-    });
-  }
-  const state = { set: await templatesOfFile(terminal, options.template) };
-  const settingsOf = namespacesIn(documents, keysFor(options.annotation), options.namespace ?? 'default');
-  return sites.map((site) => {
-    const namespace = namespaceOf(site, options.namespace ?? 'default');
-    return checkOffline(site, {
-      decide: decideOptions(options),
-      state,
-      namespace,
-      settings: settingsOf(namespace),
-    });
+    return await reportLive(cluster, options, [...podSites(object)], namespace, tools);
   });
 }
 
@@ -189,15 +133,8 @@ export const setUpCommand: SetUpCommand = async (command, { terminal, ended, add
     'a pod, workload, HTTPRoute, GRPCRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
   );
   command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
-  addInputOptions(command, 'manifests to check instead of a target')
+  command
     .option('--all', 'all workloads and standalone pods of the namespace')
-    .addOption(
-      new Option(
-        '--template <file>',
-        'template for the files of -f, instead of the live ConfigMap; needs no cluster',
-      ).argParser(text),
-    )
-    .addOption(podTemplateOption())
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption('text', 'json', 'yaml'));

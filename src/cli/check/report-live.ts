@@ -1,7 +1,6 @@
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf } from '../../injection/manifests/manifests.ts';
 import type { PodSite } from '../../injection/podspec/workload.ts';
-import type { DecideOptions } from '../../injection/rule.ts';
 import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import type { ToolParts } from '../add-on.ts';
@@ -16,13 +15,12 @@ import { appliedWebhooks } from './check-webhook.ts';
 
 type LiveOptions = ClusterOptions & SharedFlags;
 
-/** Checks pods and workloads with the installation of the cluster. `exists`: they are from the cluster, not from files. */
+/** Checks pods and workloads with the installation of the cluster. */
 export async function reportLive(
   cluster: Cluster,
   given: LiveOptions,
   sites: readonly PodSite[],
   byDefault: string,
-  exists: boolean,
   tools: readonly ToolParts[],
 ): Promise<readonly CheckReport[]> {
   const installation = await installationOf(cluster.client, given.operatorNamespace);
@@ -38,7 +36,9 @@ export async function reportLive(
   const { client } = cluster;
   const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
   const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
+  const { requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(options.annotation);
+  const decide = { keys, requireAnnotation, operatorNamespace };
   const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
   const objects = new NamespaceObjects(client, options.operatorNamespace);
   const reports: CheckReport[] = [];
@@ -49,24 +49,14 @@ export async function reportLive(
       objects,
       dryRun,
       promoted: held.find((each) => each !== undefined),
-      decide: decideOptions(options),
+      decide,
       state,
       namespace,
       webhooks,
       policies: injecting.includes(true),
-      exists,
     });
     const { findings } = report;
     reports.push({ ...report, findings: [...general, ...findings] });
   }
   return reports;
-}
-
-/** The flags that decide about injection. */
-export function decideOptions({
-  annotation,
-  requireAnnotation,
-  operatorNamespace,
-}: ClusterOptions & Pick<SharedFlags, 'requireAnnotation'>): DecideOptions {
-  return { keys: keysFor(annotation), requireAnnotation, operatorNamespace };
 }

@@ -33,13 +33,9 @@ export function addInputOptions(command: Command, help: string): Command {
     .option('-R, --recursive', 'also read the directories inside those of -f');
 }
 
-export function hasInput({ filename }: InputOptions): boolean {
-  return filename !== undefined;
-}
-
 /** Requires `-f`, but after commander has reported unknown flags. */
 export function requireInput(command: Command): void {
-  if (hasInput(command.opts<InputOptions>())) return;
+  if (command.opts<InputOptions>().filename !== undefined) return;
   command.error("error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input");
 }
 

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { dump } from 'js-yaml';
 import { processTerminal } from '../../../src/cli/io/terminal.ts';
 import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -171,20 +170,19 @@ describe('check', () => {
         const flags = ['-n', 'envoy-initializer', '--type=merge', '--patch', patch];
         await fixture.kubectl('patch', 'configmap', 'envoy-initializer', ...flags);
       };
-      const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
-      await use(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
-      const file = join(fixture.controlPlane.directory, 'once.yaml');
       const metadata = { name: 'once', namespace: 'plain', annotations: { [OPT_IN]: 'true' } };
       const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'busybox' }] };
-      await writeFile(file, dump({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
-      const { report, reasons } = await check('-f', file);
+      await fixture.apply({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
+      const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+      await use(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+      const { report, reasons } = await check('pod/once', '-n', 'plain');
       expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
-      expect(reasons).toEqual(['conflict']);
+      expect(reasons).toContain('conflict');
       expect(report.findings[0].message).toMatch(
         /^spec\.restartPolicy: Never: .* containers\[0\]\.resizePolicy: /,
       );
       await use(DEMO_TEMPLATE);
-      expect((await check('-f', file)).report).toMatchObject({ decision: 'inject' });
+      expect((await check('pod/once', '-n', 'plain')).report).toMatchObject({ decision: 'inject' });
     },
   );
 

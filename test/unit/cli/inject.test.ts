@@ -74,7 +74,6 @@ describe('inject', () => {
       code: 0,
       text: FILES['folder/a.yaml'],
     });
-    expect((await run('check', '--template', 'template.yaml', ...input)).stdout).toContain('pod/good');
   });
 
   test('injects an unknown kind with the flag that the note names', async () => {

@@ -4,7 +4,6 @@ import { keysFor } from '../../../../src/injection/keys.ts';
 import { formatStatus } from '../../../../src/injection/status.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { classify } from '../../../../src/injection/webhook/classify.ts';
-import { POD_INDEXERS } from '../../../../src/injection/webhook/pod-cache.ts';
 import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
 import { templateSet, withMisfit } from '../../../support/injection/demo.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
@@ -16,7 +15,7 @@ const ONE = { config: text('a'), 'config.extra': text('b') };
 const SETTINGS = { plain: {}, special: { namespaceTemplates: 'extra' } };
 
 function setUp() {
-  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
+  const pods = new FakeInformer<KubeObject>();
   let set: TemplateSet = templateSet(ONE);
   const namespaceSettings = (namespace: string) => ({
     namespaceLabels: {},
