@@ -44,7 +44,10 @@ export interface ToolParts {
     set: TemplateSet,
   ) => Promise<string | undefined>;
   /** What `lint` says about a template without faults. */
-  readonly lint?: (set: TemplateSet, options: ClusterOptions) => readonly string[];
+  readonly lint?: (
+    set: TemplateSet,
+    options: Pick<ClusterOptions, 'annotation' | 'operatorNamespace'>,
+  ) => readonly string[];
   /** What `uninstall` leaves in the cluster, in sentences. */
   readonly staying?: (client: KubeClient) => Promise<readonly string[]>;
 }

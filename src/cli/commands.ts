@@ -52,8 +52,8 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
   {
     name: 'lint',
     description: 'find problems in templates',
-    usage: '[options] [file...]',
-    examples: ['lint template.yaml', 'lint --server', 'lint --envoy envoy.json'],
+    usage: '[options] <file...>',
+    examples: ['lint template.yaml', 'lint --envoy envoy.json'],
     load: () => import('./lint/lint.ts'),
   },
   {

@@ -9,8 +9,7 @@ import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../in
 import { explain } from '../injection/rules/index.ts';
 import type { JsonObject } from '../util/json.ts';
 import type { SetUpCommand } from './add-on.ts';
-import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
-import { rewriteFiles } from './io/rewrite-files.ts';
+import { addInputOptions, type InputOptions, rewriteFiles } from './io/rewrite-files.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { text } from './options/option-values.ts';
 import {
@@ -76,7 +75,6 @@ function isFinding({ site, injection, mistakes }: SiteResult): boolean {
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
   addInputOptions(command, 'manifests, YAML or JSON')
-    .hook('preAction', requireInput)
     .addOption(
       new Option(
         '--template <file>',

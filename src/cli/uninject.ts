@@ -2,8 +2,7 @@ import { type Keys, keysFor } from '../injection/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../injection/manifests/manifests.ts';
 import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
 import type { SetUpCommand } from './add-on.ts';
-import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
-import { rewriteFiles } from './io/rewrite-files.ts';
+import { addInputOptions, type InputOptions, rewriteFiles } from './io/rewrite-files.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { serveOption } from './options/serve-options.ts';
 import { podTemplateOption } from './options/tool-options.ts';
@@ -36,7 +35,6 @@ function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
   addInputOptions(command, 'manifests, YAML or JSON')
-    .hook('preAction', requireInput)
     .addOption(podTemplateOption())
     .addOption(serveOption('annotation'))
     .action(async (options: UninjectOptions) => ended(await uninjectCommand(options, terminal)));

@@ -1,10 +1,32 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
 import { objectsOf } from '../../injection/podspec/workload.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { isArray, isObject, type JsonValue, ownString } from '../../util/json.ts';
+import { isArray, isObject, ownString } from '../../util/json.ts';
 import { PatchError } from '../../util/patch.ts';
 import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
-import { type Input, type InputOptions, readInputs } from './input-files.ts';
-import { nameOfInput, type Terminal } from './terminal.ts';
+import { text } from '../options/option-values.ts';
+import { nameOfInput, readInput, type Terminal } from './terminal.ts';
+
+/** The flag that names manifests, as in kubectl. */
+export interface InputOptions {
+  readonly filename?: readonly string[];
+}
+
+/** Adds `-f`, which is required: commander says so after unknown flags. */
+export function addInputOptions(command: Command, help: string): Command {
+  return command
+    .addOption(
+      new Option(
+        '-f, --filename <file>',
+        `${help}: files, also separated by commas; - for standard input`,
+      ).argParser((list, files: readonly string[] = []) => [...files, ...list.split(',').map(text)]),
+    )
+    .hook('preAction', (each) => {
+      if (each.opts<InputOptions>().filename !== undefined) return;
+      each.error("error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input");
+    });
+}
 
 /**
  * Rewrites files to standard output. Reads all of them before `prepare`, which may need the cluster. Prints nothing if
@@ -12,36 +34,35 @@ import { nameOfInput, type Terminal } from './terminal.ts';
  */
 export async function rewriteFiles<R extends { readonly text: string }>(
   terminal: Terminal,
-  options: InputOptions,
+  { filename = [] }: InputOptions,
   prepare: () => Promise<(text: string) => R>,
 ): Promise<readonly R[]> {
-  const inputs = await readInputs(terminal, options);
-  inputs.forEach(readObjects);
+  const inputs = await Promise.all(
+    filename.map(async (file) => ({ file: nameOfInput(file), text: await readInput(terminal, file) })),
+  );
+  for (const { file, text } of inputs) requireObjects(file, text);
   const rewrite = await prepare();
-  const rewritten = inputs.map(({ file, text }) => explained(nameOfInput(file), () => rewrite(text)));
+  const rewritten = inputs.map(({ file, text }) => explained(file, () => rewrite(text)));
   terminal.out(joinManifests(rewritten.map(({ text }) => text)));
   return rewritten;
 }
 
-/** The documents of a file. @throws UsageError if it is invalid, has text instead of an object, or has no object. */
-export function readObjects({ file: path, text, isNamed }: Input): readonly JsonValue[] {
-  const file = nameOfInput(path);
+/** @throws UsageError if the file is invalid, has text instead of an object, or has no object. */
+function requireObjects(file: string, text: string): void {
   const documents = explained(file, () => readManifests(text));
   const other = documents.find((document) => document !== null && !isObject(document));
   if (other !== undefined) {
     throw new UsageError(`${file}: expected a Kubernetes object, not ${isArray(other) ? 'a list' : 'text'}`);
   }
-  // As in kubectl, a file of a directory may have none.
   const objects = documents.flatMap((document) => [...objectsOf(document)]);
-  if (isNamed && objects.every(([object]) => !ownString(object, 'kind'))) {
+  if (objects.every(([object]) => !ownString(object, 'kind'))) {
     const missing = objects.length > 0 ? ': kind is missing' : '';
     throw new UsageError(`${file} contains no Kubernetes object${missing}`);
   }
-  return documents;
 }
 
 /** Calls `work`. @throws UsageError that begins with the place of the error, such as `web.yaml:3:5: …`. */
-export function explained<T>(file: string, work: () => T): T {
+function explained<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {

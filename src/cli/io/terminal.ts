@@ -1,6 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileProblem } from '../../kube/util/file-problem.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 
@@ -11,18 +9,12 @@ const MAX_BYTES = 32 * 1024 * 1024;
 export interface Terminal {
   /** Reads a file; `-` is standard input. */
   read(file: string): Promise<string>;
-  /** The files in a directory, by name; `recursive`: also those of its directories. Undefined if it is a file, or nothing. */
-  list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
   out(text: string): void;
   err(text: string): void;
 }
 
 export const processTerminal: Terminal = {
   read: async (file) => decodeText(await bytesOf(file)),
-  list: async (path, recursive) => {
-    const found = await stat(path).catch(() => undefined);
-    return found?.isDirectory() ? await filesIn(path, recursive) : undefined;
-  },
   out: (line) => {
     write(process.stdout, line);
   },
@@ -52,17 +44,6 @@ function decodeText(bytes: Uint8Array): string {
   } catch (cause) {
     throw new Error('it is not UTF-8: save it as UTF-8', { cause });
   }
-}
-
-async function filesIn(directory: string, recursive: boolean): Promise<readonly string[]> {
-  const entries = await readdir(directory, { withFileTypes: true });
-  const files: string[] = [];
-  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(directory, entry.name);
-    if (!entry.isDirectory()) files.push(path);
-    else if (recursive) files.push(...(await filesIn(path, recursive)));
-  }
-  return files;
 }
 
 function write(stream: NodeJS.WriteStream, text: string): void {

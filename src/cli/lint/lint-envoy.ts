@@ -22,8 +22,6 @@ export async function lintEnvoy(
   format: OutputFormat,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if (files.length === 0)
-    throw new UsageError("--envoy needs a file: use a ConfigMap manifest, Envoy's configuration, or -");
   const findings: FileDiagnostic[] = [];
   const good: string[] = [];
   for (const file of files) {

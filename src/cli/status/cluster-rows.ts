@@ -37,7 +37,7 @@ function template(facts: StatusFacts): CheckResult {
         `ConfigMap ${namespace}/${configmap} does not exist`,
         'create it, or restart the operator',
       );
-    const advice = `correct the ConfigMap: ${CALLED_AS} lint --server lists the faults`;
+    const advice = 'correct the ConfigMap: kubectl apply --dry-run=server lists the faults';
     if (live.set === undefined)
       return problem(`${firstOf(live.faults)}: pods get the last valid template, if there was one`, advice);
     // `check` shows the hash of each.

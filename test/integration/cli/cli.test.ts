@@ -1,9 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { processTerminal } from '../../../src/cli/io/terminal.ts';
 import { runCli } from '../../../src/program.ts';
-import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
 import { since } from '../../support/jest/since.ts';
@@ -211,26 +208,6 @@ describe('check', () => {
     await fixture.kubectl('delete', 'mutatingwebhookconfiguration', 'envoy-initializer');
     expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual(['no-webhook', 'webhook-silent']);
     await fixture.apply(JSON.parse(saved));
-  });
-});
-
-describe('lint --server', () => {
-  const shipped = join(projectDirectory(), 'deploy/examples/template.yaml');
-
-  test('finds nothing in the template of the demo', async () => {
-    const { code, stdout } = await cli(['lint', '--server', shipped]);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringContaining('refuses') });
-  });
-
-  test('reports what only the API server can tell', async () => {
-    const file = join(fixture.controlPlane.directory, 'template.yaml');
-    await writeFile(file, await readFile(shipped, 'utf8'));
-    await fixture.namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' });
-    const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
-    expect(stdout).toMatch(
-      /template\.yaml:\d+:\d+: template "config": the API server refuses a pod with this template: .*violates PodSecurity/,
-    );
-    expect(code).toBe(1);
   });
 });
 

@@ -206,16 +206,6 @@ describe('with the operator', () => {
       );
     });
 
-    test('lint lists its faults, with their places in the text of the key', async () => {
-      const { code, stdout } = await cli('lint', '--server');
-      expect({ code, stdout }).toEqual({
-        code: 1,
-        stdout: expect.stringMatching(
-          /^ConfigMap envoy-initializer\/envoy-initializer:23:1: template "config": imag: unknown field .*\n$/,
-        ),
-      });
-    });
-
     test('check says what is wrong with it', async () => {
       const { code, stderr } = await cli('check', '--all', '-n', 'web');
       expect({ code, stderr }).toEqual({

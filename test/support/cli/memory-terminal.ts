@@ -16,12 +16,6 @@ export class MemoryTerminal implements Terminal {
     return text;
   }
 
-  async list(path: string, recursive: boolean): Promise<readonly string[] | undefined> {
-    const inside = [...this.files.keys()].filter((file) => file.startsWith(`${path}/`)).sort();
-    if (inside.length === 0) return undefined;
-    return inside.filter((file) => recursive || !file.slice(path.length + 1).includes('/'));
-  }
-
   out(text: string): void {
     this.stdout += text;
   }

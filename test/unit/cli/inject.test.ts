@@ -22,8 +22,6 @@ const FILES = {
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
   'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
-  'folder/a.yaml': pod('good', 'false'),
-  'folder/b.yaml': '# nothing\n',
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
 };
@@ -65,15 +63,6 @@ describe('inject', () => {
     const result = await run('inject', '-f', 'good.yaml', ...args);
     expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr).toMatch(message);
-  });
-
-  test('reads a directory, of which a file may be empty', async () => {
-    const input = ['-f', 'folder'];
-    const { code, stdout } = await run('inject', '--template', 'template.yaml', ...input);
-    expect({ code, text: stdout.slice(0, FILES['folder/a.yaml'].length) }).toEqual({
-      code: 0,
-      text: FILES['folder/a.yaml'],
-    });
   });
 
   test('injects an unknown kind with the flag that the note names', async () => {

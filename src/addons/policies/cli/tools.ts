@@ -34,7 +34,10 @@ async function injectsWithoutWebhook(client: KubeClient): Promise<boolean> {
 }
 
 /** Which templates the API server can inject with policies. */
-function coverage(set: TemplateSet, { annotation, operatorNamespace }: ClusterOptions): readonly string[] {
+function coverage(
+  set: TemplateSet,
+  { annotation, operatorNamespace }: Pick<ClusterOptions, 'annotation' | 'operatorNamespace'>,
+): readonly string[] {
   const { objects, left } = compilePolicies(set, {
     keys: keysFor(annotation),
     requireAnnotation: true,

@@ -197,7 +197,7 @@ describe('status', () => {
     ['template', /^problem: ConfigMap .* does not exist/, { template: { value: undefined } }],
     [
       'template',
-      /^problem: config: line 3: pods get the last valid template, if there was one \|.*lint --server/,
+      /^problem: config: line 3: pods get the last valid template, if there was one \| correct the ConfigMap/,
       { template: { value: FAULTY } },
     ],
     [
