@@ -2,7 +2,7 @@ import { isRecord } from '../../util/json.ts';
 import { isNotFound, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
-import { abortable } from '../util/linked-abort.ts';
+import { abortable, aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -28,10 +28,7 @@ export interface Served {
   until(signal: AbortSignal): Promise<boolean>;
 }
 
-/**
- * Finds resources whose CustomResourceDefinitions users may install. A look is one request for each version of a group,
- * after 30 s at most. It ends when all are served.
- */
+/** Finds resources whose CustomResourceDefinitions users may install. Each is asked for, after 30 s at most, until it is served. */
 export class Discovery {
   readonly #options: DiscoveryOptions;
   readonly #followed = new Map<string, Followed>();
@@ -43,93 +40,71 @@ export class Discovery {
   /** Call it before `run`. */
   follow(resource: Resource<KubeObject>): Served {
     const name = `${resource.plural}.${apiVersionOf(resource)}`;
-    const known = this.#followed.get(name) ?? new Followed(resource);
+    const known = this.#followed.get(name) ?? new Followed(resource, this.#options);
     this.#followed.set(name, known);
     return known;
   }
 
   /** Looks until all resources are served, or the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(Array.from(this.#followed.values(), (each) => each.run(signal)));
+  }
+}
+
+class Followed implements Served {
+  isServed: boolean | undefined;
+  readonly #resource: Resource<KubeObject>;
+  readonly #options: DiscoveryOptions;
+  readonly #answered = new AbortController();
+  readonly #served = new AbortController();
+
+  constructor(resource: Resource<KubeObject>, options: DiscoveryOptions) {
+    this.#resource = resource;
+    this.#options = options;
+  }
+
+  readonly known = async (signal: AbortSignal): Promise<boolean | undefined> => {
+    await abortable(aborted(this.#answered.signal), signal).catch(() => undefined);
+    return this.isServed;
+  };
+
+  readonly until = async (signal: AbortSignal): Promise<boolean> => {
+    await abortable(aborted(this.#served.signal), signal).catch(() => undefined);
+    return this.isServed === true && !signal.aborted;
+  };
+
+  async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       let askedMs = 0;
       try {
-        await this.#look(signal);
+        this.#answer(await this.#look(signal));
       } catch (err) {
         if (signal.aborted) return;
         log.warn({ err }, 'cannot read which resources the API server serves, retrying');
         askedMs = retryAfterMs(err);
       }
-      if (this.#missing().length === 0) return;
+      if (this.isServed) return;
       await sleep(clock, Math.max(waitMs, askedMs), signal).catch(() => undefined);
     }
   }
 
-  #missing(): readonly Followed[] {
-    return [...this.#followed.values()].filter(({ isServed }) => isServed !== true);
+  async #look(signal: AbortSignal): Promise<boolean> {
+    const path = `/apis/${apiVersionOf(this.#resource)}`;
+    const answer = await this.#options.client.request('GET', path, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
+    return resources.some((each) => isRecord(each) && each.name === this.#resource.plural);
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
-    const names = new Map<string, readonly unknown[]>();
-    for (const each of this.#missing()) {
-      const version = apiVersionOf(each.resource);
-      const known = names.get(version) ?? (await this.#namesIn(version, signal));
-      names.set(version, known);
-      this.#answer(each, known.includes(each.resource.plural));
-    }
-  }
-
-  async #namesIn(version: string, signal: AbortSignal): Promise<readonly unknown[]> {
-    try {
-      const answer = await this.#options.client.request('GET', `/apis/${version}`, { signal });
-      const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
-      return resources.filter(isRecord).map(({ name }) => name);
-    } catch (error) {
-      if (isNotFound(error)) return [];
-      throw error;
-    }
-  }
-
-  #answer(followed: Followed, isServed: boolean): void {
-    const { isServed: before, resource } = followed;
-    followed.answer(isServed);
-    const name = { resource: `${resource.plural}.${resource.group}` };
-    if (isServed && before === false) this.#options.log.info(name, 'resource is served now');
-    if (!isServed && before === undefined)
+  #answer(isServed: boolean): void {
+    const name = { resource: `${this.#resource.plural}.${this.#resource.group}` };
+    if (isServed && this.isServed === false) this.#options.log.info(name, 'resource is served now');
+    if (!isServed && this.isServed === undefined)
       this.#options.log.info(name, 'resource is not served: watching it when its CRD is installed');
-  }
-}
-
-class Followed implements Served {
-  readonly resource: Resource<KubeObject>;
-  isServed: boolean | undefined;
-  #wakeAnswered = () => {};
-  #wakeServed = () => {};
-  readonly #answered = new Promise<void>((resolve) => {
-    this.#wakeAnswered = resolve;
-  });
-  readonly #served = new Promise<void>((resolve) => {
-    this.#wakeServed = resolve;
-  });
-
-  constructor(resource: Resource<KubeObject>) {
-    this.resource = resource;
-  }
-
-  answer(isServed: boolean): void {
     this.isServed = isServed;
-    this.#wakeAnswered();
-    if (isServed) this.#wakeServed();
+    this.#answered.abort();
+    if (isServed) this.#served.abort();
   }
-
-  readonly known = async (signal: AbortSignal): Promise<boolean | undefined> => {
-    await abortable(this.#answered, signal).catch(() => undefined);
-    return this.isServed;
-  };
-
-  readonly until = (signal: AbortSignal): Promise<boolean> =>
-    abortable(this.#served, signal).then(
-      () => true,
-      () => false,
-    );
 }

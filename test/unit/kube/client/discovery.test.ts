@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 afterEach(() => stop.abort());
 
-test('tells what is served, with one request for each version', async () => {
+test('tells what is served, with one request for each', async () => {
   serves = { 'k8s.cni.cncf.io/v1alpha1': ['ipamclaims'], 'gateway.networking.k8s.io/v1': ['httproutes'] };
   const [claims, routes] = [discovery.follow(CLAIMS), discovery.follow(ROUTES)];
   expect(claims.isServed).toBeUndefined();
