@@ -203,7 +203,7 @@ soak: build/.compiled ## Run two replicas under load on a real node, with rollou
 	@E2E_SOAK_SECONDS=$(SOAK_SECONDS) E2E_OUTAGE_SECONDS=60 $(JEST) --runInBand build/test/e2e/high-availability build/test/e2e/outages build/test/e2e/traffic
 
 .PHONY: deploy
-deploy: node_modules/.installed ## Install the operator with kubectl (OVERLAY=default, another one of deploy/overlays, or several of deploy/components, as in OVERLAY='rollout all-pods'; IMAGE=…)
+deploy: node_modules/.installed ## Install the operator with kubectl (OVERLAY=default, another one of deploy/overlays, or several of deploy/components, as in OVERLAY='repair all-pods'; IMAGE=…)
 	@node hack/deploy/cli.ts --image '$(IMAGE)' $(if $(OVERLAY),--overlay '$(OVERLAY)')
 
 .PHONY: undeploy

@@ -93,7 +93,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
     helm('upgrade', ...RELEASE, chart, ...values.map((value) => `--set=${value}`), '--wait', '--timeout=4m');
 
   test('upgrade, and roll back', async () => {
-    await upgrade('components.certManager=true', 'components.rollout=true');
+    await upgrade('components.certManager=true', 'components.repair=true');
     expect(await injected('upgraded')).toBe('main envoy');
     await helm('rollback', ...RELEASE, '1', '--wait', '--timeout=4m');
     expect(await injected('rolled-back')).toBe('main envoy');

@@ -60,7 +60,7 @@ test.each([...names.map((name) => [name, [name]] as const), ['all', names] as co
       const { stdout } = await run(process.execPath, [main, 'inject', ...files], { cwd: directory });
       expect(stdout).toMatch(/name: myapp-container.*"name":"envoy"/);
       const serve = await run(process.execPath, [main, 'serve', '--help']);
-      expect(serve.stdout.includes('--policy')).toBe(!without.includes('policies'));
+      expect(serve.stdout.includes('--repair-window')).toBe(!without.includes('drift'));
     } finally {
       await rm(directory, { recursive: true });
     }

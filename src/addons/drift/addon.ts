@@ -1,19 +1,33 @@
 import { defineAddOn } from '../../cli/add-on.ts';
+import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
+import { duration, oneOf } from '../../cli/options/option-values.ts';
 
-/** Pods whose sidecar is missing or stale: found and reported. */
-export const drift = defineAddOn(
-  {},
-  {
-    name: 'drift',
-    commands: [
-      {
-        name: 'drift',
-        description: 'list pods with a missing or stale sidecar',
-        usage: '[options]',
-        examples: ['drift -A', 'drift -n shop -l app=web'],
-        load: () => import('./cli/drift.ts'),
-      },
-    ],
-    operator: async () => (await import('./setup.ts')).setUpDrift,
+const FLAGS = {
+  repair: {
+    parse: oneOf('off', 'report', 'evict'),
+    value: 'mode',
+    default: 'report',
+    help: 'what to do about pods that were admitted without their sidecar: off, report, or evict (to recreate them)',
   },
-);
+  'repair-window': {
+    parse: duration,
+    value: 'duration',
+    default: '15m',
+    help: 'maximum age of pods to evict',
+  },
+} as const satisfies FlagSpecs;
+
+/** Pods whose sidecar is missing or stale: found, reported and, if asked for, evicted. */
+export const drift = defineAddOn(FLAGS, {
+  name: 'drift',
+  commands: [
+    {
+      name: 'drift',
+      description: 'list pods with a missing or stale sidecar',
+      usage: '[options]',
+      examples: ['drift -A', 'drift -n shop -l app=web'],
+      load: () => import('./cli/drift.ts'),
+    },
+  ],
+  operator: async () => (await import('./setup.ts')).setUpDrift,
+});

@@ -1,57 +1,61 @@
-import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
-import type { EventRecorder } from '../../kube/events/events.ts';
+import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
+import type { Logger } from '../../kube/util/log.ts';
 import type { Core } from '../../operator/core.ts';
-import { Drift, type Finding } from './drift.ts';
+import { setUpDriftController } from './drift-controller.ts';
 import { driftMetrics } from './metrics.ts';
+
+/** The flags of `serve` for drift and repair. */
+export interface DriftOptions {
+  readonly repair: 'off' | 'report' | 'evict';
+  /** In milliseconds. */
+  readonly repairWindow: number;
+}
 
 const WORKERS = 2;
 
-/** Sets up the search for pods whose sidecar is missing or stale. */
+/** Sets up the search for pods whose sidecar is missing or stale, and repair. */
 export function setUpDrift(
   manager: Manager,
   { template, namespaces, pods, decide }: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decide'>,
+  { repair, repairWindow }: DriftOptions,
 ): void {
-  const { leaderClient: client, events, registry } = manager;
-  const work = manager.controller('drift', WORKERS);
-  const drift = new Drift({
+  const { leaderClient: client, events, log } = manager;
+  const after = (signal: AbortSignal) => waitForSync([pods], signal);
+  const [driftWork, repairWork] = [manager.controller('drift', WORKERS), manager.controller('repair')];
+  const drift = setUpDriftController({
     client,
-    pods: pods.lister,
+    pods,
     namespaceSettings: (name) => namespaces.cached(name),
     basis: () => ({ options: decide, state: template.templates.state }),
-    onFinding: (finding) => reportMissed(finding, events),
+    queue: driftWork.queue,
+    repairQueue: repairWork.queue,
+    repair: { evict: repair === 'evict', windowMs: repairWindow, onObstacle: logChanges(log) },
+    events,
+    now: Date.now,
   });
-  const add = (pod: KubeObject) => work.queue.add(keyOf(pod));
-  pods.addEventHandler({ onAdd: add, onUpdate: (_, pod) => add(pod), onDelete: add });
-  const again = (which: readonly KubeObject[]) => {
-    drift.reset(which.map(keyOf));
-    which.forEach(add);
+  template.onAdopted(() => drift.templatesChanged());
+  namespaces.onChanged((name) => drift.requeue(name));
+  driftMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
+  // Both call it, because either may end last.
+  const ended = () => drift.forget();
+  if (repair !== 'off') driftWork.reconcile(drift.reconcile, { keys: drift.keys, after, ended });
+  repairWork.reconcile(drift.repair, {
+    keys: () => [],
+    after,
+    ended,
+    waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
+  });
+}
+
+/** Returns a function that logs when the reason changes, and ignores repeated calls. */
+function logChanges(log: Logger): (why: string | undefined) => void {
+  let logged: string | undefined;
+  return (why) => {
+    if (why !== undefined && why !== logged) log.error({ why }, 'repair stopped, evicting no pods');
+    if (why === undefined && logged !== undefined) log.info('repair resumed');
+    logged = why;
   };
-  template.onAdopted(() => again(drift.concerned()));
-  namespaces.onChanged((name) => again(pods.lister.list(name)));
-  driftMetrics(registry, () => drift.findings);
-  work.reconcile(drift.reconcile, {
-    keys: () => pods.lister.list().map(keyOf),
-    after: (signal) => waitForSync([pods], signal),
-    ended: () => drift.forget(),
-  });
-}
-
-/**
- * Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. Stale pods
- * are only counted by a gauge: each change of the template makes all pods stale.
- */
-function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
-  if (kind !== 'missed') return;
-  const note = `Pod ${pod.metadata.name} has no sidecar, because no replica answered, or its namespace opted in later: recreate it`;
-  events.event(regarding(pod), { type: 'Warning', reason: 'SidecarMissing', action: 'Inject', note });
-}
-
-function regarding(pod: KubeObject): KubeObject {
-  const owner = controllerOf(pod);
-  const { namespace } = pod.metadata;
-  if (owner === undefined) return { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
-  const { apiVersion, kind, name, uid } = owner;
-  return { apiVersion, kind, metadata: { name, uid, ...(namespace !== undefined && { namespace }) } };
 }

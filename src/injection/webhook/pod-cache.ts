@@ -5,9 +5,22 @@ import type { Manager } from '../../kube/manager/manager.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
 
+/** The index of the pod cache by {@link controllerKey}. */
+export const OF_CONTROLLER = 'controller';
+
 /** Whether the pod has the annotation of an injected pod. What it says may be wrong: `sidecarState` looks at it. */
 export function isMarked({ metadata }: KubeObject, keys: Keys): boolean {
   return metadata.annotations?.[keys.status] !== undefined;
+}
+
+/** The indexers of the pod cache. */
+export const POD_INDEXERS = {
+  [OF_CONTROLLER]: (pod: KubeObject) => (controllerOf(pod) ? [controllerKey(pod)] : []),
+};
+
+/** Names the controller of a pod, in the namespace of the pod: one that names an owner of another namespace is not its pod. */
+export function controllerKey(pod: KubeObject): string {
+  return `${pod.metadata.namespace}/${controllerOf(pod)?.uid}`;
 }
 
 /**
@@ -18,7 +31,7 @@ export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
   const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_ANNOTATION]);
   const shared = new SharedValues();
   return (pod) => {
-    const { name, namespace = '', uid = '', resourceVersion = '' } = pod.metadata;
+    const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = pod.metadata;
     const { deletionTimestamp } = pod.metadata;
     const owner = controllerOf(pod);
     const labels = picked(pod.metadata.labels, kept);
@@ -26,6 +39,7 @@ export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
     return {
       metadata: {
         ...{ name, namespace: shared.of(namespace), uid, resourceVersion },
+        creationTimestamp: shared.of(creationTimestamp),
         ...(deletionTimestamp !== undefined && { deletionTimestamp }),
         ...(labels && { labels: shared.of(labels) }),
         ...(annotations && { annotations: shared.of(annotations) }),
@@ -47,7 +61,11 @@ function picked(
 export function setUpPodCache(manager: Manager, keys: Keys): Informer<KubeObject> {
   return manager.informer(
     { ...PODS, metadataOnly: true },
-    { fieldSelector: LIVE_PODS, transform: podSummary(keys) },
+    {
+      fieldSelector: LIVE_PODS,
+      transform: podSummary(keys),
+      indexers: POD_INDEXERS,
+    },
   );
 }
 

@@ -260,6 +260,7 @@ describe('with no operator', () => {
 
   test.each([
     ['docs/operations.md', '## Alerts and dashboard'],
+    ['docs/operations.md', '### Repair'],
     ['docs/operations.md', '## Node agents'],
   ])('%s: %s', async (path, heading) => {
     await reader.type('kubectl create namespace monitoring');

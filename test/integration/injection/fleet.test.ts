@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { runCli } from '../../../src/program.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
@@ -9,11 +12,26 @@ import { testWithControllerManager } from '../../support/operator/test-with-cont
 jest.setTimeout(120_000);
 
 const OPERATOR = 'envoy-initializer';
+const FENCE = 'envoy-initializer-fence';
 let fixture: OperatorFixture;
 const kubectl: OperatorFixture['run'] = (...args) => fixture.run(...args);
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture();
+  fixture = await startOperatorFixture({ args: ['--repair=evict'] });
+  const repair = (file: string) => join(projectDirectory(), 'deploy/components/repair', file);
+  await fixture.kubectl('apply', '-f', repair('eviction.yaml'));
+  await kubectl(`patch validatingadmissionpolicy ${FENCE} --type=json --patch-file=${repair('fence.yaml')}`);
+  await eventually('the fence lets evictions through', async () => {
+    const eviction = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'none', namespace: 'default' },
+    };
+    const path = '/api/v1/namespaces/default/pods/none/eviction?dryRun=All';
+    const args = ['create', '--raw', path, '-f', '-', `--as=system:serviceaccount:${OPERATOR}:${OPERATOR}`];
+    const { stderr } = await fixture.controlPlane.kubectl(args, { input: JSON.stringify(eviction) });
+    return !stderr.includes(FENCE);
+  });
 }, 600_000);
 
 afterAll(() => fixture?.stop());
@@ -109,16 +127,53 @@ describe("Envoy's configuration", () => {
   });
 });
 
-test('pods that were admitted without their sidecar are told of', async () => {
-  await fixture.namespace('missed', { [OPT_IN]: 'true' });
-  await withoutWebhook(async () => void (await fixture.apply(pod('alone', 'missed'))));
-  expect((await pods('missed')).some(hasSidecar)).toBe(false);
-  await eventually('its Event is there', async () =>
-    /SidecarMissing .*no replica answered, or its namespace opted in later/.test(
-      await kubectl('describe pod alone --namespace=missed'),
-    ),
+describe('pods that were admitted without their sidecar', () => {
+  testWithControllerManager(
+    'are replaced where they have a controller, and told of where they have none',
+    async () => {
+      await fixture.namespace('missed', { [OPT_IN]: 'true' });
+      await withoutWebhook(async () => {
+        await fixture.apply(
+          deployment('one', 'missed', 4),
+          deployment('two', 'missed', 4),
+          pod('alone', 'missed'),
+        );
+        await eventually('all are there', async () => (await pods('missed')).length === 9);
+        expect((await pods('missed')).some(hasSidecar)).toBe(false);
+      });
+      await eventually('all but one have their sidecar', async () => {
+        const found = await pods('missed');
+        return found.length === 9 && found.filter(hasSidecar).length === 8;
+      });
+      expect(
+        hasSidecar(
+          (await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC },
+        ),
+      ).toBe(false);
+      expect(await kubectl('describe pod alone --namespace=missed')).toMatch(
+        /SidecarMissing .*no replica answered, or its namespace opted in later/,
+      );
+      expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
+    },
   );
-  expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
+
+  testWithControllerManager('are left alone once the first replacement came without it too', async () => {
+    await fixture.namespace('broken', { [OPT_IN]: 'true' });
+    await withoutWebhook(async () => {
+      await fixture.apply(deployment('one', 'broken', 3), deployment('two', 'broken', 3));
+      await eventually('repair has stopped', () => metric('envoy_initializer_repair_stopped 1'));
+      const before = (await pods('broken')).map(({ metadata }) => metadata.name);
+      await eventually('all are judged', () =>
+        metric('envoy_initializer_drifted_pods{namespace="broken",kind="missed"} 6'),
+      );
+      // One more may be tried meanwhile.
+      const after = (await pods('broken')).map(({ metadata }) => metadata.name);
+      expect(after.filter((name) => !before.includes(name)).length).toBeLessThanOrEqual(1);
+    });
+    await eventually('that is in the log', async () =>
+      (await readFile(fixture.logFile, 'utf8')).includes('the replacement of an evicted pod has no sidecar'),
+    );
+  });
 });
 
 describe('pods with the sidecar of another template', () => {

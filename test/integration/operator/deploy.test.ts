@@ -13,7 +13,15 @@ import { must } from '../../env/operator.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
 const deploy = join(projectDirectory(), 'deploy');
-const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev', 'rollout', 'without-policies'] as const;
+const OVERLAYS = [
+  'default',
+  'all-pods',
+  'cert-manager',
+  'dev',
+  'repair',
+  'rollout',
+  'without-policies',
+] as const;
 type Overlay = (typeof OVERLAYS)[number];
 
 interface Manifest extends KubeObject {
@@ -216,7 +224,15 @@ test.each(['node-agent', 'networks', 'neutron-pods'])(
   },
 );
 
-const COMPONENTS = ['all-pods', 'cert-manager', 'monitoring', 'networks', 'rollout', 'without-policies'];
+const COMPONENTS = [
+  'all-pods',
+  'cert-manager',
+  'monitoring',
+  'networks',
+  'repair',
+  'rollout',
+  'without-policies',
+];
 
 describe('components', () => {
   let directory: string;
@@ -258,6 +274,7 @@ describe('components', () => {
         '--tls-cert-file=/tls/tls.crt',
         '--tls-ca-file=/tls/ca.crt',
         '--node-agent-namespace=envoy-initializer-node-agent',
+        '--repair=evict',
         '--policy=off',
       ]),
     );
@@ -275,9 +292,9 @@ describe('components', () => {
       if (verb === 'apply') applied.push(await readFile(join(path, 'kustomization.yaml'), 'utf8'));
       return { code: 0, stdout: 'deployment.apps/envoy-initializer unchanged\n', stderr: '' };
     };
-    await runDeploy({ ...options, kubectl, overlay: 'rollout all-pods' });
+    await runDeploy({ ...options, kubectl, overlay: 'repair all-pods' });
     expect(applied.at(-1)).toMatch(
-      /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*components\/rollout","[^"]*components\/all-pods"\]/,
+      /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*components\/repair","[^"]*components\/all-pods"\]/,
     );
     expect(said[1]).toContain('If its image has, restart it: kubectl rollout restart');
     await runDeploy({ ...options, kubectl, overlay: 'monitoring' });
@@ -285,10 +302,10 @@ describe('components', () => {
       /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*monitoring"\]/,
     );
     await expect(runDeploy({ ...options, kubectl, overlay: 'multi-node' })).rejects.toThrow(
-      'overlay "multi-node" does not exist: write one of all-pods, cert-manager, default, dev, gateway-api, kind, monitoring, networks, neutron-pods, node-agent, rollout, without-policies, or a path',
+      'overlay "multi-node" does not exist: write one of all-pods, cert-manager, default, dev, gateway-api, kind, monitoring, networks, neutron-pods, node-agent, repair, rollout, without-policies, or a path',
     );
-    await expect(runDeploy({ ...options, kubectl, overlay: 'rollout everything' })).rejects.toThrow(
-      'no component everything: to combine overlays, write some of all-pods, cert-manager, monitoring, networks, neutron-pods, rollout, without-policies',
+    await expect(runDeploy({ ...options, kubectl, overlay: 'repair everything' })).rejects.toThrow(
+      'no component everything: to combine overlays, write some of all-pods, cert-manager, monitoring, networks, neutron-pods, repair, rollout, without-policies',
     );
   });
 });

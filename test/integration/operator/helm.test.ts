@@ -188,15 +188,16 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     expect(await templated({})).toEqual(kept(expected));
   });
 
-  test.each([...COMPONENTS.map((name) => [...neededBy(name), name]), COMPONENTS, ['rollout', 'networks']])(
-    'with %s %s %s is what kustomize makes with these components',
-    async (...names) => {
-      const components = Object.fromEntries(names.map((name) => [valueName(name), true]));
-      const expected = await render(kubectl, names, 'mesh-system');
-      const objects = [...expected.values()].flatMap((text) => loadAll(text) as Manifest[]);
-      expect(await templated({ components }, 'mesh-system')).toEqual(kept(byName(objects)));
-    },
-  );
+  test.each([
+    ...COMPONENTS.map((name) => [...neededBy(name), name]),
+    COMPONENTS,
+    ['repair', 'rollout', 'networks'],
+  ])('with %s %s %s is what kustomize makes with these components', async (...names) => {
+    const components = Object.fromEntries(names.map((name) => [valueName(name), true]));
+    const expected = await render(kubectl, names, 'mesh-system');
+    const objects = [...expected.values()].flatMap((text) => loadAll(text) as Manifest[]);
+    expect(await templated({ components }, 'mesh-system')).toEqual(kept(byName(objects)));
+  });
 
   test('fills values in', async () => {
     const pod = {
@@ -210,7 +211,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
       replicas: 3,
       extraArgs: ['--log-level=debug', '--resync=1m'],
       resources: { limits: { memory: '1Gi' } },
-      components: { networks: true, gatewayApi: true },
+      components: { networks: true, repair: true, gatewayApi: true },
       template: { config: 'containers: []\n', 'config.small': 'containers: []\n' },
     });
     const image = 'registry.example.com/e@sha256:abc';
@@ -226,6 +227,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
                 args: [
                   '--log-level=debug',
                   '--node-agent-namespace=envoy-initializer-node-agent',
+                  '--repair=evict',
                   '--resync=1m',
                   'serve',
                 ],
@@ -268,7 +270,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
 
   test('refuses values that it does not have', async () => {
     const faults = {
-      components: { rollouts: true },
+      components: { repairs: true },
       extraArgs: ['debug'],
       template: { confg: '' },
       replica: 1,
@@ -276,7 +278,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     };
     const { code, stderr } = await helm(['template', 'release', chart, await valuesFile(faults)]);
     expect(code).toBe(1);
-    expect(stderr).toContain("at '/components': additional properties 'rollouts' not allowed");
+    expect(stderr).toContain("at '/components': additional properties 'repairs' not allowed");
     expect(stderr).toContain("at '/extraArgs/0': 'debug' does not match pattern");
     expect(stderr).toContain("at '/template': additional properties 'confg' not allowed");
     expect(stderr).toContain("at '/runbooks': 'git.example.com' does not match pattern");
@@ -314,14 +316,14 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     test('is upgraded and rolled back, and takes nothing back that the operator or a user wrote', async () => {
       await installation.changeTemplate();
       const before = await installation.written();
-      const more = ['--set=components.rollout=true', '--set=components.networks=true'];
-      await succeed(['upgrade', ...release, chart, ...more], controlPlane.kubeconfigPath);
-      expect(await argsOf('deployments')).toContain('--node-agent-namespace');
-      expect(await run('get clusterroles -o name')).toContain('envoy-initializer-rollout');
+      const repair = ['--set=components.repair=true', '--set=components.networks=true'];
+      await succeed(['upgrade', ...release, chart, ...repair], controlPlane.kubeconfigPath);
+      expect(await argsOf('deployments')).toContain('--repair=evict');
+      expect(await run('get clusterroles -o name')).toContain('envoy-initializer-repair');
       expect(await installation.written()).toEqual(before);
       await succeed(['rollback', ...release, '1'], controlPlane.kubeconfigPath);
-      expect(await argsOf('deployments')).not.toContain('--node-agent-namespace');
-      expect(await run('get clusterroles -o name')).not.toContain('envoy-initializer-rollout');
+      expect(await argsOf('deployments')).not.toContain('--repair=evict');
+      expect(await run('get clusterroles -o name')).not.toContain('envoy-initializer-repair');
       expect(await installation.written()).toEqual(before);
     });
 

@@ -41,11 +41,7 @@ describe('the template of the chart', () => {
 });
 
 test('components are values in camel case', () => {
-  expect(['rollout', 'cert-manager', 'all-pods'].map(valueName)).toEqual([
-    'rollout',
-    'certManager',
-    'allPods',
-  ]);
+  expect(['repair', 'cert-manager', 'all-pods'].map(valueName)).toEqual(['repair', 'certManager', 'allPods']);
 });
 
 test('manifests without the places of values are refused', () => {

@@ -37,6 +37,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/operations.md # Missed and stale pods': DOCS,
   'docs/operations.md # Node agents': DOCS,
   'docs/operations.md # Policies': DOCS,
+  'docs/operations.md # Repair': DOCS,
   'docs/operations.md # Without the operator': DOCS,
   'docs/routing.md # Canary': KIND,
   'docs/routing.md # Is it in use?': KIND,

@@ -11,7 +11,6 @@ import {
   ok,
   problem,
   rolloutOf,
-  unknown,
 } from '../../../cli/status/rows.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -46,8 +45,7 @@ async function underWay(
 }
 
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
-  if ('unreadable' in facts.template) return unknown(facts.template.unreadable);
-  const live = facts.template.value;
+  const live = 'value' in facts.template ? facts.template.value : undefined;
   const strategy = rolloutOf(facts);
   if (!live?.set || !strategy) return none('the template has no strategy for running pods');
   const { set } = live;
