@@ -24,6 +24,13 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     load: () => import('./status/status.ts'),
   },
   {
+    name: 'version',
+    description: 'print the versions of this program, the operator, the API server and the sidecars',
+    usage: '[options]',
+    examples: ['version', 'version --client'],
+    load: () => import('./status/version.ts'),
+  },
+  {
     name: 'inject',
     description: 'print manifests with the sidecar in their pods',
     usage: '[options]',

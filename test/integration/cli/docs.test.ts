@@ -29,7 +29,7 @@ describe('beside an operator', () => {
     await follow(reader, 'docs/networks.md', '## Walkthrough');
   });
 
-  test.each(['## inject', '## uninject'])('docs/cli.md: %s', (heading) =>
+  test.each(['## inject', '## uninject', '## version'])('docs/cli.md: %s', (heading) =>
     follow(reader, 'docs/cli.md', heading),
   );
 

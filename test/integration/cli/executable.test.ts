@@ -135,6 +135,6 @@ describeUnless(programs ? undefined : 'krew is not built: make test-release', 'k
       code: 0,
       stderr: expect.stringContaining('Installed plugin: envoy'),
     });
-    expect((await run('kubectl envoy --version')).stdout).toBe(`${VERSION}\n`);
+    expect((await run('kubectl envoy version --client')).stdout).toBe(`client: ${VERSION}\n`);
   });
 });
