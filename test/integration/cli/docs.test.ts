@@ -8,6 +8,7 @@ import { follow, textOf } from '../../support/jest/follow.ts';
 import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
 import { Reader } from '../../support/jest/reader.ts';
 import { since } from '../../support/jest/since.ts';
+import { GITOPS_TOOLS, manifestsOf } from '../../support/operator/gitops-objects.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 describe('beside an operator', () => {
@@ -265,6 +266,22 @@ describe('with no operator', () => {
   ])('%s: %s', async (path, heading) => {
     await reader.type('kubectl create namespace monitoring');
     await follow(reader, path, heading);
+  });
+
+  test.each(GITOPS_TOOLS)('docs/gitops.md: $heading', async (tool) => {
+    const { heading, namespace } = tool;
+    await reader.save('tool.yaml', await manifestsOf(tool));
+    for (const command of [
+      `kubectl create namespace ${namespace}`,
+      `kubectl apply --server-side --namespace ${namespace} -f tool.yaml`,
+    ])
+      expect(await reader.type(command)).toMatchObject({ code: 0 });
+    // kubectl fails where there are no conditions yet.
+    await eventually('its kinds are served', async () => {
+      const { code } = await reader.type('kubectl wait --for=condition=Established crd --all');
+      return code === 0;
+    });
+    await follow(reader, 'docs/gitops.md', heading);
   });
 
   test('docs/install.md: what is there is what is in deploy/, and can get a priority class', async () => {

@@ -6,6 +6,8 @@ import { eventually } from '../../env/eventually.ts';
 import type { RunningKeystone } from '../../env/neutron/start.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
+import { follow } from '../../support/jest/follow.ts';
+import { Reader } from '../../support/jest/reader.ts';
 import { atEachWrite } from '../../support/neutron/neutron-deaths.ts';
 import { NeutronLab, noAuth } from '../../support/neutron/neutron-lab.ts';
 import { NEUTRON_SECRET, neutronNetwork, neutronSecret } from '../../support/neutron/neutron-manifests.ts';
@@ -235,6 +237,12 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
       '[{"name":"samplecrd.k8s.io/network"}]',
     );
     await fixture.kubectl('delete', 'network', 'no-pods', '--timeout=120s');
+  });
+
+  test('docs/neutron.md: walkthrough', async () => {
+    await follow(await Reader.at(fixture.controlPlane), 'docs/neutron.md', '## Walkthrough');
+    expect(await realNames()).toEqual(['default/neutron-network']);
+    await fixture.kubectl('delete', 'network', 'neutron-network', '--timeout=120s');
   });
 
   test('removes what a Network left behind whose finalizer somebody took off', async () => {

@@ -7,6 +7,7 @@ import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
 /** The test that types the commands of a section, as printed. The file names the section's heading or its commands. */
 const DOCS = 'test/integration/cli/docs.test.ts';
 const KIND = 'test/e2e/kind.test.ts';
+const GITOPS = 'test/support/operator/gitops-objects.ts';
 const INSTALLED = 'test/support/cluster/kind-installed.ts';
 const TYPED: Readonly<Record<string, string>> = {
   'README.md # Install': KIND,
@@ -30,9 +31,12 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
   'docs/install.md # With Helm': INSTALLED,
+  'docs/gitops.md # Argo CD': GITOPS,
+  'docs/gitops.md # Flux': GITOPS,
   'docs/networks.md # Walkthrough': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
   'docs/networks.md # Tenants': DOCS,
+  'docs/neutron.md # Walkthrough': 'test/integration/neutron/neutron-operator.test.ts',
   'docs/operations.md # Alerts and dashboard': DOCS,
   'docs/operations.md # Logs': INSTALLED,
   'docs/operations.md # Missed and stale pods': DOCS,
@@ -53,16 +57,10 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md # Release':
     'needs a registry of yours; test/tools/supply/release-version.test.ts and test/e2e/release.test.ts do the same',
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
-  'docs/gitops.md # Argo CD':
-    'needs Argo CD; test/integration/operator/gitops.test.ts runs its health checks',
-  'docs/gitops.md # Flux':
-    'needs Flux; test/integration/operator/gitops.test.ts has its expressions evaluated',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # With kind':
     'make kind types them; test/e2e/kind.test.ts types those of README.md, which are the same',
-  'docs/neutron.md # Walkthrough':
-    'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/rollout.md # A new Envoy on a Friday':
     'shows a moment of a rollout; test/e2e/kind.test.ts types the commands on a fleet',
   'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',
