@@ -25,7 +25,7 @@ try {
   });
   say('\nThe operator runs from src/ and restarts when a file changes. In another terminal:\n');
   for (const line of await shellExports(controlPlane.kubeconfigPath)) say(`  ${line}`);
-  say(`  curl ${metricsUrl}/debug/controllers`);
+  say(`  curl ${metricsUrl}/readyz?verbose`);
   say('\nThe line "Debugger listening on …" below has the address for a debugger. Ctrl-C ends all.\n');
   const output = { onLine: say };
   await controlPlane.supervisor.start({

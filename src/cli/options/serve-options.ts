@@ -67,7 +67,7 @@ const SERVE_OPTIONS = {
     parse: port,
     value: 'port',
     default: '8080',
-    help: 'port of /metrics, /healthz, /readyz and /debug (HTTP); 0: any free port',
+    help: 'port of /metrics, /healthz and /readyz (HTTP); 0: any free port',
   },
   'tls-cert-file': {
     parse: text,

@@ -84,12 +84,6 @@ export class LiveTemplates {
     return this.#step !== 'waiting';
   }
 
-  /** For /debug/template. */
-  debug() {
-    const { set, texts } = this.#inUse ?? {};
-    return { hash: set?.hash, generation: this.#generation, faults: this.#said(), data: texts };
-  }
-
   /** Takes the current ConfigMap; undefined if it does not exist any more. */
   seen(configMap: TemplateConfigMap | undefined): void {
     this.#latest = configMap;

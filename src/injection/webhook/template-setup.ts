@@ -110,7 +110,6 @@ export function setUpTemplate(
     onUpdate: (_, configMap) => templates.seen(configMap),
     onDelete: () => templates.seen(undefined),
   });
-  manager.addDebugPage('template', () => templates.debug());
   manager.everyReplica('template', (signal) => templates.run(signal));
 
   // Else the next replica that starts would create the default one for all.

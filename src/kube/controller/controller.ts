@@ -4,7 +4,6 @@ import type { ObjectKey } from '../api/object.ts';
 import type { ControllerMetrics, ReconcileResult } from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
-import { LruMap } from '../util/lru-map.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { WorkQueue } from '../workqueue/queue.ts';
@@ -30,19 +29,6 @@ export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
-/** Why an object is not settled, and when it is retried. Times are RFC 3339. */
-export interface ReconcileRecord {
-  readonly key: ObjectKey;
-  /** How the last reconcile ended. */
-  readonly result: Exclude<ReconcileResult, 'success'>;
-  readonly at: string;
-  /** Reconciles since the last success (`requeue_after` is a success). */
-  readonly attempts: number;
-  readonly error?: string;
-  /** Absent if only a change of the object starts a reconcile. An event may start it sooner. */
-  readonly nextTryAt?: string;
-}
-
 export interface ControllerOptions {
   readonly name: string;
   /** Used by this controller alone: run() shuts it down at its end. */
@@ -52,8 +38,6 @@ export interface ControllerOptions {
   readonly workers: number;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Milliseconds since 1970; default Date.now. */
-  readonly wallClock?: () => number;
   readonly metrics?: ControllerMetrics;
 }
 
@@ -61,22 +45,15 @@ export interface ControllerOptions {
 const DRAIN_TIMEOUT_MS = 30_000;
 /** Conflicts in a row that are no reason to look. */
 const EXPECTED_CONFLICTS = 3;
-/** Objects to remember, the latest ones. */
-const MAX_RECORDS = 10_000;
-const MAX_ERROR = 1024;
-/** Beyond the range of Date, `toISOString()` throws. */
-const MAX_DATE_MS = 8.64e15;
 
-/**
- * Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). It remembers
- * each object that is not settled, until its reconcile succeeds with an empty result, as that of a deleted object does.
- */
+/** Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). */
 export class Controller {
   readonly name: string;
   readonly #options: ControllerOptions;
   readonly #log: Logger;
   readonly #running = new Set<ObjectKey>();
-  readonly #records = new LruMap<ObjectKey, ReconcileRecord>(MAX_RECORDS);
+  /** Failures in a row. */
+  readonly #failures = new Map<ObjectKey, number>();
   /** The drain timeout has passed: the results of running reconciles are ignored. */
   #isOver = false;
 
@@ -89,11 +66,6 @@ export class Controller {
   /** Keys that are being reconciled. */
   running(): readonly ObjectKey[] {
     return [...this.#running];
-  }
-
-  /** Objects that are not settled, and why; the latest last. */
-  unsettled(): readonly ReconcileRecord[] {
-    return Array.from(this.#records.entries(), ([, record]) => record);
   }
 
   /**
@@ -154,15 +126,14 @@ export class Controller {
 
   #succeeded(key: ObjectKey, requeueAfterMs: number | undefined): ReconcileResult {
     const { queue } = this.#options;
-    if (requeueAfterMs !== undefined && !(requeueAfterMs > 0))
-      return this.#record(key, 'requeue', { retryInMs: queue.addRateLimited(key) }).result;
-    queue.forget(key);
-    if (requeueAfterMs === undefined) {
-      this.#records.delete(key);
-      return 'success';
+    if (requeueAfterMs !== undefined && !(requeueAfterMs > 0)) {
+      queue.addRateLimited(key);
+      return 'requeue';
     }
+    this.#forget(key);
+    if (requeueAfterMs === undefined) return 'success';
     queue.addAfter(key, requeueAfterMs);
-    return this.#record(key, 'requeue_after', { retryInMs: requeueAfterMs }).result;
+    return 'requeue_after';
   }
 
   #failed(key: ObjectKey, error: Error, signal: AbortSignal): ReconcileResult {
@@ -173,36 +144,22 @@ export class Controller {
       return 'error';
     }
     if (error instanceof TerminalError) {
-      queue.forget(key);
+      this.#forget(key);
       this.#log.error({ key, err: error }, 'reconcile failed: not retried until something changes');
-      return this.#record(key, 'terminal', { error }).result;
+      return 'terminal';
     }
     const retryInMs = queue.addRateLimited(key, retryAfterMs(error));
-    const { attempts, result } = this.#record(key, 'error', { error, retryInMs });
+    const attempts = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, attempts);
     // Another writer was faster, which the next attempt sees.
     const level = isConflict(error) && attempts <= EXPECTED_CONFLICTS ? 'debug' : 'warn';
     this.#log[level]({ key, err: error, attempts, retryInMs }, 'reconcile failed');
-    return result;
+    return 'error';
   }
 
-  #record(
-    key: ObjectKey,
-    result: ReconcileRecord['result'],
-    { error, retryInMs }: { readonly error?: Error; readonly retryInMs?: number },
-  ): ReconcileRecord {
-    const { wallClock = Date.now } = this.#options;
-    const timestamp = (laterMs: number) =>
-      new Date(Math.min(wallClock() + laterMs, MAX_DATE_MS)).toISOString();
-    const record: ReconcileRecord = {
-      key,
-      result,
-      at: timestamp(0),
-      attempts: result === 'requeue_after' ? 0 : (this.#records.get(key)?.attempts ?? 0) + 1,
-      ...(error && { error: error.message.slice(0, MAX_ERROR) }),
-      ...(retryInMs !== undefined && { nextTryAt: timestamp(retryInMs) }),
-    };
-    this.#records.set(key, record);
-    return record;
+  #forget(key: ObjectKey): void {
+    this.#options.queue.forget(key);
+    this.#failures.delete(key);
   }
 
   async #drain(workers: Promise<unknown>): Promise<void> {

@@ -22,8 +22,6 @@ export interface ProbesOptions {
   readonly checks: readonly ReadinessCheck[];
   /** The problem that only a restart fixes, for `/healthz`; undefined without one. */
   readonly stuck?: () => string | undefined;
-  /** Pages under /debug, by name; each is shown as JSON. */
-  readonly debug: Readonly<Record<string, () => unknown>>;
 }
 
 /** The kubelet and Prometheus need a few; beyond this the oldest ones are closed. */
@@ -40,14 +38,12 @@ const UNREAD_MS = 10_000;
 const MAX_HEAD_BYTES = 4 * 1024;
 /** Calls per second of all but the probes. */
 const PAGES_PER_SECOND = 20;
-/** Where port-forwards come from. */
-const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 /** The next text of the metrics waits this many times as long as the last one took: at most 5 % of the time is spent on it. */
 const PAUSES_PER_RENDERING = 19;
 
 /**
- * The plain-HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz`, `/metrics`, and for port-forwards
- * alone `/debug/…`. It does not listen yet.
+ * The plain-HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz` and `/metrics`. It does not
+ * listen yet.
  *
  * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and costly pages
  * have a rate limit. The probes have none: the kubelet restarts a pod that does not answer.
@@ -76,14 +72,6 @@ export function createProbesServer(options: ProbesOptions): Server {
   app.get('/metrics', async (_request, response) => {
     response.type(registry.contentType).send(await metrics());
   });
-  // What failed names objects of all namespaces, and quotes them.
-  app.use('/debug', (request, response, next) => {
-    if (LOOPBACK.includes(request.socket.remoteAddress ?? '')) return next();
-    response.status(403).type('text/plain').send('forbidden from other hosts: use kubectl port-forward\n');
-  });
-  for (const [name, page] of Object.entries(options.debug)) {
-    app.get(`/debug/${name}`, (_request, response) => void response.json(page()));
-  }
   const failed: ErrorRequestHandler = (err, _request, response, _next) => {
     // The text of metrics is given up when the server closes.
     if (closed.signal.aborted || response.headersSent) return void response.destroy();

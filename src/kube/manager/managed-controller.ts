@@ -189,15 +189,6 @@ export class ManagedController {
       ? `controller ${this.#options.name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`
       : undefined;
   }
-
-  /** For /debug/controllers. */
-  debug(): unknown {
-    return {
-      name: this.#options.name,
-      running: this.#term?.controller.running() ?? [],
-      unsettled: this.#term?.controller.unsettled() ?? [],
-    };
-  }
 }
 
 /** A function of its own: an async function holds what it has touched until it ends, which is the end of the term. */

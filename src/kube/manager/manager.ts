@@ -119,7 +119,6 @@ export class Manager implements Informers {
   readonly #everywhere: Task[] = [];
   readonly #leading: Task[] = [];
   readonly #checks: ReadinessCheck[] = [];
-  readonly #debugPages = new Map<string, () => unknown>();
 
   constructor(options: ManagerOptions) {
     const { name, api, clock, log, registry, leaderElection, webhook } = options;
@@ -252,11 +251,6 @@ export class Manager implements Informers {
     this.#checks.push({ name, failure: warning, isWarning: true });
   }
 
-  /** Adds a page of JSON under /debug, which port-forwards read. */
-  addDebugPage(name: string, page: () => unknown): void {
-    this.#debugPages.set(name, page);
-  }
-
   /**
    * Runs all parts until `stop` aborts, and ends them within the time of `shutdown`. Call it once.
    * Rejects with the first failure of a part, after all parts have ended.
@@ -264,8 +258,6 @@ export class Manager implements Informers {
   run(stop: AbortSignal): Promise<void> {
     const { api, clock, log, registry, probes, webhook, shutdown = SHUTDOWN } = this.#options;
     this.addReadyz('shutdown', () => (stop.aborted ? 'shutting down' : undefined));
-    this.addDebugPage('controllers', () => this.#controllers.map((controller) => controller.debug()));
-    const debug = Object.fromEntries(this.#debugPages);
     const problems = () => [
       this.#election.healthProblem(),
       ...this.#controllers.map((controller) => controller.problem()),
@@ -280,7 +272,7 @@ export class Manager implements Informers {
       webhooks: this.#webhooks && { server: this.#webhooks, port: webhook?.port ?? 0 },
       probes: probes && {
         port: probes.port,
-        server: createProbesServer({ ...probes, clock, registry, checks: this.#checks, stuck, debug }),
+        server: createProbesServer({ ...probes, clock, registry, checks: this.#checks, stuck }),
       },
       background: [
         (signal) => this.#recorder.run(signal),

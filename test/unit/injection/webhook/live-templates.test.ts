@@ -168,10 +168,9 @@ describe('LiveTemplates', () => {
     await until('adopted one');
     live.seen(configMap);
     await until(`rejected, staying one: ${fault}`);
-    expect([image(), live.debug().faults]).toEqual(['one', [fault]]);
+    expect(image()).toBe('one');
     live.seen(withImage('one'));
     await untilTrue(async () => events.filter((event) => event === 'adopted one').length === 2);
-    expect(live.debug()).toMatchObject({ faults: [], generation: 1 });
     await end();
   });
 
@@ -181,7 +180,9 @@ describe('LiveTemplates', () => {
     await until('adopted one');
     verdicts.set('one', 'misfit');
     live.again();
-    await untilTrue(async () => live.debug().generation === 2);
+    await untilTrue(
+      async () => 'set' in live.state && (incompatibleShapesOf(live.state.set).config?.length ?? 0) > 0,
+    );
     expect('set' in live.state && incompatibleShapesOf(live.state.set)).toEqual({
       config: ['spec.restartPolicy: Never'],
     });

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { setUpTemplate } from '../../../../src/injection/webhook/template-setup.ts';
+import { CONFIG_MAPS } from '../../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { RESTORE_MS } from '../../../../src/kube/client/restore-config-map.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
@@ -65,7 +66,9 @@ test('a template is proved at the start and after an upgrade of the API server, 
   await until(() => dryRuns === 2 * atStart);
   expect(created).toEqual([]);
   changes.write(deleted(CONFIG_MAP));
-  await until(() => template.templates.debug().faults.length > 0);
+  const selection = { namespace: 'home', fieldSelector: 'metadata.name=envoy-initializer' };
+  const { lister } = manager.informer(CONFIG_MAPS, selection);
+  await until(() => lister.size === 0);
   // It may be replaced.
   await clock.advanceAsync(RESTORE_MS);
   expect(created).toEqual([]);

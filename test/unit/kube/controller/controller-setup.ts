@@ -16,9 +16,6 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The wall-clock time at which the fake clock starts. */
-const epoch = Date.parse('2026-01-01T00:00:00.000Z');
-
 /** A controller around `reconcile`, with its logs and metrics. */
 export function newController(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new FakeClock();
@@ -35,12 +32,10 @@ export function newController(reconcile: Reconcile, options: Partial<ControllerO
     workers: 1,
     log: pino({ level: 'info', base: null }, { write: (line) => log.push(JSON.parse(line)) }),
     clock,
-    wallClock: () => epoch + clock.now(),
     metrics,
     ...options,
   });
-  const recordOf = (key: string) => controller.unsettled().find((record) => record.key === key);
-  return { clock, queue, recordOf, log, metrics, controller };
+  return { clock, queue, log, metrics, controller };
 }
 
 /** The same, running until `stop` is aborted. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import { TerminalError } from '../../../../src/kube/controller/controller.ts';
 import { held, scripted, startController, until } from './controller-setup.ts';
@@ -39,18 +38,11 @@ describe('workers', () => {
 describe('a reconcile that succeeds', () => {
   test('with requeueAfterMs is repeated after it, and its failures are forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('no'), 30_000);
-    const { clock, queue, recordOf, metrics } = startController(reconcile);
+    const { clock, queue, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    expect(recordOf(key)).toEqual({
-      key,
-      result: 'requeue_after',
-      attempts: 0,
-      at: '2026-01-01T00:00:00.005Z',
-      nextTryAt: '2026-01-01T00:00:30.005Z',
-    });
     await clock.advanceAsync(29_999);
     expect(keys).toHaveLength(2);
     await clock.advanceAsync(1);
@@ -62,10 +54,9 @@ describe('a reconcile that succeeds', () => {
     'with requeueAfterMs %p is repeated with back-off, not in a hot loop',
     async (requeueAfterMs) => {
       const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
-      const { clock, queue, metrics, recordOf } = startController(reconcile);
+      const { clock, queue, metrics } = startController(reconcile);
       queue.add(key);
       await until(() => metrics.results.length === 1);
-      expect(recordOf(key)).toMatchObject({ result: 'requeue', attempts: 1 });
       await clock.advanceAsync(5);
       await until(() => metrics.results.length === 2);
       await clock.advanceAsync(9);
@@ -80,23 +71,14 @@ describe('a reconcile that succeeds', () => {
 describe('a reconcile that fails', () => {
   test('is retried with growing delays until it succeeds, and then forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('first'), new Error('second'));
-    const { clock, queue, recordOf, controller, log, metrics } = startController(reconcile);
+    const { clock, queue, log, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    expect(recordOf(key)).toEqual({
-      key,
-      result: 'error',
-      error: 'second',
-      attempts: 2,
-      at: '2026-01-01T00:00:00.005Z',
-      nextTryAt: '2026-01-01T00:00:00.015Z',
-    });
     await clock.advanceAsync(10);
     await until(() => metrics.results.length === 3);
     expect(keys).toEqual([key, key, key]);
-    expect(controller.unsettled()).toEqual([]);
     expect(log).toMatchObject([
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 2, retryInMs: 10 },
@@ -129,18 +111,11 @@ describe('a reconcile that fails', () => {
 
   test('with a TerminalError is logged once, and not retried until an event', async () => {
     const { reconcile, keys } = scripted(new Error('once'), new TerminalError('cidr is not a range'));
-    const { clock, queue, recordOf, log, metrics } = startController(reconcile);
+    const { clock, queue, log, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    expect(recordOf(key)).toEqual({
-      key,
-      result: 'terminal',
-      error: 'cidr is not a range',
-      attempts: 2,
-      at: '2026-01-01T00:00:00.005Z',
-    });
     await clock.advanceAsync(3_600_000);
     expect(keys).toHaveLength(2);
     expect(log.filter(({ level }) => level === 50)).toMatchObject([
@@ -149,7 +124,6 @@ describe('a reconcile that fails', () => {
     queue.add(key);
     await until(() => metrics.results.length === 3);
     expect(metrics.results.at(-1)?.[0]).toBe('success');
-    expect(recordOf(key)).toBeUndefined();
   });
 
   const throwing = (value: unknown) => () => {
@@ -159,24 +133,13 @@ describe('a reconcile that fails', () => {
     ['an Error, before it returns a promise', throwing(new Error('sync')), 'sync'],
     ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
   ])('by throwing %s is retried, and the worker continues', async (_, reconcile, message) => {
-    const { queue, recordOf, metrics } = startController(reconcile);
+    const { queue, log, metrics } = startController(reconcile);
     queue.add(key);
     queue.add('default/other');
     await until(() => metrics.results.length === 2);
-    expect(recordOf(key)?.error).toMatch(message);
-    expect(recordOf('default/other')?.result).toBe('error');
+    expect(log).toMatchObject([
+      { key, err: { message: expect.stringMatching(message) } },
+      { key: 'default/other', msg: 'reconcile failed' },
+    ]);
   });
-});
-
-test('only the latest 10,000 unsettled objects are remembered, with short messages', async () => {
-  const { queue, controller, metrics } = startController(
-    async () => {
-      throw new TerminalError('x'.repeat(100_000));
-    },
-    { log: pino({ enabled: false }) },
-  );
-  for (let i = 0; i <= 10_000; i++) queue.add(String(i));
-  await until(() => metrics.results.length === 10_001);
-  expect(controller.unsettled()).toHaveLength(10_000);
-  expect(controller.unsettled()[0]).toMatchObject({ key: '1', error: 'x'.repeat(1024) });
 });
