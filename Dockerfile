@@ -10,7 +10,7 @@ RUN { [ -x /usr/lib/cni/bridge ] && [ -x /usr/sbin/bridge ] && [ -x /usr/sbin/nf
 COPY package.json package-lock.json .npmrc ./
 # No package runs a script: see .npmrc.
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
 COPY src src
 COPY hack/bundle hack/bundle
 # Optional packages are tools of development: the compiler's binary, a Node of our own.

@@ -17,7 +17,7 @@ LONG := integration/routing/route-fleet|e2e/(kind|outages|high-availability|gate
 # With a real Neutron (`make test-neutron`).
 NEUTRON := integration/neutron|e2e/neutron-pods
 # What a release publishes, with Helm and Prometheus (`make test-artifacts`).
-ARTIFACTS := integration/(operator/(helm|monitoring)|cli/(executable|library|release-version))|e2e/(image|partners|release)
+ARTIFACTS := integration/(operator/(helm|monitoring)|cli/(executable|package|release-version))|e2e/(image|partners|release)
 # The modules without I/O.
 PURE := (util|injection|addons/routes/compile)
 SKIP ?= /node_modules/
@@ -190,7 +190,7 @@ test-neutron: build/.compiled dist/.built control-plane ## Run the tests with a 
 		--testPathIgnorePatterns='$(LONG)' -- 'build/test/($(NEUTRON))'
 
 .PHONY: test-artifacts
-test-artifacts: build/.compiled dist/.built control-plane ## Run the tests of what a release publishes: image, chart (builds Helm), library, executable, alerts
+test-artifacts: build/.compiled dist/.built control-plane ## Run the tests of what a release publishes: image, chart (builds Helm), npm package, executable, alerts
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" TEST_HELM=1 $(JEST) --runInBand \
 		-- 'build/test/($(ARTIFACTS))'
 
@@ -214,12 +214,8 @@ undeploy: node_modules/.installed ## Remove the operator and all its objects (FO
 manifests: control-plane ## Write out/install.yaml, which is OVERLAY=default, and the Helm chart, out/helm/envoy-initializer
 	@node hack/generate-manifests.ts
 
-.PHONY: api-report
-api-report: node_modules/.installed ## Write what users of the library see into out/library-api.txt, to compare versions
-	@node hack/generate-api-report.ts
-
 .PHONY: package
-package: dist/.built ## Pack the npm package of the library and the command (docs/development.md)
+package: dist/.built ## Pack the npm package of the command (docs/cli.md)
 	@node hack/pack.ts
 
 .PHONY: cli
@@ -279,6 +275,6 @@ build/.compiled: node_modules/.installed tsconfig.json $(SOURCES)
 	@find build -name '*.js' | sed 's|^build/||; s|js$$|ts|' | sort | comm -23 - <(find src hack test -name '*.ts' | sort) | sed 's|^|build/|; s|ts$$|js|' | xargs -r rm
 	@touch $@
 
-dist/.built: node_modules/.installed tsconfig.json tsconfig.build.json $(filter src/% hack/bundle/%,$(SOURCES))
+dist/.built: node_modules/.installed tsconfig.json $(filter src/% hack/bundle/%,$(SOURCES))
 	@npm run --silent build
 	@touch $@

@@ -30,7 +30,7 @@ echo 'nonroot:x:65532:' >"$root/node/etc/group"
 
 mkdir -p "$root/program/app/dist"
 cp -R package.json sbom.cdx.json "$root/program/app"
-# The program keeps its source maps, for --enable-source-maps. The rest of dist is the library.
+# The program keeps its source maps, for --enable-source-maps.
 cp -R dist/main.js dist/main.js.map dist/program "$root/program/app/dist"
 # The packages are in the program. Their names, versions and licences are beside it.
 find node_modules -type f \( -name package.json -o -iname '*licen[cs]e*' -o -iname 'notice*' \) \

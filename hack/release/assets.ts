@@ -13,12 +13,11 @@ interface Assets {
   readonly image: string;
 }
 
-/** Writes install.yaml, the Helm chart and the report of the library's interface. Resolves to their names. */
+/** Writes install.yaml and the Helm chart. Resolves to their names. */
 export async function writeAssets({ version, tree, output, image }: Assets): Promise<string[]> {
   const helm = join(output, 'helm');
   const chart = `envoy-initializer-chart-${version}.tgz`;
-  const hack = (name: string) => run(process.execPath, [join(tree, 'hack', name), output]);
-  await hack('generate-manifests.ts');
+  await run(process.execPath, [join(tree, 'hack/generate-manifests.ts'), output]);
   const files = [
     'install.yaml',
     ...['values.yaml', 'Chart.yaml', 'README.md'].map((name) => `helm/envoy-initializer/${name}`),
@@ -27,8 +26,7 @@ export async function writeAssets({ version, tree, output, image }: Assets): Pro
     await writeFile(file, withImage(await readFile(file, 'utf8'), version, image));
   await run('tar', ['-czf', join(output, chart), '-C', helm, 'envoy-initializer']);
   await rm(helm, { recursive: true });
-  await hack('generate-api-report.ts');
-  return ['install.yaml', chart, 'library-api.txt'];
+  return ['install.yaml', chart];
 }
 
 /** The manifests with the image to pull instead of the local one. @throws Error if they do not name the local one. */

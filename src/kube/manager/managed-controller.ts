@@ -1,9 +1,6 @@
-import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import type { KubeObject, ObjectKey } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
-import type { Informers, WatchSelection } from '../cache/shared-informers.ts';
-import { waitForSync } from '../cache/wait-for-sync.ts';
-import type { KubeClient } from '../client/client.ts';
-import { Controller, type Reconcile, type Result } from '../controller/controller.ts';
+import { Controller, type Reconcile } from '../controller/controller.ts';
 import { tellingRefusals } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { ControllerMetrics, QueueMetrics, WatchedController } from '../prometheus/index.ts';
@@ -26,22 +23,6 @@ export interface TermOptions {
   readonly waiting?: (key: ObjectKey) => KubeObject | undefined;
 }
 
-/** The arguments of a reconcile. */
-export interface ReconcileRequest<T extends KubeObject> {
-  readonly key: ObjectKey;
-  /** The cached object, read-only; undefined if it no longer exists. */
-  readonly object: T | undefined;
-  /** The leader's client: it refuses requests without the signal of the term. */
-  readonly client: KubeClient;
-  readonly signal: AbortSignal;
-}
-
-/** A controller of the objects of a resource. */
-export interface ObjectController<T extends KubeObject> {
-  /** Sets the reconcile, which runs once the cache has synced. */
-  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void;
-}
-
 export interface ManagedControllerOptions {
   readonly name: string;
   readonly workers: number;
@@ -49,8 +30,6 @@ export interface ManagedControllerOptions {
   readonly log: Logger;
   readonly queueMetrics: QueueMetrics;
   readonly metrics: ControllerMetrics;
-  readonly informers: Informers;
-  readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly maxRetryMs?: number | undefined;
 }
@@ -89,33 +68,6 @@ export class ManagedController {
     add: (key: ObjectKey): void => this.#term?.queue.add(key),
     addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
   };
-
-  /**
-   * Watches the resource: each change of an object queues its key. With `resyncMs` all keys are queued periodically,
-   * too.
-   */
-  for<T extends KubeObject>(
-    resource: Resource<T>,
-    { resyncMs, ...selection }: WatchSelection<T> & { readonly resyncMs?: number } = {},
-  ): ObjectController<T> {
-    const { informers, client } = this.#options;
-    const objects = informers.informer(resource, selection);
-    const add = (object: T) => this.queue.add(keyOf(object));
-    const handler = { onAdd: add, onUpdate: (_: T, object: T) => add(object), onDelete: add };
-    objects.addEventHandler(handler, resyncMs === undefined ? {} : { resyncMs });
-    return {
-      reconcile: (reconcile) =>
-        this.reconcile(
-          async (key, signal) =>
-            (await reconcile({ key, object: objects.lister.get(key), client, signal })) ?? {},
-          {
-            keys: () => objects.lister.list().map(keyOf),
-            after: (signal) => waitForSync([objects], signal),
-            waiting: (key) => asWaiting(resource, objects.lister.get(key)),
-          },
-        ),
-    };
-  }
 
   /** Sets the reconcile. A controller without one does nothing. */
   reconcile(reconcile: Reconcile, options: TermOptions): void {

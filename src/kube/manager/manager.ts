@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { ReviewHandler } from '../admission/response.ts';
 import { WebhookServer } from '../admission/server.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -12,7 +12,6 @@ import { type Informers, SharedInformers, type WatchSelection } from '../cache/s
 import { type ApiAccess, apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
-import { usableKubeConfig } from '../client/kubeconfig/load-config.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { type Leadership, leadership } from '../leaderelection/leader-elector.ts';
@@ -20,6 +19,7 @@ import {
   cacheMetrics,
   clientMetrics,
   controllerMetrics,
+  createRegistry,
   eventMetrics,
   leaderMetrics,
   queueMetrics,
@@ -30,11 +30,9 @@ import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { retryLoop } from '../util/retry-loop.ts';
 import { runTaskGroup, type Task } from '../util/task-group.ts';
-import { VERSION } from '../util/version.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
-import { createLogger } from './logger.ts';
 import { ManagedController } from './managed-controller.ts';
 
 export interface ManagerOptions {
@@ -60,11 +58,8 @@ export interface ManagerOptions {
 }
 
 /** The options of Manager.create(). */
-export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'log' | 'registry'> {
-  /** Default: the kubeconfig that kubectl finds, or the pod's service account. */
-  readonly config?: KubeConfig;
-  /** Default: JSON lines on standard output. */
-  readonly log?: Logger;
+export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'registry'> {
+  readonly config: KubeConfig;
 }
 
 /** Where a controller runs, and how often it tries again. */
@@ -76,8 +71,6 @@ export interface ManagedControllerScope {
 }
 
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
-/** How often the event loop's lag is sampled, which wakes the process. Every 10 ms, the default, take half a percent of a core. */
-const LAG_SAMPLE_MS = 100;
 
 /** How a part of the process runs. By default it runs once, and its failure ends the process. */
 export interface PartOptions {
@@ -169,17 +162,12 @@ export class Manager implements Informers {
     if (this.#webhooks) this.addReadyz('webhook', this.#webhooks.failure);
   }
 
-  /**
-   * Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing
-   * yet.
-   * @throws UsageError if the kubeconfig is missing or unusable.
-   */
-  static create({ config, log = createLogger('info'), ...options }: CreateManagerOptions): Manager {
+  /** Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing yet. */
+  static create({ config, ...options }: CreateManagerOptions): Manager {
     const [clock, registry] = [systemClock, createRegistry()];
     const metrics = { metrics: clientMetrics(registry), cacheMetrics: cacheMetrics(registry, Date.now) };
-    const reached = config ?? usableKubeConfig({ kubeconfig: undefined, master: undefined });
-    const api = apiAccess({ config: reached, clock, log, ...metrics });
-    return new Manager({ ...options, api, clock, log, registry });
+    const api = apiAccess({ config, clock, log: options.log, ...metrics });
+    return new Manager({ ...options, api, clock, registry });
   }
 
   /** @throws Error without the option `webhook`. */
@@ -211,8 +199,6 @@ export class Manager implements Informers {
       log,
       queueMetrics: this.#queueMetrics(name),
       metrics: this.#controllerMetrics(name),
-      informers: this,
-      client: everyReplica ? this.client : this.leaderClient,
       events: this.events,
       maxRetryMs,
     });
@@ -307,18 +293,4 @@ export class Manager implements Informers {
       }
     };
   }
-}
-
-/** A registry with Node's metrics (memory, CPU, garbage collection, event loop lag), and the version. */
-function createRegistry(): Registry {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
-  const build = new Gauge({
-    name: 'envoy_initializer_build_info',
-    help: 'Always 1; the label is the running version',
-    labelNames: ['version'],
-    registers: [registry],
-  });
-  build.set({ version: VERSION }, 1);
-  return registry;
 }

@@ -5,7 +5,7 @@ import { OLDEST_NODE } from '../../../src/cli/oldest-node.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 
-/** The oldest Node.js that runs the library and the command line. */
+/** The oldest Node.js that runs the command line. */
 export const OLDEST = `${OLDEST_NODE}.0`;
 /** Of a line that does not. */
 export const TOO_OLD = '20.20.2';

@@ -27,8 +27,6 @@ beforeEach(() => {
     log: pino({ enabled: false }),
     queueMetrics: queueMetrics(registry)('network'),
     metrics: controllerMetrics(registry)('network'),
-    informers: { informer: unused },
-    client: undefined as never,
     events: { event: unused },
   });
 });

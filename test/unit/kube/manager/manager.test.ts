@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import { SECRETS } from '../../../../src/kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
+import { waitForSync } from '../../../../src/kube/cache/wait-for-sync.ts';
+import { asWaiting } from '../../../../src/kube/manager/managed-controller.ts';
 import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import { aborted } from '../../../../src/kube/util/linked-abort.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
@@ -39,17 +42,34 @@ function run(): void {
   running.catch(() => undefined);
 }
 
+/** A controller of ConfigMaps. */
+function controller(
+  name: string,
+  reconcile: (key: string, object: KubeObject | undefined, signal: AbortSignal) => Promise<void>,
+): void {
+  const work = manager.controller(name);
+  const objects = manager.informer(configMaps);
+  const add = (object: KubeObject) => work.queue.add(keyOf(object));
+  objects.addEventHandler({ onAdd: add, onUpdate: (_, object) => add(object), onDelete: add });
+  const run = async (key: string, signal: AbortSignal) => {
+    await reconcile(key, objects.lister.get(key), signal);
+    return {};
+  };
+  work.reconcile(run, {
+    keys: () => objects.lister.list().map(keyOf),
+    after: (signal) => waitForSync([objects], signal),
+    waiting: (key) => asWaiting(configMaps, objects.lister.get(key)),
+  });
+}
+
 const messages = () => lines.map(({ msg }) => msg);
 
 describe('a controller', () => {
   test('reconciles each object, and each change, with the cached object', async () => {
     const seen: string[] = [];
-    manager
-      .controller('count')
-      .for(configMaps)
-      .reconcile(async ({ key, object }) => {
-        seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
-      });
+    controller('count', async (key, object) => {
+      seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
+    });
     run();
     (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
     const watch = await api.server.next();
@@ -62,14 +82,11 @@ describe('a controller', () => {
   });
 
   test('tells on the object that a write for it is refused, and tries again', async () => {
-    manager
-      .controller('write')
-      .for(configMaps)
-      .reconcile(async ({ client, signal }) => {
-        const name = { metadata: { namespace: 'shop' } };
-        const errors = [await client.create(SECRETS, name, { signal }).catch((error: unknown) => error)];
-        throw new AggregateError(errors, 'all failed');
-      });
+    controller('write', async (_, __, signal) => {
+      const name = { metadata: { namespace: 'shop' } };
+      const write = manager.leaderClient.create(SECRETS, name, { signal });
+      throw new AggregateError([await write.catch((error: unknown) => error)], 'all failed');
+    });
     run();
     (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
     const next = async (path: string) => {
