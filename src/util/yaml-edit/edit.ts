@@ -5,9 +5,9 @@ import {
   type JsonObject,
   type JsonValue,
   own,
+  ownString,
   sameJson,
 } from '../json.ts';
-import { align } from './align.ts';
 import {
   columnOf,
   indent,
@@ -151,4 +151,31 @@ class Editor {
     if (!isBlock) return ` ${indent(text, column)}`;
     return indent(`\n${text}`, isArray(value) && this.#seqNoIndent ? column : column + 2);
   }
+}
+
+/**
+ * For each item of the new list, the index of the old item that it comes from: an equal one, the one with its name or,
+ * without names, the next. Indices only ascend.
+ */
+function align(before: JsonArray, after: JsonArray): readonly (number | undefined)[] {
+  let next = 0;
+  return after.map((value) => {
+    const name = nameOf(value);
+    const isLike = (item: JsonValue, i: number) =>
+      sameJson(item, value) ||
+      (isObject(item) && isObject(value) && nameOf(item) === name && (name !== undefined || i === next));
+    const found = before.findIndex((item, i) => i >= next && isLike(item, i));
+    if (found === -1) return undefined;
+    next = found + 1;
+    return found;
+  });
+}
+
+/** The key by which Kubernetes identifies items of a list; kind, namespace and name for items of a List. */
+function nameOf(item: JsonValue): string | undefined {
+  if (!isObject(item)) return undefined;
+  const name = ownString(item, 'name') ?? ownString(item, 'ip') ?? ownString(item, 'mountPath');
+  const metadata = own(item, 'metadata');
+  if (name !== undefined || metadata === undefined) return name;
+  return JSON.stringify([own(item, 'kind'), own(metadata, 'namespace'), own(metadata, 'name')]);
 }
