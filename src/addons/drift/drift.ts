@@ -1,4 +1,5 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
 import { classify, type DriftBasis, isMissed } from '../../injection/webhook/classify.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
@@ -17,7 +18,7 @@ export interface Finding {
 export interface DriftOptions {
   readonly client: Pick<KubeClient, 'get'>;
   /** Pods that have not finished, reduced by `podSummary`. */
-  readonly pods: Pick<Lister<KubeObject>, 'get'>;
+  readonly pods: Pick<Lister<KubeObject>, 'get' | 'list'>;
   readonly namespaceSettings: (namespace: string) => NamespaceSettings;
   readonly basis: () => DriftBasis;
   /** Called once for each pod that is missed or stale. */
@@ -33,6 +34,7 @@ export class Drift {
   readonly #found = { missed: new Map<ObjectKey, KubeObject>(), stale: new Map<ObjectKey, KubeObject>() };
   /** UIDs of pods that a full read showed to need no sidecar. */
   readonly #cleared = new Map<ObjectKey, string>();
+  #judgedBy: TemplateSet | undefined;
 
   constructor(options: DriftOptions) {
     this.#options = options;
@@ -45,6 +47,19 @@ export class Drift {
   /** The pod of the key if it is missed. */
   missed(key: ObjectKey): KubeObject | undefined {
     return this.#found.missed.get(key);
+  }
+
+  /** The pods that may have got another class, because the templates have changed since the last call. */
+  concerned(): readonly KubeObject[] {
+    const { pods, basis, namespaceSettings } = this.#options;
+    const { state, options } = basis();
+    const [before, after] = [this.#judgedBy, 'set' in state ? state.set : undefined];
+    this.#judgedBy = after;
+    const changed = before && after ? changedTemplates(before, after) : undefined;
+    return pods.list().filter(({ metadata: { namespace = '', annotations } }) => {
+      const names = selectedNames(annotations?.[options.keys.templates], namespaceSettings(namespace));
+      return !changed || [...names].some((name) => changed.has(name));
+    });
   }
 
   /** Forgets the full reads of these pods, because the template or the labels of their namespace have changed. */

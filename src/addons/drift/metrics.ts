@@ -1,21 +1,17 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { KubeObject } from '../../kube/api/object.ts';
-
-/** Pods whose sidecar is missing or stale, and the state of their repair. */
-export interface DriftMetrics {
-  /** Reads these at each scrape from now on. */
-  watch(fleet: {
-    readonly findings: () => readonly { readonly kind: string; readonly pod: KubeObject }[];
-    /** Why repair has stopped; undefined while it has not. */
-    readonly stopped: () => string | undefined;
-  }): void;
-}
+import type { Finding } from './drift.ts';
 
 /** At most this many namespaces get their own series. The pods of the others are counted together. */
 const MAX_NAMESPACES = 100;
 
-export function driftMetrics(registry: Registry): DriftMetrics {
-  let fleet: Parameters<DriftMetrics['watch']>[0] = { findings: () => [], stopped: () => undefined };
+/** Reads the pods whose sidecar is missing or stale, and why repair has stopped, at each scrape. */
+export function driftMetrics(
+  registry: Registry,
+  {
+    findings,
+    stopped,
+  }: { readonly findings: () => readonly Finding[]; readonly stopped: () => string | undefined },
+): void {
   new Gauge({
     name: 'envoy_initializer_drifted_pods',
     help: 'Pods whose sidecar is missing (missed) or of another version of the template (stale); on the leader',
@@ -24,7 +20,7 @@ export function driftMetrics(registry: Registry): DriftMetrics {
     collect() {
       this.reset();
       const named = new Set<string>();
-      for (const { kind, pod } of fleet.findings()) {
+      for (const { kind, pod } of findings()) {
         const name = pod.metadata.namespace ?? '';
         const namespace = named.has(name) || named.size < MAX_NAMESPACES ? name : '<others>';
         named.add(namespace);
@@ -37,12 +33,7 @@ export function driftMetrics(registry: Registry): DriftMetrics {
     help: '1 if repair has stopped because a replacement has no sidecar either, else 0',
     registers: [registry],
     collect() {
-      this.set(fleet.stopped() === undefined ? 0 : 1);
+      this.set(stopped() === undefined ? 0 : 1);
     },
   });
-  return {
-    watch(watched) {
-      fleet = watched;
-    },
-  };
 }

@@ -1,11 +1,18 @@
+import { classify } from '../../injection/webhook/classify.ts';
+import { controllerKey, isMarked, OF_CONTROLLER } from '../../injection/webhook/pod-cache.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
+import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
+import type { EventRecorder } from '../../kube/events/events.ts';
 import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import type { Core } from '../../operator/core.ts';
-import { setUpDriftController } from './drift-controller.ts';
+import { Drift, type Finding } from './drift.ts';
 import { driftMetrics } from './metrics.ts';
+import { repairReconcile } from './repair.ts';
+import { RepairBreaker } from './repair-breaker.ts';
 
 /** The flags of `serve` for drift and repair. */
 export interface DriftOptions {
@@ -18,36 +25,87 @@ const WORKERS = 2;
 
 /** Sets up the search for pods whose sidecar is missing or stale, and repair. */
 export function setUpDrift(
-  manager: Manager,
+  manager: Pick<Manager, 'controller' | 'events' | 'leaderClient' | 'log' | 'registry'>,
   { template, namespaces, pods, decide }: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decide'>,
-  { repair, repairWindow }: DriftOptions,
+  { repair: mode, repairWindow: windowMs }: DriftOptions,
 ): void {
-  const { leaderClient: client, events, log } = manager;
-  const after = (signal: AbortSignal) => waitForSync([pods], signal);
-  const [driftWork, repairWork] = [manager.controller('drift', WORKERS), manager.controller('repair')];
-  const drift = setUpDriftController({
+  const { leaderClient: client, events, log, registry } = manager;
+  // Repair needs exactly one worker.
+  const [work, repair] = [manager.controller('drift', WORKERS), manager.controller('repair')];
+  const { lister } = pods;
+  const namespaceSettings = (name: string) => namespaces.cached(name);
+  const basis = () => ({ options: decide, state: template.templates.state });
+  const breaker = new RepairBreaker();
+  const drift = new Drift({
     client,
-    pods,
-    namespaceSettings: (name) => namespaces.cached(name),
-    basis: () => ({ options: decide, state: template.templates.state }),
-    queue: driftWork.queue,
-    repairQueue: repairWork.queue,
-    repair: { evict: repair === 'evict', windowMs: repairWindow, onObstacle: logChanges(log) },
+    pods: lister,
+    namespaceSettings,
+    basis,
+    onFinding(finding) {
+      reportMissed(finding, events);
+      if (finding.kind === 'missed' && mode === 'evict') repair.queue.add(keyOf(finding.pod));
+    },
+  });
+  const hasSidecar = (pod: KubeObject) => isMarked(pod, decide.keys);
+  /** Tells the breaker whether a pod has its sidecar; undefined: it asks for none. */
+  const tell = (pod: KubeObject, injected: boolean | undefined) => {
+    const { uid = '', creationTimestamp = '' } = pod.metadata;
+    const controller = controllerKey(pod);
+    const seen = { uid, createdAt: Date.parse(creationTimestamp), injected };
+    // The next pod of the workload need not wait for its retry.
+    if (breaker.seen(controller, seen, Date.now())) {
+      for (const sibling of lister.byIndex(OF_CONTROLLER, controller)) repair.queue.add(keyOf(sibling));
+    }
+  };
+  const check = (pod: KubeObject) => {
+    // A user may give an evicted pod an opt-in that its workload lacks: that must not stop the repair of others.
+    if (hasSidecar(pod)) tell(pod, true);
+    else if (classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis()) === 'without')
+      tell(pod, undefined);
+    work.queue.add(keyOf(pod));
+  };
+  pods.addEventHandler({
+    onAdd: check,
+    onUpdate: (_, pod) => check(pod),
+    onDelete: (pod) => work.queue.add(keyOf(pod)),
+  });
+  const again = (which: readonly KubeObject[]) => {
+    const keys = which.map(keyOf);
+    drift.reset(keys);
+    for (const key of keys) work.queue.add(key);
+  };
+  template.onAdopted(() => again(drift.concerned()));
+  namespaces.onChanged((name) => again(lister.list(name)));
+  driftMetrics(registry, { findings: () => drift.findings, stopped: () => breaker.stopped });
+
+  const reconcile: Reconcile = async (key, signal) => {
+    const result = await drift.reconcile(key, signal);
+    const pod = lister.get(key);
+    // Nor must a pod that gets no sidecar, as the whole of it shows, such as one in the network of its node.
+    if (pod && !hasSidecar(pod)) tell(pod, drift.missed(key) ? false : undefined);
+    return result;
+  };
+  const after = (signal: AbortSignal) => waitForSync([pods], signal);
+  // Both call it, because either may end last.
+  const ended = () => {
+    drift.forget();
+    breaker.reset();
+  };
+  if (mode !== 'off') work.reconcile(reconcile, { keys: () => lister.list().map(keyOf), after, ended });
+  const repairing = repairReconcile({
+    client,
+    breaker,
+    missed: (key) => drift.missed(key),
+    podsOf: (controller) =>
+      new Set(lister.byIndex(OF_CONTROLLER, controller).map(({ metadata }) => metadata.uid ?? '')),
+    windowMs,
+    unhealthy: () => ('fault' in basis().state ? 'the operator has no valid template' : undefined),
     events,
+    onObstacle: logChanges(log),
     now: Date.now,
   });
-  template.onAdopted(() => drift.templatesChanged());
-  namespaces.onChanged((name) => drift.requeue(name));
-  driftMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
-  // Both call it, because either may end last.
-  const ended = () => drift.forget();
-  if (repair !== 'off') driftWork.reconcile(drift.reconcile, { keys: drift.keys, after, ended });
-  repairWork.reconcile(drift.repair, {
-    keys: () => [],
-    after,
-    ended,
-    waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
-  });
+  const waiting = (key: string) => asWaiting(PODS, lister.get(key));
+  repair.reconcile(repairing, { keys: () => [], after, ended, waiting });
 }
 
 /** Returns a function that logs when the reason changes, and ignores repeated calls. */
@@ -58,4 +116,22 @@ function logChanges(log: Logger): (why: string | undefined) => void {
     if (why === undefined && logged !== undefined) log.info('repair resumed');
     logged = why;
   };
+}
+
+/**
+ * Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. Stale pods
+ * are only counted by a gauge: each change of the template makes all pods stale.
+ */
+function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
+  if (kind !== 'missed') return;
+  const note = `Pod ${pod.metadata.name} has no sidecar, because no replica answered, or its namespace opted in later: recreate it`;
+  events.event(regarding(pod), { type: 'Warning', reason: 'SidecarMissing', action: 'Inject', note });
+}
+
+function regarding(pod: KubeObject): KubeObject {
+  const owner = controllerOf(pod);
+  const { namespace } = pod.metadata;
+  if (owner === undefined) return { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
+  const { apiVersion, kind, name, uid } = owner;
+  return { apiVersion, kind, metadata: { name, uid, ...(namespace !== undefined && { namespace }) } };
 }

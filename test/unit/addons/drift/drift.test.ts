@@ -60,7 +60,10 @@ describe('Drift', () => {
           return resource.decode(found);
         },
       },
-      pods: { get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined) },
+      pods: {
+        list: () => [...pods.values()].map(summary),
+        get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined),
+      },
       namespaceSettings: () => ({ namespaceLabels, namespaceTemplates }),
       basis: () => basis,
       onFinding: ({ kind, pod: found }: Finding) => reported.push(`${kind} ${found.metadata.name}`),
