@@ -1,17 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Receives the state of certificates, for metrics. */
-export interface CertificateMetrics {
-  /** When the served certificate or the signing authority expires, in seconds since 1970. */
-  expires(certificate: 'serving' | 'authority', at: number): void;
-  /** Whether every webhook configuration holds the authorities of the served certificate. */
-  bundleInSync(inSync: boolean): void;
-  /** Counts a certificate that this replica has renewed. */
-  rotated(certificate: 'serving' | 'authority'): void;
-}
-
 /** When certificates expire, and whether the API server trusts them. */
-export function certificateMetrics(registry: Registry): CertificateMetrics {
+export function certificateMetrics(registry: Registry) {
   const registers = [registry];
   const labelNames = ['certificate'];
   const expiry = new Gauge({
@@ -32,8 +22,12 @@ export function certificateMetrics(registry: Registry): CertificateMetrics {
     registers,
   });
   return {
-    expires: (certificate, at) => expiry.set({ certificate }, at),
-    bundleInSync: (is) => inSync.set(is ? 1 : 0),
-    rotated: (certificate) => rotations.inc({ certificate }),
+    /** When the served certificate or the signing authority expires, in seconds since 1970. */
+    expires: (certificate: 'serving' | 'authority', at: number): void => expiry.set({ certificate }, at),
+    /** Whether every webhook configuration holds the authorities of the served certificate. */
+    bundleInSync: (is: boolean): void => inSync.set(is ? 1 : 0),
+    /** Counts a certificate that this replica has renewed. */
+    rotated: (certificate: 'serving' | 'authority'): void => rotations.inc({ certificate }),
   };
 }
+export type CertificateMetrics = ReturnType<typeof certificateMetrics>;

@@ -8,23 +8,13 @@ import type { PodMemory } from './memory.ts';
 import type { RolloutMetrics } from './metrics.ts';
 import type { ObservedPod } from './observe.ts';
 import type { Action, RolloutPod } from './plan/pod.ts';
-import type { Decision, Revisions } from './plan/revision.ts';
+import type { Revisions } from './plan/revision.ts';
 import { type Step, step } from './plan/step.ts';
+import type { TemplateRevisions } from './revisions.ts';
 import { formatStatus } from './rollout-status.ts';
 
-/** The templates that a rollout goes from and to. */
-export interface RevisionStore {
-  /** Undefined while there is no strategy, or while they are not read. */
-  current(): Revisions | undefined;
-  decide(decision: Decision, signal: AbortSignal): Promise<void>;
-  /** The status that the target's revision has, as text. */
-  published(): string | undefined;
-  /** Writes the status, for the command line. */
-  publish(status: string, signal: AbortSignal): Promise<void>;
-}
-
 export interface RolloutControllerOptions {
-  readonly revisions: RevisionStore;
+  readonly revisions: Pick<TemplateRevisions, 'current' | 'decide' | 'published' | 'publish'>;
   readonly pods: { list(): readonly ObservedPod[] };
   readonly memory: PodMemory;
   /** Envoy's configuration in a namespace. */

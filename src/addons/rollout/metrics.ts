@@ -4,16 +4,10 @@ import type { Step } from './plan/step.ts';
 const HOWS = ['in-place', 'replace'] as const;
 const OUTCOMES = ['done', 'left', 'failed'] as const;
 
-/** What a rollout has done, and where it is. */
-export interface RolloutMetrics {
-  /** The last step of the leader; undefined while there is no rollout. */
-  stepped(step: Step | undefined): void;
-  changed(how: (typeof HOWS)[number], outcome: (typeof OUTCOMES)[number]): void;
-}
-
 const STATES = ['current', 'under-way', 'waiting', 'left', 'refused'] as const;
 
-export function rolloutMetrics(registry: Registry): RolloutMetrics {
+/** What a rollout has done, and where it is. */
+export function rolloutMetrics(registry: Registry) {
   const pods = new Gauge({
     name: 'envoy_initializer_rollout_pods',
     help: 'Pods with a sidecar by their state in the rollout of the template; on the leader',
@@ -35,12 +29,15 @@ export function rolloutMetrics(registry: Registry): RolloutMetrics {
   for (const how of HOWS) for (const outcome of OUTCOMES) changes.inc({ how, outcome }, 0);
   for (const state of STATES) pods.set({ state }, 0);
   return {
-    stepped(step) {
+    /** The last step of the leader; undefined while there is no rollout. */
+    stepped(step: Step | undefined): void {
       halted.set(step?.phase === 'halted' || step?.phase === 'back' ? 1 : 0);
       const counts = new Map<string, number>(STATES.map((state) => [state, 0]));
       for (const { is } of step?.pods ?? []) counts.set(is, (counts.get(is) ?? 0) + 1);
       for (const [state, number] of counts) pods.set({ state }, number);
     },
-    changed: (how, outcome) => changes.inc({ how, outcome }),
+    changed: (how: (typeof HOWS)[number], outcome: (typeof OUTCOMES)[number]): void =>
+      changes.inc({ how, outcome }),
   };
 }
+export type RolloutMetrics = ReturnType<typeof rolloutMetrics>;

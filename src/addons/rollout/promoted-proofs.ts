@@ -1,24 +1,12 @@
 import type { TemplateSet } from '../../injection/template/template-set.ts';
+import type { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import type { Revision } from './plan/revision.ts';
 import type { RevisionHistory } from './revision-history.ts';
 
-/** Asks the API server which pods it would refuse with templates. */
-export interface Prover {
-  prove(
-    set: TemplateSet,
-    texts: Readonly<Record<string, string>>,
-    ms: number,
-    signal: AbortSignal,
-  ): Promise<{
-    readonly set: TemplateSet;
-    /** Why templates could not be proved, if so. */
-    readonly inconclusive: readonly string[];
-  }>;
-}
-
 export interface PromotedProofsOptions {
   readonly history: Pick<RevisionHistory, 'current' | 'objectOf'>;
-  readonly dryRun: Prover;
+  /** Asks the API server which pods it would refuse with templates. */
+  readonly dryRun: Pick<TemplateDryRun, 'prove'>;
   /** The templates are proved: `setOf` has another answer now. */
   onProved(): void;
 }

@@ -3,16 +3,7 @@ import { TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { type Resource, resourcePath } from '../api/resource.ts';
 import { type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
-import type { CacheMetrics } from '../prometheus/index.ts';
-import {
-  type CallOptions,
-  type ClientOptions,
-  JSON_TYPE,
-  type Query,
-  type RequestOptions,
-  RestClient,
-} from './rest-client.ts';
-import type { Method } from './transport.ts';
+import { type CallOptions, JSON_TYPE, type Query, type RequestOptions, RestClient } from './rest-client.ts';
 
 export interface ObjectRef {
   readonly namespace?: string | undefined;
@@ -49,23 +40,14 @@ const PAGE_SIZE = 500;
  * an {@link ApiError} if the server refused the request, and a {@link TransportError} if there was no answer. It
  * retries a request a few times when that is safe: see retryDelay().
  */
-export class KubeClient {
-  /** The metrics of the caches that use this client; undefined if they are not measured. */
-  readonly cacheMetrics: CacheMetrics | undefined;
-  readonly #rest: RestClient;
-
-  constructor(options: ClientOptions) {
-    this.cacheMetrics = options.cacheMetrics;
-    this.#rest = new RestClient(options);
-  }
-
+export class KubeClient extends RestClient {
   async get<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
     options: CallOptions = {},
   ): Promise<T> {
     const call = { ...options, accept: acceptOf(resource) };
-    return resource.decode(await this.#rest.request('GET', resourcePath(resource, ref), call));
+    return resource.decode(await this.request('GET', resourcePath(resource, ref), call));
   }
 
   /** POST, in the object's namespace; fails with `isAlreadyExists` if the object exists. */
@@ -75,7 +57,7 @@ export class KubeClient {
     { subresource, ...options }: WriteOptions = {},
   ): Promise<T> {
     const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
-    return resource.decode(await this.#rest.request('POST', path, { ...write(options), body: object }));
+    return resource.decode(await this.request('POST', path, { ...write(options), body: object }));
   }
 
   /** JSON patch (RFC 6902); a failed `test` is 422. */
@@ -126,7 +108,7 @@ export class KubeClient {
   ): Promise<void> {
     const { preconditions, propagationPolicy, ...call } = options;
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy };
-    await this.#rest.request('DELETE', resourcePath(resource, ref), { ...call, body });
+    await this.request('DELETE', resourcePath(resource, ref), { ...call, body });
   }
 
   /** All objects, or with a `limit` one page of at most so many, as they are on the wire. */
@@ -147,11 +129,12 @@ export class KubeClient {
     const items: unknown[] = [];
     let query: Query = selection;
     for (let limit = most ?? pageSize; ; ) {
-      const page = await this.#rest
-        .request('GET', path, { ...call, query: { ...query, limit } })
-        .then(listPageOf, (error: unknown) => {
+      const page = await this.request('GET', path, { ...call, query: { ...query, limit } }).then(
+        listPageOf,
+        (error: unknown) => {
           if (limit === 1 || !isTooLong(error)) throw error;
-        });
+        },
+      );
       if (!page) {
         limit = Math.ceil(limit / 10);
         continue;
@@ -169,21 +152,16 @@ export class KubeClient {
   watch(resource: Resource<KubeObject>, options: WatchOptions): AsyncGenerator<unknown, void, undefined> {
     const { namespace, signal = new AbortController().signal, ...selection } = options;
     const query = { ...selection, watch: true, allowWatchBookmarks: true };
-    return this.#rest.stream(resourcePath(resource, { namespace }), {
+    return this.stream(resourcePath(resource, { namespace }), {
       query,
       accept: acceptOf(resource),
       signal,
     });
   }
 
-  /** Calls a path of the API and returns the parsed body. For paths without a {@link Resource}, such as `/version`. */
-  request(method: Method, path: string, options?: RequestOptions): Promise<unknown> {
-    return this.#rest.request(method, path, options);
-  }
-
   /** GETs a text, such as the log of a pod, or a page behind the API server's proxy. */
   text(path: string, options: RequestOptions = {}): Promise<string> {
-    return this.#rest.answer('GET', path, { accept: '*/*', ...options }, textBodyOf);
+    return this.answer('GET', path, { accept: '*/*', ...options }, textBodyOf);
   }
 
   async #patch<T extends KubeObject>(
@@ -197,7 +175,7 @@ export class KubeClient {
     const call = write(options);
     const path = resourcePath(resource, ref, subresource);
     return resource.decode(
-      await this.#rest.request('PATCH', path, {
+      await this.request('PATCH', path, {
         ...call,
         query: { ...call.query, ...query },
         body,

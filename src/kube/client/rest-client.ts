@@ -47,13 +47,23 @@ export const JSON_TYPE = 'application/json';
 
 /** JSON calls by path (client-go's rest.RESTClient): deadlines, retries, a turn to wait for, metrics. */
 export class RestClient {
+  /** The metrics of the caches that use this client; undefined if they are not measured. */
+  readonly cacheMetrics: CacheMetrics | undefined;
   readonly #transport: Pick<Transport, 'send'>;
   readonly #clock: Clock;
   readonly #metrics: ClientMetrics | undefined;
   readonly #timeoutMs: number;
   readonly #guard: ClientOptions['guard'];
 
-  constructor({ transport, clock, metrics, timeoutMs = DEFAULT_TIMEOUT_MS, guard }: ClientOptions) {
+  constructor({
+    transport,
+    clock,
+    metrics,
+    cacheMetrics,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    guard,
+  }: ClientOptions) {
+    this.cacheMetrics = cacheMetrics;
     this.#transport = transport;
     this.#clock = clock;
     this.#metrics = metrics;

@@ -8,10 +8,6 @@ export class LruMap<K, V> {
     this.#maxSize = maxSize;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
     if (value !== undefined) this.#touch(key, value);
@@ -27,10 +23,6 @@ export class LruMap<K, V> {
       return dropped;
     }
     return undefined;
-  }
-
-  delete(key: K): void {
-    this.#entries.delete(key);
   }
 
   entries(): Iterable<readonly [K, V]> {

@@ -20,14 +20,14 @@ test('promoted templates are proved again if they could not be, and after an upg
     dryRun: {
       async prove(set) {
         proofs += 1;
-        if (isAway) return { set, inconclusive: ['no answer'] };
+        if (isAway) return { set, faults: [], inconclusive: ['no answer'] };
         const templates = new Map(
           [...set.templates].map(([name, each]) => [
             name,
             { ...each, incompatibleShapes: [{ shape, message: misfit }] },
           ]),
         );
-        return { set: { ...set, templates }, inconclusive: [] };
+        return { set: { ...set, templates }, faults: [], inconclusive: [] };
       },
     },
     onProved: () => (changes += 1),
