@@ -20,6 +20,13 @@ const file = (name: string) => join(projectDirectory(), name);
 /** A line of the log: what, by which controller, of which object. */
 const RECONCILED = 'reconciled network default/network-1';
 
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: object;
+}
+
 interface Dashboard {
   readonly panels: readonly {
     readonly title: string;
@@ -44,9 +51,19 @@ await runCommand(
   '',
 );
 const { groups } = load(await readFile(alerts, 'utf8')) as {
-  readonly groups: readonly { readonly rules: readonly { readonly expr: string }[] }[];
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
 };
 const rules = groups.flatMap((group) => group.rules);
+const alertTests = load(await readFile(file('test/support/operator/alerts.test.yaml'), 'utf8')) as readonly {
+  readonly alert: string;
+  readonly at: string;
+  readonly labels?: object;
+  readonly summary?: string;
+  readonly fires: object;
+  readonly quiet: object;
+}[];
+/** Where no series says otherwise, a replica is scraped. */
+const REPLICA = 'envoy_initializer_template_current{instance="a"}';
 afterAll(() => rm(directory, { recursive: true }));
 
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
@@ -176,7 +193,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
 });
 
 /** What Prometheus scrapes of a node agent, whose requests fail and whose event loop stands still. */
-const NODE_AGENT = Object.entries({
+const NODE_AGENT = {
   'envoy_initializer_build_info{instance="other agent",version="1"}': '1x200',
   'rest_client_requests_total{method="GET",code="200",instance="other agent"}': '0+100000x200',
   'rest_client_requests_total{method="GET",code="500",instance="other agent"}': '0+100000x200',
@@ -188,7 +205,7 @@ const NODE_AGENT = Object.entries({
   'envoy_initializer_cache_last_contact_timestamp_seconds{resource="networks",instance="other agent"}':
     '0+60x200',
   'envoy_initializer_cache_synced{resource="networks",instance="other agent"}': '1x200',
-}).map(([series, values]) => ({ series, values }));
+};
 
 describeWithPrometheus('the alert rules', ({ promtool }) => {
   test('are clean, by promtool', async () => {
@@ -203,17 +220,31 @@ describeWithPrometheus('the alert rules', ({ promtool }) => {
   });
 
   test.each([
-    ['pass their unit tests', []],
+    ['pass their unit tests', {}],
     ['pass them as well beside a node agent that is busy and failing', NODE_AGENT],
   ])('%s', async (_, beside) => {
-    const { tests, ...rest } = load(
-      await readFile(file('test/support/operator/alerts.test.yaml'), 'utf8'),
-    ) as {
-      readonly tests: readonly { readonly input_series: readonly object[] }[];
-    };
+    const tests = alertTests.flatMap(({ alert, at: eval_time, labels, summary, fires, quiet }) => {
+      const rule = rules.find((each) => each.alert === alert);
+      const exp_alerts = [
+        {
+          exp_labels: { ...rule?.labels, ...labels },
+          exp_annotations: { ...rule?.annotations, ...(summary && { summary }) },
+        },
+      ];
+      return [
+        { series: fires, exp_alerts },
+        { series: quiet, exp_alerts: [] },
+      ].map(({ series, exp_alerts }) => ({
+        name: alert,
+        interval: '1m',
+        input_series: Object.entries({ [REPLICA]: '1x200', ...series, ...beside }).map(
+          ([series, values]) => ({ series, values }),
+        ),
+        alert_rule_test: [{ alertname: alert, eval_time, exp_alerts }],
+      }));
+    });
     const path = join(directory, 'test.yaml');
-    const all = tests.map((each) => ({ ...each, input_series: [...each.input_series, ...beside] }));
-    await writeFile(path, JSON.stringify({ ...rest, rule_files: [alerts], tests: all }));
+    await writeFile(path, JSON.stringify({ evaluation_interval: '1m', rule_files: [alerts], tests }));
     const { code, stderr } = await runCommand(promtool, ['test', 'rules', path], {}, '');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
