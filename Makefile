@@ -103,14 +103,6 @@ rollout-on-node: build/.compiled ## Roll images, resources, envoy.json and fault
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts
 
-.PHONY: bench-node
-bench-node: dist/.built ## Measure a node agent with 300 Networks and 99 other nodes (3 minutes, root; BENCH_NETWORKS=, BENCH_PEERS=)
-	@node test/bench/node-agent.ts
-
-.PHONY: stand-still
-stand-still: build/.compiled ## Measure how long the worst webhook calls hold the event loop (10 minutes; ONLY=validate for part of a name)
-	@node build/test/bench/stand-still.js 3145728 '$(ONLY)'
-
 ##@ Development
 
 .PHONY: dev
