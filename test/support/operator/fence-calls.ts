@@ -1,5 +1,4 @@
 import { ovsConfig } from '../../../src/addons/neutron/pods/ovs-config.ts';
-import { attachmentFor, attachmentWith } from '../../../src/networks/multus/attachment.ts';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 
 /** A call of kubectl, and what it reads. */
@@ -17,11 +16,6 @@ const HOME = '--namespace=envoy-initializer';
 const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
 const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
 const CONFIG = cniConfig('default/ours', 1450);
-/** A certificate's form is all that the API server looks at. */
-const BUNDLE = btoa(`-----BEGIN CERTIFICATE-----
-MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
------END CERTIFICATE-----
-`);
 const SPEC = { containers: [{ name: 'app', image: 'app' }] };
 const STATUS = 'initializer.kubernetes.io/envoy-status';
 const DRAIN = 'initializer.kubernetes.io/drain';
@@ -61,8 +55,6 @@ const NEW = {
   metadata: { name: 'new', namespace: 'default', uid: 'a' },
   spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
 } as const;
-const NEW_SHARED = { ...NEW, metadata: { ...NEW.metadata, name: 'new-shared' } };
-const NEW_OF_NEUTRON = { ...NEW, metadata: { ...NEW.metadata, name: 'new-of-neutron' } };
 const configMap = (name: string, metadata: object = {}) =>
   object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
 const secret = (name: string, type: string, metadata: object = {}) =>
@@ -206,8 +198,9 @@ const remove = (...what: readonly string[]): FencedCall => ({ args: ['delete', '
 const merge = (target: string, patch: object, ...flags: readonly string[]): FencedCall => ({
   args: ['patch', target, ...flags, '--type=merge', '--patch', JSON.stringify(patch)],
 });
-/** A change of a NetworkAttachmentDefinition. */
+/** A change of a NetworkAttachmentDefinition, and one of its configuration. */
 const redefine = (name: string, change: object) => merge(`net-attach-def/${name}`, change);
+const configure = (config: string, name = 'ours') => redefine(name, { spec: { config } });
 const run = (line: string): FencedCall => ({ args: line.split(' ') });
 const patch = (target: string, operations: readonly object[], ...flags: readonly string[]): FencedCall => ({
   args: ['patch', target, ...flags, '--type=json', '--patch', JSON.stringify(operations)],
@@ -217,7 +210,6 @@ const post = (path: string, input: object = {}): FencedCall => ({
   input,
 });
 const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
-const unset = (path: string) => [{ op: 'remove', path }];
 
 /** The text with another part. */
 function changed(text: string, from: string, to: string): string {
@@ -469,11 +461,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ...told(BRIDGE, [
     [
       'takes a node’s interface by another CNI plugin',
-      redefine('ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
+      configure(CONFIG.replace('"bridge"', '"host-device"')),
     ],
     [
       'plugs pods into another bridge of Open vSwitch',
-      redefine('ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
+      configure(ovsConfig(NEW, 1442).replace('br-int', 'br-ex')),
     ],
     [
       'chains a second CNI plugin',
@@ -487,11 +479,8 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
       'names another CNI plugin by an escape',
       redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
     ],
-    [
-      'joins another bridge of the node',
-      redefine('ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
-    ],
-    ['names a configuration on the node', redefine('ours', { spec: { config: '' } })],
+    ['joins another bridge of the node', configure(CONFIG.replace(/nw-\w+/, 'cni0'))],
+    ['names a configuration on the node', configure('')],
     ['takes the spec away', redefine('ours', { spec: null })],
     ['creates a definition without a configuration', create(definition('mine', { spec: {} }))],
     [
@@ -500,11 +489,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ],
     [
       'leaves the name of the bridge out, beside a plugin that has it twice',
-      redefine('ours', {
-        spec: {
-          config: CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'),
-        },
-      }),
+      configure(CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",')),
     ],
     [
       'makes a plugin run itself for its addresses',
@@ -542,11 +527,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ] as const
   ).map(
     ([what, from, to]) =>
-      [
-        `${what} in its definition`,
-        redefine('ours', { spec: { config: changed(CONFIG, from, to) } }),
-        BRIDGE,
-      ] as const,
+      [`${what} in its definition`, configure(changed(CONFIG, from, to)), BRIDGE] as const,
   ),
   ...(
     [
@@ -557,109 +538,18 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ([what, from, to]) =>
       [
         `${what} in its definition of Open vSwitch`,
-        redefine('ours', { spec: { config: changed(ovsConfig(NEW, 1442), from, to) } }),
+        configure(changed(ovsConfig(NEW, 1442), from, to)),
         BRIDGE,
       ] as const,
   ),
 ];
 
-/** What the operator does, in the same words. */
-export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
-  ['writes the caBundle', patch(WEBHOOKS, set('/webhooks/0/clientConfig/caBundle', BUNDLE))],
-  [
-    'makes the namespace the owner of the webhooks',
-    patch(
-      WEBHOOKS,
-      set('/metadata/ownerReferences', [
-        { apiVersion: 'v1', kind: 'Namespace', name: 'envoy-initializer', uid: 'a' },
-      ]),
-    ),
-  ],
-  ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
-  ['names pods on a Network', create(slice('ours', OUR_SLICE))],
-  ['names other pods', merge('endpointslice/listed', { endpoints: [] })],
-  [
-    'lifts its gate, and gives it its address',
-    patch('pod/gated', [
-      { op: 'remove', path: '/spec/schedulingGates/1' },
-      { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: '[]' },
-    ]),
-  ],
-  ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
-  ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
-  ['touches a pod', run('annotate pod gated initializer.kubernetes.io/envoy-routes=a')],
-  ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
-  ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
-  [
-    'counts its Event',
-    merge('events.events.k8s.io/ours', {
-      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
-    }),
-  ],
-  ['lets a Network go', merge('network/theirs', { metadata: { finalizers: ['example.com/theirs'] } })],
-  [
-    'writes the status of a Network',
-    merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
-  ],
-  ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
-  ['creates a definition for a shared Network', create({ ...attachmentFor(NEW_SHARED, 1430, true) })],
-  [
-    'shares a Network that was not shared',
-    redefine('ours', { spec: { config: cniConfig('default/ours', 1450, true) } }),
-  ],
-  [
-    'creates a definition for a Network of Neutron',
-    create({ ...attachmentWith(NEW_OF_NEUTRON, ovsConfig(NEW_OF_NEUTRON, 1442)) }),
-  ],
-  [
-    'repairs its definition, whose labels and annotations of users stay',
-    redefine('noted', {
-      metadata: {
-        labels: { 'app.kubernetes.io/managed-by': 'envoy-initializer', [GATE]: 'noted' },
-        annotations: madeFor('a').annotations,
-      },
-      spec: { config: cniConfig('default/noted', 1400) },
-    }),
-  ],
-  [
-    'takes back its definition from which a user took the owner',
-    redefine('disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
-  ],
-  [
-    'takes back its definition from which a user took all marks but the text',
-    redefine('stripped', {
-      metadata: { ...owner('stripped'), ...madeFor('a') },
-      spec: { config: CONFIG },
-    }),
-  ],
-  [
-    'lets go a definition that is nobody’s',
-    redefine('theirs', { metadata: { finalizers: ['example.com/theirs'] } }),
-  ],
-  ['deletes its definition', remove('net-attach-def/ours')],
-];
-
-const CHANGE = [
-  { op: 'replace', path: '/spec/containers/1/image', value: 'envoy:2' },
-  ...set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('new')),
-];
 const RESIZE = '--subresource=resize';
 const revision = (name: string, metadata: object = {}) =>
   object('apps/v1', 'ControllerRevision', name, { data: {}, revision: 1 }, metadata);
 
 /** What the operator does with deploy/overlays/rollout alone. */
-export const ROLLOUT_NEEDS: readonly (readonly [what: string, FencedCall])[] = [
-  ['drains a pod', run(`annotate pod injected ${DRAIN}=100`)],
-  [
-    'changes the image of a sidecar, and ends the drain',
-    patch('pod/injected', [...CHANGE, ...unset(`/metadata/annotations/${DRAIN.replace('/', '~1')}`)]),
-  ],
-  [
-    'resizes a sidecar',
-    patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), RESIZE),
-  ],
-  ['keeps the templates of a rollout', create(revision('envoy-initializer-a', inOurs))],
-];
+export const ROLLOUT_NEED = run(`annotate pod injected ${DRAIN}=100`);
 
 /** What a thief of the token tries, and what it is told, with deploy/overlays/rollout too. */
 export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
