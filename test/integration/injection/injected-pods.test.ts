@@ -31,7 +31,8 @@ import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
 import { type Admission, InjectionStage } from '../../support/injection/injection-stage.ts';
-import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
+import { podsFor } from '../../support/injection/policy-cases.ts';
+import { securedPods } from '../../support/injection/secured-pods.ts';
 import { GOLDEN_TEMPLATE } from '../../support/jest/golden-case.ts';
 import { MINOR } from '../../support/jest/since.ts';
 
@@ -166,7 +167,8 @@ describe('for generated pods', () => {
       const namespaceLabels = { [OPT_IN]: 'true' };
       let injected = 0;
       await fc.assert(
-        fc.asyncProperty(plausiblePods, async (pod) => {
+        fc.asyncProperty(podsFor(OPT_IN), async (generated) => {
+          const pod = asNew(generated);
           // Older API servers drop the resources of whole pods.
           if (MINOR < 34 && specOf(pod).resources !== undefined) return;
           const plain = await stage.create(APART, pod);
