@@ -12,8 +12,8 @@ COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
-# Suites that `make test` leaves to other targets. Of minutes: outages, fleets, conformance, kind (`make integration`, `make e2e`).
-LONG := integration/routing/route-fleet|e2e/(kind|outages|high-availability|gateway-api)
+# Suites that `make test` leaves to other targets. Of minutes: outages, conformance, kind (`make integration`, `make e2e`).
+LONG := e2e/(kind|outages|high-availability|gateway-api)
 # With a real Neutron (`make test-neutron`).
 NEUTRON := integration/neutron|e2e/neutron-pods
 # What a release publishes, with Helm and Prometheus (`make test-artifacts`).
@@ -91,10 +91,6 @@ neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a 
 	-@node test/env/neutron/cli.ts install
 	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron/neutron-pods -t 'each pod has one port'
 
-.PHONY: route-fleet
-route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
-	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/routing/route-fleet
-
 .PHONY: rollout-on-node
 rollout-on-node: build/.compiled ## Roll images, resources, envoy.json and faulty images out to 20 pods under load on a real node (15 minutes; Debian, root)
 	@E2E_ROLLOUT_REPLICAS=10 $(JEST) --runInBand build/test/e2e/rollout
@@ -129,7 +125,7 @@ generate: node_modules/.installed ## Generate all files and tables that repeat c
 	@node hack/generate-docs.ts
 
 .PHONY: pictures
-pictures: dist/.built control-plane ## Draw docs/run.svg and test/bench/reviews.svg
+pictures: dist/.built control-plane ## Draw docs/run.svg
 	@node hack/pictures/cli.ts
 
 .PHONY: control-plane

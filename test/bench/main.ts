@@ -4,22 +4,18 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { isMet, type Measurement } from './measurement.ts';
-import { mixedBench } from './mixed-bench.ts';
-import { canGoFirst, canPin } from './pinned.ts';
+import { canPin } from './pinned.ts';
 import { progress } from './progress.ts';
 import { report } from './report.ts';
 import { routeBench } from './route-bench.ts';
 import { scaleBench } from './scale-bench.ts';
 import { type BenchSettings, settingsFrom } from './settings.ts';
-import { startBench } from './start-bench.ts';
 import { webhookBench } from './webhook-bench.ts';
 
 /** In the order in which they run. */
 const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<readonly Measurement[]>>> = {
   routes: routeBench,
-  start: startBench,
   webhook: webhookBench,
-  mixed: mixedBench,
   scale: scaleBench,
 };
 const RESULT = join(projectDirectory(), 'out/bench.json');
@@ -49,7 +45,6 @@ const entry = {
 process.stdout.write(`${report(measurements)}\n`);
 process.stdout.write(`${machine}, Node ${process.version}, `);
 process.stdout.write(`${canPin() ? 'server and load on a core each' : 'not pinned to cores'}, `);
-process.stdout.write(`${canGoFirst() ? '' : 'the probe of latencies waits for its core (run as root), '}`);
 process.stdout.write(`${settings.runs} runs of ${settings.seconds} s: median (lowest–highest)\n`);
 await mkdir(join(projectDirectory(), 'out'), { recursive: true });
 await writeFile(RESULT, `${JSON.stringify({ ...entry, settings, measurements }, undefined, 2)}\n`);

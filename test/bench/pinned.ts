@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 
 /** The server has one core and the load another, so that neither takes the other's time. */
 export const SERVER_CORE = 0;
@@ -18,11 +18,6 @@ export function pin(pid: number, core: number): void {
   allow(pid, `${core}`);
 }
 
-/** Takes back what `pin` did. */
-export function unpin(pid: number): void {
-  allow(pid, `0-${cpus().length - 1}`);
-}
-
 function allow(pid: number, cores: string): void {
   if (canPin()) spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)]);
 }
@@ -32,16 +27,3 @@ export function pinned(core: number, command: readonly string[]): readonly strin
   return canPin() ? ['taskset', '--cpu-list', String(core), ...command] : command;
 }
 
-/** Real-time priority takes root or CAP_SYS_NICE. */
-const FIRST = ['chrt', '--fifo', '50'] as const;
-
-/** Whether a process can be told to run before all others on its core. */
-export function canGoFirst(): boolean {
-  const [file, ...args] = FIRST;
-  return spawnSync(file, [...args, 'true']).status === 0;
-}
-
-/** The command, started so that it never waits for its core, where that can be said. */
-export function first(command: readonly string[]): readonly string[] {
-  return canGoFirst() ? [...FIRST, ...command] : command;
-}

@@ -7,8 +7,6 @@ export interface BenchSettings {
   readonly networks: number;
   /** Names of scenarios; all where none is given. */
   readonly only: readonly string[];
-  /** Whether the CPU times of reviews are written down, for `make pictures`. */
-  readonly record: boolean;
 }
 
 export function settingsFrom(env: Readonly<Record<string, string | undefined>>): BenchSettings {
@@ -17,13 +15,7 @@ export function settingsFrom(env: Readonly<Record<string, string | undefined>>):
     seconds: whole(env, 'BENCH_SECONDS', 4),
     networks: whole(env, 'BENCH_NETWORKS', 10_000),
     only: env.BENCH_ONLY ? env.BENCH_ONLY.split(',') : [],
-    record: env.BENCH_RECORD === '1',
   };
-}
-
-/** The numbers of one part of several: from, and up to but not including. */
-export function part(count: number, index: number, parts: number): readonly [number, number] {
-  return [Math.round((index * count) / parts), Math.round(((index + 1) * count) / parts)];
 }
 
 function whole(env: Readonly<Record<string, string | undefined>>, name: string, otherwise: number): number {

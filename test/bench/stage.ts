@@ -23,10 +23,6 @@ export interface Stage {
   pinOperator(): void;
   /** For what a scenario has to write down. */
   readonly directory: string;
-  /** The sum of a metric of the operator's over its labels. */
-  metric(name: string): Promise<number>;
-  /** What the operator's process holds, in MiB. */
-  residentMb(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -61,14 +57,11 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
     });
     const pinOperator = () => pin(operator.process.pid, SERVER_CORE);
     pinOperator();
-    const metric = (name: string) => readMetric(operator.metricsUrl, name);
     return {
       controlPlane,
       operator,
       pinOperator,
       directory,
-      metric,
-      residentMb: async () => (await metric('process_resident_memory_bytes')) / 2 ** 20,
       stop: () => controlPlane.stop(),
     };
   } catch (error) {
@@ -129,10 +122,4 @@ export async function post(url: string, body: string): Promise<string> {
   const response = await fetch(url, { method: 'POST', body, headers, dispatcher: agent });
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
   return await response.text();
-}
-
-async function readMetric(url: string, name: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const lines = text.split('\n').filter((line) => line.split(/[{ ]/)[0] === name);
-  return lines.map((line) => Number(line.split(' ').at(-1))).reduce((a, b) => a + b, 0);
 }

@@ -1,7 +1,4 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ReviewCost } from '../../hack/pictures/review-plot.ts';
-import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { cpuSeconds } from './cpu-time.ts';
 import { Load } from './load.ts';
 import type { Bound, Measurement } from './measurement.ts';
@@ -29,9 +26,6 @@ const UNBOUND_RUNS = 3;
 const SLICE_BYTES = 2_000_000;
 const FIRST = 5_000;
 
-/** Where the CPU times go when the figures are recorded: `make pictures` draws them. */
-const COSTS = 'test/bench/reviews.json';
-
 /** Reviews beside a bare server and a webhook in Go, in one second of time and of CPU time. */
 export async function webhookBench(settings: BenchSettings): Promise<readonly Measurement[]> {
   const stage = await setStage();
@@ -42,31 +36,10 @@ export async function webhookBench(settings: BenchSettings): Promise<readonly Me
     for (const review of REVIEWS) measured.push(...(await compared(stage, review, settings, false)));
     const typical = REVIEWS.find(({ name }) => name === '5 kB');
     if (typical) measured.push(...(await compared(stage, typical, settings, true)));
-    if (settings.record) {
-      const text = `${JSON.stringify(costs(measured), undefined, 2)}\n`;
-      await writeFile(join(projectDirectory(), COSTS), text);
-    }
     return measured;
   } finally {
     await stage.stop();
   }
-}
-
-/** The CPU times of the reviews with bounds. */
-function costs(measured: readonly Measurement[]): readonly ReviewCost[] {
-  const microseconds = (one: Measurement | undefined, whose: 'ours' | 'floor') =>
-    1e6 / (one?.[whose]?.median ?? Number.NaN);
-  return Object.keys(BOUNDS).map((name) => {
-    const [floor, go] = PEERS.map((peer) => measured.find((one) => one.name === titleOf(name, 'CPU', peer)));
-    return {
-      name,
-      servers: [
-        { name: 'envoy-initializer', microseconds: microseconds(floor, 'ours') },
-        { name: 'bare node:https', microseconds: microseconds(floor, 'floor') },
-        { name: 'Go, by hand', microseconds: microseconds(go, 'floor') },
-      ],
-    };
-  });
 }
 
 function titleOf(name: string, kind: string, peer: Peer): string {
