@@ -35,8 +35,8 @@ let controlPlane: ControlPlane;
 
 beforeAll(async () => {
   controlPlane = await startControlPlane();
-  for (const crds of ['cert-manager-crds.yaml', 'prometheus-operator-crds.yaml'])
-    await must(controlPlane, ['apply', '-f', join(projectDirectory(), 'test/support/operator', crds)]);
+  const crds = join(projectDirectory(), 'test/support/operator/foreign-crds.yaml');
+  await must(controlPlane, ['apply', '-f', crds]);
 });
 
 afterAll(() => controlPlane?.stop());

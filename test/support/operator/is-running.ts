@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** Whether a process of this id runs. One that has ended, and that nobody has waited for yet, does not. */
 export function isRunning(pid: number): boolean {
@@ -9,11 +8,6 @@ export function isRunning(pid: number): boolean {
     return false;
   }
   return !isZombie(pid);
-}
-
-/** Resolves when none of them runs. A process that is not ours has no event for its end: hence the polling. */
-export async function untilNoneRuns(pids: readonly number[]): Promise<void> {
-  while (pids.some(isRunning)) await delay(5);
 }
 
 /** The state follows the command's name, which is in parentheses and may hold any character: proc(5). */
