@@ -48,6 +48,7 @@ const V4 = { cidr: '10.0.0.0/8', gateway: '10.0.0.1' };
 const V6 = { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' };
 
 describe('the API server takes', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, Given]>([
     ['the one of the demo', { cidr: '192.168.0.0/16', gateway: '192.168.0.1' }],
     ['the smallest of IPv4', { cidr: '10.0.0.0/30', gateway: '10.0.0.2' }],
@@ -58,15 +59,7 @@ describe('the API server takes', () => {
     ['a range beside loopback', { cidr: '126.0.0.0/8', gateway: '126.0.0.1' }],
     ['a name of 63 characters', { name: 'a'.repeat(63), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }],
     ['every field', { ...V4, provider: 'multus', mtu: 68, deletionPolicy: 'Retain' }],
-    [
-      'both families, and excluded ranges',
-      {
-        ...V4,
-        mtu: 1280,
-        secondary: V6,
-        exclude: ['10.0.1.0/24', 'fd00:1::7/128'],
-      },
-    ],
+    ['both families, and excluded ranges', { ...V4, mtu: 1280, secondary: V6, exclude: ['10.0.1.0/24', 'fd00:1::7/128'] }],
   ])('%s', async (_, given) => {
     await expect(dryRun(given)).resolves.toMatchObject({ spec: { cidr: given.cidr } });
   });
@@ -126,20 +119,13 @@ describe('the API server refuses, and says what to write instead', () => {
     expect(await refusal({ cidr, gateway })).toContain(message);
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, Given, string]>([
     ['an MTU too small for IPv6', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1279 }, 'write 1280 or more'],
     ['an MTU too small for IPv4', { ...V4, mtu: 67 }, 'greater than or equal to 68'],
     ['another provider', { ...V4, provider: 'x' }, 'supported values: "multus"'],
-    [
-      'a name with dots',
-      { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
-      'must be a DNS label: write',
-    ],
-    [
-      'a name of 64 characters',
-      { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
-      'must be a DNS label: write',
-    ],
+    ['a name with dots', { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
+    ['a name of 64 characters', { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
     [
       'a second range of the same family',
       { ...V4, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
@@ -155,16 +141,8 @@ describe('the API server refuses, and says what to write instead', () => {
       { ...V4, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
       'spec.secondary.gateway: Invalid value: must be inside spec.secondary.cidr',
     ],
-    [
-      'an MTU too small for a second range',
-      { ...V4, mtu: 1279, secondary: V6 },
-      'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set',
-    ],
-    [
-      'an exclusion that is no range',
-      { ...V4, exclude: ['10.0.0.7'] },
-      'spec.exclude: Invalid value: must be',
-    ],
+    ['an MTU too small for a second range', { ...V4, mtu: 1279, secondary: V6 }, 'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set'],
+    ['an exclusion that is no range', { ...V4, exclude: ['10.0.0.7'] }, 'spec.exclude: Invalid value: must be'],
     ...['11.0.0.0/24', '8.0.0.0/6', 'fd00:1::/120'].map((range): [string, Given, string] => [
       `an exclusion outside, ${range}`,
       { ...V4, exclude: ['10.1.0.0/16', range] },

@@ -39,21 +39,14 @@ describeWithEnvoy('calls of gRPC in a real Envoy', (envoy) => {
   const ask = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
     call(await lab.connect(`127.0.1.1:${server.port}`), path, headers);
 
+  // biome-ignore format: a line for each case
   test.each([
     [{}, ['/a.B/C', '/d/E'], []],
     [{ method: { service: 'a.B', method: 'C' } }, ['/a.B/C'], ['/a.B/D', '/a.B/CD', '/xa.B/C', '/a.b/C']],
     [{ method: { service: 'a.B' } }, ['/a.B/C', '/a.B/D'], ['/a.BC/C', '/a.C/B']],
     [{ method: { method: 'C' } }, ['/a.B/C', '/d/C'], ['/d/CD', '/C/d']],
-    [
-      { method: { type: 'RegularExpression' as const, service: 'a\\.[A-C]', method: 'C|D' } },
-      ['/a.B/C', '/a.C/D'],
-      ['/axB/C', '/a.B/E', '/a.D/C'],
-    ],
-    [
-      { method: { type: 'RegularExpression' as const, method: 'Get.+' } },
-      ['/a.B/GetC'],
-      ['/a.B/Get', '/GetC/a'],
-    ],
+    [{ method: { type: 'RegularExpression' as const, service: 'a\\.[A-C]', method: 'C|D' } }, ['/a.B/C', '/a.C/D'], ['/axB/C', '/a.B/E', '/a.D/C']],
+    [{ method: { type: 'RegularExpression' as const, method: 'Get.+' } }, ['/a.B/GetC'], ['/a.B/Get', '/GetC/a']],
     [{ headers: [{ name: 'Version', value: '2' }] }, [], ['/a.B/C']],
   ])('the match %j takes %j, and not %j', async (match, taken, left) => {
     await apply({ matches: [match], backendRefs: [to('v2')] });

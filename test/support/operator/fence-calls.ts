@@ -125,6 +125,7 @@ const PROVEN = object(
 const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
 
 /** What there is, made by the admin, for the account to be held back from. */
+// biome-ignore format: a line for each case
 export const FENCED_OBJECTS: readonly object[] = [
   object('v1', 'ServiceAccount', 'default'),
   object(
@@ -135,13 +136,7 @@ export const FENCED_OBJECTS: readonly object[] = [
     { finalizers: ['example.com/theirs'], annotations: { [MULTUS]: 'blue' } },
   ),
   object('v1', 'Pod', 'plain', { spec: SPEC }),
-  object(
-    'v1',
-    'Pod',
-    'injected',
-    { spec: INJECTED_SPEC },
-    { annotations: { [STATUS]: injectedStatus('old') } },
-  ),
+  object('v1', 'Pod', 'injected', { spec: INJECTED_SPEC }, { annotations: { [STATUS]: injectedStatus('old') } }),
   slice('theirs', {}),
   slice('listed', OUR_SLICE),
   object('apps/v1', 'Deployment', 'web', {
@@ -174,10 +169,7 @@ export const FENCED_OBJECTS: readonly object[] = [
     ],
     finalizers: ['example.com/theirs', FINALIZER],
   }),
-  attachment('led', CONFIG, {
-    ownerReferences: [{ ...OTHER_OWNER, controller: true }],
-    finalizers: ['example.com/theirs', FINALIZER],
-  }),
+  attachment('led', CONFIG, { ownerReferences: [{ ...OTHER_OWNER, controller: true }], finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('noted', CONFIG, {
     ...owner('noted'),
     labels: { 'example.com/team': 'blue' },
@@ -239,60 +231,28 @@ const told = (told: RegExp, calls: readonly (readonly [what: string, FencedCall]
   calls.map(([what, call]) => [what, call, told] as const);
 
 /** What a thief of the token tries, and what it is told. */
+// biome-ignore format: a line for each case
 export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
   ...told(BUNDLES, [
-    [
-      'sends the reviews of pods to a server of its own',
-      patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' })),
-    ],
+    ['sends the reviews of pods to a server of its own', patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' }))],
     ['sees all objects by the webhook', patch(WEBHOOKS, set('/webhooks/0/rules/0/resources', ['*']))],
     ['lets pods pass that no webhook has seen', patch(WEBHOOKS, set('/webhooks/0/failurePolicy', 'Ignore'))],
     ['removes a webhook', patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/0' }])],
     ['replaces the webhooks by server-side apply', applied(webhookConfiguration('envoy-initializer'))],
-    [
-      'hands the webhooks to another owner',
-      patch(
-        WEBHOOKS,
-        set('/metadata/ownerReferences', [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' }]),
-      ),
-    ],
+    ['hands the webhooks to another owner', patch(WEBHOOKS, set('/metadata/ownerReferences', [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' }]))],
   ]),
   ...told(MAY_NOT, [
     ['creates a webhook', create(webhookConfiguration('mine'))],
-    [
-      'deletes the webhooks as a collection',
-      run('delete --raw /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'),
-    ],
-    [
-      'binds itself to cluster-admin',
-      run('create clusterrolebinding mine --clusterrole=cluster-admin --serviceaccount=default:default'),
-    ],
-    [
-      'gives its role more rights',
-      patch(
-        'clusterrole/envoy-initializer',
-        set('/rules/-', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }),
-      ),
-    ],
+    ['deletes the webhooks as a collection', run('delete --raw /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations')],
+    ['binds itself to cluster-admin', run('create clusterrolebinding mine --clusterrole=cluster-admin --serviceaccount=default:default')],
+    ['gives its role more rights', patch('clusterrole/envoy-initializer', set('/rules/-', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }))],
     ['asks for the token of another account', run('create token default')],
     ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh')],
-    [
-      'evicts a pod',
-      post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
-    ],
+    ['evicts a pod', post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated'))],
     ['deletes a pod', remove('pod/gated')],
-    [
-      'writes the status of a pod',
-      merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
-    ],
-    [
-      'resizes a pod',
-      patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
-    ],
-    [
-      'labels a namespace as privileged',
-      run('label namespace default pod-security.kubernetes.io/enforce=privileged'),
-    ],
+    ['writes the status of a pod', merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status')],
+    ['resizes a pod', patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize')],
+    ['labels a namespace as privileged', run('label namespace default pod-security.kubernetes.io/enforce=privileged')],
     ['deletes a ConfigMap', remove('configmap/envoy')],
     ['deletes its Secret', remove('secret/envoy-initializer-tls', HOME)],
     ['creates a Network', create(network('mine'))],
@@ -301,28 +261,16 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ...told(PROOF, [
     ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC }))],
     ['creates a pod in its own namespace', create(PROVEN)],
-    [
-      'tries a pod in another namespace',
-      { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) },
-    ],
+    ['tries a pod in another namespace', { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) }],
   ]),
   ...told(POD, [
     ['labels a pod, and so puts it behind a Service', run('label pod gated a=b')],
-    [
-      'annotates a pod beside the touch',
-      run('annotate pod gated a=b initializer.kubernetes.io/envoy-routes=c'),
-    ],
+    ['annotates a pod beside the touch', run('annotate pod gated a=b initializer.kubernetes.io/envoy-routes=c')],
     ['drains a pod', run(`annotate pod injected ${DRAIN}=100`)],
     ['changes the image of a sidecar', patch('pod/injected', set('/spec/containers/1/image', 'mine'))],
-    [
-      'writes the status of a sidecar',
-      run(`annotate --overwrite pod injected ${STATUS}=${injectedStatus('new')}`),
-    ],
+    ['writes the status of a sidecar', run(`annotate --overwrite pod injected ${STATUS}=${injectedStatus('new')}`)],
     ['takes the addresses of a pod away', run(`annotate pod gated ${MULTUS}-`)],
-    [
-      'attaches a pod to a network',
-      merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
-    ],
+    ['attaches a pod to a network', merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } })],
     ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine'))],
     ['removes the gate of another', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }])],
     ['removes the finalizer of another from a pod', merge('pod/gated', { metadata: { finalizers: null } })],
@@ -330,18 +278,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ...told(SLICE, [
     ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' }))],
     ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] })],
-    [
-      'labels the endpoints of others as its own',
-      merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
-    ],
+    ['labels the endpoints of others as its own', merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } })],
     ['deletes the endpoints of a Service', remove('endpointslice/theirs')],
   ]),
   ...told(OLD_MAP, [
     ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } })],
-    [
-      'takes a user’s ConfigMap envoy over by its label',
-      merge('configmap/envoy', { metadata: { labels: COPY } }),
-    ],
+    ['takes a user’s ConfigMap envoy over by its label', merge('configmap/envoy', { metadata: { labels: COPY } })],
     ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME)],
   ]),
   ...told(NEW_MAP, [['creates another ConfigMap', create(configMap('mine'))]]),
@@ -359,43 +301,23 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ['changes another Secret', merge('secret/theirs', { data: { 'tls.crt': 'YQ==' } })],
   ]),
   ...told(LEASE, [
-    [
-      'takes the lead of another controller',
-      merge('lease/leader', { spec: { holderIdentity: 'b' } }, '--namespace=kube-system'),
-    ],
+    ['takes the lead of another controller', merge('lease/leader', { spec: { holderIdentity: 'b' } }, '--namespace=kube-system')],
     ['creates another Lease', create(lease('mine', inOurs))],
   ]),
   ...told(EVENT, [
     ['writes an Event as another', create(event('example.com/other', 'mine'))],
-    [
-      'changes the Event of another',
-      merge('events.events.k8s.io/theirs', {
-        series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
-      }),
-    ],
+    ['changes the Event of another', merge('events.events.k8s.io/theirs', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' } })],
   ]),
   ...told(NETWORK, [
     ['changes what a Network is', merge('network/theirs', { spec: { mtu: 1400 } })],
     ['replaces a Network', replace(network('theirs', { labels: { a: 'b' } }))],
-    [
-      'removes the finalizer of another from a Network',
-      merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
-    ],
+    ['removes the finalizer of another from a Network', merge('network/theirs', { metadata: { finalizers: [FINALIZER] } })],
   ]),
   ...told(OWN, [
     ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {}))],
-    [
-      'creates a definition that a Network of another name owns',
-      create(attachment('mine', CONFIG, owner('theirs'))),
-    ],
-    [
-      'creates a definition that a Network of another group owns',
-      create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'example.com/v1', kind: 'Network' }))),
-    ],
-    [
-      'creates a definition that claims to be made for a Network',
-      create(attachment('mine', CONFIG, madeFor('a'))),
-    ],
+    ['creates a definition that a Network of another name owns', create(attachment('mine', CONFIG, owner('theirs')))],
+    ['creates a definition that a Network of another group owns', create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'example.com/v1', kind: 'Network' })))],
+    ['creates a definition that claims to be made for a Network', create(attachment('mine', CONFIG, madeFor('a')))],
     [
       'takes a definition over that another controller has',
       redefine('led', {
@@ -413,20 +335,13 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
       'takes a definition over for something else of its name',
       redefine('stripped', {
         metadata: {
-          ownerReferences: [
-            { ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' },
-          ],
+          ownerReferences: [{ ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' }],
           ...madeFor('a'),
         },
         spec: { config: cniConfig('default/stripped', 1400) },
       }),
     ],
-    [
-      'gives its definition another owner',
-      redefine('ours', {
-        metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] },
-      }),
-    ],
+    ['gives its definition another owner', redefine('ours', { metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] } })],
     [
       'takes another owner from its definition',
       redefine('shared', {
@@ -435,68 +350,27 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
         },
       }),
     ],
-    [
-      'changes the definition of another',
-      redefine('theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
-    ],
-    [
-      'makes itself the owner of a definition of another',
-      redefine('theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
-    ],
+    ['changes the definition of another', redefine('theirs', { spec: { config: cniConfig('default/theirs', 1450) } })],
+    ['makes itself the owner of a definition of another', redefine('theirs', { metadata: owner('theirs'), spec: { config: '{}' } })],
     ['marks a definition of another as its own', redefine('theirs', { metadata: madeFor('a') })],
-    [
-      'marks a definition that has no owner as that of another Network',
-      redefine('lost', { metadata: madeFor('b') }),
-    ],
+    ['marks a definition that has no owner as that of another Network', redefine('lost', { metadata: madeFor('b') })],
     ['deletes the definition of another', remove('net-attach-def/theirs')],
-    [
-      'deletes all definitions',
-      run('delete --raw /apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'),
-    ],
-    [
-      'removes the finalizer of another from its definition',
-      redefine('ours', { metadata: { finalizers: null } }),
-    ],
+    ['deletes all definitions', run('delete --raw /apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions')],
+    ['removes the finalizer of another from its definition', redefine('ours', { metadata: { finalizers: null } })],
   ]),
   ...told(BRIDGE, [
-    [
-      'takes a node’s interface by another CNI plugin',
-      configure(CONFIG.replace('"bridge"', '"host-device"')),
-    ],
-    [
-      'plugs pods into another bridge of Open vSwitch',
-      configure(ovsConfig(NEW, 1442).replace('br-int', 'br-ex')),
-    ],
-    [
-      'chains a second CNI plugin',
-      redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
-    ],
-    [
-      'names another CNI plugin by a key in capitals',
-      redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
-    ],
-    [
-      'names another CNI plugin by an escape',
-      redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
-    ],
+    ['takes a node’s interface by another CNI plugin', configure(CONFIG.replace('"bridge"', '"host-device"'))],
+    ['plugs pods into another bridge of Open vSwitch', configure(ovsConfig(NEW, 1442).replace('br-int', 'br-ex'))],
+    ['chains a second CNI plugin', redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } })],
+    ['names another CNI plugin by a key in capitals', redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } })],
+    ['names another CNI plugin by an escape', redefine('ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } })],
     ['joins another bridge of the node', configure(CONFIG.replace(/nw-\w+/, 'cni0'))],
     ['names a configuration on the node', configure('')],
     ['takes the spec away', redefine('ours', { spec: null })],
     ['creates a definition without a configuration', create(definition('mine', { spec: {} }))],
-    [
-      'creates a definition with the bridge of the node’s own network, by leaving its name out',
-      create(attachment('mine', CONFIG.replace(/"bridge":"nw-\w+",/, ''))),
-    ],
-    [
-      'leaves the name of the bridge out, beside a plugin that has it twice',
-      configure(CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",')),
-    ],
-    [
-      'makes a plugin run itself for its addresses',
-      redefine('ours', {
-        spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
-      }),
-    ],
+    ['creates a definition with the bridge of the node’s own network, by leaving its name out', create(attachment('mine', CONFIG.replace(/"bridge":"nw-\w+",/, '')))],
+    ['leaves the name of the bridge out, beside a plugin that has it twice', configure(CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'))],
+    ['makes a plugin run itself for its addresses', redefine('ours', { spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') } })],
   ]),
   ...told(ENTRIES, [
     [
@@ -508,14 +382,8 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
         }),
       ),
     ],
-    [
-      'creates a definition with a label that a policy may go by',
-      create(attachment('mine', CONFIG, { ...owner('mine'), labels: { a: 'b' } })),
-    ],
-    [
-      'changes an annotation of a user',
-      redefine('noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
-    ],
+    ['creates a definition with a label that a policy may go by', create(attachment('mine', CONFIG, { ...owner('mine'), labels: { a: 'b' } }))],
+    ['changes an annotation of a user', redefine('noted', { metadata: { annotations: { 'example.com/note': 'mine' } } })],
   ]),
   ...(
     [
@@ -552,6 +420,7 @@ const revision = (name: string, metadata: object = {}) =>
 export const ROLLOUT_NEED = run(`annotate pod injected ${DRAIN}=100`);
 
 /** What a thief of the token tries, and what it is told, with deploy/overlays/rollout too. */
+// biome-ignore format: a line for each case
 export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
   ...told(POD, [
     ['changes the image of an application', patch('pod/injected', set('/spec/containers/0/image', 'mine'))],
@@ -562,19 +431,10 @@ export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told
         set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('old', ['app', 'envoy'])),
       ),
     ],
-    [
-      'changes the image of a pod that was not injected',
-      patch('pod/plain', set('/spec/containers/0/image', 'mine')),
-    ],
-    [
-      'writes the status of a pod that has none',
-      run(`annotate pod plain ${STATUS}=${injectedStatus('a', ['app'])}`),
-    ],
+    ['changes the image of a pod that was not injected', patch('pod/plain', set('/spec/containers/0/image', 'mine'))],
+    ['writes the status of a pod that has none', run(`annotate pod plain ${STATUS}=${injectedStatus('a', ['app'])}`)],
     ['takes the status away', run(`annotate pod injected ${STATUS}-`)],
-    [
-      'resizes an application',
-      patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
-    ],
+    ['resizes an application', patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE)],
   ]),
   ...told(REVISION, [['writes a revision of another controller', create(revision('web-a', inOurs))]]),
 ];
