@@ -86,11 +86,6 @@ oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none 
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)
 	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/faults/big-lists
 
-.PHONY: neutron-fleet
-neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a real Neutron for 1,000 pods on 50 Networks (10 minutes)
-	-@node test/env/neutron/cli.ts install
-	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron/neutron-pods -t 'each pod has one port'
-
 .PHONY: rollout-on-node
 rollout-on-node: build/.compiled ## Roll images, resources, envoy.json and faulty images out to 20 pods under load on a real node (15 minutes; Debian, root)
 	@E2E_ROLLOUT_REPLICAS=10 $(JEST) --runInBand build/test/e2e/rollout
