@@ -26,4 +26,3 @@ function allow(pid: number, cores: string): void {
 export function pinned(core: number, command: readonly string[]): readonly string[] {
   return canPin() ? ['taskset', '--cpu-list', String(core), ...command] : command;
 }
-
