@@ -59,52 +59,61 @@ const file = () =>
   kubectl('get configmap envoy-routes --namespace=clients -o jsonpath={.data} --ignore-not-found');
 
 // In this order, as a cluster is updated: what was made with an earlier version stays.
-test.each(
-  GATEWAY_APIS.flatMap((pin) => ROUTES.map(([kind, match]) => ({ version: pin.version, pin, kind, match }))),
-)('with the definitions of $version, a $kind is accepted and delivered', async ({ pin, kind, match }) => {
-  const crds = await gatewayApiCrds(pin);
-  const files = DEFINITIONS.flatMap((name) => ['-f', join(crds, `${GROUP}_${name}.yaml`)]);
-  await fixture.kubectl('apply', '--server-side', '--force-conflicts', ...files);
-  await kubectl(
-    `wait --for=condition=Established ${DEFINITIONS.map((name) => `crd/${name}.${GROUP}`).join(' ')}`,
-  );
-  const name = `${kind.toLowerCase()}-${pin.version.replaceAll('.', '-')}`;
-  const grant = {
-    apiVersion: `${GROUP}/v1beta1`,
-    kind: 'ReferenceGrant',
-    metadata: { name, namespace: 'bank' },
-    spec: { from: [{ group: GROUP, kind, namespace: 'default' }], to: [{ group: '', kind: 'Service' }] },
-  };
-  const route = {
-    apiVersion: `${GROUP}/v1`,
-    kind,
-    metadata: { name, namespace: 'default' },
-    spec: {
-      // A GRPCRoute has a Service of its own: it comes before HTTPRoutes of the same one.
-      parentRefs: [{ group: '', kind: 'Service', name: kind.toLowerCase() }],
-      rules: [{ matches: [match(name)], backendRefs: [{ name: 'safe', namespace: 'bank', port: 80 }] }],
-    },
-  };
-  await eventually('the API server has the definitions', async () => {
-    const input = [grant, route].map((object) => JSON.stringify(object)).join('\n---\n');
-    return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;
-  });
-  await eventually('the route is in the file', async () => (await file()).includes(name));
-  const accepted = async () => {
-    const { metadata, status } = JSON.parse(await kubectl(`get ${kind} ${name} --namespace=default -o json`));
-    const conditions: readonly { type: string; status: string; observedGeneration: number }[] =
-      status?.parents?.[0]?.conditions ?? [];
-    return ['Accepted', 'ResolvedRefs'].every((type) =>
-      conditions.some(
-        (each) =>
-          each.type === type && each.status === 'True' && each.observedGeneration === metadata.generation,
-      ),
+test.each(GATEWAY_APIS)(
+  'with the definitions of $version, routes are accepted and delivered',
+  async (pin) => {
+    const crds = await gatewayApiCrds(pin);
+    const files = DEFINITIONS.flatMap((name) => ['-f', join(crds, `${GROUP}_${name}.yaml`)]);
+    await fixture.kubectl('apply', '--server-side', '--force-conflicts', ...files);
+    await kubectl(
+      `wait --for=condition=Established ${DEFINITIONS.map((name) => `crd/${name}.${GROUP}`).join(' ')}`,
     );
-  };
-  await eventually('its status says so', accepted);
-  const earlier = GATEWAY_APIS.slice(0, GATEWAY_APIS.indexOf(pin));
-  const all = await file();
-  for (const { version } of earlier)
-    expect(all).toContain(`${kind.toLowerCase()}-${version.replaceAll('.', '-')}`);
-  await kubectl(`delete referencegrant ${name} --namespace=bank`);
-});
+    const nameOf = (kind: string, { version } = pin) =>
+      `${kind.toLowerCase()}-${version.replaceAll('.', '-')}`;
+    const kinds = ROUTES.map(([kind]) => kind);
+    const objects = ROUTES.flatMap(([kind, match]) => [
+      {
+        apiVersion: `${GROUP}/v1beta1`,
+        kind: 'ReferenceGrant',
+        metadata: { name: nameOf(kind), namespace: 'bank' },
+        spec: { from: [{ group: GROUP, kind, namespace: 'default' }], to: [{ group: '', kind: 'Service' }] },
+      },
+      {
+        apiVersion: `${GROUP}/v1`,
+        kind,
+        metadata: { name: nameOf(kind), namespace: 'default' },
+        spec: {
+          // A GRPCRoute has a Service of its own: it comes before HTTPRoutes of the same one.
+          parentRefs: [{ group: '', kind: 'Service', name: kind.toLowerCase() }],
+          rules: [
+            { matches: [match(nameOf(kind))], backendRefs: [{ name: 'safe', namespace: 'bank', port: 80 }] },
+          ],
+        },
+      },
+    ]);
+    await eventually('the API server has the definitions', async () => {
+      const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+      return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;
+    });
+    for (const kind of kinds) {
+      await eventually(`the ${kind} is in the file`, async () => (await file()).includes(nameOf(kind)));
+      await eventually(`the status of the ${kind} says so`, () => isAccepted(kind, nameOf(kind)));
+    }
+    const all = await file();
+    for (const earlier of GATEWAY_APIS.slice(0, GATEWAY_APIS.indexOf(pin)))
+      for (const kind of kinds) expect(all).toContain(nameOf(kind, earlier));
+    await kubectl(`delete referencegrant ${kinds.map((kind) => nameOf(kind)).join(' ')} --namespace=bank`);
+  },
+);
+
+async function isAccepted(kind: string, name: string): Promise<boolean> {
+  const { metadata, status } = JSON.parse(await kubectl(`get ${kind} ${name} --namespace=default -o json`));
+  const conditions: readonly { type: string; status: string; observedGeneration: number }[] =
+    status?.parents?.[0]?.conditions ?? [];
+  return ['Accepted', 'ResolvedRefs'].every((type) =>
+    conditions.some(
+      (each) =>
+        each.type === type && each.status === 'True' && each.observedGeneration === metadata.generation,
+    ),
+  );
+}
