@@ -19,15 +19,13 @@ async function run(...args: readonly string[]) {
   return { code: await runCli(['node', 'envoy-initializer', ...args], terminal), stderr };
 }
 
+// biome-ignore format: a line for each case
 test.each([
   [['serve', '--port=x'], /'--port <port>' argument 'x' is invalid\. Use a port/],
   [['serve', '--prot=1'], /unknown option '--prot=1' .Did you mean --port..$/m],
   [['serve', '-n', 'x'], /^error: unknown option '-n': see envoy-initializer serve --help$/m],
   [['bogus'], /^error: unknown command 'bogus': see envoy-initializer --help$/m],
-  [
-    ['check', 'deploy/a', 'deploy/b'],
-    /^error: expected one target, got deploy\/a and deploy\/b: check one after the other, or use --all$/m,
-  ],
+  [['check', 'deploy/a', 'deploy/b'], /^error: expected one target, got deploy\/a and deploy\/b: check one after the other, or use --all$/m],
   [['serve', 'more'], /^error: unexpected argument 'more': see envoy-initializer serve --help/],
   [['policy', 't.yaml'], /^error: unexpected argument 't.yaml': use envoy-initializer policy -f t.yaml/],
   [['inject', 'web.yaml'], /use envoy-initializer inject -f web.yaml/],
@@ -35,14 +33,8 @@ test.each([
   [['help', 'chek'], /^error: unknown command 'chek' \(Did you mean check\?\)/],
   [['serve', '--tls-cert-file=a'], /--tls-cert-file and --tls-key-file go together/],
   [['serve', '--tls-ca-file=a'], /--tls-ca-file needs --tls-cert-file and --tls-key-file/],
-  [
-    ['serve', '--kubeconfig=/nowhere/config'],
-    /no usable kubeconfig: cannot read \/nowhere\/config: the file does not exist/,
-  ],
-  [
-    ['serve', '--cluster-cidrs=10.0.0.1/8'],
-    /has host bits set or is not in canonical form: use 10\.0\.0\.0\/8/,
-  ],
+  [['serve', '--kubeconfig=/nowhere/config'], /no usable kubeconfig: cannot read \/nowhere\/config: the file does not exist/],
+  [['serve', '--cluster-cidrs=10.0.0.1/8'], /has host bits set or is not in canonical form: use 10\.0\.0\.0\/8/],
   [['serve', '--webhook-url=x'], /Use a URL such as https:\/\/webhook\.example\.com:8443/],
   [['inject'], /option '-f, --filename <file>' is missing/],
   [['lint', '--envoy'], /^error: missing required argument 'file': see envoy-initializer lint --help/],
@@ -50,29 +42,17 @@ test.each([
   [['check', 'web', '--kubeconfig=/nowhere/config'], /^error: "web" is not a target: use a kind and a name/],
   [['check', 'pod/..'], /^error: "pod\/\.\." is not a target/],
   [['check', 'deploymnet/web'], /^error: unknown kind "deploymnet": did you mean deployment\/web\?/],
-  [
-    ['check', 'foo/web', '--kubeconfig=/nowhere/config'],
-    /^error: unknown kind "foo": use one of deployment, .*, pod, httproute, grpcroute, network$/m,
-  ],
+  [['check', 'foo/web', '--kubeconfig=/nowhere/config'], /^error: unknown kind "foo": use one of deployment, .*, pod, httproute, grpcroute, network$/m],
   [['drift', '-A', '-n', 'x'], /^error: option '-n, --namespace <name>' cannot be used with option '-A/],
   [['drift', '--request-timeout=x'], /argument 'x' is invalid\. Use a duration/],
   [['drift', '-o', 'text'], /Use table, json or yaml\./],
-  [
-    ['check', 'deploy/web', '--to=http://web'],
-    /^error: --to works with a pod only: use a target such as pod\/web-0/,
-  ],
+  [['check', 'deploy/web', '--to=http://web'], /^error: --to works with a pod only: use a target such as pod\/web-0/],
   [['check', '/web'], /^error: "\/web" is not a target/],
   [['check', 'deploy.batch/web'], /^error: unknown kind "deploy\.batch": use one of/],
   [['check', 'deployment.apps/web', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config/],
   [['check', 'pod/web', '-X', 'GET'], /^error: --method and --header work with --to only: add --to URL/],
-  [
-    ['check', 'pod/web', '--to=http://a', '-H', 'version'],
-    /argument 'version' is invalid\. Use a name and a value/,
-  ],
-  [
-    ['policy', '-f', 'a', '-f', 'b'],
-    /argument 'b' is invalid\. This command reads one file: use -f once\.$/m,
-  ],
+  [['check', 'pod/web', '--to=http://a', '-H', 'version'], /argument 'version' is invalid\. Use a name and a value/],
+  [['policy', '-f', 'a', '-f', 'b'], /argument 'b' is invalid\. This command reads one file: use -f once\.$/m],
   [['inject', '-f', 'a,,b'], /argument 'a,,b' is invalid\. The value must not be empty/],
   [['status', '-o', 'jsno'], /Use table, json or yaml\. Did you mean json\?$/m],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {

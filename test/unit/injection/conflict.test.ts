@@ -146,13 +146,7 @@ describe('inject reports by its path', () => {
       ['of an init container that ends', { initContainers: [app({ name: 'first', ports: [dns('UDP')] })] }],
       ['of a container, if the sidecar is native', { restartPolicy: 'Never', ...ports(dns('UDP')) }],
       ['of a container before the override', { containers: [app({ ports: [dns('UDP')] }), { name: 'envoy', image: 'auto' }] }],
-      [
-        'of a native sidecar before the override',
-        {
-          restartPolicy: 'Never',
-          initContainers: [mesh({ ports: [dns('UDP')] }), { name: 'envoy', image: 'auto' }],
-        },
-      ],
+      ['of a native sidecar before the override', { restartPolicy: 'Never', initContainers: [mesh({ ports: [dns('UDP')] }), { name: 'envoy', image: 'auto' }] }],
       ["of the template's init container that ends", { initContainers: [mesh({ ports: [{ containerPort: 1, name: 'once' }] })] }],
       ['that the template does not have', ports({ containerPort: 1, name: 'other', protocol: 'UDP' })],
       ['that is empty', ports({ containerPort: 1, name: '' })],

@@ -78,11 +78,7 @@ const table: readonly [string, `${SkipReason | 'injected'}${'' | ' (warned)'}`, 
   // Templates.
   ['no valid template', 'no-template (warned)', demoPod(), { state: { fault: 'config: bad' } }],
   ['no valid template, and not opted in', 'not-opted-in', plain, { state: { fault: 'config: bad' } }],
-  [
-    'a template that does not exist',
-    'unknown-template (warned)',
-    podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,nope' } }),
-  ],
+  ['a template that does not exist', 'unknown-template (warned)', podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,nope' } })],
   ['a template of the namespace that does not exist', 'unknown-template (warned)', demoPod(), { namespaceTemplates: 'nope' }],
   [
     'a template of the namespace that does not exist, although the pod selects its own',
@@ -90,11 +86,7 @@ const table: readonly [string, `${SkipReason | 'injected'}${'' | ' (warned)'}`, 
     podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config' } }),
     { namespaceTemplates: 'nope' },
   ],
-  [
-    'the default template by its name, with blanks',
-    'injected',
-    podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: ' config ' } }),
-  ],
+  ['the default template by its name, with blanks', 'injected', podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: ' config ' } })],
   // Containers that already exist.
   [
     'a container with that name',
@@ -107,16 +99,7 @@ const table: readonly [string, `${SkipReason | 'injected'}${'' | ' (warned)'}`, 
     }),
   ],
   ['an init container with that name', 'container-exists (warned)', podWith({ initContainers: [{ name: 'envoy', image: 'own' }] })],
-  [
-    'a container with that name and the image auto',
-    'injected',
-    podWith({
-      containers: [
-        { name: 'app', image: 'a' },
-        { name: 'envoy', image: 'auto' },
-      ],
-    }),
-  ],
+  ['a container with that name and the image auto', 'injected', podWith({ containers: [{ name: 'app', image: 'a' }, { name: 'envoy', image: 'auto' }] })],
 ];
 
 describe('decide', () => {

@@ -148,11 +148,7 @@ describe('a namespace that enforces pod security', () => {
     ['baseline', 'volume v must not be a hostPath', 'volumes: [{name: v, hostPath: {path: /}}]'],
     ['baseline', 'the pod must not set the sysctl kernel.msgmax', 'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}'],
     ['baseline', 'the pod must not set seccompProfile to Unconfined', 'securityContext: {seccompProfile: {type: Unconfined}}'],
-    [
-      'restricted',
-      'volume v has a kind that is not allowed',
-      'volumes: [{name: v, nfs: {server: s, path: /}}]',
-    ],
+    ['restricted', 'volume v has a kind that is not allowed', 'volumes: [{name: v, nfs: {server: s, path: /}}]'],
     ['restricted', 'the pod must not set runAsUser to 0', 'securityContext: {runAsUser: 0}'],
     ['restricted', 'the pod must not set runAsNonRoot to false', 'securityContext: {runAsNonRoot: false}'],
     ['restricted', 'envoy: add the capability CHOWN', restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]')],

@@ -49,20 +49,12 @@ describe('PodPatchBuilder', () => {
     expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
   });
 
+  // biome-ignore format: a line for each case
   test.each<[string, (draft: PodPatchBuilder) => void]>([
-    [
-      'add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS',
-      (draft) => draft.insert(['spec', 'containers'], {}, 2),
-    ],
-    [
-      'replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE',
-      (draft) => draft.replace(['spec', 'containers', 1], {}),
-    ],
+    ['add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS', (draft) => draft.insert(['spec', 'containers'], {}, 2)],
+    ['replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.replace(['spec', 'containers', 1], {})],
     ['remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['spec', 'nothing'])],
-    [
-      'replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE',
-      (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
-    ],
+    ['replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.replace(['spec', 'nothing', 'part'], 1)],
     ['remove /secret/length: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['secret', 'length'])],
     ['metadata.labels is not a list', (draft) => draft.insert(['metadata', 'labels'], {})],
     ['spec.containers is not a mapping', (draft) => draft.set(['spec', 'containers'], 'a', 1)],

@@ -145,14 +145,9 @@ describe('for a changed configuration', () => {
 });
 
 describe('a pod is replaced', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
-    [
-      'for other arguments',
-      set({ args: [] }),
-      podOf(set()),
-      {},
-      /differ in more than images, cpu and memory/,
-    ],
+    ['for other arguments', set({ args: [] }), podOf(set()), {}, /differ in more than images, cpu and memory/],
     ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
     [
       'if its sidecar would be native now',
@@ -161,13 +156,7 @@ describe('a pod is replaced', () => {
       {},
       /containers differ: envoy here, none in a new pod/,
     ],
-    [
-      'if a limit goes away',
-      set({ resources: {} }),
-      podOf(set()),
-      { from: set() },
-      /container envoy has limits of memory, which cannot be removed in place/,
-    ],
+    ['if a limit goes away', set({ resources: {} }), podOf(set()), { from: set() }, /container envoy has limits of memory, which cannot be removed in place/],
     [
       'if its image is not that of its template',
       set({ image: 'envoyproxy/envoy:v2' }),

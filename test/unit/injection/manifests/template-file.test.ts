@@ -80,14 +80,7 @@ describe('a fault in a ConfigMap', () => {
     ['is at the data if the text is missing', BLOCK, 'options', 1, 1, { line: 4, column: 3 }],
     ['is at the data if the text is a mapping', `${CONFIG_MAP}data: {config.a: a, config: {b: c}}\n`, 'config', 1, 1, { line: 3, column: 7 }],
     ['is in the item of a List', LIST, 'config', 1, 4, { line: 9, column: 12 }],
-    [
-      'is in a later document',
-      `apiVersion: v1\nkind: Secret\n---\n${CONFIG_MAP}data:\n  config: |\n    a: 1\n`,
-      'config',
-      1,
-      1,
-      { line: 8, column: 5 },
-    ],
+    ['is in a later document', `apiVersion: v1\nkind: Secret\n---\n${CONFIG_MAP}data:\n  config: |\n    a: 1\n`, 'config', 1, 1, { line: 8, column: 5 }],
     [
       'is in the given text, not in the one that the parser wants',
       `{"apiVersion":"v1","kind":"ConfigMap","data":{\n"config":"a"}}`,

@@ -56,6 +56,7 @@ describe('the predicates of errors', () => {
     isTooLargeResourceVersion,
     isNamespaceTerminating,
   };
+  // biome-ignore format: a line for each case
   test.each([
     [['isNotFound'], 404, { reason: 'NotFound' }],
     [['isAlreadyExists'], 409, { reason: 'AlreadyExists' }],
@@ -65,21 +66,9 @@ describe('the predicates of errors', () => {
     [['isExpired'], 410, { reason: 'Expired' }],
     [['isExpired'], 410, { reason: 'Gone' }],
     [['isExpired'], 410, {}],
-    [
-      ['isTooLargeResourceVersion'],
-      504,
-      { reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } },
-    ],
-    [
-      ['isTooLargeResourceVersion'],
-      504,
-      { reason: 'Timeout', message: 'Too large resource version: 9, current: 5' },
-    ],
-    [
-      ['isNamespaceTerminating'],
-      403,
-      { reason: 'Forbidden', details: { causes: [{ reason: 'NamespaceTerminating' }] } },
-    ],
+    [['isTooLargeResourceVersion'], 504, { reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } }],
+    [['isTooLargeResourceVersion'], 504, { reason: 'Timeout', message: 'Too large resource version: 9, current: 5' }],
+    [['isNamespaceTerminating'], 403, { reason: 'Forbidden', details: { causes: [{ reason: 'NamespaceTerminating' }] } }],
     [[], 504, { reason: 'Timeout' }],
     [[], 403, { reason: 'Forbidden' }],
     [[], 500, { reason: 'InternalError' }],

@@ -178,33 +178,18 @@ describe('a watch that breaks is opened again at its last position, without a li
 });
 
 describe('a watch that lost its position is followed by a list', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, (watch: ScriptedRequest) => void, string]>([
     ['410', (watch) => watch.fail(410, { reason: 'Expired' }), '410'],
     ['a 410 in its stream', (watch) => watch.stream(failed(410, { reason: 'Expired' })).end(), '410'],
     ['403', (watch) => watch.fail(403, { reason: 'Forbidden' }), '403'],
     ['404', (watch) => watch.fail(404, { reason: 'NotFound' }), '404'],
-    [
-      'an object that the server can no longer read (StoreReadError)',
-      (watch) => watch.stream(failed(500, { reason: 'StoreReadError' })).end(),
-      '500',
-    ],
+    ['an object that the server can no longer read (StoreReadError)', (watch) => watch.stream(failed(500, { reason: 'StoreReadError' })).end(), '500'],
     ['a line that is no JSON', (watch) => watch.stream().write('garbage\n'), 'MalformedLineError'],
-    [
-      'a line that was cut and continued',
-      (watch) => watch.stream().write('{"type":"ADD\n{"a":1}\n'),
-      'MalformedLineError',
-    ],
+    ['a line that was cut and continued', (watch) => watch.stream().write('{"type":"ADD\n{"a":1}\n'), 'MalformedLineError'],
     ['an event of no known type', (watch) => watch.stream({ type: 'MOVED', object: a }), 'TypeError'],
-    [
-      'an event without a resourceVersion',
-      (watch) => watch.stream(added({ metadata: { name: 'a' } })),
-      'TypeError',
-    ],
-    [
-      'an event without an object',
-      (watch) => watch.stream({ type: 'ADDED', object: { metadata: { resourceVersion: '9' } } }),
-      'TypeError',
-    ],
+    ['an event without a resourceVersion', (watch) => watch.stream(added({ metadata: { name: 'a' } })), 'TypeError'],
+    ['an event without an object', (watch) => watch.stream({ type: 'ADDED', object: { metadata: { resourceVersion: '9' } } }), 'TypeError'],
   ])('%s', async (_, answer, error) => {
     const watch = await startWatching();
     answer(watch);

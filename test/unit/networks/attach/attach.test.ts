@@ -170,13 +170,10 @@ describe('attach refuses', () => {
   const ready = { 'red/blue': { kind: 'ready', subnet }, 'red/green': { kind: 'ready', subnet } } as const;
   const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }]);
 
+  // biome-ignore format: a line for each case
   test.each([
     ['one interface for two', 'blue@net1,green@net1', 'interface net1, red/blue and red/green'],
-    [
-      'the one of Multus by place',
-      '[{"name":"blue","interface":"net2"},{"name":"green"}]',
-      'interface net2, red/blue and red/green',
-    ],
+    ['the one of Multus by place', '[{"name":"blue","interface":"net2"},{"name":"green"}]', 'interface net2, red/blue and red/green'],
     ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'a different prefix length from its range, /24'],
     ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
     ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
@@ -188,11 +185,7 @@ describe('attach refuses', () => {
     ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
     ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
     ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address: write its'],
-    [
-      'two default routes',
-      '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]',
-      'more than one default-route',
-    ],
+    ['two default routes', '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]', 'more than one default-route'],
     ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is for gateways'],
     ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is for gateways'],
   ])('%s', (_, asked, message) => {

@@ -10,21 +10,12 @@ const { signal } = new AbortController();
 const finalizers = [NETWORK_FINALIZER];
 
 describe('a Network uses', () => {
+  // biome-ignore format: a line for each case
   test.each([
     ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
     ['the default if it names none', newNetwork(), 'neutron', 'neutron'],
-    [
-      'the provider that created its network',
-      newNetwork({ finalizers, status: { provider: 'multus' } }),
-      'neutron',
-      'multus',
-    ],
-    [
-      'the default if it has no real network',
-      newNetwork({ status: { provider: 'neutron' } }),
-      'multus',
-      'multus',
-    ],
+    ['the provider that created its network', newNetwork({ finalizers, status: { provider: 'multus' } }), 'neutron', 'multus'],
+    ['the default if it has no real network', newNetwork({ status: { provider: 'neutron' } }), 'multus', 'multus'],
   ])('%s', (_, network, defaultName, expected) => {
     expect(new ProviderRegistry(defaultName, [multus]).of(network).name).toBe(expected);
   });

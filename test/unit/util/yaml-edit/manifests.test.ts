@@ -153,24 +153,13 @@ describe('writeManifests', () => {
 });
 
 describe('readManifests reads what kubectl reads', () => {
+  // biome-ignore format: a line for each case
   test.each<[string, string, readonly unknown[]]>([
     ['the last of keys that are given twice', 'a: {b: 1}\nc: 1\na: {d: 2}\n', [{ a: { d: 2 }, c: 1 }]],
-    [
-      'a merge over the keys before it',
-      'a: &a {b: 1, c: 1}\nd: {b: 2, <<: *a, c: 2}\n',
-      [{ a: { b: 1, c: 1 }, d: { b: 1, c: 2 } }],
-    ],
-    [
-      'the first of several merges',
-      'a: [&a {b: 1}, &c {b: 2}]\nd: {<<: [*a, *c]}\n',
-      [{ a: [{ b: 1 }, { b: 2 }], d: { b: 1 } }],
-    ],
+    ['a merge over the keys before it', 'a: &a {b: 1, c: 1}\nd: {b: 2, <<: *a, c: 2}\n', [{ a: { b: 1, c: 1 }, d: { b: 1, c: 2 } }]],
+    ['the first of several merges', 'a: [&a {b: 1}, &c {b: 2}]\nd: {<<: [*a, *c]}\n', [{ a: [{ b: 1 }, { b: 2 }], d: { b: 1 } }]],
     ['bytes as text', 'a: !!binary aMOp\n', [{ a: 'hé' }]],
-    [
-      'tags of its own',
-      'a: !x 5\nb: !x {c: 1}\nd: !<tag:e.com,2000:x> [1]\n',
-      [{ a: '5', b: { c: 1 }, d: [1] }],
-    ],
+    ['tags of its own', 'a: !x 5\nb: !x {c: 1}\nd: !<tag:e.com,2000:x> [1]\n', [{ a: '5', b: { c: 1 }, d: [1] }]],
     ['the key __proto__', '__proto__: 1\n', [JSON.parse('{"__proto__": 1}')]],
     ['half a character', '"a": "\\ud83d"\n', [{ a: '\ufffd' }]],
     ['a number that is none for Go', 'a: 1e400\n', [{ a: '1e400' }]],

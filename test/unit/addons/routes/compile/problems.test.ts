@@ -26,22 +26,15 @@ test('a good route has none, and neither has one that does not exist', () => {
   expect(routeProblems(compileRoutes({ routes: [], services }), 'shop/r')).toEqual([]);
 });
 
+// biome-ignore format: a line for each case
 test.each<readonly [string, HTTPRoute, readonly string[]]>([
   [
     'a Gateway as the only parent',
     route([{ backendRefs }], { group: 'gateway.networking.k8s.io', kind: 'Gateway' }),
     ['NoServiceParent: sidecars ignore this route: no parentRef has group "" and kind Service'],
   ],
-  [
-    'a parent that does not exist',
-    route([{ backendRefs }], { name: 'none' }),
-    ['NoMatchingParent: Service shop/none does not exist'],
-  ],
-  [
-    'a port that does not exist',
-    route([{ backendRefs }], { port: 81 }),
-    ['NoMatchingParent: Service shop/echo has no port 81'],
-  ],
+  ['a parent that does not exist', route([{ backendRefs }], { name: 'none' }), ['NoMatchingParent: Service shop/none does not exist']],
+  ['a port that does not exist', route([{ backendRefs }], { port: 81 }), ['NoMatchingParent: Service shop/echo has no port 81']],
   [
     'a backend that does not exist',
     route([{ backendRefs: [{ name: 'none', port: 80 }] }]),

@@ -22,10 +22,7 @@ describe('LimitRanges of containers', () => {
       'no limit and a request above the maximum',
       { max: { cpu: '1' } },
       { requests: { cpu: '2' } },
-      [
-        'container a: it requests more cpu than the default limit of a LimitRange: give it a limit',
-        breaks('max', '1'),
-      ],
+      ['container a: it requests more cpu than the default limit of a LimitRange: give it a limit', breaks('max', '1')],
     ],
     [
       'a request above the default limit',
@@ -73,12 +70,7 @@ describe('LimitRanges of pods', () => {
     ['the sum of limits at the most', { max: { cpu: '4' } }, two(cpu('1', '2')), []],
     ['no limit', { max: { cpu: '4' } }, two({ requests: { cpu: '1' } }), [breaks('max', '4', 'the pod')]],
     ['the sum of requests', { min: { cpu: '3' } }, two(cpu('1', '2')), [breaks('min', '3', 'the pod')]],
-    [
-      'an init container that needs more',
-      { max: { cpu: '4' } },
-      two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '5') }]),
-      [breaks('max', '4', 'the pod')],
-    ],
+    ['an init container that needs more', { max: { cpu: '4' } }, two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '5') }]), [breaks('max', '4', 'the pod')]],
     ['an init container that needs less', { max: { cpu: '4' } }, two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '4') }]), []],
     ["the pod's own limit", { max: { cpu: '3' } }, pod(cpu('1', '1'), { resources: { limits: { cpu: '4' } } }), [breaks('max', '3', 'the pod')]],
   ])('%s', (_, item, given, expected) => {

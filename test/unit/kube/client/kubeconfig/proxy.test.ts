@@ -8,28 +8,14 @@ function proxyFor(server: string, environment: Record<string, string>): string |
 }
 
 describe('the proxy of the environment', () => {
+  // biome-ignore format: a line for each case
   test.each([
-    [
-      'is that for https',
-      API,
-      { HTTPS_PROXY: 'http://proxy:3128', HTTP_PROXY: 'http://other' },
-      'http://proxy:3128/',
-    ],
+    ['is that for https', API, { HTTPS_PROXY: 'http://proxy:3128', HTTP_PROXY: 'http://other' }, 'http://proxy:3128/'],
     ['is not that for http', API, { HTTP_PROXY: 'http://proxy:3128' }, undefined],
     ['is that for http', 'http://api.example.com', { HTTP_PROXY: 'http://proxy' }, 'http://proxy/'],
     ['may be written in lower case', API, { https_proxy: 'http://proxy' }, 'http://proxy/'],
-    [
-      'is the one in upper case of two',
-      API,
-      { https_proxy: 'http://a', HTTPS_PROXY: 'http://b' },
-      'http://b/',
-    ],
-    [
-      'is the other of two where one is empty',
-      API,
-      { https_proxy: 'http://a', HTTPS_PROXY: '' },
-      'http://a/',
-    ],
+    ['is the one in upper case of two', API, { https_proxy: 'http://a', HTTPS_PROXY: 'http://b' }, 'http://b/'],
+    ['is the other of two where one is empty', API, { https_proxy: 'http://a', HTTPS_PROXY: '' }, 'http://a/'],
     ['may be a host alone', API, { HTTPS_PROXY: 'localhost' }, 'http://localhost/'],
     ['may be a host and a port', API, { HTTPS_PROXY: 'cache.corp:1234' }, 'http://cache.corp:1234/'],
     ['may be spoken to by TLS', API, { HTTPS_PROXY: 'https://proxy' }, 'https://proxy/'],
