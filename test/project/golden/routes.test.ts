@@ -6,7 +6,7 @@ import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 import { routingInput } from '../../support/routing/routes.ts';
 
 /**
- * What is said of routes. `input.yaml` has Services and HTTPRoutes; `expected.txt` has a line for each condition and each
+ * What is said of routes. `input.yaml` has routes, and Services beside echo, v1 and v2; `expected.txt` has a line for each condition and each
  * problem, by its reason: Envoy itself and the conformance suite say what the files do.
  */
 const FAMILY = 'routes';

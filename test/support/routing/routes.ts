@@ -11,15 +11,21 @@ import {
   type Service,
 } from '../../../src/addons/routes/compile/route.ts';
 
-/** The Services and HTTPRoutes of manifests. */
+/** The Services echo, v1 and v2 of the namespace shop, and those and the routes of manifests. */
 export function routingInput(yaml: string): RoutingInput {
   const objects = loadAll(yaml) as readonly { readonly kind: string }[];
   const ofKind = (kind: string) => objects.filter((object) => object.kind === kind);
   return {
     routes: [...ofKind('HTTPRoute'), ...ofKind('GRPCRoute')] as readonly unknown[] as readonly Route[],
-    services: servicesOf(ofKind('Service') as readonly unknown[] as readonly Service[]),
+    services: servicesOf([...SERVICES, ...(ofKind('Service') as readonly unknown[] as readonly Service[])]),
   };
 }
+
+const SERVICES: readonly Service[] = [
+  serviceAt('shop/echo', '10.96.0.7'),
+  serviceAt('shop/v1', '10.96.0.11'),
+  serviceAt('shop/v2', '10.96.0.12'),
+];
 
 export function servicesOf(services: readonly Service[]): ReadonlyMap<string, Service> {
   return new Map(services.map((service) => [keyOf(service), service]));
