@@ -1,6 +1,7 @@
 import { type JsonObject, own } from '../util/json.ts';
 import type { Keys } from './keys.ts';
 import { AUTO_IMAGE, containers, isNativeSidecar, nameOf, type Pod, specField } from './podspec/pod.ts';
+import { fitGracePeriod } from './podspec/rules/grace-period.ts';
 import { amountsOf } from './podspec/rules/pod-resources.ts';
 import { strategicMerge } from './podspec/strategic-merge.ts';
 import {
@@ -34,7 +35,7 @@ type WantedSidecars =
 
 /**
  * The containers of a template, prepared for one pod: native if an ordinary sidecar would keep the pod from
- * finishing, and with the overrides of the pod. Annotations change the first container that keeps running.
+ * finishing, with hooks that fit its grace period, and with the overrides of the pod. Annotations change the first container that keeps running.
  */
 export function sidecarsFor(
   pod: Pod,
@@ -45,7 +46,7 @@ export function sidecarsFor(
   const list = wantsNative(pod, options) && !isGateway(pod) ? 'initContainers' : 'containers';
   const overrideOf = overrideFinder(pod);
   const sidecar = (container: JsonObject, to: ContainerList) =>
-    withOverride(overrideOf(nameOf(container)), container, to);
+    withOverride(overrideOf(nameOf(container)), fitGracePeriod(container, pod), to);
   const sidecars = [
     ...template.initContainers.map((container) => sidecar(container, 'initContainers')),
     ...template.containers.map((container) =>

@@ -24,7 +24,7 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
   for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
   const seconds = longestSleep([...sidecars.containers, ...sidecars.initContainers]);
   if (seconds > DEFAULT_GRACE_PERIOD) {
-    const message = `a hook sleeps for ${seconds} seconds: pods need at least this terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}), or they get no sidecar`;
+    const message = `a hook sleeps for ${seconds} seconds: pods with a shorter terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) get a shorter preStop hook, and with a postStart hook no sidecar`;
     yield { path, message };
   }
   yield* securityAdvice(spec, path);

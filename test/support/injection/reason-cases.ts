@@ -63,7 +63,7 @@ const RESTRICTED = {
 export const TEMPLATES = {
   config: DEMO_TEMPLATE,
   'config.gentle':
-    'containers: [{name: envoy, image: "busybox:1", lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
+    'containers: [{name: envoy, image: "busybox:1", lifecycle: {postStart: {sleep: {seconds: 5}}}}]',
   'config.capture':
     'initContainers: [{name: rules, image: i, command: [capture.sh], securityContext: {capabilities: {add: [NET_ADMIN]}}}]\ncontainers: [{name: envoy, image: i, securityContext: {runAsUser: 1337}}]',
 };
@@ -224,7 +224,7 @@ export const REASON_CASES: Readonly<
       name: 'shorter than the sleep of a template',
       pod: annotated({ [`${OPT_IN}-templates`]: 'gentle' }, { terminationGracePeriodSeconds: 4 }),
       warning:
-        /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
+        /^the postStart hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
     },
   ],
   'limit-range': [

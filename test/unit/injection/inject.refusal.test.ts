@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
+import { containers } from '../../../src/injection/podspec/pod.ts';
 import { uninject } from '../../../src/injection/uninject.ts';
 import { formatDiagnostic } from '../../../src/util/diagnostic.ts';
-import type { JsonObject } from '../../../src/util/json.ts';
+import { type JsonObject, own } from '../../../src/util/json.ts';
 import {
   DEMO_TEMPLATE,
   decideInput,
@@ -37,39 +38,45 @@ describe('a pod with a short grace period', () => {
     state(`containers: [{name: envoy, image: i, lifecycle: {${hook}: {sleep: {seconds: 5}}}}]`);
   const ending = (terminationGracePeriodSeconds: number) => podWith({ terminationGracePeriodSeconds });
 
-  test.each(['preStop', 'postStart'])('does not get a sidecar whose %s hook sleeps longer', (hook) => {
-    expect(refused(decideInput(ending(4), sleeping(hook)))).toEqual([
+  test('does not get a sidecar whose postStart hook sleeps longer', () => {
+    expect(refused(decideInput(ending(4), sleeping('postStart')))).toEqual([
       'grace-period',
-      `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more`,
+      "the postStart hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more",
     ]);
-    injectChecked(decideInput(ending(5), sleeping(hook)));
+    injectChecked(decideInput(ending(5), sleeping('postStart')));
+  });
+
+  test.each([
+    [5, { preStop: { sleep: { seconds: 5 } } }],
+    [4, { preStop: { sleep: { seconds: 3 } } }],
+    [2, { preStop: { sleep: { seconds: 1 } } }],
+    [1, undefined],
+    [0, undefined],
+  ])('of %s seconds gets a preStop hook that ends before', (seconds, lifecycle) => {
+    const { pod } = injectChecked(decideInput(ending(seconds), sleeping('preStop')));
+    expect(own(containers(pod)[1], 'lifecycle')).toEqual(lifecycle);
+  });
+
+  test('keeps the other hook', () => {
+    const both = 'lifecycle: {postStart: {exec: {command: [a]}}, preStop: {sleep: {seconds: 5}}}';
+    const template = state(`containers: [{name: envoy, image: i, ${both}}]`);
+    const { pod } = injectChecked(decideInput(ending(1), template));
+    expect(own(containers(pod)[1], 'lifecycle')).toEqual({ postStart: { exec: { command: ['a'] } } });
   });
 
   test('has 30 seconds by default', () => {
-    injectChecked(decideInput(demoPod(), sleeping('preStop')));
     const long = state('containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 31}}}}]');
-    expect(refused(decideInput(demoPod(), long))[0]).toBe('grace-period');
-  });
-
-  test('does not get a native sidecar that sleeps longer either', () => {
-    const native = {
-      state: {
-        set: templateSet({
-          config: 'containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
-          options: 'nativeSidecar: always',
-        }),
-      },
-    };
-    expect(refused(decideInput(ending(4), native))[0]).toBe('grace-period');
+    const { pod } = injectChecked(decideInput(demoPod(), long));
+    expect(own(containers(pod).at(-1), 'lifecycle')).toEqual({ preStop: { sleep: { seconds: 29 } } });
   });
 
   test('gets a sidecar that sleeps less than the pod’s own containers', () => {
     const lifecycle = { preStop: { sleep: { seconds: 9 } } };
-    const own = podWith({
+    const asking = podWith({
       terminationGracePeriodSeconds: 6,
       containers: [{ name: 'app', image: 'a', lifecycle }],
     });
-    injectChecked(decideInput(own, sleeping('preStop')));
+    injectChecked(decideInput(asking, sleeping('preStop')));
   });
 });
 

@@ -10,8 +10,7 @@ const HOOKS = ['postStart', 'preStop'] as const;
  * (k8s.io/kubernetes/pkg/apis/core/validation, validateSleepAction).
  */
 export function gracePeriodViolations(pod: Pod): readonly string[] {
-  const given = specField(pod, 'terminationGracePeriodSeconds');
-  const seconds = typeof given === 'number' ? given : DEFAULT_GRACE_PERIOD;
+  const seconds = gracePeriod(pod);
   const violations: string[] = [];
   for (const list of [containers(pod), initContainers(pod)]) {
     for (const container of list) {
@@ -24,6 +23,26 @@ export function gracePeriodViolations(pod: Pod): readonly string[] {
     }
   }
   return violations;
+}
+
+function gracePeriod(pod: Pod): number {
+  const given = specField(pod, 'terminationGracePeriodSeconds');
+  return typeof given === 'number' ? given : DEFAULT_GRACE_PERIOD;
+}
+
+/**
+ * The container with a preStop hook that lets it end within the pod's grace period: one that would sleep longer sleeps a
+ * second less than that, or is left out where no second would be left.
+ */
+export function fitGracePeriod(container: JsonObject, pod: Pod): JsonObject {
+  const { lifecycle, ...others } = container;
+  const seconds = own(own(own(lifecycle, 'preStop'), 'sleep'), 'seconds');
+  const most = gracePeriod(pod);
+  if (!isObject(lifecycle) || typeof seconds !== 'number' || seconds <= most) return container;
+  if (most > 1)
+    return { ...container, lifecycle: { ...lifecycle, preStop: { sleep: { seconds: most - 1 } } } };
+  const { preStop: _, ...hooks } = lifecycle;
+  return Object.keys(hooks).length === 0 ? others : { ...container, lifecycle: hooks };
 }
 
 /** The longest that a hook of these containers sleeps, in seconds. */
