@@ -31,9 +31,11 @@ export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: In
 
 function awaited({ namespace, name, object }: AdmissionRequest): AwaitedPod {
   const controller = controllerIn(object);
+  const metadata = own(object, 'metadata');
   return {
     namespace,
-    name: name ?? ownString(own(object, 'metadata'), 'name'),
+    name: name || ownString(metadata, 'name') || undefined,
+    generateName: ownString(metadata, 'generateName'),
     ownerUid: controller && (ownString(controller, 'uid') ?? ''),
   };
 }
@@ -41,8 +43,10 @@ function awaited({ namespace, name, object }: AdmissionRequest): AwaitedPod {
 /** Identifies a pod at admission and later in the cache. */
 export interface AwaitedPod {
   readonly namespace: string;
-  /** Undefined for pods of a workload, which have no name at admission. */
+  /** Undefined for pods whose name is generated, after admission. */
   readonly name: string | undefined;
+  /** What that name will begin with. */
+  readonly generateName?: string | undefined;
   /** The controller's UID. */
   readonly ownerUid: string | undefined;
 }
@@ -59,6 +63,9 @@ const HELD_MS = 60_000;
 const MOST_KEYS = 1_000;
 const MOST_OF_KEY = 25;
 const MAX_NAME = 253;
+/** How the API server generates a name: a start, cut to its length, and five of these (k8s.io/apiserver/pkg/storage/names). */
+const MAX_START = 58;
+const GENERATED = /^(.*)[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 /** As in eventObject(). */
 const MAX_NOTE_BYTES = 1024;
 
@@ -80,13 +87,14 @@ export class NewPodEvents {
 
   /**
    * Holds an Event for the pod's controller, or for the pod if it has none. Ignores a pod with neither UID nor
-   * name.
+   * name, not even one to be generated.
    */
-  expect({ namespace, name, ownerUid }: AwaitedPod, details: EventDetails): void {
-    const id = ownerUid ?? name ?? '';
+  expect({ namespace, name, generateName, ownerUid }: AwaitedPod, details: EventDetails): void {
+    const id = ownerUid ?? name ?? generateName?.slice(0, MAX_START) ?? '';
     if (id === '' || id.length > MAX_NAME || namespace.length > MAX_NAME) return;
     this.#dropOld();
-    const key = ownerUid === undefined ? podKey(namespace, id) : ownerKey(namespace, id);
+    const keyOf = ownerUid !== undefined ? ownerKey : name !== undefined ? podKey : startKey;
+    const key = keyOf(namespace, id);
     const held = this.#held.get(key) ?? [];
     if (held.length === MOST_OF_KEY) return;
     // A copy: a slice of the review would keep the whole review in memory.
@@ -106,13 +114,18 @@ export class NewPodEvents {
       const regarding = { apiVersion, kind, metadata: { namespace, name: owner.name, uid } };
       this.#send(ownerKey(namespace, uid), regarding);
     } else {
-      this.#send(podKey(namespace, name), { apiVersion: 'v1', kind: 'Pod', metadata });
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata };
+      this.#send(podKey(namespace, name), pod);
+      const [, start] = GENERATED.exec(name) ?? [];
+      // Others whose names begin like that have an Event of their own.
+      if (start !== undefined) this.#send(startKey(namespace, start), pod, 1);
     }
   }
 
-  #send(key: string, regarding: KubeObject): void {
-    for (const { details } of this.#held.get(key) ?? []) this.#events.event(regarding, details);
-    this.#held.delete(key);
+  #send(key: string, regarding: KubeObject, most = MOST_OF_KEY): void {
+    const held = this.#held.get(key) ?? [];
+    for (const { details } of held.splice(0, most)) this.#events.event(regarding, details);
+    if (held.length === 0) this.#held.delete(key);
   }
 
   #dropOld(): void {
@@ -127,6 +140,10 @@ export class NewPodEvents {
 /** Names have no spaces, so the keys are unique. */
 function podKey(namespace: string, name: string): string {
   return `pod ${namespace} ${name}`;
+}
+
+function startKey(namespace: string, start: string): string {
+  return `start ${namespace} ${start}`;
 }
 
 function ownerKey(namespace: string, uid: string): string {

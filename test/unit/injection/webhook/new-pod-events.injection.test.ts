@@ -37,7 +37,7 @@ describe('reportInjection', () => {
     const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
     expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
       [
-        { namespace: 'shop', name: undefined, ownerUid: 'uid-of-web-7bc6' },
+        { namespace: 'shop', name: undefined, generateName: 'web-7bc6-', ownerUid: 'uid-of-web-7bc6' },
         {
           type: 'Warning',
           reason: 'InjectionSkipped',

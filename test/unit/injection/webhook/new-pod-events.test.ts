@@ -63,6 +63,20 @@ test('holds the Event of a controller until one of its pods is in the cache, and
   expect(sent).toEqual([event, event]);
 });
 
+test('holds the Event of a pod whose name is generated until a pod of such a name is in the cache, one for each', () => {
+  const start = 'a'.repeat(60);
+  const awaited = { ...named(''), name: undefined, generateName: start };
+  events.expect(awaited, details('conflict'));
+  events.expect(awaited, details('invalid-value'));
+  const cut = start.slice(0, 58);
+  for (const suffix of ['', '-main', 'xk2b']) events.seen(pod(`${cut}${suffix}`, 'other'));
+  expect(sent).toEqual([]);
+  events.seen(pod(`${cut}x4k2b`, 'uid-1'));
+  events.seen(pod(`${cut}zzzzz`, 'uid-2'));
+  events.seen(pod(`${cut}22222`, 'uid-3'));
+  expect(sent).toEqual([`Pod web/${cut}x4k2b uid-1 conflict`, `Pod web/${cut}zzzzz uid-2 invalid-value`]);
+});
+
 test.each<[string, AwaitedPod]>([
   ['in another namespace', owned('uid-of-shop', 'elsewhere')],
   ['with no name and no owner', { namespace: 'web', name: undefined, ownerUid: undefined }],
