@@ -160,6 +160,10 @@ e2e-kind: build/.compiled dist/.built ## Type README.md and docs/ on a cluster o
 conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 2 minutes, the first time 60)
 	@CONFORMANCE_REPORT=test/conformance/gateway-api.yaml $(JEST) --runInBand build/test/e2e/gateway-api
 
+.PHONY: judge-kubernetes
+judge-kubernetes: node_modules/.installed dist/.built ## Run tests of Kubernetes' own e2e plain and with a sidecar in every pod, and compare (Debian, root; 40 minutes, the first time 60; RUNS='plain default transparent', FOCUS=, SKIP=, MINUTES= for each run)
+	@node test/judge/main.ts $(RUNS)
+
 .PHONY: test-release
 test-release: build/.compiled control-plane ## Test make release against a registry on this machine (Debian, root), and krew; builds cosign and krew first, which takes minutes
 	@node hack/release/cli.ts tools

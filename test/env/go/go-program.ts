@@ -12,7 +12,7 @@ import type { Pin } from './pins.ts';
 /** A program to be built once. */
 export interface GoProgram {
   readonly name: string;
-  /** An import path, or a file of package main. */
+  /** An import path, or a file of package main or of tests. */
   readonly package: string;
   /** The module that it is of, or with which it is built; without one it needs no more than Go. */
   readonly pin?: Pin;
@@ -85,7 +85,13 @@ async function build(
   const { exited } = await supervisor.start({
     name: `go build ${name}`,
     command: 'go',
-    args: ['build', ...flags(pin), '-o', join(temporaryDirectory, name), source],
+    args: [
+      ...(source.endsWith('_test.go') ? ['test', '-c', '-vet=off'] : ['build']),
+      ...flags(pin),
+      '-o',
+      join(temporaryDirectory, name),
+      source,
+    ],
     cwd: pin === undefined ? dirname(source) : await lockedModule(pin, env),
     env: { ...env, ...settings },
     // By SIGTERM it would first finish what it is compiling; its caches stand being killed.
