@@ -30,7 +30,7 @@ const KINDS = [
 ];
 /** Variations of what another one tests, what has no pods, and what waits for minutes. */
 const VARIATIONS = [
-  '\\[(Serial|Slow|Disruptive)\\]|[Ss]tatus endpoints|status is not updated|private image|read only|API operations',
+  '\\[(Serial|Slow|Disruptive)\\]|[Ss]tatus endpoints|status is not updated|private image|read only|issue 500|not\\* be restarted',
   'storage.*(Secret|secret|[dD]ownward|non-root|0666|0777|tmpfs|[mM]ode|mappings|multiple|optional|immutable)',
   'Networking.*udp|change the type from (ExternalName|NodePort)|configurable pod|Downward API should provide (pod|default)',
 ];

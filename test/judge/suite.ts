@@ -1,12 +1,13 @@
-import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureRequirements } from '../env/cluster/debian-packages.ts';
+import { busyboxImage } from '../env/cluster/images/busybox.ts';
 import { DEFAULT_PATH } from '../env/cluster/images/default-path.ts';
 import { type CachedImage, ensureImage, imageKey } from '../env/cluster/images/image-cache.ts';
 import { writeOciLayout } from '../env/cluster/images/oci-layout.ts';
 import { ensurePause, pauseImage } from '../env/cluster/images/pause.ts';
 import { addBusybox, copyProgram, findProgram } from '../env/cluster/images/rootfs.ts';
-import { BUSYBOX } from '../env/cluster/requirements.ts';
+import { BUSYBOX, type Requirement } from '../env/cluster/requirements.ts';
 import { chosenKubernetes } from '../env/control-plane/kubernetes.ts';
 import type { ProgressStream } from '../env/control-plane/progress.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -25,14 +26,22 @@ export interface Suite {
 
 /** What tests call in their image. */
 const PROGRAMS = [
-  { name: 'curl', debianPackage: 'curl', probe: ['curl', '--version'] },
-  { name: 'dig', debianPackage: 'bind9-dnsutils', probe: ['dig', '-v'] },
-  { name: 'nc', debianPackage: 'netcat-openbsd', probe: ['sh', '-c', 'command -v nc.openbsd'] },
+  { program: 'curl', debianPackage: 'curl' },
+  { program: 'getent', debianPackage: 'libc-bin' },
+  { program: 'dig', debianPackage: 'bind9-dnsutils' },
+  { program: 'nc.openbsd', debianPackage: 'netcat-openbsd' },
 ] as const;
 
 /** Builds it once, from the module that the control plane is of: 15 minutes on two CPUs. */
 export async function ensureSuite(progress: ProgressStream): Promise<Suite> {
-  await ensureRequirements([BUSYBOX, ...PROGRAMS], progress);
+  const programs = PROGRAMS.map(
+    ({ program: name, debianPackage }): Requirement => ({
+      name,
+      debianPackage,
+      probe: ['sh', '-c', `command -v ${name}`],
+    }),
+  );
+  await ensureRequirements([BUSYBOX, ...programs], progress);
   const pin = chosenKubernetes({ ...process.env, KUBEBUILDER_ASSETS: '' });
   const build = (name: string, source: string) =>
     ensureGoProgram({ name, package: source, pin }, process.env, progress);
@@ -42,6 +51,7 @@ export async function ensureSuite(progress: ProgressStream): Promise<Suite> {
   const sources = join(await moduleFiles(pin, pin.module, process.env), 'test/images/agnhost');
   const layouts: Readonly<Record<string, string>> = {
     agnhost: await ensureImage(await agnhostImage(agnhost, sources), progress),
+    busybox: await ensureImage(await busyboxImage(), progress),
     pause: await ensureImage(await pauseImage(await ensurePause(process.env, progress)), progress),
     nginx: await ensureImage(await webImage(), progress),
   };
@@ -50,10 +60,10 @@ export async function ensureSuite(progress: ProgressStream): Promise<Suite> {
     .trim()
     .split('\n')
     .flatMap((name): [string, string][] => {
-      // All but two of the images that these tests name are busybox with more programs.
-      const [, kind = ''] = /\/(agnhost|busybox|glibc-dns-testing|pause|nginx):/.exec(name) ?? [];
+      const [, kind = name.includes('/pause:') ? 'pause' : ''] =
+        /\/e2e-test-images\/(agnhost|busybox|glibc-dns-testing|nginx):/.exec(name) ?? [];
       const layout = kind === '' ? undefined : (layouts[kind] ?? layouts.agnhost);
-      return layout === undefined || name.startsWith('gcr.io/') ? [] : [[name, layout]];
+      return layout === undefined ? [] : [[name, layout]];
     });
   return { tests, ginkgo, images: new Map(images) };
 }
@@ -62,7 +72,7 @@ export async function ensureSuite(progress: ProgressStream): Promise<Suite> {
 async function agnhostImage(agnhost: string, sources: string): Promise<CachedImage> {
   return {
     name: 'agnhost',
-    key: await imageKey(await readFile(agnhost)),
+    key: await imageKey(JSON.stringify(PROGRAMS), await readFile(agnhost)),
     kept: 1,
     make: async (layout, scratch) => {
       const rootfs = join(scratch, 'rootfs');
@@ -71,12 +81,11 @@ async function agnhostImage(agnhost: string, sources: string): Promise<CachedIma
       await symlink('agnhost', join(rootfs, 'agnhost-2'));
       for (const file of ['localhost.crt', 'localhost.key'])
         await copyFile(join(sources, 'porter', file), join(rootfs, file));
-      for (const [name, path] of [
-        ['curl', 'curl'],
-        ['dig', 'dig'],
-        ['nc.openbsd', 'nc'],
-      ] as const)
-        await copyProgram(rootfs, await findProgram(name), `/usr/local/bin/${path}`);
+      // The shell of busybox calls its own nc.
+      await rm(join(rootfs, 'bin/sh'));
+      await copyProgram(rootfs, await findProgram('dash'), '/bin/sh');
+      for (const { program } of PROGRAMS)
+        await copyProgram(rootfs, await findProgram(program), `/usr/local/bin/${program.split('.')[0]}`);
       await mkdir(join(rootfs, 'uploads'));
       const Env = [DEFAULT_PATH];
       await writeOciLayout(layout, rootfs, { Entrypoint: ['/agnhost'], Cmd: ['pause'], Env });
