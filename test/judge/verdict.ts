@@ -1,5 +1,3 @@
-import { KNOWN } from './known.ts';
-
 /** How a test ended. `cut off`: the time of the whole run was over. */
 export type State = 'passed' | 'failed' | 'cut off';
 
@@ -67,17 +65,8 @@ export function figures(run: string, results: readonly Result[]): string {
   ].join(', ');
 }
 
-/** What passes plain and fails injected: what is new, and what is known, with its reason. */
-export function compare(
-  plain: readonly Result[],
-  injected: readonly Result[],
-): { readonly faults: readonly Result[]; readonly known: readonly (readonly [Result, string])[] } {
+/** What passes plain and fails injected. */
+export function faultsOf(plain: readonly Result[], injected: readonly Result[]): readonly Result[] {
   const passed = new Set(plain.filter(({ state }) => state === 'passed').map(({ name }) => name));
-  const failed = injected.filter(({ name, state }) => state === 'failed' && passed.has(name));
-  const why = ({ name }: Result) => KNOWN.find(([test]) => test.test(name))?.[1];
-  const known = failed.flatMap((result) => {
-    const reason = why(result);
-    return reason === undefined ? [] : [[result, reason] as const];
-  });
-  return { faults: failed.filter((result) => why(result) === undefined), known };
+  return injected.filter(({ name, state }) => state === 'failed' && passed.has(name));
 }
