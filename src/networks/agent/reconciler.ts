@@ -73,13 +73,17 @@ export class Reconciler {
     this.#firewall = new FirewallWatch(options.port);
   }
 
-  /** Reconciles the node if its Networks have changed since the last round, after a failure, and from time to time. */
+  /** Reconciles the node if its Networks have changed since the last round, if one is gone, after a failure, and from time to time. */
   async sync(): Promise<Outcome> {
     const { host, nowMs, syncIntervalMs, log } = this.#options;
     const wanted = this.#wanted();
     const text = JSON.stringify(wanted.here);
     const startMs = nowMs();
-    const isDue = this.#doneMs === undefined || startMs - this.#doneMs >= syncIntervalMs;
+    const isDue =
+      this.#doneMs === undefined ||
+      startMs - this.#doneMs >= syncIntervalMs ||
+      // The Network of a bridge that stayed after its last pod is gone now.
+      [...this.#unneededSince.keys()].some(wanted.isGone);
     if (!isDue && text === this.#done) return this.#outcome;
     this.#done = text;
     this.#doneMs = undefined;

@@ -193,6 +193,19 @@ test('a bridge that no pod needs goes after two looks that are apart, and never 
   expect([node.rules, state.removed]).toEqual([undefined, 2]);
 });
 
+test('a bridge that stayed after its last pod goes with its Network, at once', async () => {
+  const { node, networks, tell, marks, state, round } = stage({ blue: blueStatus, green: greenStatus });
+  await round();
+  tell('blue', { ...blueStatus, nodes: nodes.slice(1) });
+  await round();
+  expect([...node.links().bridges.keys()].toSorted()).toEqual([blue, green].toSorted());
+  networks.delete('blue');
+  await round();
+  expect([...node.links().bridges.keys()]).toEqual([green]);
+  expect(await marks()).toEqual([green]);
+  expect(state.removed).toBe(1);
+});
+
 test('a pod that comes while its bridge goes keeps it', async () => {
   const { node, networks, marks, round, later } = stage({ blue: blueStatus });
   await round();
