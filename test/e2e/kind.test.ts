@@ -1,15 +1,17 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { bridgeName } from '../../src/networks/multus/cni-config.ts';
 import { eventually } from '../env/eventually.ts';
 import { type Kind, startKind } from '../env/kind/kind.ts';
-import { apply, kubectl } from '../support/cluster/cluster-kubectl.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
 import { installed } from '../support/cluster/kind-installed.ts';
 import { NODE_NAMES, onTwoNodes } from '../support/cluster/kind-two-nodes.ts';
 import { withoutMultus } from '../support/cluster/kind-without-multus.ts';
 import { kindWorkloads } from '../support/cluster/kind-workloads.ts';
 import { machineSettings } from '../support/cluster/machine-settings.ts';
 import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
-import { follow } from '../support/jest/follow.ts';
+import { follow, textOf } from '../support/jest/follow.ts';
+import { commandsOf, section } from '../support/jest/markdown.ts';
 
 /** A first run builds kind, a node image, Multus, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;
@@ -36,6 +38,7 @@ let before: string;
 let kind: Kind;
 const run = (args: string | readonly string[], input?: string) => kubectl(kind, args, input);
 const typed = (path: string, heading: string) => follow(kind, path, heading);
+const printed = (path: string, heading: string) => commandsOf(section(textOf(path), heading));
 
 describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () => {
   beforeAll(async () => {
@@ -48,7 +51,8 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
   // Jest tells of a suite at its end, which one that takes too long does not see.
   beforeEach(() => void process.stderr.write(`… ${expect.getState().currentTestName}\n`));
 
-  test('installs all with one apply: README.md # Install', async () => {
+  test('installs all with one apply: README.md # Install, as docs/install.md # With kind', async () => {
+    expect(printed('docs/install.md', '## With kind')).toEqual(printed('README.md', '## Install'));
     await typed('README.md', '## Install');
     for (const workload of WORKLOADS) await run(`rollout status ${workload} --timeout=300s`);
   });
@@ -72,17 +76,62 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     }
   });
 
-  test('attaches pods: deploy/examples/network-ping.yaml', async () => {
-    await run(
-      'apply -f deploy/examples/network-ping.yaml'.replace('deploy', `${kind.workbench.directory}/deploy`),
-    );
-    await run('wait pod/ping pod/pong --for=condition=Ready --timeout=300s');
-    await eventually(
-      'both are reached',
-      async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
-    );
-    await run('delete pod --all --now');
-    await run('delete network --all');
+  describe('attaches pods: deploy/examples/network-ping.yaml', () => {
+    const example = (name: string) =>
+      run(`apply -f ${kind.workbench.directory}/deploy/examples/${name}.yaml`);
+
+    test('which reach each other and the gateway, and get no interface that they do not ask for', async () => {
+      await example('network-ping');
+      await apply(kind, podOf('plain'));
+      await run('wait pod/ping pod/pong pod/plain --for=condition=Ready --timeout=300s');
+      await eventually(
+        'both are reached',
+        async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
+      );
+      expect(await run('events --for pod/ping')).toMatch(/NetworkReady .* default\/ping/);
+      expect(await shell(kind, 'plain', 'ls /sys/class/net')).toBe('eth0\nlo\n');
+    });
+
+    test('and counts them and their addresses', async () => {
+      const counted = 'jsonpath={.status.attachedPods}/{.status.capacity.allocated}/{.status.capacity.total}';
+      await eventually(
+        'two pods with an address each are counted',
+        async () => (await run(`get network ping -o ${counted}`)) === '2/2/253',
+      );
+    });
+
+    test('and has pods with both: deploy/examples/network-and-sidecar.yaml', async () => {
+      await example('network-and-sidecar');
+      await run('rollout status deployment/network-and-sidecar --timeout=300s');
+      const containers = 'jsonpath={.items[*].spec.containers[*].name}';
+      expect(await run(['get', 'pods', '--selector=app=network-and-sidecar', '-o', containers])).toBe(
+        'app envoy app envoy',
+      );
+      const addresses = 'exec deployment/network-and-sidecar -c app -- ip -4 -o address show net1';
+      expect(await run(addresses)).toMatch(/192\.168\.\d+\.\d+\/16/);
+      await run('delete deployment network-and-sidecar');
+    });
+
+    test('whose Network, deleted, waits for them, and then leaves nothing on a node', async () => {
+      const bridge = bridgeName('default/ping');
+      const traces = async () => {
+        const found = 'ip -o link; nft list ruleset; find /run/envoy-initializer /var/lib/cni';
+        const all = await Promise.all(NODE_NAMES.slice(0, NODES).map((node) => kind.onNode(node, found)));
+        return all.join().split(bridge).length - 1;
+      };
+      expect(await traces()).toBeGreaterThan(2);
+      await run('delete network ping --wait=false --cascade=foreground');
+      const progressing = '.status.conditions[?(@.type=="Progressing")]';
+      await run(`wait network/ping --for=jsonpath={${progressing}.reason}=Deleting --timeout=60s`);
+      expect(await run(`get network ping -o jsonpath={${progressing}.message}`)).toBe(
+        'waits for the pods that use it: default/ping, default/pong',
+      );
+      expect(await shell(kind, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.10')).toContain(' 0% packet loss');
+      await run('delete pod --all --now');
+      await run('wait network/ping net-attach-def/ping --for=delete --timeout=60s');
+      await eventually('nothing of it is left', async () => (await traces()) === 0);
+      await run('delete network --all');
+    });
   });
 
   describe('types docs/', () => {

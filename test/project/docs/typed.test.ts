@@ -18,6 +18,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/cli.md # check': DOCS,
   'docs/cli.md # lint': DOCS,
   'docs/cli.md # version': DOCS,
+  'docs/development.md # The library': 'test/integration/cli/library.test.ts',
   'docs/envoy.md # All connections of a pod': KIND,
   'deploy/examples/canary-without-capture/README.md # Canary without capture': KIND,
   'docs/envoy.md # Configure Envoy': DOCS,
@@ -30,6 +31,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
   'docs/install.md # With Helm': INSTALLED,
+  'docs/install.md # With kind': KIND,
   'docs/gitops.md # Argo CD': GITOPS,
   'docs/gitops.md # Flux': GITOPS,
   'docs/networks.md # Walkthrough': DOCS,
@@ -58,8 +60,6 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
-  'docs/install.md # With kind':
-    'make kind types them; test/e2e/kind.test.ts types those of README.md, which are the same',
   'docs/rollout.md # A new Envoy on a Friday':
     'shows a moment of a rollout; test/e2e/kind.test.ts types the commands on a fleet',
   'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',

@@ -1,6 +1,7 @@
 import { cp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { build } from 'esbuild';
 import { findTool } from '../../../hack/release/tools.ts';
 import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -115,7 +116,11 @@ export function installed(kindOf: () => Kind): void {
     await symlink(helm ?? '', join(bin, 'helm'));
     const earlier = await earlierVersion(EARLIER);
     await cp(join(earlier.deploy, 'helm'), join(directory, 'earlier/chart'), { recursive: true });
-    await cp(join(projectDirectory(), earlier.program), join(directory, 'earlier/image/main.js'));
+    await build({
+      ...{ entryPoints: [join(projectDirectory(), earlier.program)], bundle: true },
+      ...{ outfile: join(directory, 'earlier/image/main.js'), platform: 'node', format: 'esm' },
+      ...{ banner: { js: REQUIRE }, logLevel: 'error' },
+    });
     await writeFile(join(directory, 'earlier/image/Dockerfile'), EARLIER_IMAGE);
     await succeed('docker build --tag envoy-initializer:earlier earlier/image');
     await succeed('kind load docker-image envoy-initializer:earlier');
@@ -154,9 +159,15 @@ export function installed(kindOf: () => Kind): void {
     await isReady();
     await succeed('envoy-initializer uninstall');
     await succeed(`helm uninstall ${OPERATOR} --namespace ${OPERATOR} --ignore-not-found`);
-    expect(await run('get namespaces --output name')).not.toContain(OPERATOR);
+    // Helm has made this namespace, and leaves it.
+    const left = `get all,configmaps,secrets,leases --namespace ${OPERATOR} --output name`;
+    expect(await run(left)).toBe('configmap/kube-root-ca.crt\n');
+    expect(await run('get namespaces --output name')).not.toContain('node-agent');
   });
 }
 
-/** The program that the history has, in an image that has its packages. */
+/** The program that the history has, in the image of now: with its packages, which are not beside it there. */
 const EARLIER_IMAGE = 'FROM envoy-initializer:0.0.1\nCOPY main.js /app/dist/main.js\n';
+/** Packages of CommonJS require Node's modules. */
+const REQUIRE =
+  "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
