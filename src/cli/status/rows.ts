@@ -1,4 +1,3 @@
-import { OLDEST_MINOR } from '../../operator/server-version.ts';
 import type { Read, StatusFacts } from './facts.ts';
 
 /** One line of `status`. */
@@ -38,17 +37,6 @@ export function firstOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMES;
   return `${names.slice(0, MAX_NAMES).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
-
-/** Whether the server is new enough. */
-export function serverVerdict(version: string): CheckResult {
-  const [, minor] = /^v1\.(\d+)/.exec(version) ?? [];
-  if (minor !== undefined && Number(minor) < OLDEST_MINOR)
-    return problem(`Kubernetes ${version}`, `upgrade the cluster to Kubernetes 1.${OLDEST_MINOR} or newer`);
-  return ok(`Kubernetes ${version}`);
-}
-
-export const kubectl = (namespace: string, rest: string): string =>
-  `kubectl --namespace ${namespace} ${rest}`;
 
 /** The text of a flag of the operator; undefined if it is not set, or the Deployment is not readable. */
 export function flag({ installation }: StatusFacts, name: string): string | undefined {

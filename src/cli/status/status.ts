@@ -1,14 +1,12 @@
-import type { KubeClient } from '../../kube/client/client.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
-import { clusterRows } from './cluster-rows.ts';
-import { type Read, readStatus, type StatusFacts, type StatusQuestion } from './facts.ts';
-import { operatorRows } from './operator-rows.ts';
-import { none, type StatusRow } from './rows.ts';
+import { readStatus } from './facts.ts';
+import type { StatusRow } from './rows.ts';
+import { statusRows } from './status-rows.ts';
 
 interface StatusOptions extends ClusterOptions {
   readonly requireAnnotation: boolean;
@@ -21,7 +19,11 @@ async function statusCommand(
   terminal: Terminal,
   tools: readonly ToolParts[],
 ): Promise<ExitCode> {
-  const { facts, rows } = await withCluster(options, ({ client }) => judgeCluster(client, options, tools));
+  const { facts, rows } = await withCluster(options, async ({ client }) => {
+    const found = await readStatus(client, options);
+    const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(client, found) ?? []));
+    return { facts: found, rows: statusRows(found, ofAddOns.flat()) };
+  });
   const code = printRows(terminal, options.output, rows);
   const { installation, replicas, lease, webhooks, template, networks, pods } = facts;
   const read = [installation, replicas, lease, webhooks, template, networks, pods];
@@ -30,39 +32,8 @@ async function statusCommand(
   return 2;
 }
 
-/** What is known also of a cluster without the operator. */
-const ALWAYS = ['server', 'replicas', 'multus'];
-
-/** Reads the cluster, and says in lines what is wrong with it. */
-export async function judgeCluster(
-  client: KubeClient,
-  options: StatusQuestion,
-  tools: readonly ToolParts[],
-): Promise<{ readonly facts: StatusFacts; readonly rows: readonly StatusRow[] }> {
-  const facts = await readStatus(client, options);
-  const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(client, facts) ?? []));
-  return { facts, rows: statusRows(facts, ofAddOns.flat()) };
-}
-
-/** The lines of `status`. */
-export function statusRows(facts: StatusFacts, ofAddOns: readonly StatusRow[]): readonly StatusRow[] {
-  const rows = [...operatorRows(facts), ...clusterRows(facts, ofAddOns)];
-  if (isInstalled(facts)) return rows;
-  return rows.map((row) =>
-    ALWAYS.includes(row.check) ? row : { check: row.check, ...none('not installed') },
-  );
-}
-
-/** False if none of the operator's objects exist; what may not be read may exist. */
-function isInstalled({ installation, webhooks, networks }: StatusFacts): boolean {
-  const exists = (read: Read<unknown>) => 'unreadable' in read || read.value !== undefined;
-  const hasWebhooks =
-    'unreadable' in webhooks || Object.values(webhooks.value).some((list) => list !== undefined);
-  return exists(installation) || hasWebhooks || exists(networks);
-}
-
 /** Prints the rows as a table with the advice below. Returns 1 if one has a problem. */
-export function printRows(terminal: Terminal, format: OutputFormat, rows: readonly StatusRow[]): ExitCode {
+function printRows(terminal: Terminal, format: OutputFormat, rows: readonly StatusRow[]): ExitCode {
   const problems = rows.filter(({ state }) => state === 'problem');
   const advice = problems.map(({ check, advice = '' }) => `! ${check}: ${advice}`);
   const value = rows.map((row) => ({ ...row }));

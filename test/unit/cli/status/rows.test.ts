@@ -3,7 +3,7 @@ import { ADD_ONS } from '../../../../src/addons/index.ts';
 import { toolsOf } from '../../../../src/cli/add-on.ts';
 import { readInstallation } from '../../../../src/cli/installation.ts';
 import type { StatusFacts } from '../../../../src/cli/status/facts.ts';
-import { statusRows } from '../../../../src/cli/status/status.ts';
+import { statusRows } from '../../../../src/cli/status/status-rows.ts';
 import type { DriftedPod, Survey } from '../../../../src/cli/survey.ts';
 import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
