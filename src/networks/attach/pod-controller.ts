@@ -152,7 +152,7 @@ function podHandler(
 }
 
 /** The part of a pod that Networks depend on. */
-function uses({ metadata, labels, isReady, hostname, ...rest }: NetworkPod): unknown {
+function uses({ metadata, ...rest }: NetworkPod): unknown {
   return rest;
 }
 
