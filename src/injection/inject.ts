@@ -16,7 +16,6 @@ import { DEFAULT_OPTIONS } from './template/options.ts';
 import { hasShape } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
 import type { TemplateSelection } from './template/template-set.ts';
-import { forWorkload } from './workload-name.ts';
 
 /** The result for a pod. */
 export type Injection =
@@ -58,10 +57,10 @@ export function inject(input: DecideInput): Injection {
     return refused(diagnose('invalid-override', ignored));
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
-    const named = forWorkload(template, input.pod, input.workload);
     const { envoyFiles } = input;
     const merged =
-      misfit(template, input.pod) ?? mergeTemplate(patch, named, { options, status, overrides, envoyFiles });
+      misfit(template, input.pod) ??
+      mergeTemplate(patch, template, { options, status, overrides, envoyFiles });
     if ('refused' in merged) return refused(merged.refused);
     ignored.push(...merged.ignored);
   }

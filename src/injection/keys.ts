@@ -1,13 +1,5 @@
 /** The settings of its sidecar that a pod can change by an annotation. */
-export const OVERRIDES = [
-  'image',
-  'cpu-request',
-  'cpu-limit',
-  'memory-request',
-  'memory-limit',
-  'log-level',
-  'concurrency',
-] as const;
+export const OVERRIDES = ['image', 'cpu-request', 'cpu-limit', 'memory-request', 'memory-limit'] as const;
 
 export type Override = (typeof OVERRIDES)[number];
 

@@ -17,8 +17,6 @@ export interface DecideInput extends NamespaceSettings {
   readonly pod: Pod;
   readonly options: DecideOptions;
   readonly state: TemplateState;
-  /** The name of the workload, if the pod is a workload's template and has no owner. */
-  readonly workload?: string | undefined;
 }
 
 /** The input of the rules. */

@@ -164,7 +164,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
       expect(await refusal(podIn(NAMESPACE, 'plain', optedIn))).toBe('');
       expect(await containersOf(NAMESPACE, 'plain')).toBe('main envoy');
     }
-    const override = { 'initializer.kubernetes.io/envoy-concurrency': '1' };
+    const override = { 'initializer.kubernetes.io/envoy-cpu-request': '1' };
     const asking = podIn(NAMESPACE, 'asks', optedIn, override);
     expect(await refusal(asking)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
     for (const [namespace, name, labels, annotations] of [

@@ -9,7 +9,7 @@ import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { MAX_LENGTH } from '../../util/text-bounds.ts';
 import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
-import { celAdd, celMake, celObject, celSetFields, UnsupportedInCel } from './literal.ts';
+import { celAdd, celMake, celObject, celSetFields } from './literal.ts';
 import { defaultContainerCondition, NATIVE_VARIABLE, nativeOf, sidecarOperations } from './sidecars.ts';
 import { statusExpression } from './status.ts';
 
@@ -30,7 +30,6 @@ export function compileMutation(
   keys: Keys,
   canary?: CanaryScope,
 ): Mutation {
-  if (template.namesWorkload) throw new UnsupportedInCel('it contains the name of the workload');
   const additions = additionVariables(template, options);
   const native = nativeOf(template, options) === 'variable';
   const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];

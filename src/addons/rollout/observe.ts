@@ -11,8 +11,8 @@ import {
   type Pod,
   volumes,
 } from '../../injection/podspec/pod.ts';
+import { creatorName } from '../../injection/podspec/workload-kinds.ts';
 import { parseStatus, type Status } from '../../injection/status.ts';
-import { creatorName } from '../../injection/workload-name.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import {
   controllerOf,

@@ -8,7 +8,6 @@ import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
 import type { TemplateSelection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
-import { workloadOf } from '../../injection/workload-name.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { networkMistakes } from '../../networks/api/network-mistakes.ts';
@@ -86,7 +85,6 @@ function decided(
     ...settings,
     options,
     state,
-    workload: workloadOf(site),
   });
   const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
   const mistakes = [...optInMistakes(site, options.keys, settings.namespaceLabels)];

@@ -23,7 +23,6 @@ import type { DecideOptions } from '../rule.ts';
 import type { Status } from '../status.ts';
 import type { TemplateState } from '../template/template-set.ts';
 import { uninject } from '../uninject.ts';
-import { workloadOf } from '../workload-name.ts';
 
 export interface InjectManifestsOptions {
   readonly decide: DecideOptions;
@@ -90,7 +89,6 @@ function injectSite(
     ...settings,
     options: decide,
     state,
-    workload: workloadOf(site),
   });
   const isInjected = injection.outcome === 'injected';
   return {

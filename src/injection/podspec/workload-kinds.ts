@@ -1,3 +1,5 @@
+import { annotation, label, type Pod } from './pod.ts';
+
 /** A kind of object that is a pod or holds a pod template. */
 export interface WorkloadKind {
   readonly kind: string;
@@ -102,3 +104,20 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
   },
   { kind: 'RayService', ...kubeRay, paths: ray('spec.rayClusterConfig') },
 ];
+
+/** The name of what has created the controller of a pod, such as its Deployment; the controller's if it is unknown. */
+export function creatorName(
+  { kind, name }: { readonly kind: string; readonly name: string },
+  pod: Pod,
+): string {
+  for (const { nameKey } of CUSTOM_KINDS) {
+    const said = nameKey === undefined ? undefined : label(pod, nameKey) || annotation(pod, nameKey);
+    if (said) return said;
+  }
+  const suffix = WORKLOAD_KINDS.find((each) => each.kind === kind)?.nameSuffix;
+  if (!suffix) return name;
+  if ('pattern' in suffix) return name.replace(suffix.pattern, '');
+  const hashes = suffix.labels.map((key) => label(pod, key));
+  const hash = hashes.find((value) => value && name.endsWith(`-${value}`));
+  return hash === undefined ? name : name.slice(0, -hash.length - 1);
+}

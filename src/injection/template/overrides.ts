@@ -1,5 +1,5 @@
 import { quoteText } from '../../util/clip.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { isObject, type JsonObject, own, ownString } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
 import { type Keys, knownAnnotations, OVERRIDES, type Override } from '../keys.ts';
 import type { Pod } from '../podspec/pod.ts';
@@ -10,11 +10,8 @@ interface OverrideKind {
   readonly valid: (value: string) => boolean;
   /** What to write instead of an invalid value. */
   readonly hint: string;
-  /** The container with the value; undefined if it has no place for it. */
-  readonly apply: (container: JsonObject, value: string) => JsonObject | undefined;
+  readonly apply: (container: JsonObject, value: string) => JsonObject;
 }
-
-const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'];
 
 const KINDS: Readonly<Record<Override, OverrideKind>> = {
   image: {
@@ -26,16 +23,6 @@ const KINDS: Readonly<Record<Override, OverrideKind>> = {
   'cpu-limit': quantity('limits', 'cpu', '500m'),
   'memory-request': quantity('requests', 'memory', '64Mi'),
   'memory-limit': quantity('limits', 'memory', '256Mi'),
-  'log-level': {
-    valid: (value) => LOG_LEVELS.includes(value),
-    hint: `one of ${LOG_LEVELS.join(', ')}`,
-    apply: (container, value) => withFlag(container, ['--log-level', '-l'], value),
-  },
-  concurrency: {
-    valid: (value) => /^[0-9]{1,3}$/.test(value),
-    hint: 'a number of threads, or 0 for one per CPU',
-    apply: (container, value) => withFlag(container, ['--concurrency'], value),
-  },
 };
 
 /** A container with the overrides of a pod. */
@@ -83,9 +70,8 @@ export function applyOverrides(
     const value = ownString(annotations, key);
     if (value === undefined) continue;
     const { valid, hint, apply } = KINDS[name];
-    const next = valid(value) ? apply(changed, value) : undefined;
-    if (next) changed = next;
-    else ignored.push(valid(value) ? noPlace(key) : notValid(key, value, hint));
+    if (valid(value)) changed = apply(changed, value);
+    else ignored.push(`annotation ${key} is ${quoteText(value, 32)}: write ${hint}`);
   }
   return { container: changed, ignored };
 }
@@ -100,50 +86,4 @@ function quantity(list: 'requests' | 'limits', resource: string, example: string
       return { ...container, resources: { ...resources, [list]: { ...amounts, [resource]: value } } };
     },
   };
-}
-
-function notValid(key: string, value: string, hint: string): string {
-  return `annotation ${key} is ${quoteText(value, 32)}: write ${hint}`;
-}
-
-function noPlace(key: string): string {
-  return `annotation ${key}: the template's container has neither args nor command to add the flag to`;
-}
-
-/**
- * A container with a command-line flag set to a value. If the command or arguments have the flag in any form
- * (`--flag value` in one string or in two, or `--flag=value`), its value changes; else the arguments get the
- * flag. Undefined if the container has neither: new arguments would replace the image's own, unknown ones.
- */
-export function withFlag(
-  container: JsonObject,
-  names: readonly string[],
-  value: string,
-): JsonObject | undefined {
-  for (const field of ['args', 'command']) {
-    const changed = replaceFlag(own(container, field), names, value);
-    if (changed) return { ...container, [field]: changed };
-  }
-  const args = own(container, 'args');
-  if (!isArray(args) && !isArray(own(container, 'command'))) return undefined;
-  const [name = ''] = names;
-  return { ...container, args: [...(isArray(args) ? args : []), name, value] };
-}
-
-function replaceFlag(
-  list: JsonValue | undefined,
-  names: readonly string[],
-  value: string,
-): readonly JsonValue[] | undefined {
-  if (!isArray(list)) return undefined;
-  for (const [index, item] of list.entries()) {
-    for (const name of names) {
-      if (item === name) return [...list.slice(0, index + 1), value, ...list.slice(index + 2)];
-      const separator = String(item).charAt(name.length);
-      if (String(item).startsWith(name) && (separator === ' ' || separator === '=')) {
-        return list.with(index, `${name}${separator}${value}`);
-      }
-    }
-  }
-  return undefined;
 }

@@ -13,7 +13,6 @@ import { items } from '../podspec/rules/rules.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
 import type { FieldSchema, ObjectSchema } from '../podspec/schema/schema.ts';
 import { checkObject } from '../podspec/schema/schema-check.ts';
-import { placeholderFindings } from '../workload-name.ts';
 import { isOfMetadata, KINDS, type Kind } from './kinds.ts';
 import { prepareTemplate, type Template } from './template.ts';
 import { templateAdvice } from './template-advice.ts';
@@ -102,8 +101,6 @@ function* ruleFindings(value: JsonValue): Findings {
     const message = `${AUTO_IMAGE} is only for pods that override the template: write an image`;
     yield { path: [...at, 'image'], message };
   }
-  yield* placeholderFindings(metadata, ['metadata']);
-  yield* placeholderFindings(spec, path);
 }
 
 interface Parts {

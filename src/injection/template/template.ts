@@ -13,9 +13,6 @@ import {
 import { isOfMetadata, KINDS, type Kind, type TemplateFields } from './kinds.ts';
 import type { IncompatibleShape } from './pod-shapes.ts';
 
-/** The placeholder for the name of the pod's workload. */
-export const WORKLOAD_NAME = `\${workload.name}`;
-
 /**
  * A template that was checked and prepared once: an injection does not parse, check or copy it. It is deeply
  * frozen, because its parts become parts of many pods.
@@ -27,8 +24,6 @@ export interface Template extends TemplateFields {
   readonly hash: string;
   /** The hash without what a rollout can change in a running pod: see shapeHash. */
   readonly shape: string;
-  /** Whether it contains `${workload.name}`, and so differs for each workload. */
-  readonly namesWorkload: boolean;
   /** The shapes of pods that the API server refuses with it; empty until it is proved. */
   readonly incompatibleShapes: readonly IncompatibleShape[];
 }
@@ -52,7 +47,6 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
       fields.volumes.map((volume) => (hasSource(volume) ? volume : { ...volume, emptyDir: {} })),
     ),
     imagePullSecrets: uniqueNames(fields.imagePullSecrets),
-    namesWorkload: JSON.stringify(content.spec).includes(WORKLOAD_NAME),
     incompatibleShapes: [],
   });
 }

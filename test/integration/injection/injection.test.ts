@@ -117,7 +117,7 @@ describe('an Event', () => {
     const { stderr } = await fixture.apply(
       eventPod('in-conflict', 'default', OPTED_IN, inConflict),
       eventPod('mistyped', 'opted-in', { [KEY]: 'yes' }),
-      eventPod('overridden', 'default', { ...OPTED_IN, [`${KEY}-log-level`]: 'loud' }),
+      eventPod('overridden', 'default', { ...OPTED_IN, [`${KEY}-cpu-limit`]: 'loud' }),
       eventPod('unsafe', 'strict', OPTED_IN, {
         securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
         containers: [
@@ -129,7 +129,7 @@ describe('an Event', () => {
       }),
     );
     const mistyped = `no sidecar: invalid-value: the pod's annotation ${KEY} is "yes": write "true" or "false"`;
-    const override = `sidecar added: invalid-override: annotation ${KEY}-log-level is "loud": write one of trace, debug, info, warning, error, critical, off`;
+    const override = `sidecar added: invalid-override: annotation ${KEY}-cpu-limit is "loud": write a quantity such as 500m`;
     const unsafe = [
       'pod-security: the namespace enforces restricted pod security: container envoy must set allowPrivilegeEscalation to false',
       'pod-security: the namespace enforces restricted pod security: container envoy must drop ALL capabilities',

@@ -3,7 +3,6 @@ import { eventually } from '../../env/eventually.ts';
 import { since } from '../../support/jest/since.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
-import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const TEMPLATE = 'envoy-initializer';
@@ -171,39 +170,6 @@ describe('kubectl apply of a template', () => {
     await accepted(configMap({ config: BAD }, TEMPLATE, 'default'));
     expect(await metric(asked)).toBe(before);
   });
-});
-
-testWithControllerManager('a template that says the name of the workload has it', async () => {
-  const config = `${GOOD}  env: [{name: WORKLOAD, value: "\${workload.name}"}]\n`;
-  await adopted({ config });
-  const template = {
-    metadata: { labels: { app: 'web' }, annotations: { [KEY]: 'true' } },
-    spec: { containers: [{ name: 'app', image: 'busybox' }] },
-  };
-  const metadata = { name: 'web', namespace: 'default' };
-  const spec = { selector: { matchLabels: { app: 'web' } }, template };
-  await accepted({ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec });
-  const once = {
-    metadata: { annotations: { [KEY]: 'true' } },
-    spec: { ...template.spec, restartPolicy: 'Never' },
-  };
-  const cron = { schedule: '* * * * *', suspend: true, jobTemplate: { spec: { template: once } } };
-  const cronJob = {
-    apiVersion: 'batch/v1',
-    kind: 'CronJob',
-    metadata: { ...metadata, name: 'nightly' },
-    spec: cron,
-  };
-  await accepted(cronJob);
-  await fixture.kubectl('create', 'job', 'nightly-29384756', '--from=cronjob/nightly');
-  const names = async (selector: string) => {
-    const path = 'jsonpath={..env[?(@.name=="WORKLOAD")].value}';
-    return await fixture.kubectl('get', 'pods', '-l', selector, '-o', path);
-  };
-  await eventually('the pods are there', async () => (await names('app=web')) !== '');
-  expect(await names('app=web')).toBe('web');
-  await eventually('the pods are there', async () => (await names('job-name=nightly-29384756')) !== '');
-  expect(await names('job-name=nightly-29384756')).toBe('nightly');
 });
 
 /** Good by all that lint knows, but the API server refuses each pod with it. */

@@ -15,7 +15,7 @@ const options = { keys: keysFor(), requireAnnotation: false, operatorNamespace: 
 const answer = rememberingAnswers(options);
 const SETS = [
   DEFAULT_TEMPLATE_YAML,
-  `${DEMO_TEMPLATE}env: [{name: WORKLOAD, value: "\${workload.name}"}]\nvolumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]\n`,
+  `${DEMO_TEMPLATE}env: [{name: A, value: b}]\nvolumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]\n`,
 ].map((config) => templateSet({ config, 'config.other': DEMO_TEMPLATE }));
 
 /** As the API server sends a new pod: with a name of its own in each pod for the volume of the token. */

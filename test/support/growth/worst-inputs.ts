@@ -77,9 +77,7 @@ const IN_PODS: Readonly<Record<string, object>> = {
   name: podWith({}, { name: 'HERE' }),
 };
 const ANNOTATIONS = [
-  ...['', '-status', '-templates', '-image', '-cpu-request', '-log-level', '-concurrency'].map(
-    (end) => `${OPT_IN}${end}`,
-  ),
+  ...['', '-status', '-templates', '-image', '-cpu-request'].map((end) => `${OPT_IN}${end}`),
   'samplecrd.k8s.io/network',
   'k8s.v1.cni.cncf.io/networks',
   'kubectl.kubernetes.io/default-container',

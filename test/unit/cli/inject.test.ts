@@ -21,7 +21,7 @@ const FILES = {
   )}}\n`,
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
-  'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
+  'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-cpu-limit: many}}\n`),
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
 };
@@ -85,7 +85,7 @@ describe('inject', () => {
     [
       'loud.yaml',
       1,
-      `pod/loud: injected\npod/loud: warning: invalid-override: annotation ${OPT_IN}-concurrency is "many": write a number of threads, or 0 for one per CPU\n`,
+      `pod/loud: injected\npod/loud: warning: invalid-override: annotation ${OPT_IN}-cpu-limit is "many": write a quantity such as 500m\n`,
     ],
   ])('says what is wrong with %s', async (file, code, stderr) => {
     expect(await run('inject', '--template', 'template.yaml', '-f', file)).toMatchObject({ code, stderr });

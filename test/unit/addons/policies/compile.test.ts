@@ -72,14 +72,6 @@ describe('compilePolicies leaves to the webhook', () => {
     ]);
   });
 
-  test('all pods if the template contains the name of the workload', () => {
-    const config = `{containers: [{name: a, image: i, args: ['\${workload.name}']}]}`;
-    expect(compile({ config })).toEqual({
-      objects: [],
-      left: ['template "config": only the webhook injects it: it contains the name of the workload'],
-    });
-  });
-
   test('all pods if the template is too long for an expression', () => {
     const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
     expect(compile({ config })).toEqual({

@@ -77,20 +77,6 @@ describe('injectManifests', () => {
   });
 });
 
-describe('the name of the workload', () => {
-  const owned = 'ownerReferences: [{kind: StatefulSet, name: owner, controller: true}]';
-
-  test.each([
-    ['of a pod template is that of its object', deployment('name: web', `${IN}, ${owned}`), 'web'],
-    ['of a pod is that of its controller', pod(`name: web-0, ${IN}, ${owned}`), 'owner'],
-  ])('%s', (_, text, expected) => {
-    const { results } = run(text, `containers: [{name: envoy, image: "i:v1", args: ["\${workload.name}"]}]`);
-    expect(results.map(({ injected }) => injected)).toMatchObject([
-      { spec: { containers: [{ name: 'app' }, { args: [expected] }] } },
-    ]);
-  });
-});
-
 describe('a note about pull secrets', () => {
   const SECRET = `${TEMPLATE}imagePullSecrets: [{name: ours}]\n`;
   const note = expect.stringMatching(/^its pods do not get the imagePullSecrets of their service account, /);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../../src/injection/inject.ts';
-import { withFlag } from '../../../../src/injection/template/overrides.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
 import { injectChecked, specOf } from '../../../support/injection/inject-checked.ts';
@@ -26,18 +25,9 @@ describe('annotations of a pod', () => {
       'cpu-limit': '2',
       'memory-request': '128Mi',
       'memory-limit': '1Gi',
-      'log-level': 'debug',
-      concurrency: '2',
     };
     expect(envoyOf(injectChecked(decideInput(annotated(overrides))).pod)).toMatchObject({
       image: 'example.com/envoy:v2',
-      args: [
-        '--concurrency 2',
-        '--config-path /etc/envoy/envoy.json',
-        '--mode serve',
-        '--log-level',
-        'debug',
-      ],
       resources: { limits: { cpu: '2', memory: '1Gi' }, requests: { cpu: '200m', memory: '128Mi' } },
     });
   });
@@ -46,7 +36,7 @@ describe('annotations of a pod', () => {
     ['cpu-limits', 'did you mean initializer.kubernetes.io/envoy-cpu-limit?'],
     ['something-else', 'remove it'],
   ])('that are unknown are ignored with a hint: %s', (name, hint) => {
-    const injection = inject(decideInput(annotated({ [name]: '1', 'log-level': 'debug' })));
+    const injection = inject(decideInput(annotated({ [name]: '1', image: 'mine' })));
     expect(injection).toMatchObject({
       outcome: 'injected',
       warnings: [{ reason: 'invalid-override', message: `annotation ${OPT_IN}-${name} is unknown: ${hint}` }],
@@ -133,10 +123,6 @@ describe('annotations of a pod', () => {
     ['image', 'auto', 'write an image such as'],
     ['cpu-limit', 'lots', 'write a quantity such as 500m'],
     ['memory-request', '-1', 'write a quantity such as 64Mi'],
-    ['log-level', 'verbose', 'write one of trace, debug, info, warning, error, critical, off'],
-    ['log-level', 'info --mode validate', 'write one of trace'],
-    ['concurrency', 'many', 'write a number of threads, or 0 for one per CPU'],
-    ['concurrency', '-1', 'write a number of threads'],
   ])('that are invalid are ignored and reported: %s %j', (name, value, hint) => {
     const {
       pod,
@@ -151,7 +137,7 @@ describe('annotations of a pod', () => {
 
   test('that are valid apply beside invalid ones', () => {
     const { pod, warnings } = injectChecked(
-      decideInput(annotated({ image: '', concurrency: 'x', 'cpu-limit': '3' })),
+      decideInput(annotated({ image: '', 'memory-limit': 'x', 'cpu-limit': '3' })),
     );
     expect(envoyOf(pod)).toMatchObject({ resources: { limits: { cpu: '3' } } });
     expect(warnings).toHaveLength(2);
@@ -174,41 +160,8 @@ describe('annotations of a pod', () => {
     expect(injectChecked(decideInput(annotated({ image: 'mine' }))).warnings).toEqual([]);
   });
 
-  test("have no place in a container whose arguments are the image's", () => {
-    const state = { set: templateSet({ config: 'containers: [{name: envoy, image: i}]' }) };
-    expect(injectChecked(decideInput(annotated({ 'log-level': 'info' }), { state }))).toMatchObject({
-      warnings: [
-        {
-          message: `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to add the flag to`,
-        },
-      ],
-    });
-  });
-
   test('that are invalid reject the pod if onConflict is deny', () => {
     const state = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
     expect(inject(decideInput(annotated({ image: '' }), { state }))).toMatchObject({ outcome: 'denied' });
-  });
-});
-
-describe('a flag', () => {
-  const flag = (container: JsonObject) => withFlag(container, ['--log-level', '-l'], 'x');
-
-  // biome-ignore format: a line for each case
-  test.each<[string, JsonObject, JsonObject]>([
-    ['in one string with a blank', { args: ['a', '--log-level info', 'b'] }, { args: ['a', '--log-level x', 'b'] }],
-    ['in one string with =', { args: ['--log-level=info'] }, { args: ['--log-level=x'] }],
-    ['in two strings', { args: ['--log-level', 'info', 'b'] }, { args: ['--log-level', 'x', 'b'] }],
-    ['by its short name', { args: ['-l', 'info'] }, { args: ['-l', 'x'] }],
-    ['without its value', { args: ['--log-level'] }, { args: ['--log-level', 'x'] }],
-    ['in the command', { command: ['envoy', '-l', 'info'], args: ['b'] }, { command: ['envoy', '-l', 'x'], args: ['b'] }],
-    ['nowhere', { args: ['--log-level-x', 'b'] }, { args: ['--log-level-x', 'b', '--log-level', 'x'] }],
-    ['nowhere, without arguments', { command: ['envoy'] }, { command: ['envoy'], args: ['--log-level', 'x'] }],
-  ])('%s is set', (_, container, want) => {
-    expect(flag(container)).toEqual(want);
-  });
-
-  test("has no place where command and arguments are the image's", () => {
-    expect(flag({ name: 'envoy' })).toBeUndefined();
   });
 });
