@@ -4,7 +4,7 @@ import type { Revision } from './plan/revision.ts';
 import type { RevisionHistory } from './revision-history.ts';
 
 export interface PromotedProofsOptions {
-  readonly history: Pick<RevisionHistory, 'current' | 'objectOf'>;
+  readonly history: Pick<RevisionHistory, 'current'>;
   /** Asks the API server which pods it would refuse with templates. */
   readonly dryRun: Pick<TemplateDryRun, 'prove'>;
   /** The templates are proved: `setOf` has another answer now. */
@@ -49,8 +49,7 @@ export class PromotedProofs {
     const isKnown = this.#proved?.hash === set.hash;
     if (isKnown && this.#isSure) return;
     const server = this.#servers;
-    const texts = (history.objectOf(set.hash)?.data ?? {}) as Readonly<Record<string, string>>;
-    const { set: judged, inconclusive } = await dryRun.prove(set, texts, PROOF_MS, signal);
+    const { set: judged, inconclusive } = await dryRun.prove(set, PROOF_MS, signal);
     if (server !== this.#servers) return;
     this.#isSure = inconclusive.length === 0;
     if (this.#isSure || !isKnown) {

@@ -1,13 +1,12 @@
-import { templateField } from '../../injection/dry-run-pod.ts';
+import { named } from '../../injection/dry-run-pod.ts';
 import type { Injection } from '../../injection/inject.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { annotation } from '../../injection/podspec/pod.ts';
 import { sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
 import { parseStatus } from '../../injection/status.ts';
-import { type TemplateSet, templateKey } from '../../injection/template/template-set.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
-import { formatPath } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject, own } from '../../util/json.ts';
 import { CALLED_AS } from '../program-name.ts';
 import type { LiveBasis } from './check-basis.ts';
@@ -32,7 +31,7 @@ export async function tryDryRun(
   });
   if (!answer) return { text: `you are not allowed to create pods in namespace ${namespace}`, findings: [] };
   if (!answer.accepted) {
-    const message = `${answer.error.message}${originOf(answer.error, injection, state)}`;
+    const message = `${answer.error.message}${originOf(answer.error, injection)}`;
     const reason = message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
     return { text: 'the API server refuses the pod', findings: [{ reason, message }] };
   }
@@ -68,16 +67,14 @@ export async function tryDryRun(
   };
 }
 
-/** Names the fields of templates that the API server refuses in the injected pod. */
-function originOf({ kind, fields }: ApiError, injection: Injection, { set }: LiveBasis['state']): string {
+/** Names the containers and volumes of templates in which the API server refuses something. */
+function originOf({ kind, fields }: ApiError, injection: Injection): string {
   if (injection.outcome !== 'injected' || kind !== 'Pod') return '';
   const { status, pod } = injection;
-  const found = status.templates.flatMap(({ name }) => {
-    const template = set.templates.get(name);
-    const paths = fields.map(({ field }) => template && templateField(template, pod, field));
-    return paths.flatMap((path) => (path ? [`${templateKey(name)}: ${formatPath(path)}`] : []));
-  });
-  return found.length === 0 ? '' : ` (in the template: ${[...new Set(found)].join(', ')})`;
+  const ours = [...Object.keys(status.overlaid), ...Object.values(status.added).flat()];
+  const names = fields.flatMap(({ field }) => named(pod, field).name ?? []);
+  const found = new Set(names.filter((name) => ours.includes(name)));
+  return found.size === 0 ? '' : ` (of the template: ${[...found].join(', ')})`;
 }
 
 /** The pod as a new one: without the fields that the API server and the scheduler set. */

@@ -65,7 +65,7 @@ const PROOF_MS = 10_000;
 async function provenState({ pod }: PodSite, { state, dryRun }: LiveBasis): Promise<LiveBasis['state']> {
   if (!POD_SHAPES.some((shape) => hasShape(pod, shape))) return state;
   const { signal } = new AbortController();
-  return { set: (await dryRun.prove(state.set, {}, PROOF_MS, signal)).set };
+  return { set: (await dryRun.prove(state.set, PROOF_MS, signal)).set };
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */

@@ -1,13 +1,6 @@
-import {
-  type Findings,
-  formatPath,
-  locateAll,
-  type Path,
-  type TextDiagnostic,
-  textError,
-} from '../../util/diagnostic.ts';
+import { type Findings, locateAll, type Path, type TextDiagnostic } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
-import { checkYaml, parseYaml } from '../../util/yaml.ts';
+import { checkYaml } from '../../util/yaml.ts';
 import { AUTO_IMAGE } from '../podspec/pod.ts';
 import { items } from '../podspec/rules/rules.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
@@ -55,24 +48,6 @@ export function parseTemplate(source: string, name: string, text: string): Parse
   const found = templateAdvice(spec, whole ? ['spec'] : []);
   const advice = locateAll(source, 'warning', found, parsed.locate);
   return { template: prepareTemplate(name, metadata, spec), advice };
-}
-
-/**
- * What the API server refuses in a text that is a valid template. The path starts with `metadata` or with a field of the
- * template's spec; undefined for the whole text.
- */
-export function refusalAt(
-  source: string,
-  text: string,
-  path: Path | undefined,
-  message: string,
-): TextDiagnostic {
-  const refusal = { ...textError(source, message), reason: 'refused' };
-  if (path === undefined) return refusal;
-  const parsed = parseYaml(text);
-  if ('error' in parsed) return { ...refusal, path: formatPath(path) };
-  const full = partsOf(parsed.value).whole && path[0] !== 'metadata' ? ['spec', ...path] : path;
-  return { ...refusal, path: formatPath(full), ...parsed.locate(full) };
 }
 
 function schemaFindings(value: JsonValue): Findings {

@@ -3,12 +3,10 @@ import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { sameJson } from '../../util/json.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../template/template-set.ts';
-import {
-  type DryRunResult,
-  proofWarnings,
-  type TemplateDryRun,
-  type TemplateTexts,
-} from './template-dry-run.ts';
+import { type DryRunResult, proofWarnings, type TemplateDryRun } from './template-dry-run.ts';
+
+/** The data of the ConfigMap with the templates. */
+type TemplateTexts = Readonly<Record<string, string>>;
 
 /** The ConfigMap with the templates: the fields that are read here. */
 export interface TemplateConfigMap {
@@ -116,7 +114,7 @@ export class LiveTemplates {
       return maxTimerMs;
     }
     const texts = configMap?.data ?? {};
-    const proof = await dryRun.prove(read.set, texts, PROOF_MS, signal).catch((error: unknown) => {
+    const proof = await dryRun.prove(read.set, PROOF_MS, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
     // A newer ConfigMap has fired the trigger.

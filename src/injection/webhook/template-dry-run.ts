@@ -5,7 +5,7 @@ import { LruMap } from '../../kube/util/lru-map.ts';
 import { withTimeout } from '../../kube/util/with-timeout.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { TokenBucket } from '../../kube/workqueue/token-bucket.ts';
-import { formatDiagnostic, formatPath, type TextDiagnostic } from '../../util/diagnostic.ts';
+import type { TextDiagnostic } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject } from '../../util/json.ts';
 import { plainPod, refusals, refusedFields, trialPod } from '../dry-run-pod.ts';
 import type { Keys } from '../keys.ts';
@@ -23,9 +23,6 @@ export interface DryRunResult {
   /** Why templates could not be proved, if so. */
   readonly inconclusive: readonly string[];
 }
-
-/** The texts of the templates, for the places of faults. */
-export type TemplateTexts = Readonly<Record<string, string>>;
 
 export interface TemplateDryRunOptions {
   readonly client: Pick<KubeClient, 'request'>;
@@ -76,19 +73,18 @@ export class TemplateDryRun {
   }
 
   /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
-  review(set: TemplateSet, texts: TemplateTexts, signal: AbortSignal): Promise<DryRunResult> {
-    return this.#prove({ ...this.#options, client: this.#reviewClient }, set, texts, REVIEW_MS, signal);
+  review(set: TemplateSet, signal: AbortSignal): Promise<DryRunResult> {
+    return this.#prove({ ...this.#options, client: this.#reviewClient }, set, REVIEW_MS, signal);
   }
 
   /** Proves the templates, one request at a time, within the given milliseconds. Rejects only when the signal aborts. */
-  prove(set: TemplateSet, texts: TemplateTexts, ms: number, signal: AbortSignal): Promise<DryRunResult> {
-    return this.#prove(this.#options, set, texts, ms, signal);
+  prove(set: TemplateSet, ms: number, signal: AbortSignal): Promise<DryRunResult> {
+    return this.#prove(this.#options, set, ms, signal);
   }
 
   async #prove(
     options: TemplateDryRunOptions,
     set: TemplateSet,
-    texts: TemplateTexts,
     ms: number,
     signal: AbortSignal,
   ): Promise<DryRunResult> {
@@ -98,7 +94,7 @@ export class TemplateDryRun {
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
     const trial = new Trial(options, set);
     try {
-      await withTimeout(options.clock, ms, signal, (bounded) => trial.run(texts, bounded), 'proof');
+      await withTimeout(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
     } catch (error) {
       signal.throwIfAborted();
       trial.inconclusive.add(error instanceof Error ? error.message : String(error));
@@ -109,8 +105,8 @@ export class TemplateDryRun {
   }
 }
 
-/** What is known of one template: the fields that are refused, if any, or nothing certain. */
-type Refused = ReturnType<typeof refusedFields> | 'unknown';
+/** What is known of one template: what is refused, if anything, or nothing certain. */
+type Refused = readonly string[] | 'unknown';
 
 /** One dry run of a set. */
 class Trial {
@@ -125,12 +121,12 @@ class Trial {
     this.#set = set;
   }
 
-  async run(texts: TemplateTexts, signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const fitting: Template[] = [];
     for (const template of this.#set.templates.values()) {
       const refused = await this.#refused(template, undefined, signal);
       if (refused === 'unknown') continue;
-      this.#faults.push(...refusals(template, texts[templateKey(template.name)] ?? '', refused));
+      this.#faults.push(...refusals(template, refused));
       if (refused.length === 0) fitting.push(template);
     }
     // A set with a fault is not used.
@@ -141,10 +137,7 @@ class Trial {
       for (const shape of POD_SHAPES) {
         const refused = await this.#refused(template, shape, signal);
         if (refused === 'unknown' || refused.length === 0) continue;
-        const texts = refused.map(({ path, message }) =>
-          formatDiagnostic({ ...(path && { path: formatPath(path) }), message }),
-        );
-        shapes.push({ shape, message: texts.join('; ') });
+        shapes.push({ shape, message: refused.join('; ') });
       }
     }
   }
@@ -180,7 +173,7 @@ class Trial {
       );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
       return unknown(`a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`);
-    return refusedFields(template, trial.pod, error);
+    return refusedFields(trial.pod, error);
   }
 }
 

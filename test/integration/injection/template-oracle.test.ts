@@ -70,7 +70,7 @@ async function adopted(
     object: { metadata: { name: 'template' }, data },
   });
   const answer = await handler(request, () => signal);
-  return answer.allowed ? (await dryRun.prove(parsed.set, data, 10_000, signal)).set : 'API server';
+  return answer.allowed ? (await dryRun.prove(parsed.set, 10_000, signal)).set : 'API server';
 }
 
 /** Fields of pods that the API server checks together with those of a template. */

@@ -175,11 +175,11 @@ describe('kubectl apply of a template', () => {
 /** Good by all that lint knows, but the API server refuses each pod with it. */
 const UNFIT = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: NotRequired}\n  env:\n  - name: CPU\n    valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 7}}\n`;
 const REFUSED =
-  'line 13, column 58: containers[0].env[0].valueFrom.resourceFieldRef.divisor: the API server refuses a pod with this template: Invalid value: "limits.cpu": only divisor\'s values 1m and 1 are supported with the cpu resource';
+  'the API server refuses a pod with this template: spec.containers[name=envoy].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor\'s values 1m and 1 are supported with the cpu resource';
 /** Good in most pods, but not in those that must not restart. */
 const RESTARTING = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: RestartContainer}\n`;
 const MISFIT =
-  'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].resizePolicy: ';
+  'spec.restartPolicy: Never: the API server refuses such pods with the template config: spec.containers[name=envoy].resizePolicy: ';
 
 describe('a template that only the API server knows to be bad', () => {
   beforeAll(() => adopted({ config: GOOD.replace(':v1', ':v2') }));

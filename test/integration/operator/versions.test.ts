@@ -125,7 +125,7 @@ test('templates may use the fields of this version, and no newer ones', async ()
   const patch = JSON.stringify({ data: { config } });
   const target = ['configmap', 'envoy-initializer', `--namespace=${OPERATOR_NAMESPACE}`];
   const answer = await refusal('patch', ...target, '--type=merge', `--patch=${patch}`, '--dry-run=server');
-  const says = 'line 3, column 26: volumes[0].emptyDir.mode: the API server refuses a pod with this template';
+  const says = 'the API server refuses a pod with this template: spec.volumes[name=run].emptyDir.mode';
   if (minor >= 37) expect(answer).not.toContain('refuses a pod');
   else expect(answer).toContain(`${says}: Kubernetes ${kubernetes.version} does not have this field`);
 });

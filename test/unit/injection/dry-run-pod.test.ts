@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { plainPod, trialPod } from '../../../src/injection/dry-run-pod.ts';
+import { named, plainPod, refusedFields, trialPod } from '../../../src/injection/dry-run-pod.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
+import { MAX_DIAGNOSTICS } from '../../../src/util/diagnostic.ts';
 import { own } from '../../../src/util/json.ts';
 import { NEVER, OPT_IN, templateSet, withMisfit } from '../../support/injection/demo.ts';
 
@@ -69,5 +70,28 @@ describe('trialPod', () => {
         'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
     });
     expect(trialPod(proved, 'config', keys)).toHaveProperty('pod');
+  });
+});
+
+describe('what the API server refuses', () => {
+  const pod = { spec: { containers: [{}, { name: 'envoy' }], volumes: [{ name: 'run' }] } };
+
+  test.each([
+    ['spec.containers[1].env[0].value', 'spec.containers[name=envoy].env[0].value'],
+    ['spec.volumes[0].emptyDir', 'spec.volumes[name=run].emptyDir'],
+    ['spec.containers[0].image', 'spec.containers[0].image'],
+    ['spec.containers[9].image', 'spec.containers[9].image'],
+    ['spec.initContainers[0].image', 'spec.initContainers[0].image'],
+    ['metadata.labels', 'metadata.labels'],
+  ])('in %s is in %s', (field, expected) => {
+    expect(named(pod, field).field).toBe(expected);
+  });
+
+  test('is said for each field, up to a limit, or in its own words', () => {
+    const fields = Array.from({ length: MAX_DIAGNOSTICS + 1 }, () => ({ field: 'spec.x', message: 'no' }));
+    expect(refusedFields(pod, { message: 'invalid', fields })).toEqual(
+      Array(MAX_DIAGNOSTICS).fill('spec.x: no'),
+    );
+    expect(refusedFields(pod, { message: 'invalid', fields: [] })).toEqual(['invalid']);
   });
 });

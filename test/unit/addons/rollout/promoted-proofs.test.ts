@@ -16,7 +16,7 @@ test('promoted templates are proved again if they could not be, and after an upg
   const revisions = { promoted: revision, target: { ...revision } } as Revisions;
   let [proofs, isAway, changes, misfit] = [0, true, 0, 'no'];
   const promoted = new PromotedProofs({
-    history: { current: () => revisions, objectOf: () => undefined },
+    history: { current: () => revisions },
     dryRun: {
       async prove(set) {
         proofs += 1;

@@ -66,11 +66,9 @@ test('a sidecar whose status another webhook removes is no missing sidecar', asy
 });
 
 describe('a refused dry run', () => {
-  test('names the fields of the template that the API server refuses', async () => {
+  test('names what of the template the API server refuses', async () => {
     const fields = ['spec.containers[1].image', 'spec.volumes[0].configMap', 'spec.containers[0].image'];
-    expect(await findingsOf('Pod', ...fields)).toEqual([
-      'refused (in the template: config: containers[0].image, config: volumes[0].configMap)',
-    ]);
+    expect(await findingsOf('Pod', ...fields)).toEqual(['refused (of the template: envoy, envoy-conf)']);
   });
 
   test.each<[string, string, readonly string[]]>([
