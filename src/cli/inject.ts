@@ -31,7 +31,7 @@ interface InjectOptions extends ClusterOptions, InputOptions {
 async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
   const files = await rewriteFiles(terminal, options, async () => {
     const settings: InjectManifestsOptions = {
-      decide: {
+      decideOptions: {
         keys: keysFor(options.annotation),
         requireAnnotation: !options.all,
         operatorNamespace: options.operatorNamespace,

@@ -1,5 +1,5 @@
 import { readTemplateFile, type TextSource } from '../injection/manifests/template-file.ts';
-import { parseTemplateSet, type TemplateSet } from '../injection/template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet } from '../injection/template/template-set.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
@@ -85,7 +85,7 @@ function setOrThrow(
   data: Readonly<Record<string, string>>,
   format: (fault: TextDiagnostic) => string,
 ): TemplateSet {
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   if ('set' in parsed) return parsed.set;
   const [first = '', ...more] = parsed.faults.map(format);
   const others = more.length === 1 ? '1 more problem' : `${more.length} more problems`;

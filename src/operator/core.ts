@@ -17,7 +17,7 @@ import { type ServerMinor, setUpServerVersion } from './server-version.ts';
 /** What an add-on may use, and hook into. */
 export interface Core {
   /** How the flags decide about pods. */
-  readonly decide: DecideOptions;
+  readonly decideOptions: DecideOptions;
   readonly serverMinor: ServerMinor;
   /** The templates of the ConfigMap. */
   readonly template: TemplateSetup;
@@ -38,7 +38,7 @@ export function setUpCore(manager: Manager, options: OperatorOptions): Core {
   const namespaces = setUpNamespaces(manager, { ...options, serverMinor: serverMinor.current });
   const pods = setUpPodCache(manager, keys);
   return {
-    decide: { keys, requireAnnotation, operatorNamespace: namespace },
+    decideOptions: { keys, requireAnnotation, operatorNamespace: namespace },
     serverMinor,
     template,
     newPods: newPodTemplates(template),

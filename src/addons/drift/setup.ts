@@ -26,7 +26,7 @@ const WORKERS = 2;
 /** Sets up the search for pods whose sidecar is missing or stale, and repair. */
 export function setUpDrift(
   manager: Pick<Manager, 'controller' | 'events' | 'leaderClient' | 'log' | 'registry'>,
-  { template, namespaces, pods, decide }: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decide'>,
+  { template, namespaces, pods, decideOptions }: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decideOptions'>,
   { repair: mode, repairWindow: windowMs }: DriftOptions,
 ): void {
   const { leaderClient: client, events, log, registry } = manager;
@@ -34,7 +34,7 @@ export function setUpDrift(
   const [work, repair] = [manager.controller('drift', WORKERS), manager.controller('repair')];
   const { lister } = pods;
   const namespaceSettings = (name: string) => namespaces.cached(name);
-  const basis = () => ({ options: decide, state: template.templates.state });
+  const basis = () => ({ options: decideOptions, state: template.templates.state });
   const breaker = new RepairBreaker();
   const drift = new Drift({
     client,
@@ -46,7 +46,7 @@ export function setUpDrift(
       if (finding.kind === 'missed' && mode === 'evict') repair.queue.add(keyOf(finding.pod));
     },
   });
-  const hasSidecar = (pod: KubeObject) => isMarked(pod, decide.keys);
+  const hasSidecar = (pod: KubeObject) => isMarked(pod, decideOptions.keys);
   /** Tells the breaker whether a pod has its sidecar; undefined: it asks for none. */
   const tell = (pod: KubeObject, injected: boolean | undefined) => {
     const { uid = '', creationTimestamp = '' } = pod.metadata;

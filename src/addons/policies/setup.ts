@@ -29,8 +29,8 @@ export function setUpPolicies(
     newPods,
     serverMinor,
     namespaces,
-    decide,
-  }: Pick<Core, 'newPods' | 'serverMinor' | 'namespaces' | 'decide'>,
+    decideOptions,
+  }: Pick<Core, 'newPods' | 'serverMinor' | 'namespaces' | 'decideOptions'>,
   options: PolicyOptions,
 ): void {
   const { leaderClient, log } = manager;
@@ -55,7 +55,7 @@ export function setUpPolicies(
     serverMinor: serverMinor.current,
     unseen: namespaces.unseen,
     compile: {
-      ...decide,
+      ...decideOptions,
       name: options.initializerName,
       // The webhook runs too, and rejects pods if it must.
       alone: false,

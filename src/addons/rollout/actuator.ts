@@ -24,7 +24,7 @@ export type Outcome = 'done' | 'left' | 'later' | 'gone' | 'denied';
 
 export interface ActuatorOptions {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'jsonPatch' | 'request'>;
-  readonly decide: DecideOptions;
+  readonly decideOptions: DecideOptions;
   readonly memory: PodMemory;
   /** sha256 in hex of the ConfigMap with Envoy's configuration in a namespace. */
   readonly configOf: (namespace: string | undefined) => string | undefined;
@@ -60,7 +60,7 @@ export class Actuator {
     try {
       if (what === 'evict') return await this.#evict(pod, signal);
       const whole = await this.#read(pod, signal);
-      const before = whole && observe(whole, this.#options.decide.keys);
+      const before = whole && observe(whole, this.#options.decideOptions.keys);
       if (!before) return 'gone';
       if (what === 'undrain') return await this.#undrain(whole, before, signal);
       const change = await this.#changeOf(whole, pod, to.set, signal);
@@ -165,17 +165,17 @@ export class Actuator {
     set: TemplateSet,
     signal: AbortSignal,
   ): Promise<PodChange> {
-    const { decide, setOf } = this.#options;
+    const { decideOptions, setOf } = this.#options;
     const from = status && setOf(status);
     const options = { from, restart: isConfigStale };
-    const change = podChange(whole, namespace, set, decide, options);
+    const change = podChange(whole, namespace, set, decideOptions, options);
     const isNative =
       change.how === 'in-place' &&
       change.restarts &&
       change.images.some(({ list }) => list === 'initContainers');
     if (!isNative) return change;
     const kubelet = await this.#kubeletOf(whole, signal);
-    return podChange(whole, namespace, set, decide, { ...options, kubelet });
+    return podChange(whole, namespace, set, decideOptions, { ...options, kubelet });
   }
 
   /** The version of the kubelet of a pod's node. */
@@ -188,9 +188,9 @@ export class Actuator {
   }
 
   #changePatch(whole: WholePod, before: Observed, change: InPlaceChange): readonly Operation[] {
-    const { decide, configOf, now } = this.#options;
+    const { decideOptions, configOf, now } = this.#options;
     const config = configOf(whole.metadata.namespace);
-    return changePatch(whole, change, decide.keys, { at: new Date(now()), config, before });
+    return changePatch(whole, change, decideOptions.keys, { at: new Date(now()), config, before });
   }
 
   #patch(
@@ -203,9 +203,9 @@ export class Actuator {
 
   /** Writes, and remembers the answer. */
   async #write(whole: WholePod, operations: readonly Operation[], options: WriteOptions): Promise<void> {
-    const { memory, decide } = this.#options;
+    const { memory, decideOptions } = this.#options;
     const written = await this.#patch(whole, operations, options);
-    memory.wrote(written, observe(written as WholePod, decide.keys));
+    memory.wrote(written, observe(written as WholePod, decideOptions.keys));
   }
 
   #judge(

@@ -1,5 +1,5 @@
 import type { CanaryScope } from '../../injection/template/strategy.ts';
-import { parseTemplateSet, STRATEGY_KEY } from '../../injection/template/template-set.ts';
+import { parseTemplateConfigMap, STRATEGY_KEY } from '../../injection/template/template-set.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
@@ -88,7 +88,7 @@ export function readRevision({ metadata, data }: ControllerRevision): StoredRevi
   const since = Date.parse(ownString(details, 'since') ?? '');
   const heldSince = Date.parse(ownString(details, 'heldSince') ?? '');
   const canary = own(details, 'canary');
-  const parsed = isObject(data) ? parseTemplateSet(stringsIn(data)) : { faults: [] };
+  const parsed = isObject(data) ? parseTemplateConfigMap(stringsIn(data)) : { faults: [] };
   if ('faults' in parsed || Number.isNaN(since)) return undefined;
   return {
     name: metadata.name,

@@ -1,5 +1,5 @@
 import type { CanaryScope } from '../../injection/template/strategy.ts';
-import { parseTemplateSet } from '../../injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -92,7 +92,7 @@ export class RevisionWriter {
     const [set, source] = [history.adopted(), history.source()];
     if (set === undefined || source === undefined) return;
     // The cache of the ConfigMap may be ahead of the templates that are proved and adopted.
-    const parsed = parseTemplateSet(source.data ?? {});
+    const parsed = parseTemplateConfigMap(source.data ?? {});
     if ('faults' in parsed || parsed.set.hash !== set.hash) return;
     try {
       await this.#writeOf(set.hash, source, details, signal);

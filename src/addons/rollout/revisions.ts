@@ -51,7 +51,7 @@ const ADVICE = 'apply deploy/overlays/rollout';
 /** Sets up the history of the templates: every replica reads it, the leader writes it. */
 export function setUpRevisions(
   manager: Manager,
-  { template, namespaces, pods, decide: { keys } }: Core,
+  { template, namespaces, pods, decideOptions: { keys } }: Core,
   { namespace, configmap }: RolloutOptions,
 ): TemplateRevisions {
   const { leaderClient: client, log } = manager;

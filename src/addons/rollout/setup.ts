@@ -24,12 +24,12 @@ const REPLACED_MS = 5_000;
 
 /** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
 export function setUpRollout(manager: Manager, core: Core, options: RolloutOptions): void {
-  const { namespaces, decide } = core;
+  const { namespaces, decideOptions } = core;
   const { namespace, configmap: name } = options;
   const { leaderClient: client, log } = manager;
   const revisions = setUpRevisions(manager, core, options);
   core.newPods.chooseBy(revisions);
-  const { keys } = decide;
+  const { keys } = decideOptions;
   const work = manager.controller(KEY);
   const wake = () => work.queue.addAfter(KEY, STEP_MS);
   const pods = manager.informer(observedPods(keys), {
@@ -58,7 +58,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
   const now = Date.now;
   const actuator = new Actuator({
     client,
-    decide,
+    decideOptions,
     memory,
     configOf: (of = '') => configIn(of)?.hash,
     setOf: (status) => revisions.find(status),

@@ -7,7 +7,7 @@ import type { AppliedWebhooks } from './check-webhook.ts';
 
 /** What the decision about a pod rests on, as the user's rights show it. */
 export interface LiveBasis {
-  readonly decide: DecideOptions;
+  readonly decideOptions: DecideOptions;
   readonly state: { readonly set: TemplateSet };
   readonly namespace: string;
   readonly client: KubeClient;

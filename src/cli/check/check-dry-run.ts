@@ -23,7 +23,7 @@ export async function tryDryRun(
   pod: JsonObject,
   injection: Injection,
   settings: NamespaceSettings,
-  { client, namespace, decide: { keys }, state, promoted }: LiveBasis,
+  { client, namespace, decideOptions: { keys }, state, promoted }: LiveBasis,
 ): Promise<DryRunReport> {
   const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
     if (isForbidden(err)) return undefined;

@@ -29,7 +29,7 @@ const MAX_PODS = 5;
 /** The existing pods, and findings about those with a missing or stale sidecar. */
 export async function existingPods(
   site: PodSite,
-  { client, objects, namespace, decide: { keys }, state, promoted }: LiveBasis,
+  { client, objects, namespace, decideOptions: { keys }, state, promoted }: LiveBasis,
   wanted: boolean,
   settings: NamespaceSettings,
 ) {

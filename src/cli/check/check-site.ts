@@ -27,8 +27,8 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
   const objects = await basis.objects.in(namespace);
-  const settings = { ...namespaceSettings({ ...known, labels }, basis.decide.keys, minor), ...objects };
-  const { optIn: key } = basis.decide.keys;
+  const settings = { ...namespaceSettings({ ...known, labels }, basis.decideOptions.keys, minor), ...objects };
+  const { optIn: key } = basis.decideOptions.keys;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
   const pod = createdPod(site.object, isPod(site) ? fresh(site.pod, basis) : site.pod);
   const { report, injection, optIn } = decided(site, pod, basis, settings);
@@ -69,14 +69,14 @@ async function provenState({ pod }: PodSite, { state, dryRun }: LiveBasis): Prom
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */
-function fresh(pod: JsonObject, { decide: { keys } }: LiveBasis): JsonObject {
+function fresh(pod: JsonObject, { decideOptions: { keys } }: LiveBasis): JsonObject {
   return uninject(pod, keys) ?? pod;
 }
 
 function decided(
   site: PodSite,
   pod: JsonObject,
-  { decide: options, state, namespace }: LiveBasis,
+  { decideOptions: options, state, namespace }: LiveBasis,
   settings: NamespaceSettings,
 ): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
   const injection = inject({

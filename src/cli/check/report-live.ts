@@ -38,7 +38,7 @@ export async function reportLive(
   const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
   const { requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(options.annotation);
-  const decide = { keys, requireAnnotation, operatorNamespace };
+  const decideOptions = { keys, requireAnnotation, operatorNamespace };
   const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
   const objects = new NamespaceObjects(client, options.operatorNamespace);
   const reports: CheckReport[] = [];
@@ -49,7 +49,7 @@ export async function reportLive(
       objects,
       dryRun,
       promoted: held.find((each) => each !== undefined),
-      decide,
+      decideOptions,
       state,
       namespace,
       webhooks,

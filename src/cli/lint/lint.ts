@@ -1,4 +1,4 @@
-import { parseTemplateSet, type TemplateSet } from '../../injection/template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet } from '../../injection/template/template-set.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type OutputFormat, outputOption } from '../io/output.ts';
 import { type ExitCode, nameOfInput, type Terminal } from '../io/terminal.ts';
@@ -28,7 +28,7 @@ async function lintCommand(
   for (const file of files) {
     const name = nameOfInput(file);
     for (const source of await templateTexts(terminal, file)) {
-      const parsed = parseTemplateSet(source.data);
+      const parsed = parseTemplateConfigMap(source.data);
       if ('set' in parsed) good.push(parsed.set);
       const found = 'faults' in parsed ? parsed.faults : parsed.advice;
       findings.push(...found.map((each) => inFile(name, source, each)));

@@ -1,4 +1,4 @@
-import { parseTemplateSet } from '../../injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
 import { ApiError, isForbidden, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIVE_PODS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../kube/api/object.ts';
@@ -127,7 +127,7 @@ async function readWebhooks(client: KubeClient) {
 async function readTemplate(client: KubeClient, ref: { readonly namespace: string; readonly name: string }) {
   const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
   if (found === undefined) return undefined;
-  const parsed = parseTemplateSet(found.data ?? {});
+  const parsed = parseTemplateConfigMap(found.data ?? {});
   const faults = 'faults' in parsed ? parsed.faults.map(formatInText) : [];
   const set = 'set' in parsed ? parsed.set : undefined;
   return { set, faults, annotations: found.metadata.annotations ?? {} };

@@ -25,7 +25,7 @@ import type { TemplateState } from '../template/template-set.ts';
 import { uninject } from '../uninject.ts';
 
 export interface InjectManifestsOptions {
-  readonly decide: DecideOptions;
+  readonly decideOptions: DecideOptions;
   readonly state: TemplateState;
   /** The namespace of objects that name none. */
   readonly namespace: string;
@@ -59,7 +59,7 @@ export function injectManifests(
   readonly unknown: readonly JsonObject[];
 } {
   const documents = readManifests(text);
-  const settingsOf = namespacesIn(documents, options.decide.keys, options.namespace);
+  const settingsOf = namespacesIn(documents, options.decideOptions.keys, options.namespace);
   const results: SiteResult[] = [];
   const injected = documents.map((document) => {
     const replacements: Replacement[] = [];
@@ -78,7 +78,7 @@ export function injectManifests(
 function injectSite(
   site: PodSite,
   settingsOf: (namespace: string) => NamespaceSettings,
-  { decide, state, namespace: byDefault }: InjectManifestsOptions,
+  { decideOptions, state, namespace: byDefault }: InjectManifestsOptions,
 ): SiteResult {
   const namespace = namespaceOf(site, byDefault);
   const created = createdPod(site.object, site.pod);
@@ -87,7 +87,7 @@ function injectSite(
     request: podCreation(namespace),
     pod: created,
     ...settings,
-    options: decide,
+    options: decideOptions,
     state,
   });
   const isInjected = injection.outcome === 'injected';
@@ -97,8 +97,8 @@ function injectSite(
     injected: isInjected ? asTemplate(site.pod, created, injection.pod) : undefined,
     notes: isInjected ? pullSecretNotes(site.pod, injection.status) : [],
     mistakes: [
-      ...optInMistakes(site, decide.keys, settings.namespaceLabels),
-      ...effectMistakes(site, injection, decide.keys),
+      ...optInMistakes(site, decideOptions.keys, settings.namespaceLabels),
+      ...effectMistakes(site, injection, decideOptions.keys),
     ],
   };
 }

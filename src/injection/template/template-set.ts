@@ -104,7 +104,7 @@ function misfitNames(template: Template | undefined): readonly string[] {
   return template?.incompatibleShapes.map(({ shape }) => shape.name) ?? [];
 }
 
-type ParsedTemplateSet =
+type ParsedConfigMap =
   | {
       readonly set: TemplateSet;
       /** Warnings about it. */
@@ -116,7 +116,7 @@ type ParsedTemplateSet =
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
  * all of it invalid, because half a change may be worse than none. Ignores other keys.
  */
-export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+export function parseTemplateConfigMap(data: Readonly<Record<string, string>>): ParsedConfigMap {
   const excess = textExcess(data);
   if (excess !== undefined) return { faults: [textError(DEFAULT_TEMPLATE_NAME, excess)] };
   const templates = new Map<string, Template>();

@@ -5,7 +5,7 @@ import { clip } from '../../util/clip.ts';
 import { formatInText, type TextDiagnostic } from '../../util/diagnostic.ts';
 import { own, ownString, stringsIn } from '../../util/json.ts';
 import { configurationFaults, WEIGHTS_LABEL, weightFaults } from '../envoy/configuration-faults.ts';
-import { parseTemplateSet, type TemplateSet } from '../template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet } from '../template/template-set.ts';
 import { proofWarnings, type TemplateDryRun } from './template-dry-run.ts';
 
 export interface TemplateHandlerOptions {
@@ -40,7 +40,7 @@ export function createTemplateHandler({
       );
       return refuseConfigMap(wanted.configMap, found, 'the template');
     };
-    const parsed = parseTemplateSet(changed.data);
+    const parsed = parseTemplateConfigMap(changed.data);
     if ('faults' in parsed) return refuse(parsed.faults);
     const proof = await dryRun.review(parsed.set, signal());
     if (proof.faults.length > 0) return refuse(proof.faults);

@@ -25,7 +25,7 @@ export type NamespaceSettingsOf = (
 ) => Promise<NamespaceSettings>;
 
 export interface InjectHandlerOptions {
-  readonly decide: DecideOptions;
+  readonly decideOptions: DecideOptions;
   /** The templates for a pod in a namespace. */
   readonly templates: (pod: Pod, namespace: NamespaceSettings) => TemplateState;
   /** The settings of a namespace. Rejects if they cannot be read; then the failurePolicy decides. */
@@ -42,7 +42,7 @@ const MAX_ENTRIES = 10_000;
 
 /** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
-  const answerTo = rememberingAnswers(options.decide);
+  const answerTo = rememberingAnswers(options.decideOptions);
   return async (request, signal) => {
     const start = options.now();
     const record = (answer: InjectionAnswer) =>

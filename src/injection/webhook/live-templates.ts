@@ -2,7 +2,7 @@ import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { sameJson } from '../../util/json.ts';
-import { parseTemplateSet, type TemplateSet, type TemplateState } from '../template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet, type TemplateState } from '../template/template-set.ts';
 import { type DryRunResult, proofWarnings, type TemplateDryRun } from './template-dry-run.ts';
 
 /** The data of the ConfigMap with the templates. */
@@ -107,7 +107,9 @@ export class LiveTemplates {
     const { configMap: name, dryRun, observer, retryMs = RETRY_MS } = this.#options;
     const configMap = this.#latest;
     const missing = `ConfigMap ${name} does not exist: create it with the key config`;
-    const read = configMap ? parseTemplateSet(configMap.data ?? {}) : { faults: [textError('', missing)] };
+    const read = configMap
+      ? parseTemplateConfigMap(configMap.data ?? {})
+      : { faults: [textError('', missing)] };
     if ('faults' in read) {
       this.#step = 'settled';
       this.#reject(read.faults);

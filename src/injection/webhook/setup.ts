@@ -26,7 +26,7 @@ export interface WebhookOptions {
 }
 
 export interface InjectorOptions extends Pick<WebhookOptions, 'namespace' | 'configmap'> {
-  readonly decide: DecideOptions;
+  readonly decideOptions: DecideOptions;
   readonly template: TemplateSetup;
   readonly namespaces: Namespaces;
   readonly newPods: TemplateChoice;
@@ -35,13 +35,13 @@ export interface InjectorOptions extends Pick<WebhookOptions, 'namespace' | 'con
 
 /** Sets up the webhooks for pods, templates and Envoy's configuration, on every replica. */
 export function setUpInjector(manager: Manager, options: InjectorOptions): void {
-  const { namespace, configmap: configMap, decide, template, namespaces, newPods } = options;
+  const { namespace, configmap: configMap, decideOptions, template, namespaces, newPods } = options;
   const { clock, log } = manager;
   const metrics = injectionMetrics(manager.registry);
   const events = new NewPodEvents(manager.events, () => clock.now());
   onNewPod(options.pods, (pod) => events.seen(pod));
-  const decisions: Pick<InjectHandlerOptions, 'decide' | 'templates' | 'namespaceSettings'> = {
-    decide,
+  const decisions: Pick<InjectHandlerOptions, 'decideOptions' | 'templates' | 'namespaceSettings'> = {
+    decideOptions,
     templates: (pod, namespace) =>
       newPods.forPod({ controllerUid: ownString(controllerIn(pod), 'uid') }, namespace),
     namespaceSettings: namespaces.settings,

@@ -10,7 +10,7 @@ import { selectTemplates } from '../template/template-set.ts';
 import { type InjectHandlerOptions, podExcess } from './inject-handler.ts';
 import { answerTo, oneLine } from './injection-answer.ts';
 
-type WorkloadHandlerOptions = Pick<InjectHandlerOptions, 'decide' | 'templates' | 'namespaceSettings'>;
+type WorkloadHandlerOptions = Pick<InjectHandlerOptions, 'decideOptions' | 'templates' | 'namespaceSettings'>;
 
 /**
  * The webhook that warns the author of a workload of what the operator would say about its pods: their controller gets
@@ -31,7 +31,7 @@ export function createWorkloadHandler(options: WorkloadHandlerOptions): ReviewHa
 /** The templates that a Namespace selects, and that do not exist. */
 function namespaceWarnings(
   object: JsonObject,
-  { decide: options, templates }: WorkloadHandlerOptions,
+  { decideOptions: options, templates }: WorkloadHandlerOptions,
 ): readonly string[] {
   const selected = annotation(object, options.keys.templates);
   const settings = { namespaceLabels: {}, namespaceTemplates: selected };
@@ -46,7 +46,7 @@ function warningsOf(
   pod: Pod,
   namespace: string,
   settings: NamespaceSettings,
-  { decide: options, templates }: WorkloadHandlerOptions,
+  { decideOptions: options, templates }: WorkloadHandlerOptions,
 ): readonly string[] {
   const state = templates(pod, settings);
   const answer = answerTo(inject({ request: podCreation(namespace), pod, ...settings, options, state }));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from '@jest/globals';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { POD_SHAPES, shapeFields } from '../../../src/injection/template/pod-shapes.ts';
-import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { createTemplateHandler } from '../../../src/injection/webhook/config-map-handlers.ts';
 import { TemplateDryRun } from '../../../src/injection/webhook/template-dry-run.ts';
 import { NAMESPACES } from '../../../src/kube/api/core-resources.ts';
@@ -52,7 +52,7 @@ async function adopted(
   template: JsonObject,
 ): Promise<TemplateSet | 'lint' | 'API server'> {
   const data = { config: JSON.stringify(template) };
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   if ('faults' in parsed) return 'lint';
   const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: HOME });
   const handler = createTemplateHandler({

@@ -150,7 +150,7 @@ beforeAll(async () => {
   memory = new PodMemory();
   actuator = new Actuator({
     client: operator.client,
-    decide: { keys: KEYS, requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
+    decideOptions: { keys: KEYS, requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
     memory,
     configOf: () => 'config',
     setOf: () => set(),

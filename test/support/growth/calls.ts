@@ -50,7 +50,7 @@ interface InjectStage {
 export function injecting({ data = { config: DEMO_TEMPLATE }, namespaceLabels = {} }: InjectStage = {}) {
   const set = templateSet(data);
   return createInjectHandler({
-    decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: NAMESPACE },
+    decideOptions: { keys: keysFor(), requireAnnotation: true, operatorNamespace: NAMESPACE },
     templates: () => ({ set }),
     namespaceSettings: async () => ({ namespaceLabels }),
     observe: (record) => reportInjection({ expect: () => undefined }, record),

@@ -6,8 +6,8 @@ import { demoPod, podWith, templateSet } from '../injection/demo.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const keys = keysFor();
-const decide = { keys, requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
-const settings = { decide, state: { set: templateSet() }, namespace: 'default', podTemplates: [] };
+const decideOptions = { keys, requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
+const settings = { decideOptions, state: { set: templateSet() }, namespace: 'default', podTemplates: [] };
 
 const pod = (index: number): JsonObject => ({
   ...demoPod(),

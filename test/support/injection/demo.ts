@@ -3,7 +3,7 @@ import type { InjectManifestsOptions } from '../../../src/injection/manifests/ma
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
 import type { DecideInput } from '../../../src/injection/rule.ts';
 import { POD_SHAPES, type PodShape } from '../../../src/injection/template/pod-shapes.ts';
-import { parseTemplateSet, type TemplateSet } from '../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet } from '../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 
 /** The template of the demo, as it is given. */
@@ -64,7 +64,7 @@ export function podWith(spec: JsonObject, metadata: JsonObject = {}): JsonObject
 
 /** The templates of a ConfigMap's data; throws when they are not right. */
 export function templateSet(data: Readonly<Record<string, string>> = { config: DEMO_TEMPLATE }): TemplateSet {
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults));
   return parsed.set;
 }
@@ -83,7 +83,7 @@ export function decideInput(pod: JsonObject, overrides: Partial<DecideInput> = {
 
 /** How `inject` works on files: as `decideInput` decides. */
 export const MANIFEST_OPTIONS: InjectManifestsOptions = {
-  decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
+  decideOptions: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
   state: { set: templateSet() },
   namespace: 'default',
   podTemplates: [],

@@ -1,5 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import { parseTemplateSet } from '../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
@@ -161,7 +161,7 @@ export class InjectionStage {
 }
 
 function hashOf(data: Readonly<Record<string, string>>): string | undefined {
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   return 'set' in parsed ? parsed.set.hash : undefined;
 }
 

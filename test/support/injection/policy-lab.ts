@@ -182,7 +182,7 @@ function handlerFor(
   metadataOf: (namespace: string) => NamespaceMetadata,
 ): ReviewHandler {
   return createInjectHandler({
-    decide: { keys, requireAnnotation, operatorNamespace },
+    decideOptions: { keys, requireAnnotation, operatorNamespace },
     templates: () => ({ set }),
     namespaceSettings: async (namespace) => namespaceSettings(metadataOf(namespace), keys),
     observe() {},

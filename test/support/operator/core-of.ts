@@ -5,10 +5,10 @@ type Parts = { readonly [K in keyof Core]?: object };
 
 /** A core that has only these parts, and decides as by default. */
 export function coreOf(parts: Parts): Core {
-  const decide = {
+  const decideOptions = {
     keys: keysFor('initializer.kubernetes.io/envoy'),
     requireAnnotation: true,
     operatorNamespace: 'envoy-initializer',
   };
-  return { decide, ...parts } as Core;
+  return { decideOptions, ...parts } as Core;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { configurationFaults, weightFaults } from '../../../src/injection/envoy/configuration-faults.ts';
-import { parseTemplateSet } from '../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../src/injection/template/template-set.ts';
 import { textError } from '../../../src/util/diagnostic.ts';
 import { textExcess } from '../../../src/util/text-bounds.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
@@ -25,7 +25,7 @@ describe('the texts of a ConfigMap', () => {
 
   test('give one fault if they are too large, for each kind of ConfigMap', () => {
     const much = `${DEMO_TEMPLATE}${'#\n'.repeat(20_000)}`;
-    expect(parseTemplateSet({ config: much })).toEqual({
+    expect(parseTemplateConfigMap({ config: much })).toEqual({
       faults: [textError('config', EXCESS)],
     });
     expect(configurationFaults({ 'envoy.yaml': much })).toEqual([textError('envoy.yaml', EXCESS)]);

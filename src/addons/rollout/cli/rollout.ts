@@ -9,7 +9,7 @@ import { oneOf } from '../../../cli/options/option-values.ts';
 import { addClusterOptions, type ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { CALLED_AS } from '../../../cli/program-name.ts';
 import { liveConfigMap } from '../../../cli/template-source.ts';
-import { parseTemplateSet, type TemplateSet } from '../../../injection/template/template-set.ts';
+import { parseTemplateConfigMap, type TemplateSet } from '../../../injection/template/template-set.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { own, ownString } from '../../../util/json.ts';
@@ -130,7 +130,7 @@ function templatesOf(
   { operatorNamespace, configmap }: RolloutOptions,
 ): TemplateSet {
   const where = `ConfigMap ${operatorNamespace}/${configmap}`;
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   if ('faults' in parsed) throw new UsageError(`${where} is invalid: ${CALLED_AS} lint lists its problems`);
   if ((parsed.set.rollout?.mode ?? 'new-pods') === 'new-pods')
     throw new UsageError(

@@ -40,7 +40,11 @@ const WARNINGS = '/validate-route';
 /** Sets up the delivery of routes to sidecars, once the API server serves HTTPRoutes. */
 export function setUpRouteDelivery(
   manager: Manager,
-  { pods, envoyConfiguration, decide: { keys } }: Pick<Core, 'pods' | 'envoyConfiguration' | 'decide'>,
+  {
+    pods,
+    envoyConfiguration,
+    decideOptions: { keys },
+  }: Pick<Core, 'pods' | 'envoyConfiguration' | 'decideOptions'>,
   options: RouteOptions,
 ): void {
   if (options.routes === 'off') {

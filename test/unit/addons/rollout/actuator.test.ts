@@ -39,7 +39,7 @@ async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') 
       jsonPatch: () => Promise.reject(answer),
       request: () => Promise.reject(new Error('requests nothing')),
     },
-    decide: options,
+    decideOptions: options,
     memory,
     configOf: () => undefined,
     setOf: () => undefined,

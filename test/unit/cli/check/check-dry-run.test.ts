@@ -19,7 +19,7 @@ async function reported(answer: () => unknown, set = templateSet(), promoted?: T
     promoted,
     dryRun: { prove: () => Promise.reject(new Error('expected no proof')) },
     namespace: 'default',
-    decide: input.options,
+    decideOptions: input.options,
     state,
     webhooks: undefined,
     policies: false,

@@ -5,7 +5,7 @@ import { readInstallation } from '../../../../src/cli/installation.ts';
 import type { StatusFacts } from '../../../../src/cli/status/facts.ts';
 import { statusRows } from '../../../../src/cli/status/status-rows.ts';
 import type { DriftedPod, Survey } from '../../../../src/cli/survey.ts';
-import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
@@ -28,7 +28,7 @@ const lease = (holderIdentity: string, renewTime = '2026-11-01T11:59:58Z') => ({
 });
 
 const notFound = () => new ApiError({ status: 404, reason: 'NotFound', message: 'no' });
-const withRollout = parseTemplateSet({ config: DEMO_TEMPLATE, rollout: 'mode: in-place' });
+const withRollout = parseTemplateConfigMap({ config: DEMO_TEMPLATE, rollout: 'mode: in-place' });
 const SET = 'set' in withRollout ? withRollout.set : undefined;
 
 const PAUSED = { 'initializer.kubernetes.io/rollout-paused': 'true' };

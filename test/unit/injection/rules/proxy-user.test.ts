@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { proxyUser } from '../../../../src/injection/rules/sidecar-rules.ts';
-import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { decideInput, podWith, templateSet } from '../../../support/injection/demo.ts';
 
@@ -83,7 +83,9 @@ describe('an Envoy that runs as another user', () => {
   });
 
   test('by the template is a warning of lint', () => {
-    const parsed = parseTemplateSet({ config: TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000') });
+    const parsed = parseTemplateConfigMap({
+      config: TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000'),
+    });
     expect('advice' in parsed && parsed.advice.map(({ message }) => message)).toContain(loop(2000));
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
 import { parseStrategy } from '../../../../src/injection/template/strategy.ts';
-import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
@@ -79,7 +79,7 @@ paused: true
 describe('a template set with a strategy', () => {
   test('has the hash of the templates alone', () => {
     const [alone, both] = [{}, { rollout: 'mode: in-place' }].map((more) =>
-      parseTemplateSet({ config: DEMO_TEMPLATE, ...more }),
+      parseTemplateConfigMap({ config: DEMO_TEMPLATE, ...more }),
     );
     if (!alone || !both || 'faults' in alone || 'faults' in both) throw new Error('expected valid sets');
     expect(alone.set.rollout).toBeUndefined();
@@ -89,12 +89,12 @@ describe('a template set with a strategy', () => {
   });
 
   test('is refused as a whole where one of them is invalid', () => {
-    const parsed = parseTemplateSet({ config: DEMO_TEMPLATE, rollout: 'mode: all' });
+    const parsed = parseTemplateConfigMap({ config: DEMO_TEMPLATE, rollout: 'mode: all' });
     expect(parsed).toEqual({ faults: [expect.objectContaining({ source: 'rollout', path: 'mode' })] });
   });
 
   test('hears about a misspelt key', () => {
-    const parsed = parseTemplateSet({ config: DEMO_TEMPLATE, rolout: 'mode: in-place' });
+    const parsed = parseTemplateConfigMap({ config: DEMO_TEMPLATE, rolout: 'mode: in-place' });
     expect(parsed).toMatchObject({
       advice: expect.arrayContaining([
         expect.objectContaining({ source: 'rolout', message: 'unknown key: did you mean rollout?' }),

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { DEFAULT_TEMPLATE_YAML } from '../../../../src/injection/webhook/default-template.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 /** The warnings about a template set, each as users see it. */
 function advice(data: Readonly<Record<string, string>>): readonly string[] {
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   if ('faults' in parsed) throw new Error(parsed.faults.map(formatInText).join('\n'));
   return parsed.advice.map(formatInText);
 }

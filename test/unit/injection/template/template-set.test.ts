@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseTemplateSet } from '../../../../src/injection/template/template-set.ts';
+import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 function faults(data: Readonly<Record<string, string>>): readonly string[] {
-  const parsed = parseTemplateSet(data);
+  const parsed = parseTemplateConfigMap(data);
   return 'faults' in parsed ? parsed.faults.map(formatInText) : [];
 }
 

@@ -23,7 +23,7 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
   const logged = memoryLog();
   let time = 0;
   const handler = createInjectHandler({
-    decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
+    decideOptions: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
     templates: () => state,
     namespaceSettings: async (namespace, { fresh }) => {
       asked.push(fresh ? `${namespace}, fresh` : namespace);

@@ -15,7 +15,7 @@ test.each([
   ],
 ])('warns the author of a Namespace that selects the template %s', async (selected, warnings) => {
   const handler = createWorkloadHandler({
-    decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
+    decideOptions: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
     templates: () => ({ set: templateSet() }),
     namespaceSettings: async () => ({ namespaceLabels: {} }),
   });
