@@ -78,13 +78,15 @@ export class NetworkNodes {
   /** Why Multus attaches pods on no node; undefined if it does on one, or no agent reports. */
   withoutMultus(): string | undefined {
     const { nodes, reports } = this.#options;
-    const current = (reports?.lister.list() ?? []).filter(
-      (report) => report.current && nodes.lister.get(report.metadata.name),
-    );
-    const whys = current.map((report) => report.current?.withoutMultus);
-    const [example] = current;
-    if (!example || whys.includes(undefined)) return undefined;
-    return `Multus attaches no pods on any node, for example on ${example.metadata.name}: ${clip(whys[0] ?? '', MAX_WORDS)}`;
+    let example: ReportObject | undefined;
+    for (const report of reports?.lister.list() ?? []) {
+      if (!report.current || !nodes.lister.get(report.metadata.name)) continue;
+      if (report.current.withoutMultus === undefined) return undefined;
+      example ??= report;
+    }
+    if (!example) return undefined;
+    const why = clip(example.current?.withoutMultus ?? '', MAX_WORDS);
+    return `Multus attaches no pods on any node, for example on ${example.metadata.name}: ${why}`;
   }
 
   /** Tells of ranges in reports that do not count. To be called from time to time by the leader. */
@@ -121,7 +123,7 @@ export class NetworkNodes {
     if (!isDeepStrictEqual(taken(previous), taken(current))) this.#record(name);
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
     if (hasMoved || (previous?.isAway ?? false) !== (current?.isAway ?? false)) this.#onUsers(name);
-    this.#tellOfMultus();
+    if (!previous || !current) this.#tellOfMultus();
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
