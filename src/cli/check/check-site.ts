@@ -27,7 +27,10 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
   const objects = await basis.objects.in(namespace);
-  const settings = { ...namespaceSettings({ ...known, labels }, basis.decideOptions.keys, minor), ...objects };
+  const settings = {
+    ...namespaceSettings({ ...known, labels }, basis.decideOptions.keys, minor),
+    ...objects,
+  };
   const { optIn: key } = basis.decideOptions.keys;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
   const pod = createdPod(site.object, isPod(site) ? fresh(site.pod, basis) : site.pod);
