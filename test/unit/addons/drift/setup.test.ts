@@ -13,7 +13,7 @@ import { memoryLog } from '../../../support/kube/memory-log.ts';
 
 const TEMPLATE = 'containers: [{name: envoy, image: a}]';
 const keys = keysFor();
-const decide = { keys, requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
+const decideOptions = { keys, requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
 
 test.each<[string, object, object, 0 | 1]>([
   ['one without the sidecar that it asks for', {}, {}, 1],
@@ -53,7 +53,7 @@ test.each<[string, object, object, 0 | 1]>([
     },
     namespaces: { cached: () => ({ namespaceLabels: {} }), onChanged: () => undefined },
     pods,
-    decide,
+    decideOptions,
   } as unknown as Core;
   setUpDrift(manager, core, { repair: 'evict', repairWindow: 60_000 });
   const reconcile = (name: string, key: string) => controllers.get(name)?.(key, signal);
