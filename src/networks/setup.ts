@@ -64,7 +64,7 @@ export function setUpNetworks(
   const networks = manager.informer(NETWORKS, { transform: cachedNetwork, indexers: VNI_INDEXERS });
   const pods = manager.informer(networkPods(access), {
     fieldSelector: LIVE_PODS,
-    keep: isRelevant,
+    keep: (pod) => isRelevant(pod) || pod.metadata.namespace === options.nodeAgentNamespace,
     indexers: POD_INDEXERS,
   });
   const nodes = manager.informer(CLUSTER_NODES);
@@ -93,10 +93,12 @@ export function setUpNetworks(
     onNetwork: (key) => {
       if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
     },
+    onPod: (key) => podController.queue.add(key),
     onMtu: enqueueAll,
-    onMultus() {
-      for (const pod of pods.lister.list().filter(isGated)) podController.queue.add(keyOf(pod));
-      enqueueAll();
+    onMultus(node, isAll) {
+      const gated = isAll ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
+      for (const pod of gated) podController.queue.add(keyOf(pod));
+      if (isAll) enqueueAll();
     },
   });
   const after = async (signal: AbortSignal) => {
@@ -112,7 +114,10 @@ export function setUpNetworks(
     ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
     providers: registry,
     networkQueue: queue,
-    withoutMultus: () => networkNodes.withoutMultus(),
+    ...{
+      withoutMultus: (names) => networkNodes.withoutMultus(names),
+      lostBy: (pod) => networkNodes.lostBy(pod),
+    },
   });
   const context: Omit<ProviderContext, 'definitions'> = {
     namespace,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Counter, Gauge } from 'prom-client';
-import { identityOf, type ObjectKey } from '../../kube/api/object.ts';
+import { identityOf, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
@@ -11,12 +11,15 @@ import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
+import { bridgeName } from '../multus/cni-config.ts';
+import type { NodeReport } from '../nodes/node-report.ts';
 import { installPlugins } from './cni-plugins.ts';
 import { withoutMultus } from './first-configuration.ts';
 import { Host, settingsOf } from './host.ts';
+import { lostInterfaces } from './lost-interfaces.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
-import { ownNode, ReportWriter } from './report.ts';
+import { ownNode, ownPod, ReportWriter } from './report.ts';
 
 /** How soon to try again after a failure, and to look whether Multus is on the node. */
 const RETRY_MS = 5_000;
@@ -154,9 +157,11 @@ function setUp(
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
+    const pod = await ownPod();
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.sync();
       const unable = await Promise.all(parts.map((part) => part.problems(networks.lister.list())));
+      const lost = await lostOn(networks.lister.list(), node, hostRoot);
       const lacks = await withoutMultus(join(hostRoot, path));
       // A node whose pods start all the same has it in another directory.
       if (lacks === null && !isUnknownTold)
@@ -168,7 +173,9 @@ function setUp(
       const report = {
         ...joins,
         problems: Object.assign({}, joins.problems, ...unable),
+        ...(Object.keys(lost).length > 0 && { lost }),
         ...(typeof lacks === 'string' && { withoutMultus: lacks }),
+        ...(pod && { pod }),
       };
       failure = problem;
       joinedNetworks.set(joined);
@@ -184,6 +191,25 @@ function setUp(
   manager.addReadyz('joined', () => failure);
   // Without the cache, it would not know what is on the node.
   manager.everyReplica('networks', keep, { after: (signal) => waitForSync([networks], signal) });
+}
+
+/** The most Networks whose lost interfaces are told. */
+const TOLD = 100;
+
+/** By Network, the pods on the node that have lost their interface. */
+async function lostOn(
+  networks: readonly Network[],
+  node: string,
+  root: string,
+): Promise<NonNullable<NodeReport['lost']>> {
+  const found: Record<ObjectKey, Readonly<Record<ObjectKey, string>>> = {};
+  for (const network of networks) {
+    if (Object.keys(found).length === TOLD) break;
+    if (!network.status?.nodes?.some(({ name }) => name === node)) continue;
+    const lost = await lostInterfaces(root, bridgeName(keyOf(network)));
+    if (Object.keys(lost).length > 0) found[keyOf(network)] = lost;
+  }
+  return found;
 }
 
 const STATUS_FIELDS = ['cidr', 'gateway', 'mtu', 'secondary', 'vni', 'nodes', 'provider'];

@@ -5,7 +5,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
 import { isRecord } from '../../util/json.ts';
 import { NODE_AGENT_FIELD_MANAGER, REPORT_LABEL } from '../api/names.ts';
-import { type NodeReport, REPORT_KEY } from '../nodes/node-report.ts';
+import { type AgentPod, type NodeReport, REPORT_KEY } from '../nodes/node-report.ts';
 
 export interface ReportWriterOptions {
   readonly client: Pick<KubeClient, 'apply'>;
@@ -67,6 +67,12 @@ export async function ownNode(node: string, file = TOKEN_FILE): Promise<OwnerRef
   const { name, uid } = recordIn(await claimsOf(file), 'node');
   if (name !== node || typeof uid !== 'string') return undefined;
   return { apiVersion: 'v1', kind: 'Node', name: node, uid };
+}
+
+/** This pod, from the same claims; undefined outside of a pod. */
+export async function ownPod(file = TOKEN_FILE): Promise<AgentPod | undefined> {
+  const { name, uid } = recordIn(await claimsOf(file), 'pod');
+  return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
 }
 
 async function claimsOf(file: string): Promise<Readonly<Record<string, unknown>>> {

@@ -30,6 +30,7 @@ export interface PodControllerOptions {
   readonly providers: ProviderRegistry;
   readonly networkQueue: SplitController['queue'];
   readonly withoutMultus: PodGatesOptions['withoutMultus'];
+  readonly lostBy: PodGatesOptions['lostBy'];
   /** How often every gated pod is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
   /** Resolves when the leader knows all that pods on Networks depend on. */
@@ -104,7 +105,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   const gates = new PodGates({
     ...{ client, pods: pods.lister, users, ipam, addresses, access },
     stateOf: (key) => providers.stateOf(key, networks.lister.get(key)),
-    withoutMultus: options.withoutMultus,
+    ...{ withoutMultus: options.withoutMultus, lostBy: options.lostBy },
     events: options.events,
     onConflict: () => taken.inc(),
   });

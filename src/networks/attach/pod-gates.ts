@@ -35,8 +35,10 @@ export interface PodGatesOptions {
   readonly ipam: Pick<IpamState, 'conflictsOf'>;
   readonly addresses: Pick<PodAddresses, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
-  /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */
-  readonly withoutMultus: () => string | undefined;
+  /** Why pods start without their Networks on these nodes, or on all; undefined if on one they do not. */
+  readonly withoutMultus: (nodes: readonly string[] | undefined) => string | undefined;
+  /** The Networks on which the pod has lost its interface. */
+  readonly lostBy: (pod: NetworkPod) => readonly ObjectKey[];
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
@@ -76,7 +78,7 @@ export class PodGates {
   };
 
   /** Lifts the gate if all Networks of the pod are Ready, and Multus' annotation, which may have changed, names each of them. */
-  #decide({ selections = {}, metadata: { namespace = '' } }: NetworkPod): GateDecision {
+  #decide({ selections = {}, metadata: { namespace = '' }, namedNodes }: NetworkPod): GateDecision {
     const { access, stateOf, withoutMultus } = this.#options;
     const { asked, multus } = selections;
     if (asked === undefined) return { kind: 'lift', networks: [] };
@@ -101,7 +103,7 @@ export class PodGates {
     // What the webhook could not know before the Network was Ready.
     const wrong = optionProblem(merged.text, namespace, { access, stateOf });
     if (wrong !== undefined) return invalid(`${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
-    const why = withoutMultus();
+    const why = withoutMultus(namedNodes);
     return why === undefined ? { kind: 'lift', networks } : waits('WaitsForNetwork', why);
   }
 
@@ -208,14 +210,20 @@ export class PodGates {
     }
   }
 
-  /** Tells a pod that started before Multus was on its node. It stays as it is. */
+  /** Tells a pod that started before Multus was on its node, or has lost an interface since. It stays as it is. */
   #reportMissing(pod: NetworkPod): void {
-    const { unattached = [], metadata } = pod;
-    const networks = unattached.filter((key) => this.#options.addresses.serves(key)).join(', ');
-    const told = networks === '' ? undefined : `${metadata.uid} ${networks}`;
-    if (!this.#isNews(pod, 'missing', told) || told === undefined) return;
-    const note = `runs without its interface on Network ${networks}, because Multus did not attach it: see NodesReady of the Network, and recreate the pod`;
-    this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });
+    const { addresses, lostBy } = this.#options;
+    const whys = {
+      'because Multus did not attach it': pod.unattached ?? [],
+      'which it has lost since it started': lostBy(pod),
+    };
+    for (const [why, keys] of Object.entries(whys)) {
+      const networks = keys.filter((key) => addresses.serves(key)).join(', ');
+      const told = networks === '' ? undefined : `${pod.metadata.uid} ${networks}`;
+      if (!this.#isNews(pod, `missing ${why}`, told) || told === undefined) continue;
+      const note = `runs without its interface on Network ${networks}, ${why}: see NodesReady of the Network, and recreate the pod`;
+      this.#report(pod, { type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note });
+    }
   }
 
   #reportOnce(
@@ -230,7 +238,7 @@ export class PodGates {
 
   #isNews(
     pod: NetworkPod,
-    about: 'waits' | 'missing' | `conflict ${string}`,
+    about: 'waits' | `missing ${string}` | `conflict ${string}`,
     note: string | undefined,
   ): boolean {
     const { [about]: before, ...others } = this.#told.get(keyOf(pod)) ?? {};

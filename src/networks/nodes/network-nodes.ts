@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NODES } from '../../kube/api/core-resources.ts';
-import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
 import { clip } from '../../util/clip.ts';
 import { REPORT_LABEL } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
@@ -23,18 +24,23 @@ export interface NetworkNodesOptions {
   readonly reports: Source<ReportObject> | undefined;
   /** The namespace of the agents and their reports. */
   readonly namespace: string;
-  /** With POD_INDEXERS. */
+  readonly clock: Pick<Clock, 'now'>;
+  /** With POD_INDEXERS. Has all pods of the namespace of the agents, too. */
   readonly pods: Source<NetworkPod>;
   readonly ranges: Pick<ClusterRanges, 'set'>;
   readonly allowed: readonly Range[];
   /** Called when the nodes of this Network may have changed. */
   readonly onNetwork: (key: ObjectKey) => void;
+  /** Called when this pod may have lost an interface, or have it again. */
+  readonly onPod: (key: ObjectKey) => void;
   readonly onMtu: () => void;
-  /** Called when Multus has come to the first of all nodes, or left the last. */
-  readonly onMultus: () => void;
+  /** Called when Multus may have come to the node, or left it. `isAll`: it has come to the first of all nodes, or left the last. */
+  readonly onMultus: (node: string, isAll: boolean) => void;
   readonly events: EventRecorder;
 }
 
+/** How long a rollout of the DaemonSet may take to replace the pod of a node. */
+export const REPLACED_WITHIN_MS = 60_000;
 /** The MTU of Ethernet, for nodes whose agents have not reported, in bytes. */
 const ETHERNET = 1500;
 
@@ -44,6 +50,8 @@ export class NetworkNodes {
   readonly #reported: ReportedRanges;
   /** By node, ranges beyond its share that no Event has named yet. */
   readonly #wide = new Map<string, readonly string[]>();
+  /** By node, the pod that its report names and that is not there: a report outlives its agent. */
+  readonly #missing = new Map<string, { readonly name: string; readonly sinceMs: number; isGone: boolean }>();
   /** By node, the largest MTU of a Network, in bytes. */
   readonly #mtus = new Map<string, { readonly mtu: number; readonly isReported: boolean }>();
   #mtu = largestMtu({ address: '', mtu: ETHERNET });
@@ -53,7 +61,12 @@ export class NetworkNodes {
   constructor(options: NetworkNodesOptions) {
     this.#options = options;
     this.#reported = new ReportedRanges(options.allowed, options.ranges);
-    const { nodes, reports } = options;
+    const { nodes, pods, reports, namespace } = options;
+    const onAgent = ({ metadata, nodeName }: NetworkPod) => {
+      if (metadata.namespace === namespace && nodeName !== undefined) this.#lookForAgent(nodeName);
+    };
+    if (reports)
+      pods.addEventHandler({ onAdd: onAgent, onUpdate: (_, pod) => onAgent(pod), onDelete: onAgent });
     nodes.addEventHandler({
       onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
       onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
@@ -72,21 +85,62 @@ export class NetworkNodes {
     names: readonly string[],
     unattached: ReadonlyMap<string, readonly string[]> = new Map(),
   ): NodesInUse {
-    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), unattached);
+    const lacking = new Map(unattached);
+    for (const name of names) {
+      const lost = this.#lost(name, keyOf(network));
+      if (lost.length > 0) lacking.set(name, [...new Set([...(lacking.get(name) ?? []), ...lost])]);
+    }
+    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), lacking);
   }
 
-  /** Why Multus attaches pods on no node; undefined if it does on one, or no agent reports. */
-  withoutMultus(): string | undefined {
+  /** The Networks on which the pod has lost its interface, as the agent of its node reports. A report may be of earlier pods. */
+  lostBy(pod: NetworkPod): readonly ObjectKey[] {
+    const { uid, deletionTimestamp } = pod.metadata;
+    const { lost = {} } = this.#reportOf(pod.nodeName ?? '')?.current ?? {};
+    if (deletionTimestamp !== undefined) return [];
+    return networksOf(pod).filter((network) => uid !== undefined && lost[network]?.[keyOf(pod)] === uid);
+  }
+
+  #lost(node: string, network: ObjectKey): readonly ObjectKey[] {
+    const reported = this.#reportOf(node)?.current?.lost?.[network] ?? {};
+    return Object.keys(reported).filter((key) => {
+      const pod = this.#options.pods.lister.get(key);
+      return pod?.nodeName === node && this.lostBy(pod).includes(network);
+    });
+  }
+
+  /**
+   * Why no pod gets an interface on these nodes, or on all that take new pods: Multus is on none of those whose agents
+   * report. Undefined if it is on one, or no agent reports. With a taint, Multus' own pods may not be for the node: it counts
+   * only if it has Multus.
+   */
+  withoutMultus(names?: readonly string[]): string | undefined {
     const { nodes, reports } = this.#options;
     let example: ReportObject | undefined;
-    for (const report of reports?.lister.list() ?? []) {
-      if (!report.current || !nodes.lister.get(report.metadata.name)) continue;
-      if (report.current.withoutMultus === undefined) return undefined;
+    for (const report of names?.flatMap((name) => this.#reportOf(name) ?? []) ??
+      reports?.lister.list() ??
+      []) {
+      const { name } = report.metadata;
+      if (!report.current || this.#missing.has(name)) continue;
+      const hasMultus = report.current.withoutMultus === undefined;
+      const node = nodes.lister.get(name);
+      if (!names && !(takesPods(node) && (hasMultus || !node?.isTainted))) continue;
+      if (hasMultus) return undefined;
       example ??= report;
     }
     if (!example) return undefined;
     const why = clip(example.current?.withoutMultus ?? '', MAX_WORDS);
-    return `Multus attaches no pods on any node, for example on ${example.metadata.name}: ${why}`;
+    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'any node'}, for example on ${example.metadata.name}: ${why}`;
+  }
+
+  /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
+  tellOfGoneAgents(): void {
+    const now = this.#options.clock.now();
+    for (const [node, missing] of this.#missing) {
+      if (missing.isGone || now - missing.sinceMs < REPLACED_WITHIN_MS) continue;
+      missing.isGone = true;
+      this.#onUsers(node);
+    }
   }
 
   /** Tells of ranges in reports that do not count. To be called from time to time by the leader. */
@@ -109,7 +163,8 @@ export class NetworkNodes {
     const found = this.#reportOf(name);
     const { addresses = [], isAway = false } = this.#options.nodes.lister.get(name) ?? {};
     const [internalIp] = addresses;
-    return { internalIp, isAway, report: found?.current, reportProblem: found?.problem };
+    const missingPod = this.#missing.get(name);
+    return { internalIp, isAway, report: found?.current, reportProblem: found?.problem, missingPod };
   }
 
   #reportOf(name: string): ReportObject | undefined {
@@ -123,21 +178,31 @@ export class NetworkNodes {
     if (!isDeepStrictEqual(taken(previous), taken(current))) this.#record(name);
     const hasMoved = previous?.addresses[0] !== current?.addresses[0];
     if (hasMoved || (previous?.isAway ?? false) !== (current?.isAway ?? false)) this.#onUsers(name);
-    if (!previous || !current) this.#tellOfMultus();
+    const isSame = takesPods(previous) === takesPods(current) && previous?.isTainted === current?.isTainted;
+    if (!isSame) this.#tellOfMultus(name, false);
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
     if (previous && current && previous.text === current.text) return;
     this.#record(name);
+    this.#lookForAgent(name);
     // This concerns each Network on the node.
     const relevant = (report: ReportObject | undefined) =>
       report && [report.problem, report.current?.underlay?.address, report.current?.withoutMultus];
     if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
-    this.#tellOfMultus();
-    const [was, is] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
-    for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
-      if (was[key] !== is[key]) this.#options.onNetwork(key);
+    // Also the first report of a node counts.
+    const multusOf = (report: ReportObject | undefined) => report?.current && [report.current.withoutMultus];
+    this.#tellOfMultus(name, !isDeepStrictEqual(multusOf(previous), multusOf(current)));
+    const [before, after] = [previous?.current, current?.current];
+    for (const field of ['problems', 'lost'] as const) {
+      const [was, is] = [before?.[field] ?? {}, after?.[field] ?? {}];
+      for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
+        if (!isDeepStrictEqual(was[key], is[key])) this.#options.onNetwork(key);
+      }
     }
+    const lostIn = (report: ReportObject | undefined) => Object.values(report?.current?.lost ?? {});
+    const pods = [...lostIn(previous), ...lostIn(current)].flatMap(Object.keys);
+    for (const pod of new Set(pods)) this.#options.onPod(pod);
   }
 
   /** Records what the node has taken. A report without a Node is of a node that is gone. */
@@ -171,11 +236,25 @@ export class NetworkNodes {
     this.#options.onMtu();
   }
 
-  #tellOfMultus(): void {
+  #lookForAgent(node: string): void {
+    const { pods, namespace, clock } = this.#options;
+    const report = this.#reportOf(node)?.current;
+    const { pod } = report ?? {};
+    const wasThere = !this.#missing.has(node);
+    const isThere = !pod || pods.lister.get(`${namespace}/${pod.name}`)?.metadata.uid === pod.uid;
+    if (wasThere === isThere) return;
+    if (isThere) this.#missing.delete(node);
+    else this.#missing.set(node, { name: pod.name, sinceMs: clock.now(), isGone: false });
+    if (isThere) this.#onUsers(node);
+    this.#tellOfMultus(node, report?.withoutMultus !== undefined);
+  }
+
+  /** `isNews`: whether pods that may run on this node alone may start now, or no longer. */
+  #tellOfMultus(node: string, isNews: boolean): void {
     const isWithout = this.withoutMultus() !== undefined;
-    if (isWithout === this.#isWithoutMultus) return;
+    const isAll = isWithout !== this.#isWithoutMultus;
     this.#isWithoutMultus = isWithout;
-    this.#options.onMultus();
+    if (isAll || isNews) this.#options.onMultus(node, isAll);
   }
 
   #onUsers(name: string): void {
@@ -184,23 +263,29 @@ export class NetworkNodes {
   }
 }
 
-export interface NodesOptions extends Omit<NetworkNodesOptions, 'reports' | 'namespace'> {
+function takesPods(node: ClusterNode | undefined): boolean {
+  return node !== undefined && !node.isAway && !node.isCordoned;
+}
+
+export interface NodesOptions extends Omit<NetworkNodesOptions, 'reports' | 'namespace' | 'clock'> {
   /** The namespace of the node agents; undefined without node agents. */
   readonly nodeAgentNamespace: string | undefined;
 }
 
-/** How often to tell of ranges. */
+/** How often to look whether agents are gone, and to tell of ranges. */
 const LOOK_MS = 15_000;
 
-/** Watches the reports of node agents on every replica. Returns the informers to wait for, too. */
+/** Watches the reports and the pods of node agents on every replica. Returns the informers to wait for, too. */
 export function setUpNodes(manager: Manager, { nodeAgentNamespace, ...options }: NodesOptions) {
   const namespace = nodeAgentNamespace ?? '';
   const reports =
     nodeAgentNamespace === undefined
       ? undefined
       : manager.informer(NODE_REPORTS, { namespace, labelSelector: REPORT_LABEL });
-  const networkNodes = new NetworkNodes({ ...options, namespace, reports });
-  if (reports)
+  const networkNodes = new NetworkNodes({ ...options, namespace, reports, clock: manager.clock });
+  if (reports) {
+    manager.everyReplica('agents', async () => networkNodes.tellOfGoneAgents(), { everyMs: LOOK_MS });
     manager.singleton('reported-ranges', async () => networkNodes.tellOfWideRanges(), { everyMs: LOOK_MS });
+  }
   return { networkNodes, informers: reports ? [reports] : [] };
 }

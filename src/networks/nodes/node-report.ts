@@ -13,8 +13,18 @@ export interface NodeReport {
   readonly underlay?: Underlay;
   /** Why a Network does not work on the node, each in one sentence without a full stop. */
   readonly problems: Readonly<Record<ObjectKey, string>>;
+  /** By Network, the pods on the node that have lost their interface, with their UIDs; absent without any. */
+  readonly lost?: Readonly<Record<ObjectKey, Readonly<Record<ObjectKey, string>>>>;
   /** Why pods start on the node without their Networks; absent if Multus attaches them, or that is not known. */
   readonly withoutMultus?: string;
+  /** Where the agent runs; absent outside of a pod. */
+  readonly pod?: AgentPod;
+}
+
+/** The pod of an agent, in the namespace of the report. */
+export interface AgentPod {
+  readonly name: string;
+  readonly uid: string;
 }
 
 /** The device that carries the tunnels of a node. */
@@ -66,12 +76,16 @@ export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'>
 
 function problemOf(value: unknown): string | undefined {
   if (!isRecord(value)) return 'the report of its node agent is not a JSON object: restart the agent';
-  const { version, ranges, underlay, problems, withoutMultus } = value;
+  const { version, ranges, underlay, problems, lost = {}, pod, withoutMultus } = value;
   const valid = {
     version: Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION,
     ranges: Array.isArray(ranges) && ranges.length <= MAX_REPORTED_RANGES && ranges.every(isRange),
     problems: isRecord(problems) && Object.values(problems).every(isString),
+    lost:
+      isRecord(lost) &&
+      Object.values(lost).every((pods) => isRecord(pods) && Object.values(pods).every(isString)),
     withoutMultus: withoutMultus === undefined || isString(withoutMultus),
+    pod: pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)),
   };
   const invalid = Object.entries(valid).find(([, isValid]) => !isValid);
   if (invalid) return `the report of its node agent has invalid ${invalid[0]}: restart the agent`;

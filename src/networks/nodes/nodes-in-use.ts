@@ -13,6 +13,8 @@ export interface KnownNode {
   readonly report: NodeReport | undefined;
   /** Why the report of its agent does not count; undefined if no agent has reported. */
   readonly reportProblem?: string | undefined;
+  /** The pod of its agent, if it is not there. `isGone`: for longer than a DaemonSet takes to replace it. */
+  readonly missingPod?: { readonly name: string; readonly isGone: boolean } | undefined;
 }
 
 /** Reasons of NodesReady. The message tells all, and the reason is the first of them. */
@@ -65,13 +67,20 @@ export function nodesInUse(
 function troubleOf(
   network: Network,
   name: string,
-  { report, reportProblem, isAway }: KnownNode,
+  { report, reportProblem, missingPod, isAway }: KnownNode,
   address: string | undefined,
 ): Trouble | undefined {
   if (isAway) return { name, reason: 'NodeFailed', why: 'the Node is not Ready' };
   if (!report) {
     const why = reportProblem ?? 'its node agent has not reported';
     return { name, reason: 'NoAgent', why: clip(why, MAX_WORDS) };
+  }
+  if (missingPod && (missingPod.isGone || lackedAgent(network))) {
+    return {
+      name,
+      reason: 'NoAgent',
+      why: `the pod of its node agent is gone: ${clip(missingPod.name, MAX_WORDS)}`,
+    };
   }
   if (report.withoutMultus !== undefined)
     return { name, reason: 'NoMultus', why: clip(report.withoutMultus, MAX_WORDS) };
@@ -89,6 +98,13 @@ function missingInterfaces(name: string, pods: readonly string[]): Trouble {
     reason: 'InterfaceMissing',
     why: `recreate the pods that lack their interface: ${named}${more}`,
   };
+}
+
+/** Whether the Network is known to lack an agent. An operator that has just started has not waited for the pod yet. */
+function lackedAgent({ status }: Network): boolean {
+  return (
+    status?.conditions?.some(({ type, reason }) => type === 'NodesReady' && reason === 'NoAgent') ?? false
+  );
 }
 
 function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpdate {

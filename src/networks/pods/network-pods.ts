@@ -1,7 +1,7 @@
 import { PODS } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
+import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { networksAskedFor } from './request.ts';
@@ -31,6 +31,8 @@ export interface NetworkPod extends KubeObject {
   readonly selected: readonly AttachedTo[];
   /** Networks that it asks for and runs without: Multus did not attach it when its first interface was made. */
   readonly unattached?: readonly ObjectKey[];
+  /** For a gated pod: the nodes on which alone it may run, as its spec names them. */
+  readonly namedNodes?: readonly string[];
   /** For a pod without a gate: Networks in Multus' annotation that it has no address on. */
   readonly lacks: readonly ObjectKey[];
 }
@@ -86,12 +88,14 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
     ({ network, ips }) =>
       ips.length === 0 && !attachedTo.some((each) => each.network === network && each.ips.length > 0),
   );
+  const only = isGated ? namedNodes(spec) : undefined;
   const selections = {
     ...(asked !== undefined && { asked: keptSelection(asked) }),
     ...(named !== undefined && { multus: keptSelection(named) }),
   };
   return {
     ...placed,
+    ...(only && { namedNodes: only }),
     ...(isGated && { gate, selections }),
     asksFor,
     ...(unattached.length > 0 && { unattached }),
@@ -130,12 +134,43 @@ export function networksOf(pod: NetworkPod | undefined): readonly ObjectKey[] {
 
 /**
  * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `lacking` those without an
- * address on it, `unattached` those that run without their interface on it, and `node` those on a node.
+ * address on it, `unattached` those that run without their interface on it, `node` those on a node, and `named` those that may run
+ * only on it or a few others.
  */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),
   gated: (pod: NetworkPod) => (isGated(pod) ? networksOf(pod) : []),
   lacking: ({ lacks }: NetworkPod) => lacks,
   unattached: ({ unattached = [] }: NetworkPod) => unattached,
+  named: ({ namedNodes: nodes = [] }: NetworkPod) => nodes,
   node: ({ nodeName }: NetworkPod) => (nodeName === undefined ? [] : [nodeName]),
 };
+
+const HOSTNAME = 'kubernetes.io/hostname';
+/** More names are not kept: then the pod counts as one for any node. */
+const MAX_NAMES = 64;
+
+/** The nodes on which alone the pod may run, as far as its spec names them; undefined if it names none. */
+function namedNodes(spec: JsonValue | undefined): readonly string[] | undefined {
+  const host = own(own(spec, 'nodeSelector'), HOSTNAME);
+  if (typeof host === 'string') return [host];
+  const affinity = own(
+    own(own(spec, 'affinity'), 'nodeAffinity'),
+    'requiredDuringSchedulingIgnoredDuringExecution',
+  );
+  const terms = ownObjects(affinity, 'nodeSelectorTerms').map(namesIn);
+  const names = terms.flatMap((each) => each ?? []);
+  return terms.length > 0 && terms.every((each) => each !== undefined) && names.length <= MAX_NAMES
+    ? names
+    : undefined;
+}
+
+/** Terms are alternatives, and what is in one must hold together. */
+function namesIn(term: JsonValue): readonly string[] | undefined {
+  const found = [
+    ...ownObjects(term, 'matchFields').filter(({ key }) => key === 'metadata.name'),
+    ...ownObjects(term, 'matchExpressions').filter(({ key }) => key === HOSTNAME),
+  ].find(({ operator }) => operator === 'In');
+  const values = isObject(found) ? found.values : undefined;
+  return isArray(values) ? values.filter((value) => typeof value === 'string') : undefined;
+}

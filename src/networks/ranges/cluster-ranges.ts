@@ -100,6 +100,9 @@ export interface ClusterNode extends RangeHolder {
   readonly addresses: readonly string[];
   /** Whether its kubelet does not respond: what the node ran may still run. */
   readonly isAway: boolean;
+  readonly isCordoned: boolean;
+  /** Whether only pods with a toleration may be scheduled there. The taints of conditions, such as not-ready, do not count. */
+  readonly isTainted: boolean;
 }
 
 export const CLUSTER_NODES: Resource<ClusterNode> = { ...NODES, decode: clusterNode };
@@ -134,6 +137,11 @@ function clusterNode(value: unknown): ClusterNode {
     cidrs: stringsOf(own(spec, 'podCIDRs')),
     addresses: internal.map(({ address }) => String(address)),
     isAway: ownObjects(status, 'conditions').some((each) => each.type === 'Ready' && each.status !== 'True'),
+    isCordoned: own(spec, 'unschedulable') === true,
+    isTainted: ownObjects(spec, 'taints').some(
+      ({ key, effect }) =>
+        (effect === 'NoSchedule' || effect === 'NoExecute') && !String(key).startsWith('node.kubernetes.io/'),
+    ),
   };
 }
 

@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { AGENTS, ASKED, NetworkWorld, networkOf, podOn } from '../../support/network/network-world.ts';
+import {
+  AGENTS,
+  ASKED,
+  MULTUS,
+  NetworkWorld,
+  networkOf,
+  podOn,
+} from '../../support/network/network-world.ts';
 
 jest.setTimeout(120_000);
 
@@ -26,6 +33,15 @@ beforeAll(async () => {
 afterAll(() => world?.stop());
 
 const addNetwork = (name: string, cidr: string) => world.apply(networkOf(name, cidr));
+
+/** The pod of an agent on the node. Resolves to what its report says of it. */
+async function addAgent(
+  name: string,
+  nodeName: string,
+): Promise<{ readonly name: string; readonly uid: string }> {
+  await world.apply(podOn(name, { nodeName, metadata: { namespace: AGENTS } }));
+  return { name, uid: await run(`get pod ${name} -n ${AGENTS} -o jsonpath={.metadata.uid}`) };
+}
 
 /** A pod on the node, which only Multus knows to be on the Network. */
 const addPod = (name: string, multus: string, nodeName: string) =>
@@ -85,6 +101,20 @@ test('a node with a pod of the Network is in its status, and its trouble leaves 
   await until('blue', 'NodesReady', 'NodesReady');
   expect(await nodes('blue')).toEqual([{ name: 'a', address: '198.51.100.1' }]);
   expect(await condition('blue', 'Ready', 'status')).toBe('True');
+});
+
+test('an agent whose pod is replaced says what it finds', async () => {
+  await addNode('d', '192.0.2.4');
+  await addNetwork('lone', '10.25.0.0/24');
+  await addPod('lonely', 'lone', 'd');
+  await run(`wait serviceaccount/default -n ${AGENTS} --for=create --timeout=30s`);
+  await report('d', { ...fine, pod: await addAgent('agent-1', 'd') });
+  await until('lone', 'NodesReady', 'NodesReady');
+  await run(`delete pod agent-1 -n ${AGENTS} --force --grace-period=0`);
+  await report('d', { ...fine, pod: await addAgent('agent-2', 'd'), problems: { 'default/lone': 'no' } });
+  await until('lone', 'NodesReady', 'NodeFailed');
+  // The last test waits until the operator has noticed.
+  await run(`delete pod agent-2 -n ${AGENTS} --force --grace-period=0`);
 });
 
 test('a node without pods of a Network changes nothing of it, whatever its agent reports', async () => {
@@ -155,15 +185,40 @@ test('a Network that is being deleted lists its nodes until the last pod is gone
   await run('wait network/blue --for=delete --timeout=30s');
 });
 
+test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {
+  await until('lone', 'NodesReady', 'NoAgent');
+  expect(await condition('lone', 'NodesReady', 'message')).toBe(
+    'pods on these nodes may be unable to reach the others: d (the pod of its node agent is gone: agent-2)',
+  );
+  expect(await nodes('lone')).toEqual([{ name: 'd', address: '192.0.2.4' }]);
+  await report('d', { ...fine, pod: await addAgent('agent-3', 'd') });
+  await until('lone', 'NodesReady', 'NodesReady');
+});
+
 describe('Multus', () => {
   const bare = { ...fine, withoutMultus: 'its first CNI configuration is 10-kindnet.conflist (ptp)' };
+  const asking = (name: string, spec: object = {}) => podOn(name, { asked: 'cni', spec });
+
+  test('is waited for by a pod that may run only on a node without it', async () => {
+    await report('a', fine);
+    await addNode('bare', '192.0.2.77');
+    await report('bare', bare);
+    await addNetwork('cni', '10.60.0.0/24');
+    await until('cni', 'Ready', 'Ready');
+    const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
+    await world.apply(asking('tied', { nodeSelector }), asking('free'));
+    await world.untilGates('free');
+    await world.untilEvent('pod/tied', 'WaitsForNetwork', 'on bare: its first CNI');
+    await world.untilGates('tied', ASKED);
+    await report('bare', fine);
+    await world.untilGates('tied');
+  });
 
   test('is on no node: a Network is not Ready until it is on one', async () => {
-    await addNetwork('cni', '10.60.0.0/24');
     const reports = await run(`get configmaps -n ${AGENTS} -l samplecrd.k8s.io/node-report -o name`);
     for (const name of reports.trim().split('\n')) await report(name.replace('configmap/', ''), bare);
     await until('cni', 'Ready', 'ProviderUnavailable');
-    await world.apply(podOn('held', { asked: 'cni' }));
+    await world.apply(asking('held'));
     await world.untilGates('held', ASKED);
     await report('a', fine);
     await until('cni', 'Ready', 'Ready');
@@ -180,5 +235,22 @@ describe('Multus', () => {
     expect(await world.metrics()).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
     await removePod('lacking');
     await until('cni', 'NodesReady', 'NodesReady');
+  });
+
+  test('has attached a pod that loses its interface: the pod and its Network say so', async () => {
+    await addPod('loser', 'cni', 'a');
+    const metadata = {
+      annotations: { [`${MULTUS}-status`]: '[{"name":"default/cni","ips":["10.60.0.9"]}]' },
+    };
+    await world.merge('pod loser', { metadata });
+    const lost = {
+      'default/cni': { 'default/loser': await run('get pod loser -o jsonpath={.metadata.uid}') },
+    };
+    await report('a', { ...fine, lost });
+    await until('cni', 'NodesReady', 'InterfaceMissing');
+    await world.untilEvent('pod/loser', 'InterfaceMissing', 'default/cni, which it has lost');
+    await report('a', fine);
+    await until('cni', 'NodesReady', 'NodesReady');
+    await removePod('loser');
   });
 });

@@ -48,6 +48,17 @@ export function withoutMultus(kindOf: () => Kind): void {
     for (const node of NODE_NAMES) await kindOf().onNode(node, 'rm -f /etc/cni/net.d/00-first.conflist');
   });
 
+  test('is told of an interface that was removed', async () => {
+    await kindOf().onNode(
+      second,
+      'for port in /sys/class/net/nw-*/brif/veth*; do ip link delete "$(basename "$port")"; done',
+    );
+    await nodesReady('InterfaceMissing');
+    expect(await run('get network two -o jsonpath={.status.conditions}')).toContain('default/b');
+    await run('delete pod b --now');
+    await nodesReady('NodesReady');
+  });
+
   test('has pods that wait while Multus is late, and start when it is there', async () => {
     await onlyOn('{"without":"any"}', first, second);
     await soon('a Network that is not Ready', () =>
@@ -77,10 +88,17 @@ export function withoutMultus(kindOf: () => Kind): void {
     await nodesReady('NoMultus');
     // On the first node, Multus restarts.
     await run('wait network/two --for=condition=Ready --timeout=120s');
-    await apply(kindOf(), podOf('bound', {}, { nodeName: second }, asking('two')));
+    await apply(
+      kindOf(),
+      podOf('named', {}, onNode(second), asking('two')),
+      podOf('bound', {}, { nodeName: second }, asking('two')),
+    );
+    await told('named', 'WaitsForNetwork');
     await run('wait pod/bound --for=condition=Ready --timeout=120s');
     await told('bound', 'InterfaceMissing');
     await back();
+    await run('wait pod/named --for=condition=Ready --timeout=120s');
+    await hasInterface('named');
     // As the Event says.
     await nodesReady('InterfaceMissing');
     await run('delete pod bound --now');

@@ -215,6 +215,7 @@ export class Replica {
       users: new NetworkUsers(this.pods, this.ipam),
       stateOf: () => ({ kind: 'ready' }),
       withoutMultus: () => undefined,
+      lostBy: () => [],
       access: OPEN_ACCESS,
       events: { event: (_, { reason, note }) => world.notices.push(`${reason}: ${note}`) },
       onConflict: () => undefined,

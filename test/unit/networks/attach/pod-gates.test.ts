@@ -36,8 +36,8 @@ function stage({
   const did: string[] = [];
   const patches: (readonly Operation[])[] = [];
   const notices: EventDetails[] = [];
-  const world: { pod: NetworkPod | undefined; state: NetworkState; withoutMultus?: string | undefined } = {
-    ...{ pod, state: { kind: 'ready' } },
+  const world: { pod: NetworkPod | undefined; state: NetworkState; lost: string[] } = {
+    ...{ pod, state: { kind: 'ready' }, lost: [] },
   };
   const conflicts: ReturnType<IpamState['conflictsOf']>[number][] = [];
   const gates = new PodGates({
@@ -59,8 +59,9 @@ function stage({
     pods: { get: () => world.pod },
     users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
     stateOf: () => world.state,
-    withoutMultus: () => world.withoutMultus,
+    withoutMultus: (nodes) => (nodes?.join() === 'bare' ? 'Multus attaches no pods there' : undefined),
     access,
+    lostBy: () => world.lost,
     events: { event: (_, notice) => notices.push(notice) },
   });
   return { world, conflicts, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
@@ -118,13 +119,14 @@ test('a waiting pod gets one Event for each reason', async () => {
   ]);
 });
 
-test('a pod waits while Multus is on no node', async () => {
-  const { world, did, notices, reconcile } = stage();
-  world.withoutMultus = 'Multus attaches no pods on any node';
+test('a pod waits that may run only on nodes without Multus', async () => {
+  const on = (name: string) =>
+    gatedPod([GATE], undefined, { nodeSelector: { 'kubernetes.io/hostname': name } });
+  const { world, did, notices, reconcile } = stage({ pod: on('bare') });
   await reconcile();
-  const note = 'waits for its Network: Multus attaches no pods on any node';
+  const note = 'waits for its Network: Multus attaches no pods there';
   expect([did, notices.map((each) => each.note)]).toEqual([[], [note]]);
-  world.withoutMultus = undefined;
+  world.pod = on('other');
   await reconcile();
   expect(did).toEqual(['reserve', 'patch']);
 });
@@ -141,6 +143,18 @@ test('a pod that runs without its interface is told once', async () => {
   world.pod = { ...pod, metadata: { ...pod.metadata, uid: 'another' } };
   await reconcile();
   expect([notices.length, did]).toEqual([2, []]);
+});
+
+test('a pod that loses its interface is told once, and again when it loses it again', async () => {
+  const { world, notices, reconcile } = stage({ pod: gatedPod([]) });
+  for (const lost of [['red/blue'], ['red/blue'], [], ['red/blue']]) {
+    world.lost = lost;
+    await reconcile();
+  }
+  const note = expect.stringContaining('on Network red/blue, which it has lost since it started');
+  expect(notices).toEqual(
+    Array(2).fill({ type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note }),
+  );
 });
 
 describe('the addresses of a pod', () => {

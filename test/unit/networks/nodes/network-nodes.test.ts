@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NetworkNodes } from '../../../../src/networks/nodes/network-nodes.ts';
+import { NetworkNodes, REPLACED_WITHIN_MS } from '../../../../src/networks/nodes/network-nodes.ts';
 import { NODE_REPORTS, type ReportObject } from '../../../../src/networks/nodes/node-report.ts';
 import { OPEN_ACCESS } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
@@ -9,22 +9,33 @@ import {
   ClusterRanges,
 } from '../../../../src/networks/ranges/cluster-ranges.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { newNetwork } from '../networks.ts';
 import { range } from '../ranges.ts';
+
+const CONDITION = {
+  type: 'NodesReady',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+} as const;
 
 function stage() {
   const nodes = new FakeInformer<ClusterNode>();
   const reports = new FakeInformer<ReportObject>();
+  const clock = new FakeClock();
   const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
   const ranges = new ClusterRanges();
   const told: string[] = [];
+  const onNode: string[] = [];
+  const onPod: string[] = [];
   const networkNodes = new NetworkNodes({
-    ...{ nodes, reports, namespace: 'agents', pods, ranges },
+    ...{ nodes, reports, clock, namespace: 'agents', pods, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
     onNetwork: (key) => told.push(key),
+    onPod: (key) => onPod.push(key),
     onMtu: () => told.push('mtu'),
-    onMultus: () => told.push('multus'),
+    onMultus: (node, isAll) => (isAll ? told.push('multus everywhere') : onNode.push(node)),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
@@ -49,7 +60,15 @@ function stage() {
       }),
     );
   const met = (text: string) => ranges.met(range(text))?.of;
-  return { networkNodes, nodes, reports, node, report, reportText, pod, met, told };
+  const agent = (name: string, uid: string, nodeName: string) =>
+    pods.set(
+      networkPods(OPEN_ACCESS).decode({ metadata: { name, namespace: 'agents', uid }, spec: { nodeName } }),
+    );
+  const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
+  return {
+    ...{ networkNodes, nodes, reports, pods, clock },
+    ...{ node, report, reportText, pod, agent, met, told, onNode, onPod, reasonOn },
+  };
 }
 
 describe('ranges', () => {
@@ -103,7 +122,7 @@ describe('ranges', () => {
 describe('Multus', () => {
   const bare = { withoutMultus: 'its first CNI configuration is 10-a.conf' };
 
-  test('is nowhere if no node whose agent reports has it', () => {
+  test('is nowhere if no node whose agent reports has it, and takes pods', () => {
     const { networkNodes, nodes, node, report, told } = stage();
     node('n1', '192.0.2.1');
     node('silent', '192.0.2.9');
@@ -114,11 +133,60 @@ describe('Multus', () => {
     node('n2', '192.0.2.2');
     report('n2');
     expect(networkNodes.withoutMultus()).toBeUndefined();
+    node('n2', '192.0.2.2', [], 'Unknown');
+    expect(networkNodes.withoutMultus()).toBeDefined();
+    node('n2', '192.0.2.2');
     nodes.delete('n2');
     expect(networkNodes.withoutMultus()).toBeDefined();
     report('n1');
     expect(networkNodes.withoutMultus()).toBeUndefined();
-    expect(told.filter((each) => each === 'multus')).toHaveLength(4);
+    const changes = told.filter((each) => each === 'multus everywhere');
+    expect(changes).toHaveLength(6);
+  });
+
+  test('is not on the nodes that a pod names', () => {
+    const { networkNodes, node, report, onNode } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    report('n2');
+    report('n1', { ...bare, ranges: ['192.0.2.0/24'] });
+    expect(onNode).toEqual([]);
+    report('n1');
+    expect(onNode).toEqual(['n1']);
+    report('n1', bare);
+    const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
+    expect([on('n1'), on('n1', 'unknown')]).toEqual(
+      Array(2).fill(
+        expect.stringMatching(/^Multus attaches no pods on the nodes of the pod, for example on n1/),
+      ),
+    );
+    expect([on('n2'), on('n1', 'n2'), on('unknown'), on()]).toEqual(Array(4).fill(undefined));
+  });
+
+  test('is not missed on nodes with a taint', () => {
+    const { networkNodes, nodes, report, told } = stage();
+    const taint = (effect: string) =>
+      nodes.set(CLUSTER_NODES.decode({ metadata: { name: 'n1' }, spec: { taints: [{ effect }] } }));
+    report('n1', bare);
+    taint('NoSchedule');
+    expect(networkNodes.withoutMultus()).toBeUndefined();
+    told.length = 0;
+    taint('PreferNoSchedule');
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+  });
+
+  test('is asked about nodes whose agents are there', () => {
+    const { networkNodes, pods, node, report, agent, told } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', bare);
+    agent('a', 'u1', 'n2');
+    report('n2', { pod: { name: 'a', uid: 'u1' } });
+    told.length = 0;
+    pods.delete('agents/a');
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+    agent('b', 'u2', 'n2');
+    report('n2', { pod: { name: 'b', uid: 'u2' } });
+    expect([networkNodes.withoutMultus(), told]).toEqual([undefined, Array(2).fill('multus everywhere')]);
   });
 });
 
@@ -141,6 +209,34 @@ describe('a Network is told', () => {
     report('n1', { problems: { 'default/blue': 'no' } });
     report('n1', { problems: { 'default/blue': 'no' }, ranges: ['10.9.0.0/16'] });
     expect(told).toEqual(['default/blue']);
+  });
+
+  test('of its pods on the node that have lost their interface, as long as they are the same', () => {
+    const { networkNodes, node, report, pods, told, onPod } = stage();
+    const annotations = { 'samplecrd.k8s.io/network': 'blue' };
+    const start = (name: string, uid: string, nodeName: string) =>
+      pods.set(
+        networkPods(OPEN_ACCESS).decode({
+          metadata: { name, uid, namespace: 'default', annotations },
+          spec: { nodeName },
+        }),
+      );
+    const condition = () => networkNodes.inUse(newNetwork({ name: 'blue' }), ['n1']).condition;
+    node('n1', '192.0.2.1');
+    start('web', 'u1', 'n1');
+    start('far', 'u2', 'n2');
+    report('n1');
+    told.length = 0;
+    const lost = { 'default/blue': { 'default/web': 'u1', 'default/far': 'u2', 'default/gone': 'u3' } };
+    report('n1', { lost });
+    report('n1', { lost, ranges: ['10.9.0.0/16'] });
+    expect([told, new Set(onPod)]).toEqual([['default/blue'], new Set(Object.keys(lost['default/blue']))]);
+    expect(condition()).toMatchObject({
+      reason: 'InterfaceMissing',
+      message: expect.stringMatching(/n1 \(recreate the pods that lack their interface: default\/web\)$/),
+    });
+    start('web', 'u4', 'n1');
+    expect(condition().reason).toBe('NodesReady');
   });
 
   test('of nothing else', () => {
@@ -189,4 +285,74 @@ test('all Networks are told of another default MTU', () => {
   report('n2', { underlay: { address: '192.0.2.2', mtu: 1400 } });
   expect(told).toEqual(['mtu']);
   expect(networkNodes.mtu()).toBe(1350);
+});
+
+describe('a report that outlives its agent', () => {
+  const ofPod = { pod: { name: 'agent-1', uid: 'u1' } };
+
+  function started() {
+    const all = stage();
+    all.node('n1', '192.0.2.1');
+    all.pod('one', 'n1');
+    all.agent('agent-1', 'u1', 'n1');
+    all.report('n1', ofPod);
+    all.told.length = 0;
+    return all;
+  }
+
+  test('counts no more a minute after the pod of the agent has gone, and its Networks are told once', () => {
+    const { networkNodes, pods, clock, told, reasonOn } = started();
+    pods.delete('agents/agent-1');
+    clock.advance(REPLACED_WITHIN_MS - 1);
+    networkNodes.tellOfGoneAgents();
+    expect([reasonOn('n1'), told]).toEqual(['NodesReady', []]);
+    clock.advance(1);
+    networkNodes.tellOfGoneAgents();
+    networkNodes.tellOfGoneAgents();
+    expect([reasonOn('n1'), told]).toEqual(['NoAgent', ['default/blue']]);
+    expect(networkNodes.inUse(newNetwork(), ['n1'])).toMatchObject({
+      nodes: [{ name: 'n1', address: '192.0.2.1' }],
+      condition: { message: expect.stringContaining('n1 (the pod of its node agent is gone: agent-1)') },
+    });
+  });
+
+  test('counts no more where another pod has the name, and its agent does not report', () => {
+    const { networkNodes, agent, clock, reasonOn } = started();
+    agent('agent-1', 'u2', 'n1');
+    clock.advance(REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    expect(reasonOn('n1')).toBe('NoAgent');
+  });
+
+  test('counts while a rollout replaces the pod, also by one of the same name', () => {
+    const { networkNodes, report, agent, pods, clock, reasonOn } = started();
+    for (const [name, uid] of [
+      ['agent-2', 'u2'],
+      ['agent-2', 'u3'],
+    ] as const) {
+      pods.delete('agents/agent-1');
+      agent(name, uid, 'n1');
+      clock.advance(REPLACED_WITHIN_MS - 1);
+      networkNodes.tellOfGoneAgents();
+      expect(reasonOn('n1')).toBe('NodesReady');
+      report('n1', { pod: { name, uid } });
+      clock.advance(REPLACED_WITHIN_MS);
+      networkNodes.tellOfGoneAgents();
+      expect(reasonOn('n1')).toBe('NodesReady');
+    }
+  });
+
+  test('leaves a Network without an agent as it is when the operator starts anew', () => {
+    const { networkNodes, node, report, agent, told, reasonOn, pod } = stage();
+    node('n1', '192.0.2.1');
+    pod('one', 'n1');
+    report('n1', ofPod);
+    const lacking = newNetwork({
+      status: { conditions: [{ ...networkNodes.inUse(newNetwork(), ['n2']).condition, ...CONDITION }] },
+    });
+    expect([reasonOn('n1'), reasonOn('n1', lacking)]).toEqual(['NodesReady', 'NoAgent']);
+    told.length = 0;
+    agent('agent-1', 'u1', 'n1');
+    expect([reasonOn('n1', lacking), told]).toEqual(['NodesReady', ['default/blue']]);
+  });
 });

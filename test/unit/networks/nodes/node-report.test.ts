@@ -40,6 +40,7 @@ test.each<[string, object, string]>([
   ['with a small MTU', { underlay: { address: '192.0.2.1', mtu: 1 } }, 'its MTU 1 is not from 1350 to 65535'],
   ['with a problem that is no text', { problems: { a: 1 } }, 'invalid problems'],
   ['with a list of problems', { problems: [] }, 'invalid problems'],
+  ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid pod'],
 ])('a report %s is not read', (_, change, problem) => {
   const text = JSON.stringify({ ...report, ...change });
   expect(readReport(text).current).toBeUndefined();

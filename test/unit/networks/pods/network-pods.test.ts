@@ -85,6 +85,28 @@ describe('a pod lacks the interfaces', () => {
   });
 });
 
+describe('a gated pod names its nodes', () => {
+  const terms = (...nodeSelectorTerms: readonly object[]) => ({
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+  });
+  const field = { key: 'metadata.name', operator: 'In', values: ['a'] };
+  const label = { key: 'kubernetes.io/hostname', operator: 'In', values: ['b', 'c'] };
+
+  test.each([
+    ['by a label', { nodeSelector: { 'kubernetes.io/hostname': 'a' } }, ['a']],
+    ['as a DaemonSet does', terms({ matchFields: [field] }), ['a']],
+    ['by alternatives', terms({ matchFields: [field] }, { matchExpressions: [label] }), ['a', 'b', 'c']],
+    ['not in one alternative', terms({ matchFields: [field] }, { matchExpressions: [] }), undefined],
+    ['not by exclusion', terms({ matchFields: [{ ...field, operator: 'NotIn' }] }), undefined],
+    ['not by another label', { nodeSelector: { zone: 'a' } }, undefined],
+    ['nowhere', {}, undefined],
+  ])('%s', (_, spec, expected) => {
+    const gates = { schedulingGates: [{ name: ASKED }] };
+    const pod = networkPods(OPEN_ACCESS).decode({ metadata: { name: 'p' }, spec: { ...spec, ...gates } });
+    expect(pod.namedNodes).toEqual(expected);
+  });
+});
+
 describe('a pod uses the Networks', () => {
   test("in Multus' annotation, up to the limit", () => {
     expect(decoded({ [MULTUS]: names(100).join() }).asksFor).toHaveLength(100);

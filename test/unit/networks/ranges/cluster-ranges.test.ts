@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatRange } from '../../../../src/networks/ranges/cidr.ts';
-import { ClusterRanges, overlapText } from '../../../../src/networks/ranges/cluster-ranges.ts';
+import { CLUSTER_NODES, ClusterRanges, overlapText } from '../../../../src/networks/ranges/cluster-ranges.ts';
 import { range } from '../ranges.ts';
 
 /** The text of a message about what the range overlaps. */
@@ -41,5 +41,17 @@ describe('ranges of the cluster', () => {
       'node n1: 192.0.2.7/32,192.0.2.9/32',
       'node n1: 192.0.2.9/32',
     ]);
+  });
+});
+
+describe('nodes', () => {
+  test.each([
+    ['node-role.kubernetes.io/control-plane', 'NoSchedule', true],
+    ['gpu', 'NoExecute', true],
+    ['gpu', 'PreferNoSchedule', false],
+    ['node.kubernetes.io/not-ready', 'NoSchedule', false],
+  ])('with the taint %s:%s are only for pods that tolerate it: %s', (key, effect, isTainted) => {
+    const spec = { taints: [{ key, effect }] };
+    expect(CLUSTER_NODES.decode({ metadata: { name: 'n' }, spec }).isTainted).toBe(isTainted);
   });
 });

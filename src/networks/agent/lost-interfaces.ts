@@ -1,0 +1,51 @@
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectKey } from '../../kube/api/object.ts';
+import { PLUGGED } from './cni-plugins.ts';
+import { unlessMissing } from './files.ts';
+
+/** What the IPAM plugin has noted of an interface. */
+interface Note {
+  readonly pod: ObjectKey;
+  readonly uid: string;
+  /** The ports of the bridge of which one is the interface's other end. */
+  readonly ports: readonly string[];
+}
+
+/**
+ * The pods that had an interface on the bridge and have lost it, with their UIDs: somebody has removed it, or unplugged
+ * its other end. If it cannot be told which of several pods it is, all that it may be. Empty without the bridge.
+ * @param root where the node's directories are mounted
+ * @param devices the directory of the network's devices, in sysfs
+ */
+export async function lostInterfaces(
+  root: string,
+  bridge: string,
+  devices = '/sys/class/net',
+): Promise<Readonly<Record<ObjectKey, string>>> {
+  const directory = join(root, PLUGGED, bridge);
+  const before = await namesIn(directory);
+  const ports = await namesIn(join(devices, bridge, 'brif'));
+  if (before.length === 0 || !(await namesIn(devices)).includes(bridge)) return {};
+  // A note is written after its port is there, and removed before it goes.
+  const notes: Note[] = [];
+  for (const name of before) {
+    const text = await readlink(join(directory, name)).catch(unlessMissing);
+    const [pod = '', uid = '', ...candidates] = (text ?? '').trim().split(' ');
+    if (uid !== '') notes.push({ pod, uid, ports: candidates });
+  }
+  if (notes.length <= ports.filter((port) => !port.startsWith('nx-')).length) return {};
+  const isGone = (port: string) => !ports.includes(port);
+  const lost = notes.filter((note) => note.ports.every(isGone));
+  const found = lost.length > 0 ? lost : notes.filter((note) => note.ports.some(isGone));
+  return Object.fromEntries(found.map(({ pod, uid }) => [pod, uid]));
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    unlessMissing(error);
+    return [];
+  }
+}
