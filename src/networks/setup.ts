@@ -25,6 +25,7 @@ import { isGated, isRelevant, networkPods, networksOf, POD_INDEXERS } from './po
 import type { ProviderContext, SetUpProvider } from './providers.ts';
 import type { Range } from './ranges/cidr.ts';
 import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ranges/cluster-ranges.ts';
+import { setUpNetworkServices } from './services/service-endpoints.ts';
 
 export interface NetworkOptions {
   readonly workers: number;
@@ -149,6 +150,7 @@ export function setUpNetworks(
   });
   const waiting = (key: ObjectKey) => asWaiting(NETWORKS, networks.lister.get(key));
   controller.reconcile(reconcile, { keys, after, waiting });
+  setUpNetworkServices(manager, { access, events, networks, pods, after });
   const attaching = {
     access,
     stateOf: (key: ObjectKey) => registry.stateOf(key, networks.lister.get(key)),

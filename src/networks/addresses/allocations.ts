@@ -107,6 +107,13 @@ export class Allocations {
     return pool.problemOf(spot.place) ?? pool.spellingProblem(address);
   }
 
+  /** The address in canonical form, without a prefix length; undefined if no pod may have it on this Network. */
+  plainOf(address: string): string | undefined {
+    const { part, place } = this.#spotOf(address) ?? {};
+    if (!part || place === undefined || part.pool.problemOf(place) !== undefined) return undefined;
+    return typeof place === 'string' ? place : part.pool.textOf(place).replace(/\/.*/, '');
+  }
+
   /** The address with a prefix length. */
   withPrefix(address: string): string {
     return this.#spotOf(address)?.part.pool.withPrefix(address) ?? address;

@@ -13,6 +13,8 @@ export const NETWORK_FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 
 /** The annotation with which a pod asks for Networks. */
 export const NETWORK_ANNOTATION = 'samplecrd.k8s.io/network';
+/** The annotation of a Service that selects pods on the Network of its other annotation, by their labels. */
+export const SELECTOR_ANNOTATION = 'samplecrd.k8s.io/selector';
 /** The scheduling gate that a pod has until every Network that it asks for is Ready. */
 export const NETWORK_GATE = 'samplecrd.k8s.io/network';
 /** The annotation that tells Multus the networks of a pod (multi-network specification v1.3, section 4). */

@@ -153,7 +153,7 @@ function podHandler(
 }
 
 /** The part of a pod that Networks depend on. */
-function uses({ metadata, ...rest }: NetworkPod): unknown {
+function uses({ metadata, labels, isReady, hostname, ...rest }: NetworkPod): unknown {
   return rest;
 }
 

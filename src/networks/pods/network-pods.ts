@@ -16,6 +16,9 @@ import {
   parseSelection,
 } from './selection.ts';
 
+/** The most labels of a pod that a cache keeps. */
+const MAX_LABELS = 64;
+
 /** The cached part of a core/v1 Pod: what Networks need. */
 export interface NetworkPod extends KubeObject {
   readonly nodeName?: string;
@@ -29,6 +32,10 @@ export interface NetworkPod extends KubeObject {
   readonly attachedTo: readonly AttachedTo[];
   /** The addresses that Multus' annotation has for it; for a gated pod, those that it asks for. */
   readonly selected: readonly AttachedTo[];
+  /** What Services need: its labels, its readiness, and its name in DNS. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isReady: boolean;
+  readonly hostname?: string;
   /** Networks that it asks for and runs without: Multus did not attach it when its first interface was made. */
   readonly unattached?: readonly ObjectKey[];
   /** For a gated pod: the nodes on which alone it may run, as its spec names them. */
@@ -37,7 +44,10 @@ export interface NetworkPod extends KubeObject {
   readonly lacks: readonly ObjectKey[];
 }
 
-const WITHOUT_NETWORKS = { asksFor: [], attachedTo: [], selected: [], lacks: [] };
+const WITHOUT_NETWORKS = {
+  ...{ asksFor: [], attachedTo: [], selected: [], lacks: [], labels: {} },
+  isReady: false,
+};
 
 /** The networks of a pod in the two annotations. */
 interface Selections {
@@ -55,10 +65,10 @@ export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
 
 function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const object = decodeObject(value);
-  const { namespace = '', annotations = {}, creationTimestamp, deletionTimestamp } = object.metadata;
+  const { namespace = '', annotations = {}, creationTimestamp, deletionTimestamp, labels } = object.metadata;
   const json = isObject(value) ? value : {};
   const [spec, status] = [own(json, 'spec'), own(json, 'status')];
-  const nodeName = ownString(spec, 'nodeName');
+  const [nodeName, hostname] = [ownString(spec, 'nodeName'), ownString(spec, 'hostname')];
   const gate = ownObjects(spec, 'schedulingGates').findIndex(({ name }) => name === NETWORK_GATE);
   const isGated = gate >= 0;
   const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: named, [MULTUS_STATUS]: report } = annotations;
@@ -100,9 +110,17 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
     asksFor,
     ...(unattached.length > 0 && { unattached }),
     attachedTo,
+    labels: keptLabels(labels),
+    isReady: ownObjects(status, 'conditions').some((each) => each.type === 'Ready' && each.status === 'True'),
+    ...(hostname !== undefined && { hostname }),
     selected: multus.filter(({ ips }) => ips.length > 0),
     lacks: isGated ? [] : [...new Set(lacks.map(({ network }) => network))],
   };
+}
+
+/** Users can write any number of labels. A Service of a Network finds no pod with more than these. */
+function keptLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.keys(labels).length > MAX_LABELS ? {} : labels;
 }
 
 function selectedOf(text: string | undefined, podNamespace: string): readonly AttachedTo[] {

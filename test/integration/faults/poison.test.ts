@@ -43,7 +43,7 @@ beforeAll(async () => {
   await world.run(`label namespace default ${OPT_IN}=true`);
   await world.ready('healthy');
   await world.apply(
-    service('web'),
+    service('web', { 'samplecrd.k8s.io/network': 'healthy', 'samplecrd.k8s.io/selector': 'app=web' }),
     service('httproute'),
     service('grpcroute'),
     route('HTTPRoute', 'healthy', { path: { type: 'PathPrefix', value: '/a' } }),
@@ -77,10 +77,10 @@ async function keep(kind: string, name: string, namespace: string): Promise<void
   healthy.set(kind, { ...object, metadata, ...(object.spec && { spec }) });
 }
 
-const service = (name: string) => ({
+const service = (name: string, annotations = {}) => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: { name },
+  metadata: { name, annotations },
   spec: { ports: [{ port: 80 }] },
 });
 const route = (kind: string, name: string, match: object) => ({

@@ -168,3 +168,97 @@ test.each(['', '--subresource=status'])(
     await patch({ 'example.com/note': 'mine' });
   },
 );
+
+describe('a headless Service without a selector', () => {
+  const service = (name: string, annotations: object, spec: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, annotations },
+    spec: { clusterIP: 'None', ports: [{ name: 'http', port: 80, targetPort: 8080 }], ...spec },
+  });
+  interface Slice {
+    readonly addressType: string;
+    readonly endpoints: readonly {
+      readonly addresses: readonly string[];
+      readonly hostname?: string;
+      readonly conditions: { readonly ready: boolean };
+    }[];
+    readonly ports: readonly object[];
+  }
+  const slicesOf = async (name: string) => {
+    const text = await kubectl(`get endpointslices -l kubernetes.io/service-name=${name} -o json`);
+    return (JSON.parse(text) as { readonly items: readonly Slice[] }).items;
+  };
+  /** `ADDRESS HOSTNAME READY` of all endpoints. */
+  const namesOf = async (name: string) =>
+    (await slicesOf(name)).flatMap(({ endpoints }) =>
+      endpoints.map(
+        ({ addresses, hostname, conditions }) => `${addresses.join()} ${hostname} ${conditions.ready}`,
+      ),
+    );
+  const untilNames = (name: string, names: readonly string[]) =>
+    eventually(
+      `endpoints of ${name} to be ${names}`,
+      async () => (await namesOf(name)).join() === names.join(),
+    );
+
+  test('names the pods that it selects, by their addresses on the Network', async () => {
+    const secondary = { cidr: 'fd00:61::/64', gateway: 'fd00:61::1' };
+    const n = await ready('named', 24, { secondary });
+    await world.apply(service('web', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=web' }));
+    const web = { metadata: { labels: { app: 'web' } } };
+    const annotated = (name: string, labels: object) =>
+      pod(name, { metadata: { labels, annotations: { [ASKED]: 'named' } }, spec: { hostname: name } });
+    await world.apply(annotated('web-0', web.metadata.labels));
+    await addressOf('web-0');
+    await world.apply(annotated('db-0', { app: 'db' }));
+    await untilNames('web', [`10.${n}.0.2 web-0 false`, 'fd00:61::2 web-0 false']);
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] };
+    await world.merge('pod web-0', { status }, '--subresource=status');
+    await untilNames('web', [`10.${n}.0.2 web-0 true`, 'fd00:61::2 web-0 true']);
+    expect((await slicesOf('web')).map(({ addressType, ports }) => [addressType, ports])).toEqual([
+      ['IPv4', [{ name: 'http', port: 8080, protocol: 'TCP' }]],
+      ['IPv6', [{ name: 'http', port: 8080, protocol: 'TCP' }]],
+    ]);
+    await kubectl('label pod db-0 --overwrite app=web');
+    await eventually('two pods', async () => (await namesOf('web')).length === 4);
+    await kubectl('delete pod web-0 db-0 --now');
+    await untilNames('web', []);
+  });
+
+  test('names no address outside of the Network, whatever annotations of pods say', async () => {
+    const n = await ready('bounded');
+    await world.apply(service('bounded', { [ASKED]: 'bounded', 'samplecrd.k8s.io/selector': 'app=liar' }));
+    // The API server refuses a slice with an address in another form.
+    const ips = [
+      `::ffff:10.${n}.0.9`,
+      `10.${n}.0.011`,
+      '10.96.0.1',
+      '203.0.113.7',
+      'fd00::7',
+      `10.${n}.0.1`,
+      `10.${n}.0.9`,
+    ];
+    const reported = JSON.stringify([{ name: 'default/bounded', ips }]);
+    const annotations = { 'k8s.v1.cni.cncf.io/network-status': reported };
+    await world.apply(pod('liar', { metadata: { labels: { app: 'liar' }, annotations } }));
+    await untilNames('bounded', [`10.${n}.0.9 undefined false`]);
+  });
+
+  test('says that its Network does not exist', async () => {
+    await world.apply(service('early', { [ASKED]: 'nowhere', 'samplecrd.k8s.io/selector': 'app=web' }));
+    await world.untilEvent('service/early', 'WaitsForNetwork', 'Network default/nowhere does not exist');
+  });
+
+  test('loses its slices with its annotation, and gets back what another client takes', async () => {
+    await world.apply(service('kept', { [ASKED]: 'named', 'samplecrd.k8s.io/selector': 'app=kept' }));
+    await world.apply(
+      pod('kept', { metadata: { labels: { app: 'kept' }, annotations: { [ASKED]: 'named' } } }),
+    );
+    await eventually('endpoints', async () => (await namesOf('kept')).length === 2);
+    await kubectl('delete endpointslices -l kubernetes.io/service-name=kept');
+    await eventually('endpoints again', async () => (await namesOf('kept')).length === 2);
+    await kubectl(`annotate service kept ${ASKED}-`);
+    await untilNames('kept', []);
+  });
+});

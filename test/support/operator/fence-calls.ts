@@ -100,6 +100,14 @@ const event = (reportingController: string, name = 'event') =>
   });
 const lease = (name: string, metadata: object = {}) =>
   object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
+const slice = (name: string, labels: object) =>
+  object(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    name,
+    { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
+    { labels },
+  );
 const inOurs = { namespace: 'envoy-initializer' };
 const PROVEN = object(
   'v1',
@@ -114,6 +122,8 @@ const PROVEN = object(
   inOurs,
 );
 
+const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
+
 /** What there is, made by the admin, for the account to be held back from. */
 // biome-ignore format: a line for each case
 export const FENCED_OBJECTS: readonly object[] = [
@@ -127,6 +137,8 @@ export const FENCED_OBJECTS: readonly object[] = [
   ),
   object('v1', 'Pod', 'plain', { spec: SPEC }),
   object('v1', 'Pod', 'injected', { spec: INJECTED_SPEC }, { annotations: { [STATUS]: injectedStatus('old') } }),
+  slice('theirs', {}),
+  slice('listed', OUR_SLICE),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
       replicas: 0,
@@ -202,6 +214,7 @@ const MAY_NOT =
 const PROOF = /may create pods of its own namespace as a dry run alone/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
 const REVISION = /may write those ControllerRevisions of its own namespace alone whose names begin with/;
+const SLICE = /may write those EndpointSlices alone that have its label/;
 const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
 const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
 const SECRET =
@@ -261,6 +274,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine'))],
     ['removes the gate of another', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }])],
     ['removes the finalizer of another from a pod', merge('pod/gated', { metadata: { finalizers: null } })],
+  ]),
+  ...told(SLICE, [
+    ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' }))],
+    ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] })],
+    ['labels the endpoints of others as its own', merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } })],
+    ['deletes the endpoints of a Service', remove('endpointslice/theirs')],
   ]),
   ...told(OLD_MAP, [
     ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } })],

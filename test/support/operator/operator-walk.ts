@@ -32,6 +32,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await walk.policies();
   await walk.network();
   await walk.pod();
+  await walk.names();
   await walk.fleet();
   await walk.routes();
   await walk.leftover();
@@ -128,6 +129,33 @@ class Walk {
     await this.#network('latest', 7);
     const gates = 'get pod waiting --output=jsonpath={.spec.schedulingGates}';
     await eventually('it waits no more', async () => (await this.#kubectl(gates)) === '');
+  }
+
+  /** Names a pod on a Network by a Service, until it does so no more. */
+  async names(): Promise<void> {
+    const asked = { 'samplecrd.k8s.io/network': 'later' };
+    await this.#apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'named', namespace: 'default', annotations: asked, labels: { app: 'named' } },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    });
+    const annotations = { 'samplecrd.k8s.io/network': 'later', 'samplecrd.k8s.io/selector': 'app=named' };
+    await this.#apply({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'named', namespace: 'default', annotations },
+      spec: { clusterIP: 'None', ports: [{ port: 80 }] },
+    });
+    const slices = 'get endpointslices --selector=kubernetes.io/service-name=named';
+    const addresses = `${slices} --output=jsonpath={.items[*].endpoints[*].addresses}`;
+    await eventually('the Service names the pod', async () => (await this.#kubectl(addresses)) !== '');
+    const ports = JSON.stringify({ spec: { ports: [{ port: 81 }] } });
+    await this.#kubectl('patch service/named --type=merge --patch', '', ports);
+    const port = `${slices} --output=jsonpath={.items[*].ports[*].port}`;
+    await eventually('its port has changed', async () => (await this.#kubectl(port)).includes('81'));
+    await this.#kubectl('annotate service/named samplecrd.k8s.io/network-');
+    await eventually('it names nobody', async () => (await this.#kubectl(addresses)) === '');
   }
 
   /** Copies Envoy's configuration to where a pod has its sidecar, follows a change, and finds a pod that was missed. */
