@@ -68,6 +68,13 @@ export function routesFile(hosts: readonly string[], version: string): string {
 /** For a pod whose namespace has no file of routes yet: deploy/envoy/no-routes. */
 export const NO_ROUTES = routesFile([], 'none');
 
+/** The option of a route that says which origins may read its answers. */
+export function corsPolicy(policy: JsonObject): JsonObject {
+  return {
+    cors: { '@type': 'type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy', ...policy },
+  };
+}
+
 /**
  * The option of a route that gives {@link ROUTED} an address. Unlike a header, it is still there when the connection
  * fails and Envoy tries again, and clients cannot write it.

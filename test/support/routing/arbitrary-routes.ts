@@ -122,8 +122,21 @@ export const filters = fc.oneof(
     'urlRewrite',
     compact<object>({ hostname: optional(some(['a.test'])), path: optional(newPath) }),
   ),
+  filter(
+    'CORS',
+    'cors',
+    compact<object>({
+      allowOrigins: optional(
+        fc.array(some(['*', 'https://*.a.test', 'http://A.test:80', 'ftp://a', 'http://*:81'])),
+      ),
+      allowMethods: optional(some([['GET', 'PUT'], ['*'], ['a b']])),
+      allowHeaders: optional(some([['x-a', 'x-b'], ['*']])),
+      exposeHeaders: optional(some([['x-a'], []])),
+      maxAge: optional(some([1, 86_400])),
+      allowCredentials: optional(fc.boolean()),
+    }),
+  ),
   filter('ExtensionRef', 'extensionRef', fc.constant({ group: 'a', kind: 'B', name: 'c' })),
-  filter('CORS', 'cors', fc.constant({})),
   filter('Cache', 'cache', fc.constant({})),
 ) as fc.Arbitrary<unknown> as fc.Arbitrary<HTTPRouteFilter>;
 

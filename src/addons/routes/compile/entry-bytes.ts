@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../util/json.ts';
 import { socket } from './attach.ts';
-import { matchOf, modifiersOf, routesOf } from './entry-configuration.ts';
+import { corsOf, matchOf, modifiersOf, routesOf } from './entry-configuration.ts';
 import { AUTOMATON_BYTES, STEP_BYTES } from './left-out.ts';
 import type { Action, Entry, Filtered, Match } from './model.ts';
 import { automatonBytes, regexSteps } from './regex.ts';
@@ -52,7 +52,7 @@ function actionSize(entry: Entry): ActionSize {
   const parts = action.kind === 'forward' ? [action, ...action.backends] : [action];
   const steps = parts.reduce((sum, part) => sum + ('modifiers' in part ? stepsOf(part) : 0), 0);
   // And what an entry that refuses has from its rule.
-  const more = action.kind === 'error' ? 0 : bytesOf(modifiersOf(action.modifiers));
+  const more = action.kind === 'error' ? 0 : bytesOf({ ...modifiersOf(action.modifiers), ...corsOf(action) });
   const size = (routes: readonly JsonObject[]) => routes.reduce((sum, route) => sum + bytesOf(route) + 1, 0);
   const match = bytesOf(matchOf(ANY));
   const bytes = size(written) - written.length * match;
@@ -64,8 +64,10 @@ function actionSize(entry: Entry): ActionSize {
 }
 
 /** Of the patterns of filters. */
-function stepsOf({ path }: Filtered): number {
-  return path === undefined ? 0 : REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
+function stepsOf({ path, cors }: Filtered): number {
+  const origins = (cors?.origins ?? []).reduce((sum, { length }) => sum + length, 0);
+  if (path === undefined) return origins;
+  return origins + REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
 }
 
 /** Addresses as long as the longest, each another one: the file has the names of backends by their addresses. */

@@ -1,6 +1,7 @@
 import {
   BACKENDS,
   backendAddress,
+  corsPolicy,
   MIRROR_HEADER,
   MIRRORED,
   PATIENCE,
@@ -47,7 +48,7 @@ export function routesOf(entry: Entry, port: number, locate: Locate): readonly J
   const { action, match } = entry;
   const start = { name: entryName(entry), match: matchOf(match) };
   if (action.kind === 'error') return [{ ...start, ...refusal(entry) }];
-  const rest = modifiersOf(action.modifiers);
+  const rest = { ...modifiersOf(action.modifiers), ...perFilter(corsOf(action)) };
   if (action.kind === 'redirect') return [{ ...start, redirect: redirectOf(action.redirect, port), ...rest }];
   const shares = action.backends.filter(({ weight }) => weight > 0);
   const isSplit = shares.some((share) => 'path' in share);
@@ -152,14 +153,40 @@ function retryOf({ retry, backendTimeout }: Forward): JsonObject {
 /** A share without an address goes to the listener that answers 500. */
 function clusterOf(backend: Backend | Broken, address = REFUSAL): JsonObject {
   const own: Filtered = 'broken' in backend ? { modifiers: {} } : backend;
-  return {
-    ...{ name: ROUTED, weight: backend.weight, typed_per_filter_config: backendAddress(address) },
-    ...{ ...hostOf(own), ...modifiersOf(own.modifiers) },
-  };
+  const filters = perFilter({ ...backendAddress(address), ...corsOf(own) });
+  return { name: ROUTED, weight: backend.weight, ...filters, ...hostOf(own), ...modifiersOf(own.modifiers) };
 }
 
 function hostOf({ hostname }: Filtered): JsonObject {
   return hostname === undefined ? {} : { host_rewrite_literal: hostname };
+}
+
+/** The options of filters by their names. */
+function perFilter(options: JsonObject): JsonObject {
+  return Object.keys(options).length > 0 ? { typed_per_filter_config: options } : {};
+}
+
+export function corsOf({ cors }: Filtered): JsonObject {
+  if (cors === undefined) return {};
+  const { origins, methods, headers, exposed, maxAge, credentials } = cors;
+  return corsPolicy({
+    allow_origin_string_match: origins.map(originOf),
+    ...(methods.length > 0 && { allow_methods: methods.join() }),
+    ...(headers.length > 0 && { allow_headers: headers.join() }),
+    ...(exposed.length > 0 && { expose_headers: exposed.join() }),
+    max_age: `${maxAge}`,
+    allow_credentials: credentials,
+    forward_not_matching_preflights: false,
+  });
+}
+
+/** Browsers write origins in lower case, and without the usual port. */
+function originOf(origin: string): JsonObject {
+  const text = origin.toLowerCase().replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2');
+  // Envoy looks for a star before it looks for the origin.
+  if (text === '*' || !text.includes('*')) return { exact: text };
+  const escaped = text.replaceAll('.', '\\.').replace('*', '[^:/]+');
+  return { safe_regex: { regex: escaped } };
 }
 
 function mirrorsOf({ mirrors }: Forward, locate: Locate): JsonObject {

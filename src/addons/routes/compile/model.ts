@@ -62,6 +62,19 @@ export interface Filtered {
   readonly modifiers: Modifiers;
   readonly hostname?: string;
   readonly path?: NewPath;
+  readonly cors?: Cors;
+}
+
+/** Which pages of other origins may read the answers. */
+export interface Cors {
+  /** Such as `https://*.example.com`. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly headers: readonly string[];
+  readonly exposed: readonly string[];
+  /** In seconds. */
+  readonly maxAge: number;
+  readonly credentials: boolean;
 }
 
 export interface Backend extends Target, Filtered {

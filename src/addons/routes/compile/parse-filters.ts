@@ -1,14 +1,15 @@
 import { defined } from '../../../util/defined.ts';
 import type { Place } from './findings.ts';
-import type { Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
+import type { Cors, Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
 import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
-import type {
-  HTTPBackendRef,
-  HTTPHeaderFilter,
-  HTTPPathModifier,
-  HTTPRequestMirrorFilter,
-  HTTPRequestRedirectFilter,
-  HTTPRouteFilter,
+import {
+  CORS_FIELDS,
+  type HTTPBackendRef,
+  type HTTPHeaderFilter,
+  type HTTPPathModifier,
+  type HTTPRequestMirrorFilter,
+  type HTTPRequestRedirectFilter,
+  type HTTPRouteFilter,
 } from './route.ts';
 
 /** What filters depend on: the matches of their rule, and the namespace of their route. */
@@ -31,12 +32,15 @@ const FILTER_FIELDS: Readonly<Record<string, keyof HTTPRouteFilter>> = {
   RequestRedirect: 'requestRedirect',
   URLRewrite: 'urlRewrite',
   ExtensionRef: 'extensionRef',
+  CORS: 'cors',
 };
 /** The headers by which a sidecar finds its way begin so. */
 const RESERVED = 'x-envoy-initializer-';
 /** How long a message is, and how its connection is used, the sidecar says itself. */
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade'];
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+/** The pattern of the CRD: a scheme and a host, of which the left part or all may be a star; or a star alone. */
+const ORIGIN = /^\*$|^https?:\/\/((\*\.)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+|\*)(:[0-9]{1,5})?$/;
 
 /** What becomes of a rule with a part of a filter that this program does not know. */
 const WITHOUT_FILTER = 'the rule works as if the filter were absent';
@@ -65,10 +69,10 @@ export function parseFilters(
     }
     seen.add(filter.type);
     const known = ['type', field];
-    // Requests do not depend on a copy of them.
-    if (filter.type === 'RequestMirror') {
-      if (path.ignoredFields(filter, known, WITHOUT_FILTER)) continue;
-    } else if (field !== 'type') path.unknownFields(filter, known);
+    // Requests do not depend on a copy of them, and without CORS, browsers keep answers from pages of other origins.
+    const isOptional = filter.type === 'RequestMirror' || filter.type === 'CORS';
+    if (isOptional && path.ignoredFields(filter, known, WITHOUT_FILTER)) continue;
+    if (!isOptional && field !== 'type') path.unknownFields(filter, known);
     switch (filter.type) {
       case 'RequestHeaderModifier':
         found.modifiers = { ...found.modifiers, request: parseChanges(filter.requestHeaderModifier, inside) };
@@ -85,10 +89,12 @@ export function parseFilters(
         if (mirror) mirrors.push(mirror);
         continue;
       }
-      case 'CORS':
-        // Without it, browsers keep answers from pages of other origins.
-        inside.add('FieldIgnored', `the filter CORS is not supported: ${WITHOUT_FILTER}`);
+      case 'CORS': {
+        const cors = parseCors(filter.cors, inside);
+        if (cors === undefined) break;
+        if (cors) found.cors = cors;
         continue;
+      }
       case 'RequestRedirect': {
         const redirect = parseRedirect(filter.requestRedirect, scope.matches, inside);
         if (redirect) found.redirect = redirect;
@@ -199,6 +205,36 @@ function parseMirror(
   }
   const target = parseTarget(backendRef, namespace, at.in('backendRef'));
   return target ? { ...target, share: Math.round(share) } : false;
+}
+
+/** Reads the filter CORS. False if it has no effect and the rule goes on, undefined if it is invalid. */
+function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | undefined {
+  if (given === undefined) return at.add('UnsupportedValue', 'is required');
+  // An unknown field may say that fewer origins are allowed.
+  if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return false;
+  const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
+  const before = at.faults.length;
+  const check = (name: string, values: readonly string[], pattern: RegExp) => {
+    for (const [index, value] of values.entries()) {
+      if (!pattern.test(value))
+        at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
+    }
+  };
+  check('allowOrigins', allowOrigins, ORIGIN);
+  for (const [name, values] of Object.entries({ allowMethods, allowHeaders, exposeHeaders })) {
+    check(name, values, TOKEN);
+  }
+  if (at.faults.length > before) return undefined;
+  return {
+    origins: allowOrigins,
+    methods: allowMethods,
+    headers: allowHeaders,
+    // With credentials, browsers would take it for the name of a header.
+    exposed: exposeHeaders.filter((name) => name !== '*' || !given.allowCredentials),
+    // The default of the API.
+    maxAge: given.maxAge ?? 5,
+    credentials: given.allowCredentials ?? false,
+  };
 }
 
 function parseRedirect(

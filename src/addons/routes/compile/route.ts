@@ -75,8 +75,17 @@ const REDIRECT = {
   'scheme?': 'string',
   'statusCode?': NUMBER,
 } as const;
+const CORS = {
+  'allowCredentials?': 'boolean',
+  'allowHeaders?': STRINGS,
+  'allowMethods?': STRINGS,
+  'allowOrigins?': STRINGS,
+  'exposeHeaders?': STRINGS,
+  'maxAge?': NUMBER,
+} as const;
 const FILTER = {
   type: 'string',
+  'cors?': CORS,
   'extensionRef?': { group: 'string', kind: 'string', name: 'string' },
   'requestHeaderModifier?': HEADERS,
   'requestMirror?': MIRROR,
@@ -114,6 +123,7 @@ const CONDITION = {
 const PARENT_STATUS = { conditions: [CONDITION], controllerName: 'string', parentRef: PARENT } as const;
 const SPEC = { 'hostnames?': STRINGS, 'parentRefs?': [PARENT] } as const;
 const STATUS = { 'status?': { parents: [PARENT_STATUS] } } as const;
+export const CORS_FIELDS = Object.keys(CORS).map((key) => key.replace('?', ''));
 /** What routing reads of the Gateway API's v1. */
 const SHAPES = {
   HTTPRoute: { spec: { ...SPEC, 'rules?': [HTTP_RULE] }, ...STATUS },
