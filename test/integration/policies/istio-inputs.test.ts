@@ -26,7 +26,7 @@ const TEMPLATE = DEFAULT_TEMPLATE_YAML.replace('containerPort: 80\n', 'container
 const OF = installation('istio', templateSet({ config: TEMPLATE }), { requireAnnotation: false });
 const { keys, operatorNamespace } = OF.options;
 const SETTINGS = {
-  decide: { keys, requireAnnotation: false, operatorNamespace },
+  decideOptions: { keys, requireAnnotation: false, operatorNamespace },
   state: { set: OF.set },
   namespace: 'default',
   podTemplates: [],
