@@ -81,7 +81,7 @@ describe('the inputs of the tests of another injector', () => {
       for (const pod of podsIn(text)) {
         const result = inject({
           ...{ request: podCreation('plain'), pod, namespaceLabels: {} },
-          ...{ options: SETTINGS.decide, state: SETTINGS.state },
+          ...{ options: SETTINGS.decideOptions, state: SETTINGS.state },
         });
         const ask = (injector: Injector, of = pod) => lab.admit(injector, 'plain', OF.id, of);
         const [policy, webhook, nobody, commandLine] = await Promise.all([

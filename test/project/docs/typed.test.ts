@@ -18,7 +18,6 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/cli.md # check': DOCS,
   'docs/cli.md # lint': DOCS,
   'docs/cli.md # version': DOCS,
-  'docs/development.md # The library': 'test/integration/cli/library.test.ts',
   'docs/envoy.md # All connections of a pod': KIND,
   'deploy/examples/canary-without-capture/README.md # Canary without capture': KIND,
   'docs/envoy.md # Configure Envoy': DOCS,
