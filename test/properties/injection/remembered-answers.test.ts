@@ -8,8 +8,7 @@ import { answerTo, rememberingAnswers } from '../../../src/injection/webhook/inj
 import { isObject, type JsonObject } from '../../../src/util/json.ts';
 import { pods } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/injection/demo.ts';
-import { podsFor } from '../../support/injection/policy-cases.ts';
-import { securedPods } from '../../support/injection/secured-pods.ts';
+import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
 
 const options = { keys: keysFor(), requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
 const answer = rememberingAnswers(options);
@@ -40,7 +39,7 @@ const places = fc.record({
 
 test('an answer that is remembered is the one for the pod, and for its twin with other random names', () => {
   fc.assert(
-    fc.property(fc.oneof(pods, podsFor(OPT_IN), securedPods), fc.tuple(places, places), (pod, both) => {
+    fc.property(fc.oneof(pods, plausiblePods, securedPods), fc.tuple(places, places), (pod, both) => {
       for (const set of SETS) {
         for (const each of [pod, withToken(pod, 'abcde'), withToken(pod, 'x7k2p')]) {
           for (const { namespace, ...settings } of both) {
