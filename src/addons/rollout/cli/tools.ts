@@ -11,6 +11,7 @@ import {
   ok,
   problem,
   rolloutOf,
+  unknown,
 } from '../../../cli/status/rows.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -45,7 +46,8 @@ async function underWay(
 }
 
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
-  const live = 'value' in facts.template ? facts.template.value : undefined;
+  if ('unreadable' in facts.template) return unknown(facts.template.unreadable);
+  const live = facts.template.value;
   const strategy = rolloutOf(facts);
   if (!live?.set || !strategy) return none('the template has no strategy for running pods');
   const { set } = live;
