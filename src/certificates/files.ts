@@ -39,7 +39,7 @@ export async function loadAuthorities(file: string, cert: string): Promise<strin
 /** Reads authorities of clients (PEM). Rejects if the file cannot be read, is empty or has other certificates. */
 export async function loadClientAuthorities(file: string): Promise<string> {
   const blocks = (await readText(file)).match(PEM_BLOCK) ?? [];
-  if (blocks.length === 0) throw new Error(`${file}: expected certificates of authorities (PEM), got none`);
+  if (blocks.length === 0) throw new Error(`${file}: expected CA certificates (PEM), got none`);
   for (const [index, block] of blocks.entries()) {
     const which = `${file}: certificate ${index + 1} of ${blocks.length}`;
     const { ca, subject } = parsed(`${which} cannot be read`, () => new X509Certificate(block));

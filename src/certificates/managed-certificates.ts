@@ -57,7 +57,7 @@ export function setUpManagedCertificates(
     const { serving } = source;
     const why = trust.problem === undefined ? '' : `: ${trust.problem}`;
     if (!serving) return `the Secret has no certificate yet${why}`;
-    const untrusted = 'a webhook configuration does not have our caBundle yet';
+    const untrusted = 'a webhook configuration does not have the caBundle of the operator yet';
     return trust.failure(readCertificates(serving.pem), untrusted);
   });
 }

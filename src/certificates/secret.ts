@@ -38,7 +38,9 @@ export function readSecret(secret: Secret): SecretContent {
   const leaf = attempt(() => readCertifiedKey(textOf(secret, 'tls.crt'), textOf(secret, 'tls.key')));
   const mark = secret.metadata.annotations?.[OWN_CERTIFICATE];
   if (mark !== undefined && (!leaf.value || leaf.value.fingerprint === mark)) return readOwn(secret, leaf);
-  return { foreign: 'another client has written its certificate: delete the Secret, or use --tls-cert-file' };
+  return {
+    foreign: 'its certificate was not issued by the operator: delete the Secret, or use --tls-cert-file',
+  };
 }
 
 function readOwn(secret: Secret, leaf: Attempt<CertifiedKey>): SecretContent {

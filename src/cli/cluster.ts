@@ -40,7 +40,7 @@ export async function withCluster<T>(
     return await run({ client, transport, timeoutMs, namespace: context?.namespace ?? 'default' });
   } catch (cause) {
     if (cause instanceof ApiError)
-      throw new UsageError(`the API server answers: ${cause.message}${advice(cause)}`, { cause });
+      throw new UsageError(`the API server responded: ${cause.message}${advice(cause)}`, { cause });
     if (cause instanceof TransportError)
       throw new UsageError(
         `cannot reach the API server: ${cause.message.replace(NODE_ADVICE, '')}: ${remedy(cause.code)}${instead}`,
@@ -69,5 +69,5 @@ function remedy(code: string): string {
   if (code === 'ECREDENTIALS') return 'check the user of the kubeconfig';
   if (/CERT|SIGNATURE|ERR_SSL|ERR_TLS/.test(code))
     return 'check server, certificate-authority and tls-server-name of the kubeconfig';
-  return 'check that it runs, and the context of the kubeconfig';
+  return 'check that it is running, and that the context of the kubeconfig is right';
 }

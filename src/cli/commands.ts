@@ -18,7 +18,7 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'status',
-    description: 'show whether the operator is well, and what to do about each problem',
+    description: 'show whether the operator is healthy, and what to do about each problem',
     usage: '[options]',
     examples: ['status', 'status -o json'],
     load: () => import('./status/status.ts'),

@@ -63,7 +63,7 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
 
 function reportUnknown(object: JsonObject): string {
   const type = typeOf(object);
-  return `${describeObject(object)}: note: ${type} is an unknown kind, so its pod template is left as it is: use --pod-template-path ${type}=spec.template`;
+  return `${describeObject(object)}: note: ${type} is an unknown kind, so its pod template is unchanged: use --pod-template-path ${type}=spec.template`;
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */

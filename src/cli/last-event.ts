@@ -44,5 +44,5 @@ export async function lastWords(
   const last = await lastEvent(client, namespace, of);
   return last
     ? `${last.reason}: ${last.note}`
-    : `no Event that you are allowed to read says why: see ${CALLED_AS} status`;
+    : `no Event that you can read says why: see ${CALLED_AS} status`;
 }

@@ -28,7 +28,7 @@ export const setUpCommand: SetUpCommand = (command, { addOns, ended }) => {
     vxlan.argParser(port).default(4789, '4789'),
     textOption(
       '--underlay-device <name>',
-      'device to the other nodes (default: that of the address of the node)',
+      'device that reaches the other nodes (default: the one with the address of the node)',
     ),
     new Option('--node-name <name>', 'name of the node').env('NODE_NAME').argParser(dnsName),
     textOption('--node-address <address>', 'address of the node').env('NODE_ADDRESS'),

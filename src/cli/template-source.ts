@@ -45,7 +45,7 @@ export async function templatesOfCluster(
   return setOrThrow(
     data,
     (fault) =>
-      `ConfigMap ${namespace}/${name}: ${formatInText(fault)}: replicas that have had a valid template use that until you correct it`,
+      `ConfigMap ${namespace}/${name}: ${formatInText(fault)}: replicas keep their last valid template until you correct it`,
   );
 }
 

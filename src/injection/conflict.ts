@@ -91,7 +91,7 @@ function portConflicts(
     for (const port of listening(sidecar.container)) {
       for (const { owner, port: other, field } of taken.collisionsOf(port)) {
         const path = `${pathOf(owner)}.ports[${field}=${formatPort(other, field)}]`;
-        add(path, `the template's container ${sidecar.name} uses it too: change one of the ports`);
+        add(path, `the template's container ${sidecar.name} also uses it: change one of the ports`);
       }
     }
     const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
@@ -102,7 +102,7 @@ function portConflicts(
         const isSame = (other: JsonObject) =>
           nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port);
         if (!named.some(isSame)) continue;
-        const message = `the template's container ${sidecar.name} comes first and has this name too, so Services would send to it: rename one of the ports`;
+        const message = `the template's container ${sidecar.name} comes first and also has this name, so Services would send to it: rename one of the ports`;
         add(`${pathOf(each)}.ports[name=${nameOf(port)}]`, message);
       }
     }

@@ -107,7 +107,7 @@ const TOO_MANY_ANNOTATIONS: readonly PodDiagnostic[] = [
     severity: 'warning',
     reason: 'conflict',
     path: 'metadata.annotations',
-    message: `with those of the sidecar they have more than ${MAX_LENGTH} bytes, the limit of the API server: shorten them, or use a template that adds less`,
+    message: `together with those of the sidecar, they exceed the limit of the API server (${MAX_LENGTH} bytes): shorten them, or use a template that adds less`,
   },
 ];
 

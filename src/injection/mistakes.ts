@@ -25,7 +25,7 @@ export function* optInMistakes(
   for (const place of PLACES) {
     if (own(own(own(object, 'metadata'), place), key) === undefined) continue;
     const kind = ownString(object, 'kind') ?? 'object';
-    yield `${key} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
+    yield `${key} is in the ${place} of the ${kind} itself, which its pods do not inherit: move it to the metadata of its pod template`;
     return;
   }
   for (const place of PLACES) {

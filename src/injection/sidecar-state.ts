@@ -25,5 +25,5 @@ export function sidecarState(
 
 /** Why a pod may be `unmarked`, as the end of a sentence, and what to do. */
 export function unmarkedBecause({ status }: Keys): string {
-  return `not the annotation ${status}: another webhook or policy has removed it, so no rollout, route or check recognizes the sidecar: make it keep annotations`;
+  return `not the annotation ${status}: another webhook or policy has removed it, so no rollout, route or check recognizes the sidecar: change it to keep annotations`;
 }

@@ -59,7 +59,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
 
   test('give no address to a pod before the node agent has joined them', async () => {
     await expect(a.startPod(network, ['10.20.0.1/24'])).rejects.toThrow(
-      'this node is not on the Network yet',
+      'this node is not connected to the Network yet',
     );
   });
 
@@ -220,7 +220,9 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       const pod = await a.startPod(network, ['10.20.0.4/24']);
       expect(await pod.reaches('10.20.0.3')).toBe(true);
       await a.stopPod(pod);
-      await expect(a.startPod(late, ['10.22.0.2/24'])).rejects.toThrow('this node is not on the Network yet');
+      await expect(a.startPod(late, ['10.22.0.2/24'])).rejects.toThrow(
+        'this node is not connected to the Network yet',
+      );
       lab.networks.delete('late');
       // The plugin has made a bridge.
       await lab.linger();
@@ -267,7 +269,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       await lab.linger();
       expect(await links()).not.toContain(bridgeName('default/other').slice(3));
       await expect(a.startPod(lab.tell('other', other), ['10.21.0.2/24'])).rejects.toThrow(
-        'not on the Network yet',
+        'not connected to the Network yet',
       );
     });
 
@@ -308,7 +310,9 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
         );
         expect(joined).toBe(1);
         expect(await a.sh('ip -oneline link')).toBe(links);
-        await expect(a.startPod(forged, ['10.77.0.130/25'])).rejects.toThrow('not on the Network yet');
+        await expect(a.startPod(forged, ['10.77.0.130/25'])).rejects.toThrow(
+          'not connected to the Network yet',
+        );
         await a.sh('ip link delete lan0');
         lab.networks.delete('forged');
         await a.sync();

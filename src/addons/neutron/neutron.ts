@@ -180,7 +180,7 @@ export class NeutronProvider implements Provider {
       found = created ? [created] : await this.#store.read(owner, signal);
     }
     throw new Error(
-      `the network of ${owner.key} in Neutron does not match the spec after ${MAX_ROUNDS} rounds`,
+      `the network of ${owner.key} in Neutron still differs from the spec after ${MAX_ROUNDS} attempts`,
       {
         cause: refusal,
       },

@@ -39,7 +39,7 @@ const BUDGET_MS = 10_000;
 /** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
 const SOON_MS = 1_000;
 /** Before Kubernetes 1.33, pods have no subresource `resize`. */
-const NO_RESIZE = 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can';
+const NO_RESIZE = 'Kubernetes before 1.33 cannot change cpu and memory of a running pod';
 const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
 
 type WholePod = KubeObject & JsonObject;

@@ -26,7 +26,7 @@ export function forecastWarning(options: ForecastWarningOptions): (set: Template
     const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
     if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
     const total = forecast(forecastPods(options), set, rollout);
-    const line = `rollout, as far as metadata shows: ${outlookLine(total)}`;
+    const line = `rollout, estimated from metadata: ${outlookLine(total)}`;
     last = { key, at: Date.now(), line };
     return line;
   };

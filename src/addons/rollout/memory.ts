@@ -6,7 +6,7 @@ import { workloadKey } from './plan/workloads.ts';
 /** After which time a refused pod is tried again: rights, policies and the pod itself change. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];
 
-const JUST_GONE = 'a pod of its workload has just gone';
+const JUST_GONE = 'another pod of its workload was just removed';
 
 /** A pod that is asked about again later than this may have been free meanwhile. */
 const SAME_BLOCK_MS = 60_000;

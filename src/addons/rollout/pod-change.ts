@@ -172,7 +172,9 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     else if (restart && runs && readsConfiguration(live.container, pod)) {
       const other = respelled(image);
       if (other === undefined)
-        return replace(`image ${image} has no other spelling, so the container cannot restart in place`);
+        return replace(
+          `image ${image} has no equivalent reference, so the container cannot restart in place`,
+        );
       images.push({ ...place, from: image, to: other });
     }
     const resized = resizedOf(live.container, goal.container, once);
@@ -182,7 +184,7 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
   const isNative = images.some(({ list, name }) => list === 'initContainers' && isNativeIn(pod, name));
   if (isNative && isOlder(kubelet)) {
     return replace(
-      `its node has kubelet ${kubelet}, which cannot restart native sidecars: v1.${NATIVE_SINCE} can`,
+      `its node has kubelet ${kubelet}, which cannot restart native sidecars: upgrade it to v1.${NATIVE_SINCE} or newer`,
     );
   }
   return {

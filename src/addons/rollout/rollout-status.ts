@@ -11,7 +11,7 @@ export const STATUS = 'initializer.kubernetes.io/revision-status';
 
 /** An annotation has a limit. */
 const [MOST_GROUPS, MOST_PODS, MOST_FAILING, MOST_WORDS] = [50, 10, 20, 300];
-const OTHERS = 'one of many reasons';
+const OTHERS = 'other reasons';
 
 /** The pods in one state, for one reason. */
 export interface PodGroup extends Pick<PodState, 'is' | 'why' | 'message'> {

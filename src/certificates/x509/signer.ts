@@ -61,7 +61,7 @@ export function x509Signer(names: ServerNames): Signer {
       const leaf = readCertifiedKey(certPem, keyPem);
       const missing = missingNames(leaf, names);
       // Checked here: otherwise such a leaf would be replaced again and again.
-      if (missing.length > 0) throw new Error(`expected names that a certificate can hold, got ${missing}`);
+      if (missing.length > 0) throw new Error(`these names are not valid in a certificate: ${missing}`);
       return leaf;
     },
     isUpToDate: (leaf) => missingNames(leaf, names).length === 0,

@@ -41,7 +41,7 @@ export async function tryDryRun(
   if (wanted && sidecarState(admitted, settings, keys, state) === 'unmarked') {
     const message = `the pod has its sidecar, but ${unmarkedBecause(keys)}`;
     return {
-      text: 'accepted with a sidecar that has no status',
+      text: 'accepted with a sidecar, but without its status annotation',
       findings: [{ reason: 'no-status', message }],
     };
   }
@@ -60,7 +60,7 @@ export async function tryDryRun(
     return { text, findings: [] };
   }
   const message =
-    'the webhook uses a different version of the template from the ConfigMap: read the log of the operator';
+    'the webhook does not use the template that the ConfigMap holds: see the log of the operator';
   return {
     text: 'accepted with a stale sidecar',
     findings: wanted ? [{ reason: 'webhook-behind', message }] : [],

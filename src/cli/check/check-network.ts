@@ -87,8 +87,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   NodeFailed: 'read the logs of the node agents on these nodes',
   PortsRefused: "raise OpenStack's quota, or give the credential the role",
   ProviderCannotAttach: 'use another provider for pods',
-  ReconcileFailed: 'read the log of the operator: it retries',
-  Terminating: 'see the finalizers of the earlier definition',
+  ReconcileFailed: 'the operator retries: see its log',
+  Terminating: 'remove the finalizers that block the old NetworkAttachmentDefinition',
 };
 
 /** Conditions that are False if something is wrong. */
@@ -140,7 +140,7 @@ function behind(
   if (ready !== undefined && (observed === undefined || generation === undefined || observed >= generation))
     return [];
   const what =
-    ready === undefined ? 'no operator has reconciled it' : 'the operator has not seen its last change';
+    ready === undefined ? 'no operator has reconciled it' : 'the operator has not reconciled its last change';
   return [{ reason: NOT_RECONCILED, message: `${what}: see ${CALLED_AS} status` }];
 }
 

@@ -122,8 +122,8 @@ export async function waitingAtGates(
       const gates = gatesOf(pod);
       const why = gates.includes(NETWORK_GATE)
         ? await lastWords(client, namespace, `Pod/${name}`, uid)
-        : 'another controller has set them, and must remove them';
-      const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${why}`;
+        : 'another controller set them and must remove them';
+      const message = `pod ${name} stays unscheduled until its gates are removed (${gates.join(', ')}): ${why}`;
       return { reason: 'scheduling-gated', message };
     }),
   );

@@ -9,7 +9,7 @@ export type OutputFormat = 'text' | 'table' | 'json' | 'yaml';
 
 /** `-o`, as in kubectl. The first format is the default. */
 export function outputOption(...formats: readonly [OutputFormat, ...OutputFormat[]]): Option {
-  return new Option('-o, --output <format>', 'format of the output')
+  return new Option('-o, --output <format>', 'output format')
     .choices(formats)
     .argParser(oneOf(...formats))
     .default(formats[0]);

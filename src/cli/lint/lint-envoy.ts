@@ -44,7 +44,7 @@ export async function lintEnvoy(
     }
     if (findings.length + good.length === before) {
       throw new UsageError(
-        `${name} has no configuration of Envoy: write a ConfigMap with a file such as envoy.json, or with weights`,
+        `${name} has no Envoy configuration: write a ConfigMap with a file such as envoy.json, or with weights`,
       );
     }
   }

@@ -46,7 +46,7 @@ export function addConnectionOptions(command: Command): Command {
   );
   const timeout = new Option(
     '--request-timeout <duration>',
-    'limit for one request, such as 5s; a number is in seconds (default: 30s)',
+    'timeout of one request, such as 5s, or 5 for seconds (default: 30s)',
   );
   return command
     .addOption(serveOption('kubeconfig'))

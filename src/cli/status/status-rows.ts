@@ -107,7 +107,7 @@ function leader({ installation, lease, now }: StatusFacts): CheckResult {
     const advice = hasReplicas ? 'read the log: "request for the lease failed"' : 'see replicas';
     const age = now - Date.parse(renewTime);
     if (holder === '' && age < RELEASED_MS)
-      return note('none right now: the last one has released the lease');
+      return note('election in progress: the previous leader released its lease');
     if (holder === '') return problem('no replica leads', advice);
     // The holder is the name of the pod and a random part.
     const name = holder.replace(/_[^_]*$/, '');
@@ -233,7 +233,7 @@ function pods(facts: StatusFacts): CheckResult {
     const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
     if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
     if (rolloutOf(facts) && drifted.every(({ sidecar }) => sidecar === 'stale'))
-      return note(`${text}, of ${count(all, 'pod')}: ${CALLED_AS} rollout shows how it goes on`);
+      return note(`${text}, of ${count(all, 'pod')}: ${CALLED_AS} rollout shows the progress`);
     return problem(`${text}, of ${count(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }

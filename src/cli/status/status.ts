@@ -13,7 +13,7 @@ interface StatusOptions extends ClusterOptions {
   readonly output: OutputFormat;
 }
 
-/** Prints whether the operator is well, and what to do about each problem. */
+/** Prints whether the operator is healthy, and what to do about each problem. */
 async function statusCommand(
   options: StatusOptions,
   terminal: Terminal,

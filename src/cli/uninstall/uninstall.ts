@@ -147,7 +147,7 @@ async function removeNetworks(
       `Networks exist, so nothing was removed (${named(networks)}): ${
         hasOperator
           ? 'delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks'
-          : `no operator leads in the namespace ${namespace}, so their deletion would not end: start it, or use --force to delete them without it. ${WITHOUT_OPERATOR}`
+          : `no operator leads in the namespace ${namespace}, so their deletion would hang: start it, or use --force to delete them without it. ${WITHOUT_OPERATOR}`
       }`,
     );
   await unblock(remover);
@@ -182,7 +182,7 @@ export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns })
       false,
     )
     .addOption(
-      new Option('--timeout <duration>', 'limit of each wait').argParser(duration).default(180_000, '3m'),
+      new Option('--timeout <duration>', 'timeout of each wait').argParser(duration).default(180_000, '3m'),
     );
   addConnectionOptions(command)
     .addOption(operatorNamespaceOption())

@@ -85,7 +85,7 @@ export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): reado
       const overridden = findCapture(template.initContainers);
       if (!overridden) continue;
       return [
-        `container ${overridden.name} is overridden so that it captures nothing, so all connections bypass Envoy: leave its command and rights as they are`,
+        `container ${overridden.name} is overridden and captures nothing, so all connections bypass Envoy: do not override its command or securityContext`,
       ];
     }
     const all = templates.flatMap((each) => [...each.containers, ...each.initContainers]);
@@ -100,7 +100,7 @@ export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): reado
       ...(user === undefined || user === capture.uid
         ? []
         : [
-            `container ${nameOf(proxy)} runs as user ${String(user)}, but ${capture.name} lets only user ${capture.uid} pass, so its connections come back to it: use runAsUser ${capture.uid}`,
+            `container ${nameOf(proxy)} runs as user ${String(user)}, but ${capture.name} lets only user ${capture.uid} pass, so its own connections are redirected to it: use runAsUser ${capture.uid}`,
           ]),
     ];
   }

@@ -16,9 +16,9 @@ export function* oldImage(container: JsonObject, readsOurs: boolean): Generator<
   const patch = found[2] === undefined ? Number.POSITIVE_INFINITY : Number(found[2]);
   const version = `Envoy 1.${minor}${found[2] === undefined ? '' : `.${patch}`}`;
   if (minor < FIRST_MINOR && !(patch >= (FIXED[minor] ?? Number.NaN))) {
-    yield `${version} lets one client use up its memory (CVE-2026-47774): use 1.38.1 or newer`;
+    yield `${version} lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer`;
   }
   if (minor < FIRST_MINOR && readsOurs) {
-    yield `${version} does not start with the configurations that come with the operator: they need 1.${FIRST_MINOR}`;
+    yield `${version} cannot load the configurations of the operator: they need 1.${FIRST_MINOR}`;
   }
 }

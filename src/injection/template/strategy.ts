@@ -112,7 +112,7 @@ function* findings(value: JsonValue): Findings {
   }
   const { failures, of } = fromChecked(value).breaker;
   if (failures > of) {
-    const message = `must be at most breaker.of, which is ${of}: only that many pods are looked at`;
+    const message = `must be at most breaker.of, which is ${of}: the breaker counts only that many pods`;
     yield { path: ['breaker', 'failures'], message };
   }
 }

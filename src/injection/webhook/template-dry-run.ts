@@ -185,10 +185,7 @@ export function proofWarnings({ set, inconclusive }: DryRunResult): readonly str
         `${templateKey(template.name)}: pods with ${shape.name} get no sidecar: ${message}`,
     ),
   );
-  return [
-    ...incompatibleShapes,
-    ...inconclusive.map((doubt) => `the API server could not test the templates: ${doubt}`),
-  ];
+  return [...incompatibleShapes, ...inconclusive.map((doubt) => `template dry run inconclusive: ${doubt}`)];
 }
 
 /** Why the pod may not be valid; undefined if it is, although a policy may refuse it. */

@@ -85,7 +85,7 @@ export function setUpTemplate(
         const found = faults.map(formatInText);
         const outcome = staying
           ? 'The last valid template stays in use'
-          : 'There is no valid template, so pods that opt in themselves are not admitted';
+          : 'There is no valid template, so pods that opt in themselves are refused';
         log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
         const note = `${outcome}: ${found.join('; ')}`;
         events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });

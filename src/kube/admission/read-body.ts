@@ -86,5 +86,5 @@ function tooLarge(): HttpError {
 }
 
 function tinyPieces(): HttpError {
-  return new HttpError(400, 'the body arrives in pieces that are too small', { refusal: 'malformed' });
+  return new HttpError(400, 'the body arrives in too many small chunks', { refusal: 'malformed' });
 }

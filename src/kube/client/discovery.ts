@@ -102,7 +102,7 @@ class Followed implements Served {
     const name = { resource: `${this.#resource.plural}.${this.#resource.group}` };
     if (isServed && this.isServed === false) this.#options.log.info(name, 'resource is served now');
     if (!isServed && this.isServed === undefined)
-      this.#options.log.info(name, 'resource is not served: watching it when its CRD is installed');
+      this.#options.log.info(name, 'resource is not served: its watch starts when its CRD is installed');
     this.isServed = isServed;
     this.#answered.abort();
     if (isServed) this.#served.abort();

@@ -4,7 +4,7 @@ import { toError } from './to-error.ts';
 
 const PROBLEMS: ReadonlyMap<unknown, string> = new Map([
   ['ENOENT', 'the file does not exist'],
-  ['EISDIR', 'it is a directory: name the files in it'],
+  ['EISDIR', 'it is a directory: pass the files in it'],
   ['EACCES', 'permission denied'],
 ]);
 

@@ -113,7 +113,7 @@ export class Pool {
   spellingProblem(text: string): string | undefined {
     const { address, prefixLength } = this.#range;
     const [plain = '', prefix] = text.split('/');
-    if (plain.includes(':') && address.kind() === 'ipv4') return 'is not in the form of IPv4';
+    if (plain.includes(':') && address.kind() === 'ipv4') return 'is not in IPv4 notation';
     if (prefix === undefined || Number(prefix) === prefixLength) return undefined;
     return `has a different prefix length from its range, /${prefixLength}`;
   }

@@ -95,7 +95,7 @@ if [ "\${CNI_COMMAND:-}" = ADD ]; then
     *) fail 7 "pods of namespace $namespace may not use this Network" ;;
   esac
   [ -n "$bridge" ] && [ -e "/${JOINED}/$bridge" ] ||
-    fail 11 'this node is not on the Network yet: see the log of its node agent'
+    fail 11 'this node is not connected to the Network yet: see the log of its node agent'
 fi
 printf '%s' "$config" | "\${0%/*}/static"
 if [ "\${CNI_COMMAND:-}" = ADD ]; then

@@ -3,9 +3,9 @@ import type { Programs } from './programs.ts';
 
 /** What a firewall of the node may drop, and what to do then. Each has a counter before and one after all rules of others. */
 const KINDS = {
-  ip: 'IPv4 packets between pods: let it accept what is forwarded from nw-* to nw-*',
-  ip6: 'IPv6 packets between pods: let it accept what is forwarded from nw-* to nw-*',
-  tunnel: 'the packets of other nodes: open UDP port',
+  ip: 'IPv4 packets between pods: accept forwarding from nw-* to nw-*',
+  ip6: 'IPv6 packets between pods: accept forwarding from nw-* to nw-*',
+  tunnel: 'packets from other nodes: open UDP port',
 } as const;
 
 /** With fewer, they may still be on their way, or are meant to be dropped. */

@@ -110,12 +110,12 @@ function setUp(
   const registers = [manager.registry];
   const joinedNetworks = new Gauge({
     name: 'envoy_initializer_node_networks',
-    help: 'Networks with pods on this node that are joined with the other nodes',
+    help: 'Networks with pods on this node that are connected to the other nodes',
     registers,
   });
   const hasProblem = new Gauge({
     name: 'envoy_initializer_node_problem',
-    help: '1 while the node agent cannot join a Network; its report and its log say why',
+    help: '1 while the node agent cannot connect a Network; its report and its log say why',
     registers,
   });
   const removed = new Counter({

@@ -17,7 +17,7 @@ export function* networkMistakes({ object, pod }: PodSite): Generator<string> {
   const place = PLACES.find((each) => has(object, each));
   if (place !== undefined) {
     const kind = ownString(object, 'kind') ?? 'object';
-    yield `${key} is in the ${place} of the ${kind} itself, which its pods never see: move it to the annotations of its pod template`;
+    yield `${key} is in the ${place} of the ${kind} itself, which its pods do not inherit: move it to the annotations of its pod template`;
     return;
   }
   for (const each of PLACES) {

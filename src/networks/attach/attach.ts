@@ -31,7 +31,7 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   const asked = annotation(pod, NETWORK_ANNOTATION);
   if (asked === undefined) return { outcome: 'untouched' };
   if (annotation(pod, MIRROR_ANNOTATION) !== undefined) {
-    const warning = `${NETWORK_ANNOTATION} does nothing for a static pod, which runs without the API server`;
+    const warning = `${NETWORK_ANNOTATION} has no effect on a static pod: its kubelet starts it without the API server`;
     return { outcome: 'untouched', warning };
   }
   const request = parseRequest(asked, namespace, options.access);

@@ -58,7 +58,7 @@ function interfaceProblem(networks: readonly Selected[]): string | undefined {
     const { interface: asked, interfaceRequest: former } = selected.element;
     const device = asked || former || `net${index + 1}`;
     if (typeof device !== 'string' || NO_INTERFACE.test(device) || TAKEN_INTERFACES.includes(device))
-      return `has ${quote(device)} as interface: write a name for an interface, such as net1`;
+      return `has ${quote(device)} as interface: write an interface name such as net1`;
     const other = owners.get(device);
     if (other) {
       const both = `${keyOfSelected(other)} and ${keyOfSelected(selected)}`;
@@ -117,7 +117,7 @@ function gatewayProblem(selected: Selected): string | undefined {
   const asked = [own(selected.element, 'mac'), own(selected.element, 'cni-args')];
   if (!asked.some((value) => value !== undefined && GATEWAY_MACS.test(JSON.stringify(value))))
     return undefined;
-  return `asks for the mac of a gateway on Network ${keyOfSelected(selected)}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
+  return `asks for a mac on Network ${keyOfSelected(selected)}, but ${GATEWAY_MAC}… is reserved for gateways: use another mac, or remove it`;
 }
 
 function stateProblem(

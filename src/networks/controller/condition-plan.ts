@@ -32,7 +32,7 @@ export function specProblem({ secondary, ...first }: Subnet): SpecError | undefi
     rangeProblem(first, 'spec') ??
     (secondary && rangeProblem(secondary, 'spec.secondary')) ??
     (secondary && first.cidr.includes(':') === secondary.cidr.includes(':')
-      ? `spec.secondary.cidr ${secondary.cidr} is of the same family as spec.cidr: write a range of the other family`
+      ? `spec.secondary.cidr ${secondary.cidr} has the same IP family as spec.cidr: write a range of the other family`
       : undefined);
   return message === undefined ? undefined : { reason: 'Invalid', message };
 }
@@ -134,8 +134,8 @@ function progressing(observed: ObservedState, outcome: Outcome | undefined): Con
   }
   if (outcome?.kind === 'notReady') {
     return outcome.retryAfterMs === undefined
-      ? is('False', outcome.reason, 'waits until the problem in Ready is solved')
-      : is('True', 'Retrying', 'the operator retries regularly');
+      ? is('False', outcome.reason, 'waits for a fix: see the condition Ready')
+      : is('True', 'Retrying', 'the operator keeps retrying');
   }
   const { desired, specError, usage } = observed;
   if (specError) return is('False', specError.reason, 'waits for a valid spec');

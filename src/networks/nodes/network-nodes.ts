@@ -146,7 +146,7 @@ export class NetworkNodes {
   /** Tells of ranges in reports that do not count. To be called from time to time by the leader. */
   tellOfWideRanges(): void {
     for (const [name, ranges] of this.#wide) {
-      const note = `Networks may overlap ${ranges.join(', ')}: the report of one node can reserve at most half of each range of --network-ranges, and larger ranges count only if two nodes report them`;
+      const note = `ignored ${ranges.join(', ')}, which Networks can then overlap: one node can block at most half of each range of --network-ranges, and larger ranges count only if two nodes report them`;
       const node = { apiVersion: 'v1', kind: NODES.kind, metadata: { name } };
       const details = { type: 'Warning', reason: 'RangesIgnored', action: 'ReadReport', note } as const;
       this.#options.events.event(node, details);

@@ -61,7 +61,7 @@ export function largestMtu({ address, mtu }: Underlay): number {
 /** A report of this or a later version, or why it is none, as a sentence without a full stop. */
 export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'> {
   if (text.length > MAX_REPORT) {
-    const problem = `the report of its node agent has ${text.length} characters: at most ${MAX_REPORT} are read`;
+    const problem = `the report of its node agent has ${text.length} characters, more than the limit of ${MAX_REPORT}: see the log of the agent`;
     return { current: undefined, problem };
   }
   let value: unknown;
@@ -100,7 +100,7 @@ function underlayProblem(value: unknown): string | undefined {
     return `other nodes cannot send to its address ${JSON.stringify(address)}: set --node-address or --underlay-device of its node agent`;
   }
   if (!Number.isInteger(mtu) || Number(mtu) < SMALLEST_MTU || Number(mtu) > LARGEST_MTU) {
-    return `its MTU ${JSON.stringify(mtu)} is not from ${SMALLEST_MTU} to ${LARGEST_MTU}: set --underlay-device of its node agent`;
+    return `its MTU ${JSON.stringify(mtu)} is not between ${SMALLEST_MTU} and ${LARGEST_MTU}: set --underlay-device of its node agent`;
   }
   return undefined;
 }

@@ -34,8 +34,7 @@ export const MAX_WORDS = 300;
 const NO_AGENTS: ConditionUpdate = {
   status: 'False',
   reason: 'NoAgent',
-  message:
-    'no node agent connects the nodes, and pods on the Network do not start: apply deploy/overlays/networks',
+  message: 'no node agent runs, so pods on the Network cannot start: apply deploy/overlays/networks',
 };
 
 /**

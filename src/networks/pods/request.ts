@@ -30,7 +30,7 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
   namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
   interface: [
     (value) => isName(value) && String(value).length <= 15 && !TAKEN_INTERFACES.includes(value),
-    'a name for an interface, such as net1',
+    'an interface name such as net1',
   ],
   mac: [matches(MAC), 'a MAC address of one interface, such as 02:00:00:00:00:07'],
   ips: [areAddresses, ADDRESSES],
@@ -91,7 +91,7 @@ export function parseRequest(
 function elementProblem(element: JsonObject): string | undefined {
   const name = own(element, 'name') ?? null;
   if (!isName(name)) {
-    return `has ${quote(name)}, which is not a valid name of a Network: write at most 63 of a-z, 0-9 and "-"`;
+    return `has ${quote(name)}, which is not a valid Network name: write at most 63 of a-z, 0-9 and "-"`;
   }
   for (const [key, [is, must]] of Object.entries(RULES)) {
     const value = own(element, key);

@@ -124,7 +124,7 @@ export function mergeNetworks(
     const namesakes = theirs.networks.filter((each) => keyOfSelected(each) === key);
     if (namesakes.length === 0) missing.push(network);
     else if (!namesakes.some(({ element }) => says(element, network.element))) {
-      return { problem: `also asks for ${key}, but with other options: write the options in one of the two` };
+      return { problem: `also asks for ${key}, with different options: keep the options in one of the two` };
     }
   }
   if (missing.length === 0) return { text };

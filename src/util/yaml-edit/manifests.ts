@@ -115,7 +115,7 @@ function whole(
 ): readonly TextEdit[] {
   if (!node) throw cannotBeRewritten(index);
   const inexact = inexactInteger(value);
-  if (inexact !== undefined) throw new ManifestError(`${inexact} cannot be kept exactly: put it in quotes`);
+  if (inexact !== undefined) throw new ManifestError(`${inexact} would lose precision: put it in quotes`);
   if (isFlow(node))
     return [moved({ start: node.start, end: node.end, text: JSON.stringify(value, null, 2) }, origin)];
   const start = text.lastIndexOf('\n', node.start - 1) + 1;

@@ -190,7 +190,7 @@ describe('the command line says what to do', () => {
     [
       'a refused token',
       { user: { token: 'expired' } },
-      /^error: the API server answers: Unauthorized: check the user of the kubeconfig, /,
+      /^error: the API server responded: Unauthorized: check the user of the kubeconfig, /,
     ],
     [
       'a certificate of another name',
@@ -226,7 +226,7 @@ describe('the command line says what to do', () => {
     [['check', 'network/web'], /^error: the cluster has no Networks: install the operator\n$/],
     [
       ['check', '--all', '-n', 'nowhere'],
-      /^error: the API server answers: namespaces "nowhere" not found\n$/,
+      /^error: the API server responded: namespaces "nowhere" not found\n$/,
     ],
   ])('without the operator, about %j', async (args, message) => {
     const { code, stderr } = await run({}, ...args);

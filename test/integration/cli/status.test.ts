@@ -210,9 +210,7 @@ describe('with the operator', () => {
       const { code, stderr } = await cli('check', '--all', '-n', 'web');
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringMatching(
-          /^error: ConfigMap .*imag.*: replicas that have had a valid template use/,
-        ),
+        stderr: expect.stringMatching(/^error: ConfigMap .*imag.*: replicas keep their last valid template/),
       });
     });
   });
@@ -236,7 +234,7 @@ describe('with the operator', () => {
       JSON.parse((await cli('check', target, '-n', 'web', '-o', 'json')).stdout)[0].findings;
     const gated = {
       reason: 'scheduling-gated',
-      message: expect.stringContaining('pod waits is not scheduled'),
+      message: expect.stringContaining('pod waits stays unscheduled'),
     };
     await eventually('the pod has its Event', async () =>
       JSON.stringify(await findings('pod/waits')).includes('WaitsForNetwork'),

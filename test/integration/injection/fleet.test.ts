@@ -211,7 +211,7 @@ describe('pods with the sidecar of another template', () => {
     expect(await drift('-n', 'risky')).toEqual({
       code: 0,
       out: '',
-      err: 'no drift in 2 pods\n1 pod: Envoy 1.38.0 lets one client use up its memory (CVE-2026-47774): use 1.38.1 or newer\n',
+      err: 'no drift in 2 pods\n1 pod: Envoy 1.38.0 lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer\n',
     });
     await kubectl('delete pods --all --now --namespace=risky');
   });

@@ -202,7 +202,7 @@ describe('what has no effect', () => {
     }),
   ])('is an opt-in of another template: $kind', async (object) => {
     expect(await warnings(object)).toContain(
-      `: ${KEY} is in the metadata of a template inside the ${object.kind}, which its pods never see: move it`,
+      `: ${KEY} is in the metadata of a template inside the ${object.kind}, which its pods do not inherit: move it`,
     );
   });
 

@@ -251,7 +251,7 @@ describe('a bad template that got in while nobody answered', () => {
 
   test('is told of by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
     const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
-    const note = `There is no valid template, so pods that opt in themselves are not admitted: config:${NAMED}`;
+    const note = `There is no valid template, so pods that opt in themselves are refused: config:${NAMED}`;
     await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
     expect(await metric('envoy_initializer_template_current')).toBe('0');
     expect((await fetch(`${fixture.operator.metricsUrl}/readyz`)).status).toBe(200);

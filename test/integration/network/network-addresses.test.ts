@@ -89,7 +89,7 @@ describe('a pod that asks for an address', () => {
     ['with another prefix', { ips: ['10.241.0.9/32'] }, 'a different prefix length'],
     ['of the gateway', { ips: ['10.241.0.1'] }, 'which is its gateway'],
     ['of another range', { ips: ['10.250.0.9/24'] }, 'which is not in its range'],
-    ["with the gateways' mac", { mac: '02:6E:77:00:00:01' }, '02:6e:77:… is for gateways'],
+    ["with the gateways' mac", { mac: '02:6E:77:00:00:01' }, '02:6e:77:… is reserved for gateways'],
   ])('is refused: %s', async (_, asked, message) => {
     const object = pod('refused', { asked: asJson('fixed', asked) });
     await world.apply(networkOf('fixed', '10.241.0.0/24'));

@@ -146,7 +146,7 @@ row('a misplaced opt-in is warned of', {}, async () => {
         },
       }),
     });
-    return stderr.includes('of the Deployment itself, which its pods never see');
+    return stderr.includes('of the Deployment itself, which its pods do not inherit');
   });
 });
 

@@ -54,7 +54,7 @@ describe('loadClientAuthorities', () => {
   test('refuses a file with other content', async () => {
     const authority = await testAuthority();
     const { certPem } = await authority.client('api-server');
-    await expect(load('')).rejects.toThrow('ca.crt: expected certificates of authorities (PEM), got none');
+    await expect(load('')).rejects.toThrow('ca.crt: expected CA certificates (PEM), got none');
     await expect(load(authority.caPem + certPem)).rejects.toThrow(
       'certificate 2 of 2 (CN=api-server): expected an authority, got a certificate of a client or server',
     );

@@ -77,7 +77,7 @@ describe('inject', () => {
     [
       'gang.yaml',
       0,
-      'gang/a: note: Gang.batch.example.com is an unknown kind, so its pod template is left as it is: use --pod-template-path Gang.batch.example.com=spec.template\n',
+      'gang/a: note: Gang.batch.example.com is an unknown kind, so its pod template is unchanged: use --pod-template-path Gang.batch.example.com=spec.template\n',
     ],
     ['text.yaml', 2, 'error: text.yaml: expected a Kubernetes object, not text\n'],
     ['binary.yaml', 2, 'error: binary.yaml is a binary file: use YAML or JSON\n'],

@@ -33,7 +33,7 @@ const dns = (protocol: string) => ({ containerPort: 1, name: 'dns', protocol });
 const mesh = (more: JsonObject): JsonObject => app({ name: 'mesh', restartPolicy: 'Always', ...more });
 
 const CONTAINER = 'the template has a container of this name: rename one of them';
-const PORT = "the template's container envoy uses it too: change one of the ports";
+const PORT = "the template's container envoy also uses it: change one of the ports";
 const VOLUME = 'the template has another volume of this name: rename one of them';
 
 describe('inject reports by its path', () => {
@@ -93,7 +93,7 @@ describe('inject reports by its path', () => {
     ],
     [
       'spec.initContainers[name=mesh].ports[name=dns]',
-      "the template's container envoy comes first and has this name too, so Services would send to it: rename one of the ports",
+      "the template's container envoy comes first and also has this name, so Services would send to it: rename one of the ports",
       { initContainers: [mesh({ ports: [dns('UDP')] })] },
     ],
   ])('%s: %s', (path, words, spec) => {
@@ -107,7 +107,7 @@ describe('inject reports by its path', () => {
     const first = (spec: JsonObject) =>
       inject(decideInput(podWith(spec), { state: state('position: first') }));
     const message = (path: string) =>
-      `${path}.ports[name=dns]: the template's container envoy comes first and has this name too, so Services would send to it: rename one of the ports`;
+      `${path}.ports[name=dns]: the template's container envoy comes first and also has this name, so Services would send to it: rename one of the ports`;
 
     test.each<[string, JsonObject, string]>([
       ['of a container', ports({ containerPort: 2 }, dns('UDP')), 'spec.containers[name=app]'],

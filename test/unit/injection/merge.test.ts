@@ -212,7 +212,7 @@ describe('several templates', () => {
 
   test('that conflict with each other are not added', () => {
     expect(() => injected({}, data, asking('config,clash'))).toThrow(
-      "spec.containers[name=envoy].ports[containerPort=80/TCP]: the template's container clash uses it too: change one of the ports",
+      "spec.containers[name=envoy].ports[containerPort=80/TCP]: the template's container clash also uses it: change one of the ports",
     );
   });
 });

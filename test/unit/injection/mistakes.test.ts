@@ -10,7 +10,7 @@ const mistakes = (object: JsonObject, pod: JsonObject, namespaceLabels?: Record<
 const quoted = (place: string, value: string) =>
   `${place} must be strings, but ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}" with quotes`;
 const misplaced = (place: string, kind: string) =>
-  `${OPT_IN} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
+  `${OPT_IN} is in the ${place} of the ${kind} itself, which its pods do not inherit: move it to the metadata of its pod template`;
 
 describe('a failed opt-in', () => {
   test.each([true, false, 1])('is a value without its quotes: %j', (value) => {

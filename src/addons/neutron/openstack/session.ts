@@ -127,7 +127,7 @@ function endpointIn(token: JsonValue | undefined, cloud: Cloud): URL {
   }
   if (cloud.region === undefined && regions.length > 1) {
     throw new NotConfiguredError(
-      `Keystone's catalog has the network service in ${regions.join(', ')}: write region_name into clouds.yaml`,
+      `Keystone's catalog has the network service in several regions (${regions.join(', ')}): set region_name in clouds.yaml to one of them`,
     );
   }
   return httpUrl(ownString(endpoint, 'url') ?? '', "the catalog's endpoint of the network service");

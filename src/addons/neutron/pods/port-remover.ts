@@ -130,7 +130,7 @@ export class PortRemover {
       if (current?.id !== id || current.device !== port.device) return;
       const free = { device_id: '', device_owner: '', description: '' };
       await api().update(NEUTRON_PORTS, current, free, signal).catch(ignoreIfGone);
-      log.info({ port: id, networkId, pod: name }, 'released the port of a user');
+      log.info({ port: id, networkId, pod: name }, 'released a port that a user provided');
       return;
     }
     await api().delete(NEUTRON_PORTS, { id }, signal);

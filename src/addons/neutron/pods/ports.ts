@@ -58,7 +58,7 @@ export class NeutronPodPorts implements PodPorts {
       // After a failure, it rejects for some seconds: a dead Neutron gets no request for each pod.
       await this.#options.store.refreshed(signal);
       const found = keptOf(this.#options.store.known(network.metadata.uid ?? ''));
-      if (!found) return waits(`Network ${key} is not known in Neutron yet`);
+      if (!found) return waits(`Network ${key} does not exist in Neutron yet`);
       const port = await this.#portOf(pod, found.network.id, asked, signal);
       if ('why' in port) return port;
       this.#options.onPort(port);

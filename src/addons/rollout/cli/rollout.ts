@@ -78,7 +78,7 @@ async function setPaused({ client }: Cluster, options: RolloutOptions, paused: b
 interface Shown {
   readonly revisions: Revisions;
   readonly status: RolloutStatus;
-  /** Why the breaker has halted it, as the operator's Event says; undefined if it has not, or the Event is gone. */
+  /** Why the breaker halted the rollout, as the operator's Event says; undefined if it has not, or the Event is gone. */
   readonly why?: string | undefined;
 }
 

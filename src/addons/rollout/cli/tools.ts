@@ -42,7 +42,7 @@ async function underWay(
   const revisions = await readRevisions(client, options, wanted);
   if (revisions === undefined) return undefined;
   const { set, state } = revisions.target;
-  return `a rollout brings template ${set.hash.slice(0, 12)} (${state}) to running pods: ${CALLED_AS} rollout shows how far it is`;
+  return `a rollout brings template ${set.hash.slice(0, 12)} (${state}) to running pods: ${CALLED_AS} rollout shows its progress`;
 }
 
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
@@ -54,7 +54,7 @@ async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckRes
   const { namespace: operatorNamespace, configmap } = facts;
   return about(await tried(() => readRollout(client, { operatorNamespace, configmap }, set)), (found) => {
     if (found.revisions?.target.state === 'halted' || found.status?.phase === 'halted')
-      return problem('the breaker has halted it', `see ${CALLED_AS} rollout`);
+      return problem('the breaker halted the rollout', `see ${CALLED_AS} rollout`);
     const podsIn = (state: string) =>
       (found.status?.groups ?? []).reduce((sum, { is, count: n }) => sum + (is === state ? n : 0), 0);
     const [changing, waiting] = [podsIn('under-way'), podsIn('waiting')];

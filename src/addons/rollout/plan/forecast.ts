@@ -57,7 +57,7 @@ export function outlookLine({ pods, current, inPlace, replaced, left, refused }:
     [refused, 'refused'],
     [
       reasons.reduce((sum, [, count]) => sum + count, 0),
-      `left alone (${reasons.map(([reason, count]) => `${reason} ${count}`).join(', ')})`,
+      `left unchanged (${reasons.map(([reason, count]) => `${reason} ${count}`).join(', ')})`,
     ],
     [current, 'current'],
   ] as const;

@@ -91,11 +91,11 @@ export interface Action {
 /** Why a pod that does not have the target yet is not changed now, or at all. */
 export const REASONS = {
   'opted-out': 'the pod or its namespace opts out with `initializer.kubernetes.io/rollout: "false"`',
-  'no-controller': 'it must be replaced, and no controller would create another one',
-  job: 'it belongs to a Job, or its `restartPolicy` is not `Always`: it ends by itself',
+  'no-controller': 'it must be replaced, but has no controller to recreate it',
+  job: 'it runs to completion: it belongs to a Job, or its `restartPolicy` is not `Always`',
   'single-replica':
     'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
-  'not-in-place': 'it must be replaced, which the mode `in-place` does not do',
+  'not-in-place': 'it must be replaced, but `mode: in-place` evicts no pods',
   'unknown-template': 'it selects a template that does not exist',
   refused: 'the new template does not fit the pod, or the API server refuses the change',
   paused: 'the rollout is paused',
@@ -103,12 +103,12 @@ export const REASONS = {
   canary: 'it waits for the canary',
   hold: 'the canary is good: it waits until `canary.hold` is over',
   unproven: 'it waits until the changed pods are good',
-  rate: 'it waits for its turn in `perMinute`',
+  rate: '`perMinute` allows no more pods in this minute',
   workload: '`maxUnavailable` allows no more pods of its workload now',
   budget: 'a PodDisruptionBudget does not allow it now',
   node: 'its node does not respond',
   unready:
-    'it has the new template but is not Ready, so it says nothing about the template: repair it, delete it, or opt it out',
+    'it has the new template but is not Ready, so it counts neither as good nor as failed: repair it, delete it, or opt it out',
 } as const;
 
 export type Reason = keyof typeof REASONS;

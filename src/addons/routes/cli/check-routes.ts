@@ -162,9 +162,8 @@ function actionText({ action }: Entry): string {
 }
 
 function unrouted(service: LiveService | undefined, { hostname }: URL, port: number): string {
-  if (!service)
-    return `no Service has the name or address ${hostname}: it goes there as if there were no routes`;
-  return `no route holds for Service ${keyOf(service)} port ${port}: it goes there as if there were no routes`;
+  if (!service) return `no Service has the name or address ${hostname}: it bypasses all routes`;
+  return `no route applies to Service ${keyOf(service)} port ${port}: it bypasses all routes`;
 }
 
 /** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */

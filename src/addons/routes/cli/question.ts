@@ -23,7 +23,7 @@ const TARGETS = [
 export function addRequestOptions(command: Command): void {
   command
     .addOption(
-      new Option('--to <url>', 'which rule takes a request of the target, a pod, to this URL').argParser(
+      new Option('--to <url>', 'show which rule handles a request from the target pod to this URL').argParser(
         parseUrl,
       ),
     )

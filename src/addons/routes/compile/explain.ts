@@ -159,7 +159,7 @@ function portProblems(
 ): readonly RouteProblem[] {
   const found = findPort(routed, port);
   if (found) return unreachable(key, found);
-  return [{ reason: 'AddressTaken', message: `another Service has the addresses of ${portText(port)}` }];
+  return [{ reason: 'AddressTaken', message: `another Service has the same addresses as ${portText(port)}` }];
 }
 
 /** The matches of a route that never win, because an earlier one is the same. */

@@ -79,7 +79,7 @@ function scalarFault(value: JsonValue, type: string): string | undefined {
     case 'int32':
     case 'int64':
       if (!Number.isSafeInteger(value)) return `must be a whole number${notInteger(value)}`;
-      return type === 'int32' && !isInt32(value) ? `must be a number of 32 bits, not ${value}` : undefined;
+      return type === 'int32' && !isInt32(value) ? `must be a 32-bit number, not ${value}` : undefined;
     case 'number':
       return typeof value === 'number' ? undefined : `must be a number, not ${describe(value)}`;
     case 'int-or-string':

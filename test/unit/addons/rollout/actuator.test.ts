@@ -74,7 +74,7 @@ test('a pod must be replaced where the API server does not serve pods/resize', a
     outcome: 'left',
     verdict: {
       how: 'replace',
-      why: 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can',
+      why: 'Kubernetes before 1.33 cannot change cpu and memory of a running pod',
     },
   });
 });

@@ -139,7 +139,7 @@ describe('for a changed configuration', () => {
     const from = set({ image: 'quay.io/a/envoy:v1' });
     expect(changeTo(from, podOf(from), { restart: true })).toEqual({
       how: 'replace',
-      why: 'image quay.io/a/envoy:v1 has no other spelling, so the container cannot restart in place',
+      why: 'image quay.io/a/envoy:v1 has no equivalent reference, so the container cannot restart in place',
     });
   });
 });
@@ -171,7 +171,7 @@ describe('a pod is replaced', () => {
       set({ image: 'envoyproxy/envoy:v2' }),
       podOf(set(), { restartPolicy: 'Never' }),
       { kubelet: 'v1.31.14' },
-      /kubelet v1.31.14, which cannot restart native sidecars: v1.32 can/,
+      /kubelet v1.31.14, which cannot restart native sidecars: upgrade it to v1.32/,
     ],
   ])('%s', (_, to, pod, options, why) => {
     expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });

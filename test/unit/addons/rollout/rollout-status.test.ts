@@ -29,7 +29,7 @@ test('however many pods and reasons there are, they fit into an annotation, and 
   const text = textOf(states);
   expect(text.length).toBeLessThan(150_000);
   expect(readStatus(text)?.groups.reduce((sum, { count }) => sum + count, 0)).toBe(9_000);
-  expect(readStatus(text)?.groups.at(-1)?.message).toBe('one of many reasons');
+  expect(readStatus(text)?.groups.at(-1)?.message).toBe('other reasons');
 });
 
 test('pods with one reason are one group, though the API server names each pod in it', () => {

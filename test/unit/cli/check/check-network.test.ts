@@ -65,7 +65,7 @@ test('a message that says what to do gets no second advice', () => {
 
 test.each([
   [undefined, 2, 'no operator has reconciled it'],
-  [READY, 1, 'the operator has not seen its last change'],
+  [READY, 1, 'the operator has not reconciled its last change'],
 ])('a Network that the operator has not seen is a finding', (conditions, observed, message) => {
   expect(judgeNetwork(network(conditions, observed)).findings).toEqual([
     { reason: 'not-reconciled', message: `${message}: see envoy-initializer status` },
@@ -108,6 +108,6 @@ test('a Network that cannot be let go says what the API server refuses, where th
       'reportingController=envoy-initializer,regarding.kind=Pod,regarding.name=a,regarding.uid=7',
   });
   expect(await lastWords(withEvents(), 'shop', 'Pod/a')).toBe(
-    'no Event that you are allowed to read says why: see envoy-initializer status',
+    'no Event that you can read says why: see envoy-initializer status',
   );
 });

@@ -175,7 +175,7 @@ describe('status', () => {
       },
     ],
     ['leader', /^problem: no replica leads/, { lease: { value: undefined } }],
-    ['leader', /^note: none right now/, lease('')],
+    ['leader', /^note: election in progress/, lease('')],
     ['leader', /^problem: no replica leads \| read the log/, { now: NOW + 20_000, ...lease('') }],
     ['leader', /^problem: no replica leads \| see replicas$/, { ...none, lease: { value: undefined } }],
     ['leader', /^problem: envoy-initializer-1, not renewed for 122 s/, { now: NOW + 120_000 }],

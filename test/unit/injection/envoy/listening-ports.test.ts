@@ -86,7 +86,7 @@ describe('an application on a port that the sidecar does not declare', () => {
       : injection.skip.diagnostics.map(formatDiagnostic).join();
   };
   const inTheWay = (port: number) =>
-    `spec.containers[name=a].ports[containerPort=${port}/TCP]: the template's container envoy uses it too: change one of the ports`;
+    `spec.containers[name=a].ports[containerPort=${port}/TCP]: the template's container envoy also uses it: change one of the ports`;
 
   test.each<[string, string, number, EnvoyFiles | undefined, boolean]>([
     ['its probe', DEFAULT_TEMPLATE_YAML, 15021, undefined, true],

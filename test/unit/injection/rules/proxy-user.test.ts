@@ -21,7 +21,7 @@ function warnings(spec: JsonObject, config = TRANSPARENT): readonly string[] {
 const bypass = (name: string, user = 1337) =>
   `container ${name} runs as user ${user}, Envoy's own, so its connections bypass Envoy: use another runAsUser`;
 const loop = (user: number, of = 1337) =>
-  `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so its connections come back to it: use runAsUser ${of}`;
+  `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so its own connections are redirected to it: use runAsUser ${of}`;
 
 describe('a container that runs as Envoy', () => {
   // biome-ignore format: a line for each case
@@ -66,7 +66,7 @@ describe('a container that runs as Envoy', () => {
 test('a pod that keeps the rules from its template is told', () => {
   const initContainers = [{ name: 'envoy-capture', image: 'auto', command: ['true'] }];
   expect(warnings({ containers: [app()], initContainers })).toEqual([
-    expect.stringMatching(/^container envoy-capture is overridden so that it captures nothing/),
+    expect.stringMatching(/^container envoy-capture is overridden and captures nothing/),
   ]);
 });
 

@@ -188,7 +188,7 @@ describe('faults of the values', () => {
     ['volumes[0].configMap.name: required', volume('configMap: {}')],
     ['defaultMode: must be from 0 to 511, not 644', volume('configMap: {name: c, defaultMode: 644}')],
     [
-      'periodSeconds: must be a number of 32 bits, not 4294967296',
+      'periodSeconds: must be a 32-bit number, not 4294967296',
       container('securityContext: {}\nlivenessProbe: {grpc: {port: 1}, periodSeconds: 4294967296}'),
     ],
     ['exec.command: required, but missing', container('livenessProbe: {exec: {command: []}}')],

@@ -50,7 +50,7 @@ describe('there is a warning about', () => {
       (tag): [string, Readonly<Record<string, string>>, string] => [
         `Envoy ${tag}, which a client can stop`,
         sidecar(`name: a, image: "r.test/envoyproxy/envoy:${tag}"`),
-        `config:1:24: containers[0].image: Envoy ${tag.replace(/.*v/, '')} lets one client use up its memory (CVE-2026-47774): use 1.38.1 or newer`,
+        `config:1:24: containers[0].image: Envoy ${tag.replace(/.*v/, '')} lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer`,
       ],
     ),
     [
@@ -62,7 +62,7 @@ describe('there is a warning about', () => {
             'name: a, image: "envoyproxy/envoy:v1.38.3", volumeMounts: [{name: v, mountPath: /etc/envoy}]',
           ).config,
       },
-      'config:2:24: containers[0].image: Envoy 1.38.3 does not start with the configurations that come with the operator: they need 1.39',
+      'config:2:24: containers[0].image: Envoy 1.38.3 cannot load the configurations of the operator: they need 1.39',
     ],
     [
       'a flag that Envoy rejects',

@@ -91,7 +91,7 @@ describe('createTemplateHandler', () => {
       allowed: true,
       warnings: [
         'config: pods with spec.restartPolicy: Never get no sidecar: containers[0].x: no',
-        'the API server could not test the templates: too late',
+        'template dry run inconclusive: too late',
       ],
     });
   });

@@ -126,7 +126,7 @@ describe('LiveTemplates', () => {
     verdicts.set('one', 'doubtful');
     live.seen(withImage('one'));
     await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
-    const warning = 'the API server could not test the templates: no answer';
+    const warning = 'template dry run inconclusive: no answer';
     expect(events.filter((event) => !event.startsWith('proof'))).toEqual(['adopted one', warning]);
     verdicts.set('one', 'bad');
     await until('rejected, staying undefined: config: refused');

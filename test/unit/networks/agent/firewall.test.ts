@@ -21,9 +21,8 @@ test('a firewall is told when ten packets have come and none has passed, until o
     {},
     { ip_before: 3, ip_after: 1, tunnel_before: 5, tunnel_after: 5 },
   ].map((counts) => watch.problem(shown(counts)));
-  const tunnel = 'a firewall of this node drops the packets of other nodes: open UDP port 4790';
-  const pods =
-    'a firewall of this node drops IPv4 packets between pods: let it accept what is forwarded from nw-* to nw-*';
+  const tunnel = 'a firewall of this node drops packets from other nodes: open UDP port 4790';
+  const pods = 'a firewall of this node drops IPv4 packets between pods: accept forwarding from nw-* to nw-*';
   const both = `${pods}, and ${tunnel}`;
   expect(problems).toEqual([undefined, tunnel, undefined, tunnel, both, both, undefined]);
   expect(watch.problem('')).toBeUndefined();

@@ -109,7 +109,7 @@ describe('attach refuses', () => {
   test.each([
     ['nothing', '', 'is empty'],
     ['a missing name', 'blue,,green', 'has "", which is not a name'],
-    ['a bad name', 'Blue', 'has "Blue", which is not a valid name of a Network'],
+    ['a bad name', 'Blue', 'has "Blue", which is not a valid Network name'],
     ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
     [
       'another namespace',
@@ -140,7 +140,7 @@ describe('attach refuses', () => {
       'one Network with and without an address',
       '[{"name":"blue","ips":["10.0.0.7/24"]}]',
       'blue',
-      `annotation ${MULTUS} also asks for red/blue, but with other options`,
+      `annotation ${MULTUS} also asks for red/blue, with different options`,
     ],
   ])('%s', (_, asked, multus, message) => {
     const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
@@ -179,15 +179,15 @@ describe('attach refuses', () => {
     ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
     ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
     ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in its range'],
-    ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which is not in the form of IPv4'],
+    ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which is not in IPv4 notation'],
     ['an address that only some read', blue({ ips: ['10.0.7'] }), 'as ips'],
     ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
     ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
     ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
     ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address: write its'],
     ['two default routes', '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]', 'more than one default-route'],
-    ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is for gateways'],
-    ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is for gateways'],
+    ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is reserved for gateways'],
+    ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is reserved for gateways'],
   ])('%s', (_, asked, message) => {
     const told = expect.stringContaining(message);
     expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ outcome: 'refused', message: told });
@@ -197,7 +197,11 @@ describe('attach refuses', () => {
     ['an interface of ours', '[{"name":"nad"},{"name":"nad2","interface":"net3"}]', 'net3, red/nad2'],
     ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
     ['an interface of each pod', '[{"name":"some-nad","interfaceRequest":"eth0"}]', 'has "eth0" as inter'],
-    ['a MAC address of gateways', '[{"name":"blue","mac":"026e.7700.0001"}]', '02:6e:77:… is for gateways'],
+    [
+      'a MAC address of gateways',
+      '[{"name":"blue","mac":"026e.7700.0001"}]',
+      '02:6e:77:… is reserved for gateways',
+    ],
     [
       'a MAC address twice on a Network',
       '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',

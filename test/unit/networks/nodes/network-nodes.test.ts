@@ -96,7 +96,7 @@ describe('ranges', () => {
     networkNodes.tellOfWideRanges();
     networkNodes.tellOfWideRanges();
     expect(told).toEqual([
-      expect.stringMatching(/^n1: Networks may overlap 0\.0\.0\.0\/0, 10\.0\.0\.0\/8: /),
+      expect.stringMatching(/^n1: ignored 0\.0\.0\.0\/0, 10\.0\.0\.0\/8, which Networks can then overlap: /),
     ]);
     expect(met('10.5.0.0/24')).toBeUndefined();
     expect(met('10.9.1.0/24')).toBe('a network of node n1');

@@ -37,7 +37,11 @@ test.each<[string, object, string]>([
   ['with an address of a group', { underlay: { address: '239.1.1.1', mtu: 1500 } }, ADDRESS],
   ['with no address', { underlay: { address: '::', mtu: 1500 } }, ADDRESS],
   ['with an underlay that is none', { underlay: 'eth0' }, ADDRESS],
-  ['with a small MTU', { underlay: { address: '192.0.2.1', mtu: 1 } }, 'its MTU 1 is not from 1350 to 65535'],
+  [
+    'with a small MTU',
+    { underlay: { address: '192.0.2.1', mtu: 1 } },
+    'its MTU 1 is not between 1350 and 65535',
+  ],
   ['with a problem that is no text', { problems: { a: 1 } }, 'invalid problems'],
   ['with a list of problems', { problems: [] }, 'invalid problems'],
   ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid pod'],

@@ -141,7 +141,7 @@ describe('writeManifests', () => {
     const [document = null] = readManifests(text);
     const shared = own(document, 'b') as JsonObject;
     const change = () => writeManifests(text, [{ a: { ...shared, more: 1 }, b: shared }]);
-    expect(change).toThrow('9007199254740992 cannot be kept exactly: put it in quotes');
+    expect(change).toThrow('9007199254740992 would lose precision: put it in quotes');
   });
 
   test('refuses to change a document with a key that is missing, and changes the others', () => {

@@ -36,7 +36,7 @@ describe('the forecast', () => {
       pod(OLD, { owner: undefined }),
     ];
     expect(outlookLine(forecast(pods, NEW, IN_PLACE))).toBe(
-      '6 pods with a sidecar: 2 in place, 3 left alone (single-replica 2, job 1), 1 current',
+      '6 pods with a sidecar: 2 in place, 3 left unchanged (single-replica 2, job 1), 1 current',
     );
   });
 

@@ -80,7 +80,7 @@ test('an older route with the same match is named', () => {
 test('a Service with the address of another is named', () => {
   const first = routeFor('shop/a', 'shop/echo', [{ backendRefs }]);
   expect(problemsOf(routeFor('shop/r', 'shop/twin', [{ backendRefs }]), first)).toEqual([
-    'AddressTaken: another Service has the addresses of Service shop/twin port 80',
+    'AddressTaken: another Service has the same addresses as Service shop/twin port 80',
   ]);
 });
 
