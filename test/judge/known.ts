@@ -4,6 +4,14 @@ export type Run = (typeof RUNS)[number];
 const PORT_80 =
   "the application listens on port 80, which is the template's, and does not declare it: Envoy cannot start, and says so in the pod's status";
 
+const QOS =
+  'requests below the limits make a Guaranteed pod Burstable; annotations make them equal (docs/troubleshooting.md)';
+const COUNT = 'it counts the init containers, of which a native sidecar is one';
+const INHERENT = [
+  ['Pods Set QOS Class', QOS],
+  ['should invoke init containers on a Restart', COUNT],
+] as const;
+
 /**
  * Tests that fail with a sidecar by what a sidecar is, each with why no change here mends that. Most wait for minutes, so they
  * are not run.
@@ -14,6 +22,7 @@ export const KNOWN: Readonly<Record<Run, readonly (readonly [tests: string, why:
     ['StatefulSet Basic', PORT_80],
     ['DNS should (provide|resolve) DNS', PORT_80],
     ['Proxy version v1 A set', PORT_80],
+    ...INHERENT,
   ],
-  transparent: [],
+  transparent: INHERENT,
 };
