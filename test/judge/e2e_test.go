@@ -3,10 +3,13 @@
 package judge
 
 import (
+	"context"
 	"flag"
 	"os"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/test/e2e"
 	"k8s.io/kubernetes/test/e2e/framework"
 	"k8s.io/kubernetes/test/e2e/framework/config"
@@ -30,7 +33,14 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	testfiles.AddFileSource(manifests.GetE2ETestingManifestsFS())
 	framework.AfterReadingAllFlags(&framework.TestContext)
+	framework.TestContext.CreateTestingNS = createNamespace
 	os.Exit(m.Run())
+}
+
+// createNamespace lets pods have a sidecar that needs NET_ADMIN: most tests would have pod security `restricted`.
+func createNamespace(ctx context.Context, name string, c clientset.Interface, labels map[string]string) (*corev1.Namespace, error) {
+	labels["pod-security.kubernetes.io/enforce"] = "privileged"
+	return framework.CreateTestingNS(ctx, name, c, labels)
 }
 
 func TestE2E(t *testing.T) { e2e.RunE2ETests(t) }
