@@ -107,7 +107,7 @@ describe('a session', () => {
 
   test.each<[string, string, RegExp]>([
     ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
-    ['several regions without a region_name', '"x":""', /in two, one: write region_name/],
+    ['several regions without a region_name', '"x":""', /\(two, one\): set region_name/],
   ])('reports a problem of the catalog: %s', async (_, field, message) => {
     const cloud = parseClouds(clouds.replace('"region_name":"one"', field), undefined);
     await expect(list(new FakeServices().session(cloud))).rejects.toThrow(message);
