@@ -5,8 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { Samples } from '../../../src/addons/routes/cli/samples.ts';
-import { readPage, rowsOf } from '../../../src/addons/routes/cli/traffic-numbers.ts';
+import { readPage, rowsOf, samplesIn } from '../../../src/addons/routes/cli/traffic-numbers.ts';
 import { METRICS_PATH, METRICS_PORT } from '../../../src/injection/envoy/files.ts';
 import { NO_ROUTES } from '../../../src/injection/envoy/routed.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -52,7 +51,7 @@ describeWithEnvoy('the metrics of a sidecar', (envoy) => {
     // Envoy adds up histograms every five seconds.
     await eventually('all requests are in the page', async () => {
       page = await lab.metrics();
-      const samples = new Samples(page).of('envoy_route_milliseconds_count');
+      const samples = [...samplesIn(page)].filter(({ name }) => name === 'envoy_route_milliseconds_count');
       counted = Object.fromEntries(
         samples.map(({ labels, value }) => [`${labels.route}|${labels.backend}|${labels.code}`, value]),
       );

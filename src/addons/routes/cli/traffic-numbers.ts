@@ -1,5 +1,3 @@
-import { Samples } from './samples.ts';
-
 /** What a sidecar has counted of one rule and backend. */
 interface Count {
   readonly route: string;
@@ -42,7 +40,7 @@ const GRPC_FAULTS = new Set(['2', '4', '13', '14', '15']);
 
 /** Reads the page of a sidecar. */
 export function readPage(text: string): Reading {
-  const samples = new Samples(text);
+  let seconds = 0;
   const counts = new Map<string, Count>();
   const add = (labels: Readonly<Record<string, string>>, more: Partial<Count>) => {
     const { route = '', backend = '' } = labels;
@@ -50,15 +48,31 @@ export function readPage(text: string): Reading {
     const one = { route, backend, requests: 0, failed: 0, within: new Map<number, number>(), ...more };
     counts.set(key, plus(counts.get(key), one, 1));
   };
-  for (const { labels, value } of samples.of(`${METRIC}_count`)) {
-    const isFault = !/^[1-4]/.test(labels.code ?? '') || GRPC_FAULTS.has(labels.grpc_status ?? '');
-    add(labels, { requests: value, failed: isFault ? value : 0 });
+  for (const { name, labels, value } of samplesIn(text)) {
+    const { code = '', grpc_status: status = '', le = '' } = labels;
+    if (name === `${METRIC}_count`) {
+      const isFault = !/^[1-4]/.test(code) || GRPC_FAULTS.has(status);
+      add(labels, { requests: value, failed: isFault ? value : 0 });
+    } else if (name === `${METRIC}_bucket` && le !== '+Inf') {
+      add(labels, { within: new Map([[Number(le), value]]) });
+    } else if (name === 'envoy_server_uptime') seconds = value;
   }
-  for (const { labels, value } of samples.of(`${METRIC}_bucket`)) {
-    const { le = '' } = labels;
-    if (le !== '+Inf') add(labels, { within: new Map([[Number(le), value]]) });
+  return { counts, seconds };
+}
+
+/** The samples of a page of metrics, in the text format of Prometheus. */
+export function* samplesIn(text: string) {
+  for (const [, name, pairs = '', value] of text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/gm)) {
+    const labels = [...pairs.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', of = '']) => [
+      key,
+      of,
+    ]);
+    yield {
+      name,
+      labels: Object.fromEntries(labels) as Readonly<Record<string, string>>,
+      value: Number(value),
+    };
   }
-  return { counts, seconds: samples.of('envoy_server_uptime')[0]?.value ?? 0 };
 }
 
 function plus(a: Count | undefined, b: Count, sign: 1 | -1): Count {

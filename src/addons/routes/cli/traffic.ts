@@ -19,12 +19,12 @@ import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
 import { sleep } from '../../../kube/util/sleep.ts';
 import { toError } from '../../../kube/util/to-error.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
+import { withTimeout } from '../../../kube/util/with-timeout.ts';
 import { systemClock } from '../../../kube/workqueue/clock.ts';
 import { isObject } from '../../../util/json.ts';
 import { routeKey } from '../compile/route.ts';
 import { ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
 import { liveRoutes } from './check-routes.ts';
-import { podPage } from './pod-page.ts';
 import { type Reading, readPage, rowsOf, since, type TrafficRow } from './traffic-numbers.ts';
 
 interface TrafficOptions extends ClusterOptions, ScopeOptions {
@@ -33,6 +33,8 @@ interface TrafficOptions extends ClusterOptions, ScopeOptions {
 }
 
 const SECONDS = 5;
+/** Limit for one page. */
+const PAGE_MS = 3_000;
 /** Sidecars that are asked at a time. */
 const AT_ONCE = 20;
 
@@ -88,19 +90,32 @@ async function trafficCommand(
 
 const NOTHING: Reading = { counts: new Map(), seconds: 0 };
 
-/** Asks each sidecar for its page. */
-async function askAll(cluster: Cluster, pods: readonly KubeObject[]) {
+/** Asks each sidecar for its page, by a connection as of `kubectl port-forward`. */
+async function askAll({ transport, timeoutMs = PAGE_MS }: Cluster, pods: readonly KubeObject[]) {
+  // Imported here, because the commands with files need no WebSocket.
+  const { portForward, textOver } = await import('../../../kube/client/port-forward.ts');
   const readings = new Map<string, Reading>();
   const silent: { readonly pod: string; readonly why: string }[] = [];
   const left = [...pods];
   const worker = async () => {
     for (let pod = left.shift(); pod; pod = left.shift()) {
       const { name, namespace = '' } = pod.metadata;
-      const found = await podPage(cluster, { namespace, name }, METRICS_PORT, METRICS_PATH).catch(
-        (failed: unknown) => ({ failed }),
-      );
-      if ('text' in found) readings.set(pod.metadata.uid ?? keyOf(pod), readPage(found.text));
-      else silent.push({ pod: keyOf(pod), why: toError(found.failed).message });
+      const read = async (signal: AbortSignal) => {
+        const connection = await portForward(transport, { namespace, name }, METRICS_PORT, signal);
+        return await textOver(connection, METRICS_PATH, signal);
+      };
+      try {
+        const page = await withTimeout(
+          systemClock,
+          timeoutMs,
+          undefined,
+          read,
+          `port-forward to pod ${name}`,
+        );
+        readings.set(pod.metadata.uid ?? keyOf(pod), readPage(page));
+      } catch (error) {
+        silent.push({ pod: keyOf(pod), why: toError(error).message });
+      }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
