@@ -4,6 +4,7 @@ import { rangesOf, recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { addressesOn, isGated, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import { Allocations, type Holder } from './allocations.ts';
+import { type AddressRequest, give, type Refusal } from './give.ts';
 import { poolsOf } from './pool.ts';
 
 export interface IpamStateOptions {
@@ -15,22 +16,6 @@ export interface IpamStateOptions {
   readonly isAway: (node: string) => boolean;
   /** Called when pods that wait for an address of the Network may get it. */
   readonly onFreed: (network: ObjectKey) => void;
-}
-
-/** What a pod wants of a network in Multus' annotation. */
-export interface AddressRequest {
-  /** The place of the network in the annotation. */
-  readonly index: number;
-  readonly network: ObjectKey;
-  /** The addresses that the pod must have; empty for any. */
-  readonly ips: readonly string[];
-}
-
-/** Why a pod must wait for an address. */
-export interface Refusal {
-  readonly reason: 'WaitsForNetwork' | 'InvalidNetworkAnnotation' | 'AddressesExhausted';
-  /** A sentence without a full stop. */
-  readonly why: string;
 }
 
 /** Addresses of a pod that the cache does not show yet. */
@@ -271,35 +256,4 @@ function holderOf(pod: NetworkPod): Holder {
 
 function nameOf(pod: NetworkPod): string {
   return `pod ${keyOf(pod)}`;
-}
-
-/**
- * Gives the holder what it wants on a Network. Returns the addresses as CNI plugins expect them. After a refusal the
- * allocations have not changed.
- */
-function give(
-  allocations: Allocations,
-  holder: Holder,
-  { network, ips }: AddressRequest,
-): readonly string[] | Refusal {
-  if (ips.length === 0) {
-    const { taken, total } = allocations.counts;
-    const why = `Network ${network} has no free address, ${taken} of ${total} are taken: delete pods on it, or use another Network`;
-    return allocations.give(holder) ?? { reason: 'AddressesExhausted', why };
-  }
-  for (const ip of ips) {
-    const problem = allocations.problemOf(ip);
-    if (problem !== undefined) {
-      const why = `it asks for ${ip} on Network ${network}, which ${problem}: recreate the pod with another address, or none`;
-      return { reason: 'InvalidNetworkAnnotation', why };
-    }
-    const other = allocations.holdersOf(ip).find(({ id }) => id !== holder.id);
-    if (other)
-      return {
-        reason: 'WaitsForNetwork',
-        why: `${ip} of Network ${network} is the address of ${other.name}`,
-      };
-  }
-  allocations.add(holder, ips);
-  return ips.map((ip) => allocations.withPrefix(ip));
 }

@@ -214,15 +214,12 @@ function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | un
   if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return false;
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
   const before = at.faults.length;
-  const check = (name: string, values: readonly string[], pattern: RegExp) => {
+  for (const [name, values] of Object.entries({ allowOrigins, allowMethods, allowHeaders, exposeHeaders })) {
+    const pattern = name === 'allowOrigins' ? ORIGIN : TOKEN;
     for (const [index, value] of values.entries()) {
       if (!pattern.test(value))
         at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
     }
-  };
-  check('allowOrigins', allowOrigins, ORIGIN);
-  for (const [name, values] of Object.entries({ allowMethods, allowHeaders, exposeHeaders })) {
-    check(name, values, TOKEN);
   }
   if (at.faults.length > before) return undefined;
   return {
