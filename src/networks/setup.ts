@@ -10,7 +10,7 @@ import type { Logger } from '../kube/util/log.ts';
 import { NETWORK_FINALIZER } from './api/names.ts';
 import { cachedNetwork, hasFinalizer, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
-import { createAttachHandler, createWorkloadAttachHandler } from './attach/attach.ts';
+import { attachWith, createAttachHandler, createWorkloadAttachHandler } from './attach/attach.ts';
 import { GATHER_MS, setUpPodController } from './attach/pod-controller.ts';
 import { NetworkWriter, type NetworkWriterOptions } from './controller/network-writer.ts';
 import { ProviderRegistry } from './controller/provider-registry.ts';
@@ -56,7 +56,7 @@ export function setUpNetworks(
   options: NetworkOptions,
   providers: readonly SetUpProvider[] = [],
 ): void {
-  const { leaderClient, clock, log } = manager;
+  const { leaderClient, client, clock, log } = manager;
   const { workers, resync: resyncMs, namespace } = options;
   const access = new NetworkAccess(options.sharedNetworkNamespaces);
   const events = logged(manager.events, log);
@@ -151,12 +151,12 @@ export function setUpNetworks(
   const waiting = (key: ObjectKey) => asWaiting(NETWORKS, networks.lister.get(key));
   controller.reconcile(reconcile, { keys, after, waiting });
   setUpNetworkServices(manager, { access, events, networks, pods, after });
-  const attaching = {
-    access,
-    stateOf: (key: ObjectKey) => registry.stateOf(key, networks.lister.get(key)),
-  };
-  manager.webhook('/attach', createAttachHandler(attaching, log));
-  manager.webhook('/validate-attach', createWorkloadAttachHandler(attaching));
+  const attach = attachWith({
+    ...{ client, clock, access, networks: networks.lister },
+    stateOf: (key, network) => registry.stateOf(key, network),
+  });
+  manager.webhook('/attach', createAttachHandler({ attach, log }));
+  manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
 }
 
 export interface NetworkControllerOptions extends Pick<NetworkWriterOptions, 'client' | 'events' | 'clock'> {

@@ -1,12 +1,22 @@
 import { isPodCreation } from '../../injection/podspec/admission-target.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../injection/podspec/pod.ts';
 import { podSites } from '../../injection/podspec/workload.ts';
+import type { CallSignal } from '../../kube/admission/deadline.ts';
 import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/response.ts';
+import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import type { Logger } from '../../kube/util/log.ts';
+import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
 import { own, ownObjects, ownString } from '../../util/json.ts';
 import { type PatchOperation, PodPatchBuilder } from '../../util/patch.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
-import { hintsFor, parseRequest } from '../pods/request.ts';
+import { NETWORKS } from '../api/resources.ts';
+import type { Network } from '../api/types.ts';
+import type { NetworkState } from '../controller/provider-registry.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
+import { hintsFor, networksAskedFor, parseRequest } from '../pods/request.ts';
 import { keyOfSelected, mergeNetworks, type NetworkSelection } from '../pods/selection.ts';
 import { type AttachOptions, optionProblem } from './option-problem.ts';
 
@@ -90,12 +100,60 @@ function refused(message: string): Attachment {
   return { outcome: 'refused', message };
 }
 
-/** The webhook that attaches new pods. */
-export function createAttachHandler(options: AttachOptions, log: Logger): ReviewHandler {
-  return async (request) => {
+export interface AttachWithOptions {
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly clock: Clock;
+  readonly networks: Pick<Lister<Network>, 'get'>;
+  readonly stateOf: (key: ObjectKey, network: Network | undefined) => NetworkState;
+  readonly access: NetworkAccess;
+}
+
+/** Limits the lists of Networks that are read before a refusal. */
+const LISTS = { perSecond: 10, burst: 20 };
+
+/** Returns a function that attaches pods with the Networks of a cache or, for `fresh`, of the API server. */
+export function attachWith({ client, clock, networks, stateOf, access }: AttachWithOptions): Attach {
+  const lists = new RateLimitedSingleflight<readonly Network[]>({
+    ...LISTS,
+    clock,
+    async ask(namespace, signal) {
+      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.decode);
+      return items;
+    },
+  });
+  return async (pod, namespace, { fresh, signal }) => {
+    const annotated = fresh ? annotation(pod, NETWORK_ANNOTATION) : undefined;
+    const named = networksAskedFor(annotated, namespace, access);
+    // A pod with too many Networks is refused without a look at them.
+    const keys = named.length > MAX_NETWORKS ? [] : named;
+    const namespaces = new Set(keys.map((key) => splitKey(key).namespace ?? ''));
+    const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal())));
+    const found = new Map(listed.flat().map((network) => [keyOf(network), network]));
+    return attach(pod, namespace, {
+      access,
+      stateOf: (key) => stateOf(key, fresh ? found.get(key) : networks.get(key)),
+    });
+  };
+}
+
+/**
+ * Attaches a new pod. `fresh`: reads Networks from the API server, because the cache may be outdated. Rejects if the
+ * API server does not answer; then the failurePolicy decides.
+ */
+export type Attach = (
+  pod: Pod,
+  namespace: string,
+  options: { readonly fresh: boolean; readonly signal: CallSignal },
+) => Promise<Attachment>;
+
+export function createAttachHandler({ attach, log }: { attach: Attach; log: Logger }): ReviewHandler {
+  return async (request, signal) => {
     const { uid, namespace, object: pod = {}, dryRun } = request;
     if (!isPodCreation(request)) return { allowed: true };
-    const result = attach(pod, namespace, options);
+    const cached = await attach(pod, namespace, { fresh: false, signal });
+    // Before a refusal, check with the API server, because the cache may be outdated.
+    const result =
+      cached.outcome === 'refused' ? await attach(pod, namespace, { fresh: true, signal }) : cached;
     const name = request.name || ownString(pod.metadata, 'name') || ownString(pod.metadata, 'generateName');
     log.info({ uid, namespace, name, outcome: result.outcome, dryRun }, 'decided Networks of a pod');
     return toAdmissionAnswer(result);
@@ -103,11 +161,11 @@ export function createAttachHandler(options: AttachOptions, log: Logger): Review
 }
 
 /** The webhook that warns the author of a workload whose pods would be refused. It refuses nothing. */
-export function createWorkloadAttachHandler(options: AttachOptions): ReviewHandler {
-  return async ({ object, namespace, subResource }) => {
+export function createWorkloadAttachHandler(attach: Attach): ReviewHandler {
+  return async ({ object, namespace, subResource }, signal) => {
     if (object === undefined || subResource !== '') return { allowed: true };
-    const answers = [...podSites(object)].map(({ pod }) => attach(pod, namespace, options));
-    const warnings = answers.flatMap((answer) =>
+    const answers = [...podSites(object)].map(({ pod }) => attach(pod, namespace, { fresh: false, signal }));
+    const warnings = (await Promise.all(answers)).flatMap((answer) =>
       answer.outcome === 'refused' ? [`pods of this workload are refused: ${answer.message}`] : [],
     );
     return { allowed: true, warnings };

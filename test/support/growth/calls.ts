@@ -13,7 +13,7 @@ import { formatReview, type ReviewHandler } from '../../../src/kube/admission/re
 import { parseReview } from '../../../src/kube/admission/review.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
-import { createAttachHandler } from '../../../src/networks/attach/attach.ts';
+import { attachWith, createAttachHandler } from '../../../src/networks/attach/attach.ts';
 import { OPEN_ACCESS } from '../../../src/networks/pods/network-access.ts';
 import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
 import { podReview } from '../injection/admission-review.ts';
@@ -61,7 +61,17 @@ export function injecting({ data = { config: DEMO_TEMPLATE }, namespaceLabels = 
 
 /** The webhook that attaches pods to Networks, of which each is Ready. */
 export function attaching(): ReviewHandler {
-  return createAttachHandler({ access: OPEN_ACCESS, stateOf: () => ({ kind: 'ready' }) }, log);
+  const attach = attachWith({
+    client: { list: () => Promise.reject(new Error('no Network is asked of the API server')) },
+    clock: systemClock,
+    networks: { get: () => undefined },
+    stateOf: () => ({ kind: 'ready' }),
+    access: OPEN_ACCESS,
+  });
+  return createAttachHandler({
+    attach: (pod, namespace, options) => attach(pod, namespace, { ...options, fresh: false }),
+    log,
+  });
 }
 
 /** The webhook that looks through templates, and the one that looks through what Envoy reads. */
