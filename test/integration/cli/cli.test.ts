@@ -176,7 +176,7 @@ describe('check', () => {
       expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
       expect(reasons).toContain('conflict');
       expect(report.findings[0].message).toMatch(
-        /^spec\.restartPolicy: Never: .* containers\[0\]\.resizePolicy: /,
+        /^spec\.restartPolicy: Never: .* spec\.initContainers\[name=envoy\]\.resizePolicy: /,
       );
       await use(DEMO_TEMPLATE);
       expect((await check('pod/once', '-n', 'plain')).report).toMatchObject({ decision: 'inject' });
