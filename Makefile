@@ -140,7 +140,7 @@ neutron-up: neutron ## Start an empty Neutron and Keystone, until Ctrl-C
 	@node test/env/neutron/cli.ts up
 
 .PHONY: kind
-kind: dist/.built ## Make a real cluster of kind with the operator in it, as docs/install.md says (KIND_NODES=2, KIND_NETWORKS=1 for Multus; Debian, root)
+kind: dist/.built ## Make a real cluster of kind with the operator in it, as docs/install.md says (KIND_NODES=2, KIND_NETWORKS=1 for Multus; on your Docker or, as root on Debian, on its own)
 	@node test/env/kind/cli.ts up
 
 .PHONY: kind-down

@@ -9,6 +9,7 @@ import { must, OPERATOR_NAMESPACE, startOperator } from '../test/env/operator.ts
 import { playInjection, storedPod } from './demo/injection.ts';
 import { Narrator } from './demo/narrator.ts';
 import { playNetwork } from './demo/network.ts';
+import { needsGo, playOnKind } from './demo/on-kind.ts';
 import { quietly, type Stage } from './demo/stage.ts';
 
 // Starts a control plane and the operator, and plays the demo with kubectl.
@@ -21,17 +22,16 @@ const { values } = parseArgs({
     'api-server-arg': { type: 'string', multiple: true, default: [] },
   },
 });
-const TO_TRY = [
-  'kubectl run mine --image=busybox --labels=initializer.kubernetes.io/envoy=true   # gets a sidecar',
-  'kubectl edit configmap envoy-initializer -n envoy-initializer                    # misspell a field: the API server refuses it',
-  'kubectl apply -f deploy/examples/network-ping.yaml && kubectl get networks -o wide',
-];
 const stop = stopOnSignals();
 // Node decides by terminal, NO_COLOR and FORCE_COLOR.
 const color = styleText('bold', ' ', { stream: process.stdout }) !== ' ';
 const narrator = new Narrator((text) => process.stdout.write(text), color);
 
 narrator.heading('Setting up');
+if (needsGo(process.env)) {
+  await playOnKind(process.env, narrator, values.once ? Promise.resolve() : stop);
+  process.exit();
+}
 const controlPlane = await startControlPlane({
   binaries: await quickBinaries(process.env, process.stderr),
   log: (message) => narrator.say(message),
@@ -72,9 +72,7 @@ async function play(controlPlane: ControlPlane): Promise<void> {
   await playNetwork(stage);
   sumUp();
   if (values.once) return;
-  narrator.heading('Try it. In another terminal, until Ctrl-C here:');
-  const exports = await shellExports(controlPlane.kubeconfigPath);
-  process.stdout.write(`\n${[...exports, ...TO_TRY].map((line) => `  ${line}\n`).join('')}\n`);
+  narrator.toTry(await shellExports(controlPlane.kubeconfigPath));
   await stop;
 }
 

@@ -1,5 +1,11 @@
 import { type InspectColor, styleText } from 'node:util';
 
+const TO_TRY = [
+  'kubectl run mine --image=busybox --labels=initializer.kubernetes.io/envoy=true   # gets a sidecar',
+  'kubectl edit configmap envoy-initializer -n envoy-initializer                    # misspell a field: the API server refuses it',
+  'kubectl apply -f deploy/examples/network-ping.yaml && kubectl get networks -o wide',
+];
+
 /** Prints a demo: headings, commands with their output, and claims with their result. */
 export class Narrator {
   #claims = 0;
@@ -42,6 +48,12 @@ export class Narrator {
     if (!holds) this.#broken.push(sentence);
     const mark = holds ? this.#paint('green', '✓') : this.#paint('red', '✗');
     this.#write(`${indent(`${mark} ${sentence}${holds || detail === '' ? '' : `\n  got: ${detail}`}`)}\n`);
+  }
+
+  /** What to type next. @param exports how a shell reaches the cluster */
+  toTry(exports: readonly string[]): void {
+    this.heading('Try it. In another terminal, until Ctrl-C here:');
+    this.#write(`\n${indent([...exports, ...TO_TRY, ''].join('\n'))}\n`);
   }
 
   #paint(style: InspectColor, text: string): string {

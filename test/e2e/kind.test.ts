@@ -51,6 +51,14 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
   // Jest tells of a suite at its end, which one that takes too long does not see.
   beforeEach(() => void process.stderr.write(`… ${expect.getState().currentTestName}\n`));
 
+  test('plays the demo on kind where there is no Go: README.md # Try it', async () => {
+    await kind.save('no-go/go', '#!/bin/sh\nexit 127\n');
+    const nothingBuilt = 'chmod +x no-go/go; PATH=$PWD/no-go:$PATH XDG_CACHE_HOME=$PWD/no-go';
+    const { stdout, code } = await kind.type(`${nothingBuilt} node hack/run.ts --once`);
+    expect(`${stdout}${code}`).toMatch(/myapp-container envoy\n[\s\S]*example-network .* True [\s\S]*\n0$/);
+    expect((await kind.type('kind get clusters')).stdout.trim()).toBe('No kind clusters found.');
+  });
+
   test('installs all with one apply: README.md # Install, as docs/install.md # With kind', async () => {
     expect(printed('docs/install.md', '## With kind')).toEqual(printed('README.md', '## Install'));
     await typed('README.md', '## Install');

@@ -6,11 +6,13 @@ import { runCli } from '../run-cli.ts';
 import { installCommands } from './docs-commands.ts';
 import { KeptCluster } from './kept-cluster.ts';
 import { kindObstacle, startKind } from './kind.ts';
+import { OwnKind } from './own.ts';
 
 const USAGE = `usage: node test/env/kind/cli.ts prove|up|down
 
   prove  make all that a cluster of kind is made of, and a cluster of one node; print what stands in the way, if anything does
-  up     make a cluster of kind with the operator in it, by the commands of docs/install.md; print how to reach it
+  up     make a cluster of kind with the operator in it, by the commands of docs/install.md; print how to reach it. With
+         Docker, kind and kubectl here it is kind's own; else all of it is made from Debian's packages and Go modules
   down   end that cluster, and remove what one that crashed has left
 
 Environment: KIND_NODES=2 for two nodes; KIND_NETWORKS=1 for the overlay kind, which has Multus.
@@ -22,6 +24,8 @@ interface Ready {
   readonly logs: string;
 }
 
+const nodes = Number(process.env.KIND_NODES ?? 1);
+const networks = Boolean(process.env.KIND_NETWORKS);
 const kept = new KeptCluster<Ready>('kind');
 
 function say(message: string): void {
@@ -39,6 +43,7 @@ async function prove(): Promise<void> {
 }
 
 async function up(): Promise<void> {
+  if (await upOnOwnDocker()) return;
   const obstacle = await clusterObstacle();
   if (obstacle !== undefined) throw new Error(`no cluster of kind can run here: ${obstacle}`);
   const before = kept.find()?.ready;
@@ -49,15 +54,34 @@ async function up(): Promise<void> {
   process.stdout.write(`${ready.exports.join('\n')}\n`);
 }
 
+const own = new OwnKind('envoy-initializer', process.env, say);
+
+/** On the user's Docker; false where it cannot be, such as without the registry of kind's node images. */
+async function upOnOwnDocker(): Promise<boolean> {
+  const obstacle = await own.obstacle();
+  if (obstacle !== undefined) {
+    say(`Not on your own Docker, since ${obstacle}`);
+    return false;
+  }
+  try {
+    await own.install(nodes, networks);
+  } catch (err) {
+    say(`Not on your own Docker: ${err instanceof Error ? err.message : String(err)}`);
+    return false;
+  }
+  say('The cluster is ready. `make kind-down` removes it.');
+  process.stdout.write(`export KUBECONFIG=${own.kubeconfig}\n`);
+  return true;
+}
+
 /** Holds a cluster until SIGTERM. Until it is up, a signal simply ends this program: supervisors tidy up after it. */
 async function keep(): Promise<void> {
-  const { KIND_NODES: nodes = '1', KIND_NETWORKS: networks = '' } = process.env;
   const keeping = kept.keep();
   if (keeping === undefined) throw new Error('another program keeps a cluster of kind');
   try {
-    const kind = await startKind({ nodes: Number(nodes), networks: networks !== '' });
+    const kind = await startKind({ nodes, networks });
     try {
-      await install(kind, networks !== '');
+      await install(kind);
       const told = Promise.race(['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal)));
       const { bin, env } = kind.workbench;
       const exports = ['KUBECONFIG', 'DOCKER_HOST'].map((name) => `export ${name}=${env[name]}`);
@@ -72,7 +96,7 @@ async function keep(): Promise<void> {
   }
 }
 
-async function install(kind: Awaited<ReturnType<typeof startKind>>, networks: boolean): Promise<void> {
+async function install(kind: Awaited<ReturnType<typeof startKind>>): Promise<void> {
   for (const command of await installCommands(networks)) {
     const began = performance.now();
     say(`$ ${command}`);
@@ -83,7 +107,9 @@ async function install(kind: Awaited<ReturnType<typeof startKind>>, networks: bo
 }
 
 async function down(): Promise<void> {
-  const ended = await kept.end();
+  const onOwn = (await own.obstacle()) === undefined && (await own.runs());
+  if (onOwn) await own.remove();
+  const ended = (await kept.end()) || onOwn;
   await sweepMachines();
   say(ended ? 'the cluster has ended' : 'no cluster of kind runs');
 }

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { ensureRequirements } from '../cluster/debian-packages.ts';
 import { ensureImage } from '../cluster/images/image-cache.ts';
 import { OwnImageError } from '../cluster/images/operator.ts';
@@ -71,7 +71,9 @@ export class Kind {
 
   /** Writes a file into the directory in which commands are typed. */
   async save(name: string, text: string): Promise<void> {
-    await writeFile(join(this.#workbench.directory, name), text);
+    const path = join(this.#workbench.directory, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
   }
 
   kubectl(args: readonly string[], { input = '' } = {}): Promise<CommandResult> {
