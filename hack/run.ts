@@ -29,7 +29,12 @@ const narrator = new Narrator((text) => process.stdout.write(text), color);
 
 narrator.heading('Setting up');
 if (needsGo(process.env)) {
-  await playOnKind(process.env, narrator, values.once ? Promise.resolve() : stop);
+  try {
+    await playOnKind(process.env, narrator, values.once ? Promise.resolve() : stop);
+  } catch (err) {
+    narrator.say(err instanceof Error ? err.message : String(err));
+    process.exitCode = 1;
+  }
   process.exit();
 }
 const controlPlane = await startControlPlane({
