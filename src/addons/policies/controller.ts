@@ -177,12 +177,6 @@ function isOwnedBy({ metadata }: KubeObject, { uid }: OwnerReference): boolean {
   return (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
 }
 
-/** Whether the API server serves MutatingAdmissionPolicies, by its list of the group's resources. */
-export function knowsPolicies(discovery: unknown): boolean {
-  if (!isObject(discovery) || !Array.isArray(discovery.resources)) return false;
-  return discovery.resources.some((resource) => isObject(resource) && resource.name === POLICIES.plural);
-}
-
 /** Defaults of the API server (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */
 const MATCH_DEFAULTS: JsonObject = {
   matchPolicy: 'Equivalent',

@@ -18,7 +18,7 @@ export interface DiscoveryOptions {
   readonly log: Logger;
 }
 
-/** Whether the API server serves a resource. Its CustomResourceDefinition may be installed later. */
+/** Whether the API server serves a resource. Its CustomResourceDefinition, or a newer API server, may come later. */
 export interface Served {
   /** Undefined before the first answer. */
   readonly isServed: boolean | undefined;
@@ -28,7 +28,7 @@ export interface Served {
   until(signal: AbortSignal): Promise<boolean>;
 }
 
-/** Finds resources whose CustomResourceDefinitions users may install. Each is asked for, after 30 s at most, until it is served. */
+/** Finds resources that not every cluster has. Each is asked for, after 30 s at most, until it is served. */
 export class Discovery {
   readonly #options: DiscoveryOptions;
   readonly #followed = new Map<string, Followed>();
@@ -102,7 +102,7 @@ class Followed implements Served {
     const name = { resource: `${this.#resource.plural}.${this.#resource.group}` };
     if (isServed && this.isServed === false) this.#options.log.info(name, 'resource is served now');
     if (!isServed && this.isServed === undefined)
-      this.#options.log.info(name, 'resource is not served: its watch starts when its CRD is installed');
+      this.#options.log.info(name, 'resource is not served: its watch starts when it is');
     this.isServed = isServed;
     this.#answered.abort();
     if (isServed) this.#served.abort();

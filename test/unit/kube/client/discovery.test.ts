@@ -79,7 +79,7 @@ test('finds a resource whose definition comes later, and says so once', async ()
   await clock.advanceAsync(MINUTE);
   expect(await claims.until(stop.signal)).toBe(true);
   expect(lines.map(({ msg, resource: of }) => `${of}: ${msg}`)).toEqual([
-    'ipamclaims.k8s.cni.cncf.io: resource is not served: its watch starts when its CRD is installed',
+    'ipamclaims.k8s.cni.cncf.io: resource is not served: its watch starts when it is',
     'ipamclaims.k8s.cni.cncf.io: resource is served now',
   ]);
   requests.length = 0;
