@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { ADD_ONS } from '../src/addons/index.ts';
-import { commandsWith } from '../src/cli/commands.ts';
+import { commandsWith } from '../src/cli/program.ts';
 import { RULES } from '../src/injection/rules/index.ts';
 
 /**

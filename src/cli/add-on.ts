@@ -10,7 +10,7 @@ import type { Core, OperatorPart } from '../operator/core.ts';
 import type { OperatorOptions } from '../operator/options.ts';
 import type { ObjectReport } from './check/check-report.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
-import type { FlagSpecs, ParsedFlags } from './options/flag-specs.ts';
+import type { FlagSpecs, ParsedFlags } from './options/option-values.ts';
 import type { ServeOptions } from './options/serve-options.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 import type { StatusFacts } from './status/facts.ts';
@@ -91,8 +91,8 @@ export type SetUpCommand = (command: Command, context: CommandContext) => void |
 export interface CommandEntry {
   readonly name: string;
   readonly description: string;
-  /** What follows the name in the help of the program. */
-  readonly usage: string;
+  /** What follows the name in the help of the program (default: `[options]`). */
+  readonly usage?: string;
   /** Command lines, without the name of the program. */
   readonly examples: readonly string[];
   /** Loads the modules of the command. The program calls it only for the command that runs, to start fast. */

@@ -1,9 +1,9 @@
 import { DEFAULT_KEY } from '../injection/keys.ts';
+import { ifFound, ifReadable } from '../kube/api/api-error.ts';
+import { kindOf } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
-import { kindOf } from './kind-of.ts';
-import { absentIfMissing, ifReadable } from './readable.ts';
 
 /** Flags of `serve` that the commands for people have, too. */
 export interface SharedFlags {
@@ -30,7 +30,7 @@ export async function readDeployment(
   namespace: string,
 ): Promise<Installation | undefined> {
   const ref = { namespace, name: PROGRAM };
-  const found: unknown = await absentIfMissing(client.get(kindOf('apps/v1', 'Deployment'), ref));
+  const found: unknown = await ifFound(client.get(kindOf('apps/v1', 'Deployment'), ref));
   return isObject(found) ? readInstallation(found) : undefined;
 }
 

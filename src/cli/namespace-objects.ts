@@ -9,10 +9,10 @@ import type { Keys } from '../injection/keys.ts';
 import type { NamespaceSettings } from '../injection/namespace-settings.ts';
 import type { Pod } from '../injection/podspec/pod.ts';
 import { limitRangeOf } from '../injection/podspec/rules/limit-ranges.ts';
+import { ifFound, ifReadable } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap, LIMIT_RANGES } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { isObject, own, ownObjects } from '../util/json.ts';
-import { absentIfMissing, ifReadable } from './readable.ts';
 
 type Objects = Pick<NamespaceSettings, 'envoyFiles' | 'limitRanges'>;
 
@@ -52,7 +52,7 @@ export class NamespaceObjects {
   #configuration(namespace: string): Promise<ConfigMap | 'missing' | undefined> {
     return once(this.#configurations, namespace, () =>
       ifReadable(
-        absentIfMissing(this.#client.get(CONFIG_MAPS, { namespace, name: ENVOY_CONFIG_MAP })).then(
+        ifFound(this.#client.get(CONFIG_MAPS, { namespace, name: ENVOY_CONFIG_MAP })).then(
           (found) => found ?? 'missing',
         ),
       ),

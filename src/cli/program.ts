@@ -2,10 +2,8 @@ import { Command, CommanderError } from 'commander';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
 import { PROGRAM } from '../util/identity.ts';
-import type { AddOn } from './add-on.ts';
-import { commandsWith } from './commands.ts';
-import type { ExitCode, Terminal } from './io/terminal.ts';
-import { programName } from './program-name.ts';
+import type { AddOn, CommandEntry } from './add-on.ts';
+import { type ExitCode, programName, type Terminal } from './io/terminal.ts';
 
 /** Its path in the sources of each release. */
 const CLI_PAGE = 'docs/cli.md';
@@ -31,8 +29,10 @@ export async function runProgram(
     .exitOverride()
     // Options of a command are unknown before it is loaded.
     .configureHelp({
-      subcommandTerm: (command) =>
-        `${command.name()} ${entries.find((each) => each.name === command.name())?.usage ?? '[command]'}`,
+      subcommandTerm(command) {
+        const entry = entries.find((each) => each.name === command.name());
+        return `${command.name()} ${entry ? (entry.usage ?? '[options]') : '[command]'}`;
+      },
     })
     .configureOutput({
       // Printed below, with advice.
@@ -104,4 +104,74 @@ function usageProblem({ code, message }: CommanderError, name: string, command: 
     return `error: unexpected argument '${word}': ${takesFile ? `use ${run} -f ${word}` : `see ${run} --help`}`;
   }
   return SEE_HELP.includes(code) && !line.includes('Did you mean') ? `${line}: see ${run} --help` : line;
+}
+
+/** In the order of the help. */
+const CORE_COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'serve',
+    description: 'run the operator: the webhook and the controllers',
+    examples: ['serve --kubeconfig ~/.kube/config --log-format pretty'],
+    load: () => import('./serve.ts'),
+  },
+  {
+    name: 'node-agent',
+    description: 'run the agent of a node: connect its Networks with other nodes, and remove leftovers',
+    examples: ['node-agent --node-name worker-1'],
+    load: () => import('./node-agent.ts'),
+  },
+  {
+    name: 'status',
+    description: 'show whether the operator is healthy, and what to do about each problem',
+    examples: ['status', 'status -o json'],
+    load: () => import('./status/status.ts'),
+  },
+  {
+    name: 'version',
+    description: 'print the versions of this program, the operator, the API server and the sidecars',
+    examples: ['version', 'version --client'],
+    load: () => import('./status/version.ts'),
+  },
+  {
+    name: 'inject',
+    description: 'print manifests with the sidecar in their pods',
+    examples: ['inject -f web.yaml | kubectl apply -f -'],
+    load: () => import('./inject.ts'),
+  },
+  {
+    name: 'uninject',
+    description: 'print manifests as they were before inject',
+    examples: ['uninject -f web.yaml | envoy-initializer inject -f -'],
+    load: () => import('./uninject.ts'),
+  },
+  {
+    name: 'check',
+    description: 'explain why a pod or workload is injected or not',
+    usage: '[options] [target] [name]',
+    examples: [
+      'check deploy/web -n shop',
+      'check pod/web-0 --to http://reviews:9080/',
+      'check network/example-network',
+      'check -A',
+    ],
+    load: () => import('./check/check.ts'),
+  },
+  {
+    name: 'lint',
+    description: 'find problems in templates',
+    usage: '[options] <file...>',
+    examples: ['lint template.yaml', 'lint --envoy envoy.json'],
+    load: () => import('./lint/lint.ts'),
+  },
+  {
+    name: 'uninstall',
+    description: 'remove the operator and all its objects from the cluster',
+    examples: ['uninstall', 'uninstall --force --timeout 10m'],
+    load: () => import('./uninstall/uninstall.ts'),
+  },
+];
+
+/** The commands of the core and of add-ons. */
+export function commandsWith(addOns: readonly AddOn[]): readonly CommandEntry[] {
+  return [...CORE_COMMANDS, ...addOns.flatMap(({ commands }) => commands)];
 }

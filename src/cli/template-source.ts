@@ -6,10 +6,9 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
 import { withCluster } from './cluster.ts';
-import { nameOfInput, readInput, type Terminal } from './io/terminal.ts';
+import { CALLED_AS, nameOfInput, readInput, type Terminal } from './io/terminal.ts';
 import { inFile, lineOf } from './lint/lint-findings.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
-import { CALLED_AS } from './program-name.ts';
 
 /** The texts with templates in a file. @throws UsageError if there is none */
 export async function templateTexts(terminal: Terminal, file: string): Promise<readonly TextSource[]> {

@@ -1,10 +1,10 @@
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/api/object.ts';
+import { regardingOf } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { MutationCache } from '../kube/cache/mutation-cache.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
-import { asWaiting } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { NETWORK_FINALIZER } from './api/names.ts';
@@ -17,8 +17,7 @@ import { ProviderRegistry } from './controller/provider-registry.ts';
 import { RangeAdmission, type RangePolicy, type RangeRules } from './controller/range-admission.ts';
 import { networkReconcile } from './controller/reconcile.ts';
 import { SplitController } from './controller/split-controller.ts';
-import { setUpMultus } from './multus/multus.ts';
-import { VNI_INDEXERS } from './multus/vnis.ts';
+import { setUpMultus, VNI_INDEXERS } from './multus/multus.ts';
 import { setUpNodes } from './nodes/network-nodes.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isGated, isRelevant, networkPods, networksOf, POD_INDEXERS } from './pods/network-pods.ts';
@@ -148,7 +147,7 @@ export function setUpNetworks(
     ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },
     ranges: { policy: { allowed: options.networkRanges, largest: options.networkLargest }, cluster },
   });
-  const waiting = (key: ObjectKey) => asWaiting(NETWORKS, networks.lister.get(key));
+  const waiting = (key: ObjectKey) => regardingOf(NETWORKS, networks.lister.get(key));
   controller.reconcile(reconcile, { keys, after, waiting });
   setUpNetworkServices(manager, { access, events, networks, pods, after });
   const attach = attachWith({

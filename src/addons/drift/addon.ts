@@ -1,6 +1,5 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
-import { duration, oneOf } from '../../cli/options/option-values.ts';
+import { duration, type FlagSpecs, oneOf } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   repair: {
@@ -24,7 +23,6 @@ export const drift = defineAddOn(FLAGS, {
     {
       name: 'drift',
       description: 'list pods with a missing or stale sidecar',
-      usage: '[options]',
       examples: ['drift -A', 'drift -n shop -l app=web'],
       load: () => import('./cli/drift.ts'),
     },

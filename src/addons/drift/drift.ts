@@ -1,7 +1,7 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
 import { classify, type DriftBasis, isMissed } from '../../injection/webhook/classify.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
+import { ifFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
@@ -95,12 +95,8 @@ export class Drift {
     if (state === 'stale') return 'stale';
     const key = keyOf(pod);
     if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
-    try {
-      const whole = await client.get(PODS, { namespace, name }, { signal });
-      if (whole.metadata.uid === uid && isMissed(whole, settings, basis())) return 'missed';
-    } catch (err) {
-      if (!isNotFound(err)) throw err;
-    }
+    const whole = await ifFound(client.get(PODS, { namespace, name }, { signal }));
+    if (whole?.metadata.uid === uid && isMissed(whole, settings, basis())) return 'missed';
     this.#cleared.set(key, uid);
     return undefined;
   }

@@ -1,18 +1,17 @@
+import { Gauge, type Registry } from 'prom-client';
 import { classify } from '../../injection/webhook/classify.ts';
 import { controllerKey, isMarked, OF_CONTROLLER } from '../../injection/webhook/pod-cache.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
-import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import type { Core } from '../../operator/core.ts';
 import { Drift, type Finding } from './drift.ts';
-import { driftMetrics } from './metrics.ts';
-import { repairReconcile } from './repair.ts';
-import { RepairBreaker } from './repair-breaker.ts';
+import { RepairBreaker, repairReconcile } from './repair.ts';
 
 /** The flags of `serve` for drift and repair. */
 export interface DriftOptions {
@@ -109,7 +108,7 @@ export function setUpDrift(
     onObstacle: logChanges(log),
     now: Date.now,
   });
-  const waiting = (key: string) => asWaiting(PODS, lister.get(key));
+  const waiting = (key: string) => regardingOf(PODS, lister.get(key));
   repair.reconcile(repairing, { keys: () => [], after, ended, waiting });
 }
 
@@ -139,4 +138,41 @@ function regarding(pod: KubeObject): KubeObject {
   if (owner === undefined) return { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
   const { apiVersion, kind, name, uid } = owner;
   return { apiVersion, kind, metadata: { name, uid, ...(namespace !== undefined && { namespace }) } };
+}
+
+/** At most this many namespaces get their own series. The pods of the others are counted together. */
+const MAX_NAMESPACES = 100;
+
+/** Reads the pods whose sidecar is missing or stale, and why repair has stopped, at each scrape. */
+export function driftMetrics(
+  registry: Registry,
+  {
+    findings,
+    stopped,
+  }: { readonly findings: () => readonly Finding[]; readonly stopped: () => string | undefined },
+): void {
+  new Gauge({
+    name: 'envoy_initializer_drifted_pods',
+    help: 'Pods whose sidecar is missing (missed) or of another version of the template (stale); on the leader',
+    labelNames: ['namespace', 'kind'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const named = new Set<string>();
+      for (const { kind, pod } of findings()) {
+        const name = pod.metadata.namespace ?? '';
+        const namespace = named.has(name) || named.size < MAX_NAMESPACES ? name : '<others>';
+        named.add(namespace);
+        this.inc({ namespace, kind });
+      }
+    },
+  });
+  new Gauge({
+    name: 'envoy_initializer_repair_stopped',
+    help: '1 if repair has stopped because a replacement has no sidecar either, else 0',
+    registers: [registry],
+    collect() {
+      this.set(stopped() === undefined ? 0 : 1);
+    },
+  });
 }

@@ -1,6 +1,5 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
-import { bool, dnsName } from '../../cli/options/option-values.ts';
+import { bool, dnsName, type FlagSpecs } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   'neutron-secret': {

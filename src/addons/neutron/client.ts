@@ -1,4 +1,5 @@
 import { encode } from 'node:querystring';
+import { isArray, own, ownObjects } from '../../util/json.ts';
 import { isGone, UnusableAnswerError } from './openstack/error.ts';
 import type { OpenStackSession } from './openstack/session.ts';
 import type { Collection, Filter } from './resources.ts';
@@ -54,13 +55,12 @@ export class NeutronClient implements NeutronApi {
     for (let page = 1, marker: string | undefined; page <= MAX_PAGES; page++) {
       const query = { ...filter, ...paging, ...(marker !== undefined && { marker }) };
       const { body } = await this.#session.request('GET', { path: `/${plural}`, query, signal });
-      const list = fieldOf(body, plural);
-      if (!Array.isArray(list)) {
+      const list = own(body, plural);
+      if (!isArray(list)) {
         throw new UnusableAnswerError(`GET /${plural}: expected a list of ${plural}, got ${typeof list}`);
       }
       items.push(...list.map(decode));
-      const links = fieldOf(body, `${plural}_links`);
-      if (!Array.isArray(links) || !links.some((link) => fieldOf(link, 'rel') === 'next')) return items;
+      if (!ownObjects(body, `${plural}_links`).some((link) => own(link, 'rel') === 'next')) return items;
       const last = items.at(-1)?.id;
       if (list.length === 0 || last === marker) break;
       marker = last;
@@ -77,7 +77,7 @@ export class NeutronClient implements NeutronApi {
   ): Promise<T> {
     const request = { path: `/${plural}`, body: { [singular]: item }, signal };
     const { body } = await this.#session.request('POST', request);
-    return decode(fieldOf(body, singular));
+    return decode(own(body, singular));
   }
 
   async update(
@@ -117,10 +117,4 @@ export class NeutronClient implements NeutronApi {
 /** The header of Neutron's extension revision-if-match. */
 function ifMatch({ revision }: Identified): Readonly<Record<string, string>> {
   return revision === undefined ? {} : { 'if-match': `revision_number=${revision}` };
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? Reflect.get(value, key)
-    : undefined;
 }

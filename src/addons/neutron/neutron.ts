@@ -28,7 +28,7 @@ import {
   shapeOfFound,
   type WantedRange,
 } from './plan.ts';
-import { ovsConfig } from './pods/ovs-config.ts';
+import { ovsConfig } from './pods/port-plan.ts';
 import type { NeutronPodPorts } from './pods/ports.ts';
 import { namePorts, usersOf } from './ports.ts';
 import { NEUTRON_PORTS } from './resources.ts';

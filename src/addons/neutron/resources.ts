@@ -1,12 +1,4 @@
-import {
-  isArray,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownObjects,
-  ownString,
-} from '../../util/json.ts';
+import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { UnusableAnswerError } from './openstack/error.ts';
 
 /** For each of our names, the field of Neutron's API v2.0 and how it is read. */
@@ -30,9 +22,8 @@ function collection<const F extends Fields>(singular: string, table: F): Collect
     plural: `${singular}s`,
     fields: entries.map(([, [key]]) => key),
     decode(value) {
-      if (!isObject(value as JsonValue)) throw unusable(`a ${singular}`, value);
-      const item = value as JsonObject;
-      return Object.fromEntries(entries.map(([name, [key, read]]) => [name, read(item, key)])) as Decoded<F>;
+      if (!isObject(value)) throw unusable(`a ${singular}`, value);
+      return Object.fromEntries(entries.map(([name, [key, read]]) => [name, read(value, key)])) as Decoded<F>;
     },
   };
 }

@@ -1,6 +1,5 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
-import { oneOf } from '../../cli/options/option-values.ts';
+import { type FlagSpecs, oneOf } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   policy: {
@@ -18,7 +17,6 @@ export const policies = defineAddOn(FLAGS, {
     {
       name: 'policy',
       description: 'print admission policies that inject a template in the API server (Kubernetes 1.36)',
-      usage: '[options]',
       examples: ['policy -f template.yaml | kubectl apply -f -'],
       load: () => import('./cli/policy.ts'),
     },

@@ -1,6 +1,6 @@
 import type { CanaryScope } from '../../injection/template/strategy.ts';
 import type { TemplateState } from '../../injection/template/template-set.ts';
-import { isInvalid, isNotFound } from '../../kube/api/api-error.ts';
+import { ifFound, isInvalid } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
@@ -138,12 +138,9 @@ export class PolicyController {
 
   async #remove(refs: readonly Ref[], signal: AbortSignal): Promise<void> {
     for (const ref of refs) {
-      try {
-        await this.#options.client.delete(resourceOf(ref), { name: ref.metadata.name }, { signal });
-        this.#options.log.info({ kind: ref.kind, name: ref.metadata.name }, 'policy deleted');
-      } catch (err) {
-        if (!isNotFound(err)) throw err;
-      }
+      const { name } = ref.metadata;
+      await ifFound(this.#options.client.delete(resourceOf(ref), { name }, { signal }));
+      this.#options.log.info({ kind: ref.kind, name }, 'policy deleted');
     }
   }
 

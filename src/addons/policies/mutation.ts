@@ -8,10 +8,15 @@ import type { Template } from '../../injection/template/template.ts';
 import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { MAX_LENGTH } from '../../util/text-bounds.ts';
-import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
+import {
+  additionVariables,
+  celTexts,
+  DEFAULT_CONTAINER_MEMBER,
+  statusExpression,
+  type Variable,
+} from './additions.ts';
 import { celAdd, celMake, celObject, celSetFields } from './literal.ts';
 import { defaultContainerCondition, NATIVE_VARIABLE, nativeOf, sidecarOperations } from './sidecars.ts';
-import { statusExpression } from './status.ts';
 
 /** How a template is added to a pod: expressions of a MutatingAdmissionPolicy. */
 export interface Mutation {

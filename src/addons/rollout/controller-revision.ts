@@ -6,7 +6,7 @@ import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../../util/json.ts';
 import { parseAnnotation } from '../../util/text-bounds.ts';
-import type { StoredRevision } from './plan/history.ts';
+import type { StoredRevision } from './plan/revision.ts';
 
 /** The label with the state of a revision. */
 export const STATE_LABEL = 'initializer.kubernetes.io/revision-state';

@@ -1,6 +1,6 @@
 import type { CanaryScope } from '../../injection/template/strategy.ts';
 import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
+import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Logger } from '../../kube/util/log.ts';
@@ -14,8 +14,7 @@ import {
   revisionName,
   STATE_LABEL,
 } from './controller-revision.ts';
-import type { Upkeep } from './plan/history.ts';
-import type { Decision, Revision } from './plan/revision.ts';
+import type { Decision, Revision, Upkeep } from './plan/revision.ts';
 import type { RevisionHistory } from './revision-history.ts';
 import { STATUS } from './rollout-status.ts';
 
@@ -73,12 +72,8 @@ export class RevisionWriter {
     const { client, namespace } = this.#options;
     const ref = { namespace, name: upkeep.name };
     const superseded = { metadata: { labels: { [STATE_LABEL]: 'superseded' } } };
-    try {
-      if (upkeep.do === 'delete') await client.delete(CONTROLLER_REVISIONS, ref, { signal });
-      else await client.mergePatch(CONTROLLER_REVISIONS, ref, superseded, { signal });
-    } catch (err) {
-      if (!isNotFound(err)) throw err;
-    }
+    if (upkeep.do === 'delete') await ifFound(client.delete(CONTROLLER_REVISIONS, ref, { signal }));
+    else await ifFound(client.mergePatch(CONTROLLER_REVISIONS, ref, superseded, { signal }));
   }
 
   /** A time after that of all revisions, also after the clock was set back: the last promoted one is the latest. */

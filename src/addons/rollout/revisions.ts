@@ -6,19 +6,17 @@ import type { TemplateChoice } from '../../injection/webhook/new-pod-templates.t
 import { isForbidden } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
-import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { toError } from '../../kube/util/to-error.ts';
 import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
-import { forecastWarning } from './forecast-warning.ts';
-import { setWith, upkeepOf } from './plan/history.ts';
-import type { Decision, Revisions } from './plan/revision.ts';
-import { PromotedProofs } from './promoted-proofs.ts';
-import { isActive, RevisionHistory } from './revision-history.ts';
+import { forecastWarning } from './forecast.ts';
+import { type Decision, type Revisions, setWith, upkeepOf } from './plan/revision.ts';
+import { isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
 
 /** The flags of `serve` that a rollout looks at. */
@@ -84,7 +82,7 @@ export function setUpRevisions(
   work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), {
     keys: () => [KEY],
     after,
-    waiting: () => asWaiting(CONFIG_MAPS, history.source()),
+    waiting: () => regardingOf(CONFIG_MAPS, history.source()),
   });
   manager.everyReplica('revision-proof', (signal) => proofs.prove(signal), { after, ...PROOFS });
   manager.addReadyz('revisions', () => {
@@ -169,8 +167,12 @@ function upkeepReconcile(
       if (!isForbiddenLogged) {
         log.error({ err }, `cannot write ControllerRevisions: ${ADVICE}`);
         const note = `No pod gets the new template: the operator cannot write ControllerRevisions: ${ADVICE}`;
-        const regarding = { ...source, apiVersion: 'v1', kind: 'ConfigMap' };
-        events.event(regarding, { type: 'Warning', reason: 'RolloutForbidden', action: 'RollOut', note });
+        events.event(regardingOf(CONFIG_MAPS, source), {
+          type: 'Warning',
+          reason: 'RolloutForbidden',
+          action: 'RollOut',
+          note,
+        });
       }
       isForbiddenLogged = true;
       return { requeueAfterMs: RIGHTS_MS };

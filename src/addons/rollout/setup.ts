@@ -1,7 +1,7 @@
 import { cachedAge } from '../../injection/envoy/configuration-age.ts';
 import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
 import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
-import { apiVersionOf } from '../../kube/api/resource.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Core } from '../../operator/core.ts';
@@ -43,16 +43,13 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
   });
   const memory = new PodMemory();
   const configIn = (of: string) => cachedAge(configMaps.lister.get(`${of}/${ENVOY_CONFIG_MAP}`));
-  const regarding = () => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    ...(templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } }),
-  });
-  const revisionOf = (hash: string) => ({
-    apiVersion: apiVersionOf(CONTROLLER_REVISIONS),
-    kind: CONTROLLER_REVISIONS.kind,
-    metadata: { namespace, name: revisionName(name, hash) },
-  });
+  const regarding = () =>
+    regardingOf(
+      CONFIG_MAPS,
+      templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } },
+    );
+  const revisionOf = (hash: string) =>
+    regardingOf(CONTROLLER_REVISIONS, { metadata: { namespace, name: revisionName(name, hash) } });
   const events = new RolloutEvents(manager.events, regarding, revisionOf);
   const metrics = rolloutMetrics(manager.registry);
   const now = Date.now;

@@ -1,6 +1,5 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import type { FlagSpecs } from '../../cli/options/flag-specs.ts';
-import { bool, oneOf } from '../../cli/options/option-values.ts';
+import { bool, type FlagSpecs, oneOf } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   routes: {

@@ -8,7 +8,7 @@ import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { isObject, type JsonObject, own } from '../../util/json.ts';
-import { CALLED_AS } from '../program-name.ts';
+import { CALLED_AS } from '../io/terminal.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 

@@ -1,4 +1,5 @@
 import { annotation } from '../../injection/podspec/pod.ts';
+import type { PodSite } from '../../injection/podspec/workload.ts';
 import { ApiError, isNotFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
@@ -10,9 +11,10 @@ import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
 import { NETWORKS } from '../../networks/api/resources.ts';
 import type { Condition, Network } from '../../networks/api/types.ts';
 import { keyOfSelected, parseSelection } from '../../networks/pods/selection.ts';
-import { isObject, type JsonObject, own, ownString } from '../../util/json.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { resembles } from '../../util/suggest.ts';
+import { CALLED_AS } from '../io/terminal.ts';
 import { lastEvent } from '../last-event.ts';
-import { CALLED_AS } from '../program-name.ts';
 import { waitingAtGates } from './check-pods.ts';
 import type { CheckFinding, ObjectReport } from './check-report.ts';
 
@@ -149,4 +151,37 @@ function going({ deletionTimestamp, finalizers = [] }: ObjectMeta): readonly Che
   if (deletionTimestamp === undefined) return [];
   const message = `it is being deleted, and still has the finalizers ${finalizers.join(', ')}`;
   return [{ reason: NOT_RECONCILED, message }];
+}
+
+const PLACES = ['labels', 'annotations'] as const;
+type Place = (typeof PLACES)[number];
+
+/** Failed attempts of a pod to ask for Networks, one sentence each: such a pod starts without them. */
+export function* networkMistakes({ object, pod }: PodSite): Generator<string> {
+  const key = NETWORK_ANNOTATION;
+  if (has(pod, 'annotations')) return;
+  if (has(pod, 'labels')) {
+    yield `${key} is in the labels of the pod, where it has no effect: write it into its annotations`;
+    return;
+  }
+  const place = PLACES.find((each) => has(object, each));
+  if (place !== undefined) {
+    const kind = ownString(object, 'kind') ?? 'object';
+    yield `${key} is in the ${place} of the ${kind} itself, which its pods do not inherit: move it to the annotations of its pod template`;
+    return;
+  }
+  for (const each of PLACES) {
+    const values = entriesOf(pod, each);
+    const written = isObject(values) ? Object.keys(values).filter((found) => resembles(found, key)) : [];
+    for (const found of written)
+      yield `${found} in the ${each} of the pod has no effect: did you mean the annotation ${key}?`;
+  }
+}
+
+function entriesOf(holder: JsonValue, place: Place): JsonValue | undefined {
+  return own(own(holder, 'metadata'), place);
+}
+
+function has(holder: JsonValue, place: Place): boolean {
+  return own(entriesOf(holder, place), NETWORK_ANNOTATION) !== undefined;
 }

@@ -8,14 +8,14 @@ import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
 import type { TemplateSelection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
+import { ifReadable } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { networkMistakes } from '../../networks/api/network-mistakes.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { ifReadable } from '../readable.ts';
 import type { LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
+import { networkMistakes } from './check-network.ts';
 import { existingPods } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
 

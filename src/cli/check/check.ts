@@ -1,33 +1,42 @@
+import { keysFor } from '../../injection/keys.ts';
+import { namespaceOf } from '../../injection/manifests/manifests.ts';
 import { type PodSite, podSites } from '../../injection/podspec/workload.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
+import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
+import { ifFound, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
-import { withCluster } from '../cluster.ts';
+import { type Cluster, withCluster } from '../cluster.ts';
+import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { NamespaceObjects } from '../namespace-objects.ts';
 import { serveOption } from '../options/serve-options.ts';
-import { addClusterOptions, addScopeOptions, type ClusterOptions } from '../options/tool-options.ts';
+import {
+  addClusterOptions,
+  addScopeOptions,
+  type ClusterOptions,
+  type ScopeOptions,
+} from '../options/tool-options.ts';
+import { templatesOfCluster } from '../template-source.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
 import {
+  type CheckFinding,
   type CheckReport,
   formatObjectReport,
   formatReport,
   formatReports,
   type ObjectReport,
 } from './check-report.ts';
+import { checkLive } from './check-site.ts';
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
-import { reportLive } from './report-live.ts';
+import { appliedWebhooks } from './check-webhook.ts';
 
-interface CheckOptions extends ClusterOptions {
-  readonly namespace?: string;
+interface CheckOptions extends ClusterOptions, ScopeOptions, SharedFlags {
   readonly output: OutputFormat;
-  readonly initializerName: string;
-  readonly requireAnnotation: boolean;
   readonly all?: boolean;
-  readonly allNamespaces?: boolean;
-  readonly selector?: string;
 }
 
 /** Prints why a pod or a workload is injected or not, and how to solve problems. */
@@ -117,13 +126,53 @@ async function checkTarget(
   const parsed = parseTarget(target, OTHER_KINDS);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
-    const object = await getTarget(cluster.client, namespace, parsed).catch((cause: unknown) => {
-      if (isNotFound(cause))
-        throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
-      throw cause;
-    });
+    const object = await ifFound(getTarget(cluster.client, namespace, parsed));
+    if (object === undefined) throw new UsageError(`${target} does not exist in namespace ${namespace}`);
     return await reportLive(cluster, options, [...podSites(object)], namespace, tools);
   });
+}
+
+/** Checks pods and workloads with the installation of the cluster. */
+async function reportLive(
+  { client }: Cluster,
+  given: CheckOptions,
+  sites: readonly PodSite[],
+  byDefault: string,
+  tools: readonly ToolParts[],
+): Promise<readonly CheckReport[]> {
+  const installation = await installationOf(client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
+  const set = await templatesOfCluster(client, options);
+  const general: CheckFinding[] = [];
+  if (installation?.readyReplicas === 0) {
+    const message = `no replica of the operator is ready: see kubectl --namespace ${options.operatorNamespace} describe pods`;
+    general.push({ reason: 'no-replica', message });
+  }
+  const webhooks = await appliedWebhooks(client, options);
+  const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
+  const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
+  const { requireAnnotation, operatorNamespace } = options;
+  const keys = keysFor(options.annotation);
+  const decideOptions = { keys, requireAnnotation, operatorNamespace };
+  const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
+  const objects = new NamespaceObjects(client, options.operatorNamespace);
+  const reports: CheckReport[] = [];
+  for (const site of sites) {
+    const namespace = namespaceOf(site, byDefault);
+    const report = await checkLive(site, {
+      client,
+      objects,
+      dryRun,
+      promoted: held.find((each) => each !== undefined),
+      decideOptions,
+      state: { set },
+      namespace,
+      webhooks,
+      policies: injecting.includes(true),
+    });
+    reports.push({ ...report, findings: [...general, ...report.findings] });
+  }
+  return reports;
 }
 
 export const setUpCommand: SetUpCommand = async (command, { terminal, ended, addOns }) => {

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
 import { fileProblem } from '../../kube/util/file-problem.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { PROGRAM } from '../../util/identity.ts';
 
 /** An input is at most this long, in bytes. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -77,3 +79,11 @@ export function nameOfInput(file: string): string {
 
 /** 0: success, 1: findings, 2: usage error or failure. */
 export type ExitCode = 0 | 1 | 2;
+
+/** The name in usage and advice for a program that was started by this path: as `kubectl-envoy` it is kubectl's plugin. */
+export function programName(path: string | undefined): string {
+  return basename(path ?? '') === 'kubectl-envoy' ? 'kubectl envoy' : PROGRAM;
+}
+
+/** The name by which the user started this process. */
+export const CALLED_AS = programName(process.argv[1]);

@@ -4,16 +4,18 @@ import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { LOG_LEVELS } from '../../kube/manager/logger.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { suggest } from '../../util/suggest.ts';
-import type { FlagSpec, FlagSpecs, ParsedFlags } from './flag-specs.ts';
 import {
   bool,
   count,
   dnsName,
   duration,
+  type FlagSpec,
+  type FlagSpecs,
   largestNetworks,
   namespaceList,
   networkRanges,
   oneOf,
+  type ParsedFlags,
   port,
   qualifiedName,
   rangeList,

@@ -1,8 +1,8 @@
 import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
-import { ApiError, isForbidden, TransportError } from '../../kube/api/api-error.ts';
+import { ApiError, ifFound, isForbidden, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIVE_PODS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../kube/api/object.ts';
-import { apiVersionOf, type Resource } from '../../kube/api/resource.ts';
+import { apiVersionOf, kindOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { EVENTS } from '../../kube/events/event-object.ts';
@@ -14,9 +14,7 @@ import { formatInText } from '../../util/diagnostic.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { followInstallation, type Installation, readDeployment } from '../installation.ts';
-import { kindOf } from '../kind-of.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
-import { absentIfMissing } from '../readable.ts';
 import { surveyBasis, surveyPods } from '../survey.ts';
 
 export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
@@ -38,7 +36,7 @@ export async function readStatus(client: KubeClient, options: StatusQuestion) {
   const [replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods] =
     await Promise.all([
       tried(() => readReplicas(client, namespace)),
-      tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }))),
+      tried(() => ifFound(client.get(LEASES, { namespace, name: PROGRAM }))),
       tried(() => readWebhooks(client)),
       tried(() => readWarnings(client)),
       tried(() => readTemplate(client, { namespace, name: configmap })),
@@ -110,7 +108,7 @@ async function readWarnings(client: KubeClient): Promise<ReadonlyMap<string, num
 async function readWebhooks(client: KubeClient) {
   const [mutating, validating] = await Promise.all(
     WEBHOOK_CONFIGURATIONS.map(async (resource) => {
-      const found: unknown = await absentIfMissing(client.get(resource, { name: PROGRAM }));
+      const found: unknown = await ifFound(client.get(resource, { name: PROGRAM }));
       if (!isObject(found)) return undefined;
       return ownObjects(found, 'webhooks').map((webhook) => ({
         name: ownString(webhook, 'name') ?? '',
@@ -125,7 +123,7 @@ async function readWebhooks(client: KubeClient) {
 
 /** Undefined if its ConfigMap does not exist. Without a set, it is faulty. */
 async function readTemplate(client: KubeClient, ref: { readonly namespace: string; readonly name: string }) {
-  const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
+  const found = await ifFound(client.get(CONFIG_MAPS, ref));
   if (found === undefined) return undefined;
   const parsed = parseTemplateConfigMap(found.data ?? {});
   const faults = 'faults' in parsed ? parsed.faults.map(formatInText) : [];
@@ -135,7 +133,7 @@ async function readTemplate(client: KubeClient, ref: { readonly namespace: strin
 
 /** Whether the API server serves a kind, such as one of another project. */
 export async function isServed(client: KubeClient, resource: Resource<KubeObject>): Promise<boolean> {
-  const list = await absentIfMissing(client.request('GET', `/apis/${apiVersionOf(resource)}`));
+  const list = await ifFound(client.request('GET', `/apis/${apiVersionOf(resource)}`));
   return (
     isObject(list) &&
     ownObjects(list, 'resources').some((each) => ownString(each, 'name') === resource.plural)
@@ -146,7 +144,7 @@ export async function isServed(client: KubeClient, resource: Resource<KubeObject
 async function readNodeAgents(client: KubeClient, namespace: string | undefined) {
   if (namespace === undefined) return undefined;
   const ref = { namespace, name: `${PROGRAM}-node-agent` };
-  const found: unknown = await absentIfMissing(client.get(kindOf('apps/v1', 'DaemonSet'), ref));
+  const found: unknown = await ifFound(client.get(kindOf('apps/v1', 'DaemonSet'), ref));
   if (!isObject(found)) return undefined;
   const number = (field: string) => Number(own(own(found, 'status'), field) ?? 0);
   return { wanted: number('desiredNumberScheduled'), ready: number('numberReady') };
@@ -154,7 +152,7 @@ async function readNodeAgents(client: KubeClient, namespace: string | undefined)
 
 /** Undefined without the CustomResourceDefinition. */
 async function readNetworks(client: KubeClient, installation: Installation | undefined) {
-  const found = await absentIfMissing(client.list(NETWORKS, {}));
+  const found = await ifFound(client.list(NETWORKS, {}));
   return found?.items.map((item) => {
     const { metadata, spec, status } = NETWORKS.decode(item);
     const [ready, nodes] = (['Ready', 'NodesReady'] as const).map((type) =>

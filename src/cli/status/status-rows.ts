@@ -1,6 +1,6 @@
 import { OLDEST_MINOR } from '../../operator/server-version.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import { CALLED_AS } from '../program-name.ts';
+import { CALLED_AS } from '../io/terminal.ts';
 import type { Read, StatusFacts } from './facts.ts';
 import {
   about,

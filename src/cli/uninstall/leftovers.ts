@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/copies.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
+import { ifFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
@@ -16,8 +16,7 @@ import type { Network } from '../../networks/api/types.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject, own, ownObjects } from '../../util/json.ts';
 import type { ToolParts } from '../add-on.ts';
-import { listed, metadataOf, NAMESPACE, objectOf, objectsOf } from './objects.ts';
-import type { Remover } from './remover.ts';
+import { listed, metadataOf, NAMESPACE, objectOf, objectsOf, type Remover } from './remover.ts';
 
 /** All Networks of the cluster. */
 export async function allNetworks(client: KubeClient): Promise<readonly Network[]> {
@@ -121,7 +120,7 @@ export async function removeCopies(remover: Remover): Promise<void> {
     }
     const { namespace, name } = copy.metadata;
     const patch = { metadata: { labels: { [COPY_LABEL]: null } } };
-    await client.mergePatch(CONFIG_MAPS, { namespace, name }, patch).catch(unlessGone);
+    await ifFound(client.mergePatch(CONFIG_MAPS, { namespace, name }, patch));
   }
 }
 
@@ -139,8 +138,4 @@ export async function sayWhatStays(
   const keys = injected.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   if (keys.length > 0) say(`these pods keep their sidecar until they are recreated: ${listed(keys)}`);
   for (const { staying } of tools) for (const line of (await staying?.(client)) ?? []) say(line);
-}
-
-function unlessGone(err: unknown): void {
-  if (!isNotFound(err)) throw err;
 }

@@ -26,8 +26,7 @@ import {
   removeCopies,
   sayWhatStays,
 } from './leftovers.ts';
-import { isOwn, metadataOf, NAMESPACE, OURS, objectOf, objectsOf } from './objects.ts';
-import { Remover } from './remover.ts';
+import { isOwn, metadataOf, NAMESPACE, OURS, objectOf, objectsOf, Remover } from './remover.ts';
 
 interface UninstallOptions extends ConnectionOptions {
   readonly operatorNamespace: string;

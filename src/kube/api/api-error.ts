@@ -110,6 +110,22 @@ export function isNotFound(error: unknown): boolean {
   return answered(error, 404);
 }
 
+/** What was read; undefined if it does not exist. */
+export async function ifFound<T>(read: Promise<T>): Promise<T | undefined> {
+  return await read.catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  });
+}
+
+/** What was read; undefined if it does not exist, or the client may not read it. */
+export async function ifReadable<T>(read: Promise<T>): Promise<T | undefined> {
+  return await ifFound(read).catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    return undefined;
+  });
+}
+
 /** The object to create exists already. */
 export function isAlreadyExists(error: unknown): boolean {
   return answered(error, 409) && error.reason === 'AlreadyExists';

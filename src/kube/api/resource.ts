@@ -27,6 +27,15 @@ export function apiVersionOf(resource: Resource<KubeObject>): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
+/** An object of a cache, which may lack its apiVersion and kind, as the object of an Event. */
+export function regardingOf<O extends KubeObject | undefined>(
+  resource: Resource<KubeObject>,
+  object: O,
+): KubeObject | Exclude<O, KubeObject> {
+  if (object === undefined) return object as Exclude<O, KubeObject>;
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: object.metadata };
+}
+
 /**
  * The REST path of a target (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris).
  * A name from outside cannot change the path that is called.
@@ -63,4 +72,11 @@ export function isKubeObject(value: unknown): value is KubeObject {
 export function decodeObject(value: unknown): KubeObject {
   if (!isKubeObject(value)) throw new TypeError('expected a Kubernetes object with a metadata.name');
   return value;
+}
+
+/** A kind of objects that a command reads or deletes without a look into them. Its plural is regular. */
+export function kindOf(apiVersion: string, kind: string, namespaced = true): Resource<KubeObject> {
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  const plural = `${kind.toLowerCase().replace(/y$/, 'ie')}s`;
+  return { group, version, kind, plural, namespaced, decode: decodeObject };
 }

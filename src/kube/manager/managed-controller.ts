@@ -1,5 +1,4 @@
 import type { KubeObject, ObjectKey } from '../api/object.ts';
-import { apiVersionOf, type Resource } from '../api/resource.ts';
 import { Controller, type Reconcile } from '../controller/controller.ts';
 import { tellingRefusals } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
@@ -146,12 +145,4 @@ export class ManagedController {
 /** A function of its own: an async function holds what it has touched until it ends, which is the end of the term. */
 function addAll(queue: WorkQueue<ObjectKey>, keys: () => Iterable<ObjectKey>): void {
   for (const key of keys()) queue.add(key);
-}
-
-/** An object of a cache, which may lack its apiVersion and kind, as the object of an Event. */
-export function asWaiting(
-  resource: Resource<KubeObject>,
-  object: KubeObject | undefined,
-): KubeObject | undefined {
-  return object && { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: object.metadata };
 }

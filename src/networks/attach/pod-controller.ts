@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { Counter, Gauge } from 'prom-client';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
-import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
 import { IpamState } from '../addresses/ipam-state.ts';
@@ -111,7 +111,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   });
   manager.singleton('pending-addresses', async () => ipam.sweep(), { everyMs: resyncMs / 2 });
   controller.reconcile(gates.reconcile, {
-    waiting: (key) => asWaiting(PODS, pods.lister.get(key)),
+    waiting: (key) => regardingOf(PODS, pods.lister.get(key)),
     keys: () => pods.lister.list().map(keyOf),
     after: async (signal) => {
       await options.after(signal);

@@ -1,13 +1,13 @@
 import type { Operation } from 'fast-json-patch';
-import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
+import { ifFound, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { apiVersionOf } from '../../kube/api/resource.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
-import type { Refusal } from '../addresses/give.ts';
+import type { Refusal } from '../addresses/allocations.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
@@ -153,7 +153,7 @@ export class PodGates {
       return {};
     }
     const { name, namespace, uid } = pod.metadata;
-    const live = await client.get(PODS, { name, namespace }, { signal }).catch(undefinedIfNotFound);
+    const live = await ifFound(client.get(PODS, { name, namespace }, { signal }));
     const present = live?.metadata.annotations?.[MULTUS_NETWORKS];
     if (present === undefined || live?.metadata.uid !== uid) return {};
     const filled = await addresses.fill(pod, present, signal);
@@ -251,11 +251,7 @@ export class PodGates {
 
   #report({ metadata }: NetworkPod, details: EventDetails): void {
     const { name, namespace = '', uid = '' } = metadata;
-    const regarding = { name, namespace, uid };
-    this.#options.events.event(
-      { apiVersion: apiVersionOf(PODS), kind: PODS.kind, metadata: regarding },
-      details,
-    );
+    this.#options.events.event(regardingOf(PODS, { metadata: { name, namespace, uid } }), details);
   }
 }
 
@@ -286,8 +282,4 @@ function isOlder(a: NetworkPod, b: NetworkPod): boolean {
   const ageOf = ({ metadata: { creationTimestamp = '', uid = '' } }: NetworkPod) =>
     `${creationTimestamp} ${uid}`;
   return ageOf(a) < ageOf(b);
-}
-
-function undefinedIfNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
 }

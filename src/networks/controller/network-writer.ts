@@ -1,6 +1,6 @@
 import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { apiVersionOf } from '../../kube/api/resource.ts';
+import { apiVersionOf, regardingOf } from '../../kube/api/resource.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
@@ -76,10 +76,8 @@ export class NetworkWriter {
     return undefined;
   }
 
-  tell({ metadata }: Network, details: EventDetails): void {
-    // Items of a list come without apiVersion and kind.
-    const regarding = { apiVersion: apiVersionOf(NETWORKS), kind: NETWORKS.kind, metadata };
-    this.#options.events.event(regarding, details);
+  tell(network: Network, details: EventDetails): void {
+    this.#options.events.event(regardingOf(NETWORKS, network), details);
   }
 
   #writeStatus(network: Network, status: NetworkStatus, signal: AbortSignal): Promise<Network> {

@@ -1,4 +1,4 @@
-import { isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
+import { ifFound, isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
@@ -154,15 +154,15 @@ export class Attachments implements Definitions {
   /** Removes the finalizer from the definition of a deleted Network. The garbage collector deletes it. */
   async #releaseLeftover(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
     const owner = networkOwner(found);
-    const live = await this.#client.get(NETWORKS, refOf(found), { signal }).catch(undefinedIfNotFound);
+    const live = await ifFound(this.#client.get(NETWORKS, refOf(found), { signal }));
     // The cache is outdated: that Network exists.
     if (owner && live?.metadata.uid === owner.uid) return;
-    await this.#withoutFinalizer(found, signal).catch(undefinedIfNotFound);
+    await ifFound(this.#withoutFinalizer(found, signal));
   }
 
   /** The definition from the API server; also undefined without Multus. */
   #live(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
-    return this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, refOf(of), { signal }).catch(undefinedIfNotFound);
+    return ifFound(this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, refOf(of), { signal }));
   }
 
   async #create(wanted: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
@@ -206,10 +206,6 @@ export class Attachments implements Definitions {
 /** The namespace and name of a definition or of its Network, which are the same. */
 function refOf({ metadata: { namespace, name } }: KubeObject): ObjectRef {
   return { namespace, name };
-}
-
-function undefinedIfNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
 }
 
 /** The retry interval for a missing CRD of Multus. */

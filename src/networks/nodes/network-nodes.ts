@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NODES } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
@@ -147,9 +148,8 @@ export class NetworkNodes {
   tellOfWideRanges(): void {
     for (const [name, ranges] of this.#wide) {
       const note = `ignored ${ranges.join(', ')}, which Networks can then overlap: one node can block at most half of each range of --network-ranges, and larger ranges count only if two nodes report them`;
-      const node = { apiVersion: 'v1', kind: NODES.kind, metadata: { name } };
       const details = { type: 'Warning', reason: 'RangesIgnored', action: 'ReadReport', note } as const;
-      this.#options.events.event(node, details);
+      this.#options.events.event(regardingOf(NODES, { metadata: { name } }), details);
     }
     this.#wide.clear();
   }

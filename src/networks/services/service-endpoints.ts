@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { apiVersionOf } from '../../kube/api/resource.ts';
+import { apiVersionOf, regardingOf } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
-import { asWaiting } from '../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
 import { Allocations } from '../addresses/allocations.ts';
@@ -77,10 +76,7 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
     const found = services.lister.get(service);
     const present = slices.lister.byIndex('service', service);
     const wanted: Wanted = found ? wantedOf(found, options) : { slices: [] };
-    if (found && wanted.told) {
-      const regarding = { apiVersion: apiVersionOf(SERVICES), kind: SERVICES.kind, metadata: found.metadata };
-      events.event(regarding, { ...wanted.told, action: 'Name' });
-    }
+    if (found && wanted.told) events.event(regardingOf(SERVICES, found), { ...wanted.told, action: 'Name' });
     try {
       await writeSlices(manager.leaderClient, found, present, wanted.slices, signal);
     } catch (error) {
@@ -92,7 +88,7 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
   }
 
   controller.reconcile(reconcile, {
-    waiting: (service) => asWaiting(SERVICES, services.lister.get(service)),
+    waiting: (service) => regardingOf(SERVICES, services.lister.get(service)),
     keys: () => new Set([...services.lister.list().map(keyOf), ...slices.lister.list().map(serviceOf)]),
     after: async (signal) => {
       await options.after(signal);

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { networkMistakes } from '../../../src/cli/check/check-network.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { optInMistakes } from '../../../src/injection/mistakes.ts';
 import { podSites } from '../../../src/injection/podspec/workload.ts';
 import { CUSTOM_KINDS } from '../../../src/injection/podspec/workload-kinds.ts';
 import { NETWORK_ANNOTATION } from '../../../src/networks/api/names.ts';
-import { networkMistakes } from '../../../src/networks/api/network-mistakes.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';

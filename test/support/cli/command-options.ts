@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { ADD_ONS } from '../../../src/addons/index.ts';
-import { commandsWith } from '../../../src/cli/commands.ts';
+import { commandsWith } from '../../../src/cli/program.ts';
 import { MemoryTerminal } from './memory-terminal.ts';
 
 const ENTRIES = commandsWith(ADD_ONS);

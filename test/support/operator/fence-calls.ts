@@ -1,4 +1,4 @@
-import { ovsConfig } from '../../../src/addons/neutron/pods/ovs-config.ts';
+import { ovsConfig } from '../../../src/addons/neutron/pods/port-plan.ts';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 
 /** A call of kubectl, and what it reads. */

@@ -1,6 +1,11 @@
-import { revisionsOf, type StoredRevision, upkeepOf } from '../../../src/addons/rollout/plan/history.ts';
 import type { Action, RolloutPod } from '../../../src/addons/rollout/plan/pod.ts';
-import type { Decision, Revisions } from '../../../src/addons/rollout/plan/revision.ts';
+import {
+  type Decision,
+  type Revisions,
+  revisionsOf,
+  type StoredRevision,
+  upkeepOf,
+} from '../../../src/addons/rollout/plan/revision.ts';
 import { type Step, step } from '../../../src/addons/rollout/plan/step.ts';
 import { appliedTemplate, type Status } from '../../../src/injection/status.ts';
 import { isCanary, parseStrategy, type Strategy } from '../../../src/injection/template/strategy.ts';

@@ -1,6 +1,6 @@
-import type { HTTPRouteFilter } from '../../../src/addons/routes/compile/route.ts';
+import type { HTTPRouteFilter, Route } from '../../../src/addons/routes/compile/route.ts';
 import { LiveCompilation } from '../../../src/addons/routes/delivery/live-compilation.ts';
-import { type LiveRoute, routeSummary } from '../../../src/addons/routes/delivery/resources.ts';
+import { routeSummary } from '../../../src/addons/routes/delivery/resources.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { times } from '../growth/growing-input.ts';
@@ -47,7 +47,7 @@ function hostile(index: number): string {
   return JSON.stringify({ ...route, spec: { ...route.spec, parentRefs } });
 }
 
-const routes: LiveRoute[] = [];
+const routes: Route[] = [];
 for (let index = 0; index < ROUTES; index += 1) routes.push(routeSummary(JSON.parse(hostile(index))));
 const backendRefs = [{ name: 'web', port: 80 }];
 routes.push(routeSummary(routeFor('honest/r', 'honest/web', [{ backendRefs }])));

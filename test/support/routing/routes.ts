@@ -1,15 +1,15 @@
 import { loadAll } from 'js-yaml';
 import type { RoutingInput } from '../../../src/addons/routes/compile/compile.ts';
-import {
-  type GRPCRoute,
-  type GRPCRouteRule,
-  type HTTPRoute,
-  type HTTPRouteRule,
-  keyOf,
-  type ParentReference,
-  type Route,
-  type Service,
+import type {
+  GRPCRoute,
+  GRPCRouteRule,
+  HTTPRoute,
+  HTTPRouteRule,
+  ParentReference,
+  Route,
+  Service,
 } from '../../../src/addons/routes/compile/route.ts';
+import { keyOf } from '../../../src/kube/api/object.ts';
 
 /** The Services echo, v1 and v2 of the namespace shop, and those and the routes of manifests. */
 export function routingInput(yaml: string): RoutingInput {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ADD_ONS } from '../../../src/addons/index.ts';
-import { commandsWith } from '../../../src/cli/commands.ts';
+import { commandsWith } from '../../../src/cli/program.ts';
 import { runCli } from '../../../src/program.ts';
 import { optionsOf } from '../../support/cli/command-options.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';

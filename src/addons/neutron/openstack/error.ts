@@ -1,4 +1,5 @@
 import { TransportError } from '../../../kube/api/api-error.ts';
+import { isObject, type JsonValue, own, ownString } from '../../../util/json.ts';
 
 /** An error answer of an OpenStack service. */
 export class OpenStackError extends Error {
@@ -31,10 +32,14 @@ const MAX_MESSAGE_LENGTH = 512;
  * The error for an unsuccessful answer: `{"NeutronError": {type, message}}` of Neutron, `{"error": {title, message}}`
  * of Keystone, or the start of any other text, for example of a proxy.
  */
-export function openStackErrorFrom(what: string, status: number, body: unknown): OpenStackError {
-  const fields = recordIn(body, 'NeutronError') ?? recordIn(body, 'error') ?? {};
-  const type = [fields.type, fields.title].find((value) => typeof value === 'string') ?? '';
-  const text = typeof fields.message === 'string' ? fields.message : typeof body === 'string' ? body : '';
+export function openStackErrorFrom(
+  what: string,
+  status: number,
+  body: JsonValue | undefined,
+): OpenStackError {
+  const fields = [own(body, 'NeutronError'), own(body, 'error')].find(isObject);
+  const type = ownString(fields, 'type') ?? ownString(fields, 'title') ?? '';
+  const text = ownString(fields, 'message') ?? (typeof body === 'string' ? body : '');
   const message = text.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_LENGTH);
   return new OpenStackError(status, type, `${what}: ${status}${message === '' ? '' : ` ${message}`}`);
 }
@@ -66,12 +71,4 @@ export function isUnavailable(error: unknown): error is Error {
     error instanceof UnusableAnswerError ||
     error instanceof NotConfiguredError
   );
-}
-
-function recordIn(value: unknown, key: string): Readonly<Record<string, unknown>> | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-  const inner: unknown = Reflect.get(value, key);
-  return typeof inner === 'object' && inner !== null
-    ? (inner as Readonly<Record<string, unknown>>)
-    : undefined;
 }

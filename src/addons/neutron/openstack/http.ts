@@ -4,6 +4,7 @@ import { guardedDispatcher } from '../../../kube/client/guarded-dispatcher.ts';
 import { withTimeout } from '../../../kube/util/with-timeout.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { PROGRAM } from '../../../util/identity.ts';
+import type { JsonValue } from '../../../util/json.ts';
 import { explained } from './cloud.ts';
 import { UnusableAnswerError } from './error.ts';
 
@@ -22,7 +23,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly header: (name: string) => string | undefined;
   /** The parsed JSON; the text of an unsuccessful answer without JSON; undefined if empty. */
-  readonly body: unknown;
+  readonly body: JsonValue | undefined;
 }
 
 export interface HttpMetrics {
@@ -124,7 +125,7 @@ export class OpenStackHttp {
   }
 }
 
-function parse(text: string, what: string, status: number): unknown {
+function parse(text: string, what: string, status: number): JsonValue | undefined {
   if (text === '') return undefined;
   try {
     return JSON.parse(text);

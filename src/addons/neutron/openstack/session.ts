@@ -105,7 +105,7 @@ async function fetchToken(
   }
   const value = header('x-subject-token');
   if (!value) throw new UnusableAnswerError(`POST ${target.href}: expected a token, got none`);
-  const token = own(body as JsonValue | undefined, 'token');
+  const token = own(body, 'token');
   return { value, endpoint: cloud.endpoint ?? endpointIn(token, cloud) };
 }
 

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
-import { PORT_KEY, SECURITY_GROUPS_KEY } from '../../../networks/api/names.ts';
+import { NODE_OVS, PORT_KEY, SECURITY_GROUPS_KEY } from '../../../networks/api/names.ts';
+import type { Network } from '../../../networks/api/types.ts';
 import { ipsOf } from '../../../networks/pods/selection.ts';
 import type { PortRefusal } from '../../../networks/providers.ts';
 import { isArray, isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
@@ -112,4 +113,28 @@ export function refusalOf(error: unknown, network: ObjectKey): PortRefusal | und
   // A quota, a missing right, an address outside of the subnet, an unknown security group.
   if ([400, 403, 404, 409].includes(status)) return { reason: 'PortRefused', why: message, ...waits };
   return undefined;
+}
+
+/** The bridge of OVN on a node (ovn-controller(8), external-ids:ovn-bridge). */
+const INTEGRATION_BRIDGE = 'br-int';
+
+/**
+ * The CNI configuration of a Network as JSON (CNI specification 1.0.0): a port of the node's integration bridge, which
+ * ovs-cni makes and ovn-controller connects. Addresses, MAC and the port's ID are in the annotation of the pod. No
+ * routes: this is a pod's second interface, so its default route stays.
+ */
+export function ovsConfig(network: Network, mtu: number | undefined): string {
+  return JSON.stringify({
+    cniVersion: '1.0.0',
+    name: keyOf(network).replace('/', '.'),
+    plugins: [
+      {
+        type: NODE_OVS,
+        bridge: INTEGRATION_BRIDGE,
+        ...(mtu !== undefined && { mtu }),
+        capabilities: { ips: true, mac: true },
+        ipam: { type: 'static' },
+      },
+    ],
+  });
 }

@@ -1,4 +1,4 @@
-import { isNotFound } from '../../../kube/api/api-error.ts';
+import { ifFound } from '../../../kube/api/api-error.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';
 import { type KubeObject, type ObjectKey, splitKey } from '../../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
@@ -6,6 +6,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Reconcile } from '../../../kube/controller/controller.ts';
 import type { Logger } from '../../../kube/util/log.ts';
 import { MULTUS_NETWORKS } from '../../../networks/api/names.ts';
+import { isObject, own } from '../../../util/json.ts';
 import type { NeutronApi } from '../client.ts';
 import { isGone, isStaleRevision, isUnavailable } from '../openstack/error.ts';
 import { NEUTRON_PORTS, type NeutronPort } from '../resources.ts';
@@ -33,8 +34,7 @@ const LIVE: Resource<LivePod> = {
   ...PODS,
   decode(value) {
     const { metadata } = decodeObject(value);
-    const status: unknown = typeof value === 'object' && value ? Reflect.get(value, 'status') : undefined;
-    const phase: unknown = typeof status === 'object' && status ? Reflect.get(status, 'phase') : undefined;
+    const phase = isObject(value) ? own(own(value, 'status'), 'phase') : undefined;
     return { metadata, isFinished: phase === 'Succeeded' || phase === 'Failed' };
   },
 };
@@ -112,13 +112,8 @@ export class PortRemover {
   /** The pod from the API server, because a cache may be outdated. */
   async #live(key: ObjectKey, signal: AbortSignal): Promise<LivePod | undefined> {
     const { namespace = '', name } = splitKey(key);
-    try {
-      const pod = await this.#options.client.get(LIVE, { namespace, name }, { signal });
-      return pod.isFinished ? undefined : pod;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const pod = await ifFound(this.#options.client.get(LIVE, { namespace, name }, { signal }));
+    return pod?.isFinished ? undefined : pod;
   }
 
   async #remove(port: NeutronPort, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,10 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
-import { absentIfMissing } from '../../../cli/readable.ts';
 import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import { about, type CheckResult, count, flag, none, ok } from '../../../cli/status/rows.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
-import { isForbidden } from '../../../kube/api/api-error.ts';
+import { ifFound, ifReadable } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { PROGRAM } from '../../../util/identity.ts';
 import { compilePolicies } from '../compile.ts';
@@ -13,24 +12,17 @@ import { POLICY_BINDINGS } from '../resources.ts';
 
 /** What admission policies add to the commands of the core. */
 export const tools: ToolParts = {
-  check: { injectsWithoutWebhook },
+  check: {
+    injectsWithoutWebhook: async (client) => ((await ifReadable(bindings(client))) ?? 0) > 0,
+  },
   lint: coverage,
   status: async (client, facts) => [{ check: 'policies', ...(await verdict(client, facts)) }],
 };
 
 /** The number of the operator's bindings; undefined before Kubernetes 1.36, which has no such policies. */
 async function bindings(client: KubeClient): Promise<number | undefined> {
-  const page = await absentIfMissing(client.list(POLICY_BINDINGS, { labelSelector: `app=${PROGRAM}` }));
+  const page = await ifFound(client.list(POLICY_BINDINGS, { labelSelector: `app=${PROGRAM}` }));
   return page?.items.length;
-}
-
-async function injectsWithoutWebhook(client: KubeClient): Promise<boolean> {
-  try {
-    return ((await bindings(client)) ?? 0) > 0;
-  } catch (err) {
-    if (isForbidden(err)) return false;
-    throw err;
-  }
 }
 
 /** Which templates the API server can inject with policies. */

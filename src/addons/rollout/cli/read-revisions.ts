@@ -1,10 +1,9 @@
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
-import { isForbidden } from '../../../kube/api/api-error.ts';
+import { ifReadable } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { CONTROLLER_REVISIONS, readRevision, revisionName, STATE_LABEL } from '../controller-revision.ts';
-import { revisionsOf } from '../plan/history.ts';
-import type { Revisions } from '../plan/revision.ts';
+import { type Revisions, revisionsOf } from '../plan/revision.ts';
 import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
 
 /** A rollout as the ControllerRevisions in the operator's namespace show it. */
@@ -40,10 +39,5 @@ export async function readRevisions(
   set: TemplateSet,
 ): Promise<Revisions | undefined> {
   if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
-  try {
-    return (await readRollout(client, options, set)).revisions;
-  } catch (err) {
-    if (isForbidden(err)) return undefined;
-    throw err;
-  }
+  return (await ifReadable(readRollout(client, options, set)))?.revisions;
 }

@@ -1,6 +1,6 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
+import { CALLED_AS } from '../../../cli/io/terminal.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
-import { CALLED_AS } from '../../../cli/program-name.ts';
 import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import {
   about,

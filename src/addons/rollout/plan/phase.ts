@@ -7,8 +7,7 @@ import {
 import type { Health } from './health.ts';
 import type { Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
-import { hasSet, type Survey } from './survey.ts';
-import type { Wake } from './wake.ts';
+import { hasSet, type Survey, type Wake } from './survey.ts';
 import { type Candidate, freeIn } from './workloads.ts';
 
 /** Where a rollout is. */

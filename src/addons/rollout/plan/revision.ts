@@ -1,3 +1,4 @@
+import type { Status } from '../../../injection/status.ts';
 import type { CanaryScope } from '../../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 
@@ -37,3 +38,85 @@ export type Decision =
   | { readonly do: 'hold' }
   | { readonly do: 'promote' }
   | { readonly do: 'halt' };
+
+/** A ControllerRevision with one state of the templates. */
+export interface StoredRevision {
+  readonly name: string;
+  readonly set: TemplateSet;
+  /** `superseded`: another template came before it was promoted, or after it was halted. */
+  readonly state: 'canary' | 'promoted' | 'halted' | 'superseded';
+  readonly canary: CanaryScope;
+  /** When its rollout began, in milliseconds since 1970. */
+  readonly since: number;
+  readonly heldSince: number | undefined;
+}
+
+/** Revisions that are kept, apart from those that pods name. */
+const KEPT = 10;
+const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
+
+/** What the rollout goes from and to; undefined until the first revision is promoted. */
+export function revisionsOf(
+  adopted: TemplateSet,
+  stored: readonly StoredRevision[],
+  paused: boolean,
+): Revisions | undefined {
+  const known = stored.find(({ set }) => set.hash === adopted.hash);
+  // The first templates have nothing to go back to.
+  const last = lastPromoted(stored) ?? (known?.state === 'halted' ? known : undefined);
+  if (last === undefined) return undefined;
+  const target: Revision =
+    known === undefined || known.state === 'superseded' || (known.state === 'promoted' && known !== last)
+      ? { set: adopted, state: 'new', canary: NO_CANARY, since: 0, heldSince: undefined }
+      : { ...known, state: known.state, set: adopted };
+  return { target, promoted: known === last ? target : { ...last, state: 'promoted' }, paused };
+}
+
+/** The known templates that a pod has by its status; undefined if none has them. */
+export function setWith(status: Status, known: Iterable<TemplateSet>): TemplateSet | undefined {
+  return [...known].find(({ templates }) =>
+    status.templates.every(({ name, sha256 }) => templates.get(name)?.hash === sha256),
+  );
+}
+
+/** The revision that was promoted last. */
+export function lastPromoted(stored: readonly StoredRevision[]): StoredRevision | undefined {
+  return stored
+    .filter(({ state }) => state === 'promoted')
+    .reduce<StoredRevision | undefined>((a, b) => (a && a.since >= b.since ? a : b), undefined);
+}
+
+/** What to write so that the history fits the templates of the ConfigMap. */
+export type Upkeep =
+  /** The adopted templates need no canary: they are the first, proven before, or rollouts are off. */
+  { readonly do: 'promote' } | { readonly do: 'supersede' | 'delete'; readonly name: string };
+
+/**
+ * The writes that the history needs. `isUsed`: whether a live pod has the templates of a set.
+ */
+export function upkeepOf(
+  adopted: TemplateSet,
+  stored: readonly StoredRevision[],
+  isActive: boolean,
+  isUsed: (set: TemplateSet) => boolean,
+): readonly Upkeep[] {
+  if (stored.length === 0) return isActive ? [{ do: 'promote' }] : [];
+  const last = lastPromoted(stored);
+  const known = stored.find(({ set }) => set.hash === adopted.hash);
+  // Without a promoted one, such as after it was deleted, there is nothing to hold these back with: all new pods get them.
+  const isProven = known?.state === 'promoted' || (last === undefined && known?.state !== 'halted');
+  const writes: Upkeep[] = [];
+  if (known !== last || known === undefined) {
+    if (isProven || !isActive) writes.push({ do: 'promote' });
+  }
+  for (const { name, state } of stored) {
+    if (name !== known?.name && (state === 'canary' || state === 'halted'))
+      writes.push({ do: 'supersede', name });
+  }
+  const old = stored
+    .filter((revision) => revision !== known && revision !== last)
+    .toSorted((a, b) => b.since - a.since)
+    .slice(KEPT - 2)
+    .filter(({ set }) => !isUsed(set));
+  return [...writes, ...old.map(({ name }) => ({ do: 'delete' as const, name }))];
+}

@@ -4,8 +4,7 @@ import { choose, chooseBack, isServing } from './order.ts';
 import { type Phase, plan } from './phase.ts';
 import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
-import { MINUTE_MS, surveyOf } from './survey.ts';
-import { Wake } from './wake.ts';
+import { MINUTE_MS, surveyOf, Wake } from './survey.ts';
 import { type Candidate, freeIn } from './workloads.ts';
 
 export interface Step {

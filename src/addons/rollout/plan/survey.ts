@@ -1,11 +1,9 @@
 import type { Status } from '../../../injection/status.ts';
-import type { Strategy } from '../../../injection/template/strategy.ts';
-import { isCanary } from '../../../injection/template/strategy.ts';
+import { isCanary, type Strategy } from '../../../injection/template/strategy.ts';
 import { type Change, changeOf, isMade, unsettledUntil } from './health.ts';
 import type { PodState, RolloutPod } from './pod.ts';
 import type { Revision, Revisions } from './revision.ts';
 import { relate, type Standing, standingOf } from './standing.ts';
-import type { Wake } from './wake.ts';
 import { type Candidate, namespaceOf, Workloads } from './workloads.ts';
 
 /** The time of `perMinute`. */
@@ -126,4 +124,22 @@ function standingBack(
     strategy: back,
     replicas: 1,
   });
+}
+
+/** The earliest time to look again. */
+export class Wake {
+  readonly #now: number;
+  #at = Number.POSITIVE_INFINITY;
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  at(time: number | undefined): void {
+    if (time !== undefined && time < this.#at) this.#at = time;
+  }
+
+  get inMs(): number | undefined {
+    return this.#at === Number.POSITIVE_INFINITY ? undefined : Math.max(0, this.#at - this.#now);
+  }
 }

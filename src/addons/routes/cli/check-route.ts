@@ -1,5 +1,5 @@
 import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report.ts';
-import { isForbidden } from '../../../kube/api/api-error.ts';
+import { ifReadable } from '../../../kube/api/api-error.ts';
 import { ENDPOINT_SLICES } from '../../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
@@ -90,21 +90,16 @@ function backendsOf(compilation: Compilation, { object, faults }: CompiledRoute)
 /** Undefined if the user may not read them. */
 async function readyEndpoints(client: KubeClient, service: string): Promise<number | undefined> {
   const [namespace = '', name = ''] = service.split('/');
-  try {
-    const labelSelector = `kubernetes.io/service-name=${name}`;
-    const { items } = await client.list(ENDPOINT_SLICES, { namespace, labelSelector });
-    // A Service of both families has two slices with the same pods.
-    const ready = items.flatMap((slice) =>
-      (isObject(slice) ? ownObjects(slice, 'endpoints') : [])
-        .filter((endpoint) => own(own(endpoint, 'conditions'), 'ready') !== false)
-        .map(
-          (endpoint) =>
-            ownString(own(endpoint, 'targetRef'), 'uid') ?? JSON.stringify(own(endpoint, 'addresses')),
-        ),
-    );
-    return new Set(ready).size;
-  } catch (err) {
-    if (isForbidden(err)) return undefined;
-    throw err;
-  }
+  const labelSelector = `kubernetes.io/service-name=${name}`;
+  const slices = await ifReadable(client.list(ENDPOINT_SLICES, { namespace, labelSelector }));
+  // A Service of both families has two slices with the same pods.
+  const ready = slices?.items.flatMap((slice) =>
+    (isObject(slice) ? ownObjects(slice, 'endpoints') : [])
+      .filter((endpoint) => own(own(endpoint, 'conditions'), 'ready') !== false)
+      .map(
+        (endpoint) =>
+          ownString(own(endpoint, 'targetRef'), 'uid') ?? JSON.stringify(own(endpoint, 'addresses')),
+      ),
+  );
+  return ready && new Set(ready).size;
 }

@@ -1,11 +1,10 @@
-import { InvalidArgumentError } from 'commander';
 import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report.ts';
 import { lastWords } from '../../../cli/last-event.ts';
 import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';
 import type { Keys } from '../../../injection/keys.ts';
 import { parseStatus } from '../../../injection/status.ts';
-import { isForbidden, isNotFound } from '../../../kube/api/api-error.ts';
-import { CONFIG_MAPS, type ConfigMap, PODS } from '../../../kube/api/core-resources.ts';
+import { ifFound, ifReadable } from '../../../kube/api/api-error.ts';
+import { CONFIG_MAPS, PODS } from '../../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
 import type { Resource } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -15,13 +14,11 @@ import { entryName } from '../compile/entry-configuration.ts';
 import { explainRequest, type Request } from '../compile/explain.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
-import { TOKEN } from '../compile/parse-match.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
-import type { Route } from '../compile/route.ts';
+import type { Route, Service } from '../compile/route.ts';
 import {
   GRPC_ROUTES,
   HTTP_ROUTES,
-  type LiveService,
   REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
   SERVICES,
@@ -38,31 +35,6 @@ export interface AskedRequest {
 /** The ports of other hosts that capture.sh leaves out. */
 const EXCLUDED_PORTS = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
 
-/** Parses the value of `--to`. */
-export function parseUrl(value: string): URL {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url?.protocol !== 'http:') {
-    throw new InvalidArgumentError(
-      'Use a URL such as http://web/path. Sidecars forward https without decrypting it.',
-    );
-  }
-  return url;
-}
-
-/** Parses a value of `--method`. */
-export function parseMethod(value: string): string {
-  if (!TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
-  return value;
-}
-
-/** Checks a value of `--header`. */
-export function parseHeader(line: string): string {
-  const [name = '', value] = line.split(/:(.*)/s);
-  if (value === undefined || !TOKEN.test(name))
-    throw new InvalidArgumentError('Use a name and a value such as "version: 2".');
-  return line;
-}
-
 /** Says which rule takes a request of a pod, and why the others do not. */
 export async function checkRequest(
   client: KubeClient,
@@ -71,11 +43,8 @@ export async function checkRequest(
   { to, method, headers }: AskedRequest,
   keys: Keys,
 ): Promise<ObjectReport> {
-  const pod = await client.get(PODS, { namespace, name }).catch((cause: unknown) => {
-    if (isNotFound(cause))
-      throw new UsageError(`pod/${name} does not exist in namespace ${namespace}`, { cause });
-    throw cause;
-  });
+  const pod = await ifFound(client.get(PODS, { namespace, name }));
+  if (pod === undefined) throw new UsageError(`pod/${name} does not exist in namespace ${namespace}`);
   const object = `pod/${name} to ${to.href}`;
   const bypass = bypassOf(pod, to, keys);
   if (bypass) {
@@ -91,7 +60,8 @@ export async function checkRequest(
   if (left !== undefined) {
     findings.push({ reason: 'RoutesTooLarge', message: leftOutText(from, left, namespace) });
   }
-  if ((await liveFile(client, namespace)) !== text) {
+  const map = await ifReadable(client.get(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }));
+  if (map?.data?.[ROUTES_FILE] !== text) {
     const why = await lastWords(client, namespace, `ConfigMap/${ROUTES_CONFIG_MAP}`);
     const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you are not allowed to read it: ${why}`;
     findings.push({ reason: 'routes-behind', message });
@@ -161,13 +131,13 @@ function actionText({ action }: Entry): string {
     .join(', ');
 }
 
-function unrouted(service: LiveService | undefined, { hostname }: URL, port: number): string {
+function unrouted(service: Service | undefined, { hostname }: URL, port: number): string {
   if (!service) return `no Service has the name or address ${hostname}: it bypasses all routes`;
   return `no route applies to Service ${keyOf(service)} port ${port}: it bypasses all routes`;
 }
 
 /** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */
-function isNamed({ metadata, spec }: LiveService, host: string, namespace: string): boolean {
+function isNamed({ metadata, spec }: Service, host: string, namespace: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   if ((spec?.clusterIPs ?? []).includes(address)) return true;
   const [name, of = namespace, ...rest] = host.split('.');
@@ -185,28 +155,21 @@ function headersOf(given: readonly string[], { host }: URL): Readonly<Record<str
 
 /** All routes of the cluster. @throws UsageError if it serves none. */
 export async function liveRoutes(client: KubeClient): Promise<readonly Route[]> {
-  const routes = await all(client, HTTP_ROUTES).catch((cause: unknown) => {
-    if (!isNotFound(cause)) throw cause;
+  const routes = await all(client, HTTP_ROUTES);
+  if (routes === undefined)
     throw new UsageError(
       'the cluster has no HTTPRoutes: kubectl apply --server-side -k deploy/overlays/gateway-api',
-      { cause },
     );
-  });
-  return [...routes, ...(await all(client, GRPC_ROUTES).catch(orNone))];
-}
-
-function orNone(cause: unknown): readonly never[] {
-  if (isNotFound(cause)) return [];
-  throw cause;
+  return [...routes, ...((await all(client, GRPC_ROUTES)) ?? [])];
 }
 
 /** Compiles the routes of the cluster. @throws UsageError if it serves none. */
 export async function compileLive(
   client: KubeClient,
-): Promise<{ readonly compilation: Compilation; readonly services: readonly LiveService[] }> {
+): Promise<{ readonly compilation: Compilation; readonly services: readonly Service[] }> {
   const routes = await liveRoutes(client);
-  const services = await all(client, SERVICES);
-  const grants = await all(client, REFERENCE_GRANTS).catch(orNone);
+  const services = (await all(client, SERVICES)) ?? [];
+  const grants = (await all(client, REFERENCE_GRANTS)) ?? [];
   const compilation = compileRoutes({
     routes,
     grants,
@@ -215,18 +178,7 @@ export async function compileLive(
   return { compilation, services };
 }
 
-/** All objects of a kind, in all namespaces. */
-async function all<T extends KubeObject>(client: KubeClient, resource: Resource<T>): Promise<readonly T[]> {
-  const { items } = await client.list(resource, {});
-  return items.map((item) => resource.decode(item));
-}
-
-async function liveFile(client: KubeClient, namespace: string): Promise<string | undefined> {
-  try {
-    const map: ConfigMap = await client.get(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP });
-    return map.data?.[ROUTES_FILE];
-  } catch (err) {
-    if (isNotFound(err) || isForbidden(err)) return undefined;
-    throw err;
-  }
+/** All objects of a kind, in all namespaces; undefined if the cluster does not have the kind. */
+async function all<T extends KubeObject>(client: KubeClient, resource: Resource<T>) {
+  return (await ifFound(client.list(resource, {})))?.items.map((item) => resource.decode(item));
 }

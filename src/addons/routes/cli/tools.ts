@@ -1,10 +1,17 @@
-import type { ToolParts } from '../../../cli/add-on.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { CheckParts, ToolParts } from '../../../cli/add-on.ts';
+import { nameInTarget, parseTarget } from '../../../cli/check/check-target.ts';
+import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { isServed, type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import { about, type CheckResult, flag, none, ok } from '../../../cli/status/rows.ts';
-import { listed, metadataOf, objectsOf } from '../../../cli/uninstall/objects.ts';
+import { listed, metadataOf, objectsOf } from '../../../cli/uninstall/remover.ts';
+import { keysFor } from '../../../injection/keys.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { HTTP_ROUTES, ROUTES_LABEL } from '../delivery/resources.ts';
-import { addRequestOptions, routeQuestion } from './question.ts';
+import { UsageError } from '../../../kube/util/usage-error.ts';
+import { TOKEN } from '../compile/parse-match.ts';
+import { GRPC_ROUTES, HTTP_ROUTES, ROUTES_LABEL } from '../delivery/resources.ts';
+import { checkRoute } from './check-route.ts';
+import { checkRequest } from './check-routes.ts';
 
 /** What routes add to the commands of the core. */
 export const tools: ToolParts = {
@@ -28,4 +35,82 @@ async function staying(client: KubeClient): Promise<readonly string[]> {
   return maps.length === 0
     ? []
     : [`ConfigMaps envoy-routes stay for running sidecars, in the namespaces ${listed(namespaces)}`];
+}
+
+interface RequestOptions {
+  readonly to?: URL;
+  readonly method?: string;
+  readonly header?: readonly string[];
+}
+
+const TARGETS = [
+  { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] },
+  { resource: GRPC_ROUTES, names: ['grpcroute', 'grpcroutes'] },
+] as const;
+
+/** Adds the flags of `check` that describe a request. */
+function addRequestOptions(command: Command): void {
+  command
+    .addOption(
+      new Option('--to <url>', 'show which rule handles a request from the target pod to this URL').argParser(
+        parseUrl,
+      ),
+    )
+    .addOption(
+      new Option('-X, --method <name>', 'method of the request (default: GET)').argParser(parseMethod),
+    )
+    .addOption(
+      new Option(
+        '-H, --header <line>',
+        'header of the request, such as "version: 2"; can be repeated',
+      ).argParser((line, lines: readonly string[] = []) => [...lines, parseHeader(line)]),
+    );
+}
+
+/** Parses the value of `--to`. */
+function parseUrl(value: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.protocol !== 'http:') {
+    throw new InvalidArgumentError(
+      'Use a URL such as http://web/path. Sidecars forward https without decrypting it.',
+    );
+  }
+  return url;
+}
+
+/** Parses a value of `--method`. */
+function parseMethod(value: string): string {
+  if (!TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
+  return value;
+}
+
+/** Checks a value of `--header`. */
+function parseHeader(line: string): string {
+  const [name = '', value] = line.split(/:(.*)/s);
+  if (value === undefined || !TOKEN.test(name))
+    throw new InvalidArgumentError('Use a name and a value such as "version: 2".');
+  return line;
+}
+
+/** The question about a route, or about a request of a pod, that a target and the flags are. */
+function routeQuestion(
+  target: string | undefined,
+  { to, method, header, annotation }: RequestOptions & ClusterOptions,
+): ReturnType<NonNullable<CheckParts['question']>> {
+  const [route] = TARGETS.flatMap((each) => {
+    const name = target === undefined ? undefined : nameInTarget(target, each);
+    return name === undefined ? [] : [{ kind: each.resource.kind, name }];
+  });
+  if (to === undefined) {
+    if (method ?? header) throw new UsageError('--method and --header work with --to only: add --to URL');
+    if (route === undefined) return undefined;
+    return (client, namespace) => checkRoute(client, route.kind, { namespace, name: route.name });
+  }
+  const pod = target === undefined || route !== undefined ? undefined : parseTarget(target);
+  if (pod?.workload.kind !== 'Pod') {
+    throw new UsageError('--to works with a pod only: use a target such as pod/web-0');
+  }
+  const { name } = pod;
+  const request = { to, method: method ?? 'GET', headers: header ?? [] };
+  return (client, namespace) => checkRequest(client, namespace, name, request, keysFor(annotation));
 }

@@ -1,6 +1,7 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
 import { quoteText } from '../../../util/clip.ts';
 import type { Target } from './model.ts';
-import type { ObjectKey, ParentReference, Route, Service, ServicePort, Services } from './route.ts';
+import type { ParentReference, Route, Service, ServicePort, Services } from './route.ts';
 
 /** A port of a Service to which a route is attached. */
 export interface AttachedPort {

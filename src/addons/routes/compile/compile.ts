@@ -1,3 +1,4 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
 import { type AttachedPort, type Attachment, attach, locate, portText } from './attach.ts';
 import { faultText, type RouteFault } from './findings.ts';
 import { grantsOf, type ReferenceGrant } from './grants.ts';
@@ -5,7 +6,7 @@ import type { Target } from './model.ts';
 import type { ParsedRoute } from './parse.ts';
 import { type Draft, hostBytes, type PlacedRoute, PortTable, ROOM } from './port-table.ts';
 import { permitted, type Reading, read } from './reading.ts';
-import { isGrpcRoute, type ObjectKey, type Route, routeKey, type Services } from './route.ts';
+import { isGrpcRoute, type Route, routeKey, type Services } from './route.ts';
 import { heldKey, unread, withhold } from './shares.ts';
 
 /** All that routing depends on. The objects must not change: what is read from one is remembered. */

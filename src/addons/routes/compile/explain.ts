@@ -1,3 +1,4 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
 import { type AttachedPort, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './entry-configuration.ts';
@@ -6,7 +7,7 @@ import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
 import { regexMatches } from './regex.ts';
-import type { ObjectKey, Route } from './route.ts';
+import type { Route } from './route.ts';
 import { unservedText } from './status.ts';
 
 /** A request as a sidecar compares it with routes. */

@@ -1,7 +1,8 @@
+import type { KubeObject, ObjectKey } from '../../../kube/api/object.ts';
 import type { RouteFault } from './findings.ts';
 import type { Action, Target } from './model.ts';
 import type { ParsedRoute } from './parse.ts';
-import { type Fitting, kindOf, type ObjectKey, type ObjectMeta } from './route.ts';
+import { type Fitting, kindOf } from './route.ts';
 
 /** The shape of the part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
 export const GRANT = {
@@ -11,7 +12,7 @@ export const GRANT = {
   },
 } as const;
 
-export type ReferenceGrant = Fitting<typeof GRANT> & { readonly metadata: ObjectMeta };
+export type ReferenceGrant = KubeObject & Fitting<typeof GRANT>;
 
 /** Whether routes of a kind in a namespace may name a Service of another one. */
 export type IsGranted = (kind: string, from: string, service: ObjectKey) => boolean;

@@ -1,4 +1,5 @@
-import type { HTTPHeaderFilter, ObjectKey } from './route.ts';
+import type { ObjectKey } from '../../../kube/api/object.ts';
+import type { HTTPHeaderFilter } from './route.ts';
 
 /** What a route asks for, independent of Envoy: for each port of a Service its matches, and for each match an action. */
 
@@ -13,8 +14,11 @@ export interface Match {
   readonly queryParams: readonly ValueMatch[];
 }
 
+/** The most specific first. */
+export const PATH_TYPES = ['Exact', 'RegularExpression', 'PathPrefix'] as const;
+
 export interface PathMatch {
-  readonly type: 'Exact' | 'PathPrefix' | 'RegularExpression';
+  readonly type: (typeof PATH_TYPES)[number];
   /** A prefix ends without a slash, except `/` itself. */
   readonly value: string;
 }
@@ -135,4 +139,43 @@ export interface Entry {
   /** Part of the match has no meaning. It takes only what no other entry takes. */
   readonly isLast: boolean;
   readonly action: Action;
+}
+
+/**
+ * Puts entries in the order in which a request is compared with them, by the rules of the Gateway API: exact paths,
+ * longer paths, methods, more headers, more query parameters. Equals are in the order of their age, their name and
+ * their place in the route. The API leaves open where regular expressions are: here, before prefixes.
+ */
+export function inOrder<T extends Entry>(entries: readonly T[]): readonly T[] {
+  return [...entries].sort(compareEntries);
+}
+
+function compareEntries(a: Entry, b: Entry): number {
+  return (
+    Number(a.isLast) - Number(b.isLast) ||
+    (a.match.call && b.match.call ? compareCalls(a.match.call, b.match.call) : comparePaths(a, b)) ||
+    b.match.headers.length - a.match.headers.length ||
+    b.match.queryParams.length - a.match.queryParams.length ||
+    compareText(a.created, b.created) ||
+    // Within a route, entries come in the order of its rules, and sorting keeps that.
+    compareText(a.route, b.route)
+  );
+}
+
+/** A longer service, then a longer method, whatever their types are. */
+function compareCalls(a: NonNullable<Match['call']>, b: NonNullable<Match['call']>): number {
+  return b.service.length - a.service.length || b.method.length - a.method.length;
+}
+
+function comparePaths(a: Entry, b: Entry): number {
+  return (
+    PATH_TYPES.indexOf(a.match.path.type) - PATH_TYPES.indexOf(b.match.path.type) ||
+    b.match.path.value.length - a.match.path.value.length ||
+    Number(b.match.method !== undefined) - Number(a.match.method !== undefined)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

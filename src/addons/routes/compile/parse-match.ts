@@ -1,6 +1,6 @@
 import { quoteText } from '../../../util/clip.ts';
 import type { Place } from './findings.ts';
-import type { Match, PathMatch, ValueMatch } from './model.ts';
+import { type Match, PATH_TYPES, type PathMatch, type ValueMatch } from './model.ts';
 import { regexFault } from './regex.ts';
 import type { GRPCRouteMatch, HTTPRouteMatch, HTTPValueMatch } from './route.ts';
 
@@ -10,7 +10,6 @@ const SHOWN = 64;
 export const TOKEN = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/;
 /** The characters of a path. */
 export const PATH = /^\/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$/;
-export const PATH_TYPES = ['Exact', 'RegularExpression', 'PathPrefix'] as const;
 /** Matches all requests. */
 export const ANY: Match = { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] };
 

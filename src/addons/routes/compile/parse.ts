@@ -1,3 +1,4 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
 import { parseDuration } from '../../../util/duration.ts';
 import { Place, type RouteFault } from './findings.ts';
 import type { Action, Backend, Broken, Match, Retry } from './model.ts';
@@ -9,14 +10,7 @@ import {
   TARGET_FIELDS,
 } from './parse-filters.ts';
 import { ANY, type ParsedMatch, parseMatch, parseMethodMatch, shown } from './parse-match.ts';
-import {
-  type HTTPBackendRef,
-  type HTTPRouteRule,
-  isGrpcRoute,
-  type ObjectKey,
-  type Route,
-  routeKey,
-} from './route.ts';
+import { type HTTPBackendRef, type HTTPRouteRule, isGrpcRoute, type Route, routeKey } from './route.ts';
 
 /** A route as far as it alone says. Whether its Services exist, it does not. */
 export interface ParsedRoute {

@@ -1,9 +1,8 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import type { Locate } from './entry-configuration.ts';
 import { leftOut, MAX_BYTES, type Part } from './left-out.ts';
-import type { Entry } from './model.ts';
-import { inOrder } from './precedence.ts';
-import type { ObjectKey } from './route.ts';
+import { type Entry, inOrder } from './model.ts';
 import { emptyHostBytes, type HostText, portHost, type RouteFile, routeFile } from './route-configuration.ts';
 
 /** What a file has for hosts. */

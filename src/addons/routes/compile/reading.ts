@@ -1,8 +1,7 @@
 import { bytesOfEntries } from './entry-bytes.ts';
 import { type IsGranted, withoutUngranted } from './grants.ts';
-import type { Entry, Match } from './model.ts';
+import { type Entry, inOrder, type Match } from './model.ts';
 import { type ParsedRoute, parseRoute } from './parse.ts';
-import { inOrder } from './precedence.ts';
 import { regexFault } from './regex.ts';
 import type { Route } from './route.ts';
 import { patternsOf } from './shares.ts';

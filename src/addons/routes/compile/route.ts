@@ -1,16 +1,8 @@
+import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import { misfit } from '../../../util/shape.ts';
 
-/** The part of `metadata` that routing reads. */
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string;
-}
-
 /** The part of a Service that routing reads. */
-export interface Service {
-  readonly metadata: ObjectMeta;
+export interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: string;
     readonly clusterIP?: string;
@@ -24,13 +16,6 @@ export interface ServicePort {
   readonly port: number;
   readonly protocol?: string;
   readonly appProtocol?: string;
-}
-
-/** `namespace/name`, as caches hold an object. */
-export type ObjectKey = string;
-
-export function keyOf({ metadata: { namespace = '', name } }: { readonly metadata: ObjectMeta }): ObjectKey {
-  return `${namespace}/${name}`;
 }
 
 /** The services by their keys: a Map, or the index of a cache. */
@@ -146,13 +131,9 @@ export type GRPCRouteMatch = Fitting<typeof GRPC_MATCH>;
 export type RouteParentStatus = Fitting<typeof PARENT_STATUS>;
 export type RouteCondition = Fitting<typeof CONDITION>;
 
-interface Object {
-  readonly apiVersion?: string;
-  readonly metadata: ObjectMeta;
-}
-export type HTTPRoute = Object & Fitting<typeof SHAPES.HTTPRoute> & { readonly kind?: string };
+export type HTTPRoute = KubeObject & Fitting<typeof SHAPES.HTTPRoute>;
 /** An HTTPRoute with other matches, and with fewer kinds of filters. */
-export type GRPCRoute = Object & Fitting<typeof SHAPES.GRPCRoute> & { readonly kind: typeof GRPC };
+export type GRPCRoute = KubeObject & Fitting<typeof SHAPES.GRPCRoute> & { readonly kind: typeof GRPC };
 export type Route = HTTPRoute | GRPCRoute;
 
 const GRPC = 'GRPCRoute';

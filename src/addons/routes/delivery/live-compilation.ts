@@ -1,14 +1,16 @@
 import type { Lister } from '../../../kube/cache/store.ts';
+import { sleep } from '../../../kube/util/sleep.ts';
 import type { Slices } from '../../../kube/util/slices.ts';
+import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { type Compilation, compileSteps } from '../compile/compile.ts';
-import { routeKey } from '../compile/route.ts';
+import type { ReferenceGrant } from '../compile/grants.ts';
+import { type Route, routeKey, type Service } from '../compile/route.ts';
 import type { Progress } from './progress.ts';
-import type { LiveGrant, LiveRoute, LiveService } from './resources.ts';
 
 export interface LiveCompilationOptions {
-  readonly routes: Pick<Lister<LiveRoute>, 'list'>;
-  readonly services: Pick<Lister<LiveService>, 'get'>;
-  readonly grants: Pick<Lister<LiveGrant>, 'list'>;
+  readonly routes: Pick<Lister<Route>, 'list'>;
+  readonly services: Pick<Lister<Service>, 'get'>;
+  readonly grants: Pick<Lister<ReferenceGrant>, 'list'>;
   readonly progress: Pick<Progress, 'compiled'>;
   readonly slices: Pick<Slices, 'run'>;
   /** Whose files are written at once. */
@@ -56,5 +58,48 @@ export class LiveCompilation {
     yield* compilation.prepare(namespaces());
     progress.compiled(list.map((route) => [routeKey(route), route]));
     return compilation;
+  }
+}
+
+const QUIET_MS = 50;
+const LONGEST_MS = 1000;
+
+/** Gathers changes: they are handled when there were none for 50 ms, and after 1 s at the latest. */
+export class Changes {
+  readonly #clock: Clock;
+  #isMarked = false;
+  #wake: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  mark(): void {
+    this.#isMarked = true;
+    this.#wake();
+  }
+
+  /** Calls `handle` after each group of changes, until the signal aborts. */
+  async run(handle: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const wake = () => this.#wake();
+    signal.addEventListener('abort', wake, { once: true });
+    while (!signal.aborted) {
+      await this.#marked(signal);
+      const end = this.#clock.now() + LONGEST_MS;
+      while (this.#isMarked && this.#clock.now() < end && !signal.aborted) {
+        this.#isMarked = false;
+        await sleep(this.#clock, QUIET_MS, signal).catch(() => undefined);
+      }
+      if (signal.aborted) return;
+      this.#isMarked = false;
+      await handle();
+    }
+  }
+
+  async #marked(signal: AbortSignal): Promise<void> {
+    if (this.#isMarked || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
   }
 }

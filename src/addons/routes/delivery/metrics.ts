@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { routeKey } from '../compile/route.ts';
-import type { LiveRoute } from './resources.ts';
+import { type Route, routeKey } from '../compile/route.ts';
 
 /** At most this many namespaces get their own series. */
 const MAX_NAMESPACES = 100;
@@ -87,7 +86,7 @@ export interface Weight {
 const MAX_WEIGHTS = 100;
 
 /** What routes ask for in rules with several backends. Of a backend that a rule names twice, the sum. */
-export function weightsOf(routes: readonly LiveRoute[]): readonly Weight[] {
+export function weightsOf(routes: readonly Route[]): readonly Weight[] {
   const counts = new Map<string, number>();
   const weights: Weight[] = [];
   for (const route of routes) {

@@ -1,9 +1,9 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
 import type { Compilation } from '../compile/compile.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import { isAmong } from '../compile/port-table.ts';
-import type { ObjectKey } from '../compile/route.ts';
+import type { Route } from '../compile/route.ts';
 import type { Obstacle, Programmed } from '../compile/status.ts';
-import type { LiveRoute } from './resources.ts';
 
 /** How many sidecars run each version; those that never answered are not in it. */
 export type Tally = ReadonlyMap<string, number>;
@@ -52,7 +52,7 @@ export class Progress {
   #hasChanged = false;
 
   /** Notes a new compilation of these routes. */
-  compiled(routes: Iterable<readonly [ObjectKey, LiveRoute]>): void {
+  compiled(routes: Iterable<readonly [ObjectKey, Route]>): void {
     this.#sequence += 1;
     this.recount();
     const left = new Set(this.#changed.keys());

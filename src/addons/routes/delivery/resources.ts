@@ -1,6 +1,5 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
-import type { KubeObject } from '../../../kube/api/object.ts';
-import { identityOf } from '../../../kube/api/object.ts';
+import { identityOf, type KubeObject } from '../../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
 import { defined } from '../../../util/defined.ts';
 import { misfit } from '../../../util/shape.ts';
@@ -8,17 +7,11 @@ import { GRANT, type ReferenceGrant } from '../compile/grants.ts';
 import { isGrpcRoute, kindOf, type Route, routeMisfit, type Service } from '../compile/route.ts';
 import { withoutLongRules } from '../compile/shares.ts';
 
-/** A route of the API server. */
-export type LiveRoute = Route & KubeObject;
-
-/** A Service of the API server. */
-export type LiveService = Service & KubeObject;
-
 export const HTTP_ROUTES = routesOf('HTTPRoute', 'httproutes');
 export const GRPC_ROUTES = routesOf('GRPCRoute', 'grpcroutes');
 
 /** The items of a list come without their kind. */
-function routesOf(kind: 'HTTPRoute' | 'GRPCRoute', plural: string): Resource<LiveRoute> {
+function routesOf(kind: 'HTTPRoute' | 'GRPCRoute', plural: string): Resource<Route> {
   return {
     group: 'gateway.networking.k8s.io',
     version: 'v1',
@@ -33,11 +26,11 @@ function routesOf(kind: 'HTTPRoute' | 'GRPCRoute', plural: string): Resource<Liv
   };
 }
 
-export function resourceOf(route: LiveRoute): Resource<LiveRoute> {
+export function resourceOf(route: Route): Resource<Route> {
   return isGrpcRoute(route) ? GRPC_ROUTES : HTTP_ROUTES;
 }
 
-export const SERVICES: Resource<LiveService> = {
+export const SERVICES: Resource<Service> = {
   group: '',
   version: 'v1',
   kind: 'Service',
@@ -47,11 +40,8 @@ export const SERVICES: Resource<LiveService> = {
   decode: decodeObject,
 };
 
-/** A ReferenceGrant of the API server. */
-export type LiveGrant = ReferenceGrant & KubeObject;
-
 /** In the version that each release of the Gateway API since 0.6 serves. */
-export const REFERENCE_GRANTS: Resource<LiveGrant> = {
+export const REFERENCE_GRANTS: Resource<ReferenceGrant> = {
   group: 'gateway.networking.k8s.io',
   version: 'v1beta1',
   kind: 'ReferenceGrant',
@@ -88,7 +78,7 @@ export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k
 const MAX_PORTS = 256;
 
 /** Keeps what routing reads of a route: managed fields and annotations may be larger than all of it. */
-export function routeSummary(route: LiveRoute): LiveRoute {
+export function routeSummary(route: Route): Route {
   const { generation, creationTimestamp, deletionTimestamp } = route.metadata;
   const identity = identityOf(route);
   const metadata = defined({ ...identity, generation, creationTimestamp, deletionTimestamp });
@@ -96,7 +86,7 @@ export function routeSummary(route: LiveRoute): LiveRoute {
 }
 
 /** Keeps what routing reads of a Service. */
-export function serviceSummary({ metadata, spec = {} }: LiveService): LiveService {
+export function serviceSummary({ metadata, spec = {} }: Service): Service {
   const { type, clusterIP, clusterIPs } = spec;
   // Of one without an address, ports have no meaning, and nothing limits how many of these there are.
   const hasAddress = (clusterIPs ?? [clusterIP]).some((address) => address && address !== 'None');
@@ -108,14 +98,14 @@ export function serviceSummary({ metadata, spec = {} }: LiveService): LiveServic
 }
 
 /** Keeps what routing reads of a ReferenceGrant. */
-export function grantSummary({ metadata, spec: { from, to } }: LiveGrant): LiveGrant {
+export function grantSummary({ metadata, spec: { from, to } }: ReferenceGrant): ReferenceGrant {
   return { metadata: identityOf({ metadata }), spec: { from, to } };
 }
 
-function isGrant(object: KubeObject): object is LiveGrant {
+function isGrant(object: KubeObject): object is ReferenceGrant {
   return misfit(object, GRANT, '') === undefined;
 }
 
-function isRoute(object: KubeObject & Pick<Route, 'kind'>): object is LiveRoute {
+function isRoute(object: KubeObject & Pick<Route, 'kind'>): object is Route {
   return routeMisfit(kindOf(object), object) === undefined;
 }

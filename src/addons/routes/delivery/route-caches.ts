@@ -6,13 +6,12 @@ import type { Lister } from '../../../kube/cache/store.ts';
 import { waitForSync } from '../../../kube/cache/wait-for-sync.ts';
 import type { Served } from '../../../kube/client/discovery.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
+import type { ReferenceGrant } from '../compile/grants.ts';
+import type { Route, Service } from '../compile/route.ts';
 import {
   GRPC_ROUTES,
   grantSummary,
   HTTP_ROUTES,
-  type LiveGrant,
-  type LiveRoute,
-  type LiveService,
   ONLY_ROUTES_MAPS,
   REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
@@ -29,10 +28,10 @@ const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 /** What the delivery of routes watches. */
 export class RouteCaches {
   /** HTTPRoutes, and GRPCRoutes where the cluster has their CRD. */
-  readonly routeInformers: readonly [Informer<LiveRoute>, Informer<LiveRoute>];
-  readonly services: Informer<LiveService>;
+  readonly routeInformers: readonly [Informer<Route>, Informer<Route>];
+  readonly services: Informer<Service>;
   /** Empty where the cluster has no such CRD. */
-  readonly grants: Informer<LiveGrant>;
+  readonly grants: Informer<ReferenceGrant>;
   /** The metadata of the ConfigMaps with routes. */
   readonly maps: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
@@ -80,7 +79,7 @@ export class RouteCaches {
   }
 
   /** Routes of both kinds, by {@link routeKey}. */
-  readonly routes: Pick<Lister<LiveRoute>, 'get' | 'list' | 'byIndex'> = {
+  readonly routes: Pick<Lister<Route>, 'get' | 'list' | 'byIndex'> = {
     get: (key) => {
       const [name = '', kind = 'HTTPRoute'] = key.split(' ').reverse();
       return this.routeInformers[kind === 'HTTPRoute' ? 0 : 1].lister.get(name);

@@ -2,7 +2,7 @@ import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';
 import { isNamespaceTerminating, isNotFound, isOvertaken, isRefused } from '../../../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
-import { resourcePath } from '../../../kube/api/resource.ts';
+import { regardingOf, resourcePath } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
@@ -201,7 +201,7 @@ export class RouteFiles {
   }
 
   #warn(namespace: string, { reason, message: note }: Obstacle): void {
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ROUTES_CONFIG_MAP } };
+    const object = regardingOf(CONFIG_MAPS, { metadata: { namespace, name: ROUTES_CONFIG_MAP } });
     this.#options.events.event(object, { type: 'Warning', reason, action: 'Deliver', note });
   }
 }

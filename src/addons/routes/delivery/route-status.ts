@@ -1,17 +1,19 @@
 import { isConflict, isNotFound } from '../../../kube/api/api-error.ts';
+import type { ObjectKey } from '../../../kube/api/object.ts';
+import { regardingOf } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../../kube/events/events.ts';
 import type { Compilation } from '../compile/compile.ts';
 import { NO_SIDECAR } from '../compile/explain.ts';
-import { kindOf, type ObjectKey, type RouteCondition, type RouteParentStatus } from '../compile/route.ts';
+import type { Route, RouteCondition, RouteParentStatus } from '../compile/route.ts';
 import { CONTROLLER_NAME, nextParents, PROGRAMMED, type Programmed, parentsOf } from '../compile/status.ts';
-import { type LiveRoute, resourceOf } from './resources.ts';
+import { resourceOf } from './resources.ts';
 
 export interface RouteStatusOptions {
   readonly client: Pick<KubeClient, 'mergePatch'>;
-  readonly routes: Pick<Lister<LiveRoute>, 'get'>;
+  readonly routes: Pick<Lister<Route>, 'get'>;
   compilation(): Compilation | Promise<Compilation>;
   programmed(route: ObjectKey, compilation: Compilation): Programmed;
   /** Whether all sidecars were asked in this term, so that the numbers are right. */
@@ -72,11 +74,7 @@ export class RouteStatus {
   }
 
   /** Returns false if another client was faster: the watch delivers the new state. */
-  async #write(
-    route: LiveRoute,
-    parents: readonly RouteParentStatus[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #write(route: Route, parents: readonly RouteParentStatus[], signal: AbortSignal): Promise<boolean> {
     const { namespace, name, resourceVersion } = route.metadata;
     const patch = { metadata: { resourceVersion }, status: { parents } };
     try {
@@ -90,13 +88,12 @@ export class RouteStatus {
   }
 
   #tell(
-    route: LiveRoute,
+    route: Route,
     before: readonly RouteParentStatus[],
     after: readonly RouteParentStatus[],
     programmed: Programmed,
   ): void {
-    const { metadata } = route;
-    const object = { apiVersion: 'gateway.networking.k8s.io/v1', kind: kindOf(route), metadata };
+    const object = regardingOf(resourceOf(route), route);
     for (const details of eventsOf(before, after, programmed)) this.#options.events.event(object, details);
   }
 }

@@ -8,14 +8,15 @@ import { isArray, isObject, type JsonValue, own, sameJson } from '../../../util/
 import type { AttachedPort } from '../compile/attach.ts';
 import { compileSteps } from '../compile/compile.ts';
 import { NO_SIDECAR, type RouteProblem, routeProblems } from '../compile/explain.ts';
-import { routeKey } from '../compile/route.ts';
-import { GRPC_ROUTES, HTTP_ROUTES, type LiveGrant, type LiveRoute, type LiveService } from './resources.ts';
+import type { ReferenceGrant } from '../compile/grants.ts';
+import { type Route, routeKey, type Service } from '../compile/route.ts';
+import { GRPC_ROUTES, HTTP_ROUTES } from './resources.ts';
 
 export interface RouteWarningsOptions {
   /** With the index PARENT. */
-  readonly routes: Pick<Lister<LiveRoute>, 'byIndex'>;
-  readonly services: Pick<Lister<LiveService>, 'get'>;
-  readonly grants: Pick<Lister<LiveGrant>, 'list'>;
+  readonly routes: Pick<Lister<Route>, 'byIndex'>;
+  readonly services: Pick<Lister<Service>, 'get'>;
+  readonly grants: Pick<Lister<ReferenceGrant>, 'list'>;
   hasSynced(): boolean;
   /** Whether sidecars follow routes in a namespace, or anywhere if it is undefined. */
   hasSidecars(namespace: string | undefined): boolean;
@@ -37,7 +38,7 @@ const LOOK_MS = 100;
 const MAX_AT_ONCE = 4;
 
 /** The keys of the Services that are parents of a route. */
-export function parentsIn({ metadata, spec }: LiveRoute): readonly string[] {
+export function parentsIn({ metadata, spec }: Route): readonly string[] {
   const services = (spec.parentRefs ?? []).filter(({ group, kind }) => group === '' && kind === 'Service');
   return services.map(({ namespace = metadata.namespace, name }) => `${namespace}/${name}`);
 }
@@ -63,7 +64,7 @@ export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler
 }
 
 async function lastProblemsOf(
-  route: LiveRoute,
+  route: Route,
   options: RouteWarningsOptions,
   signal: AbortSignal,
 ): Promise<readonly RouteProblem[]> {
@@ -99,7 +100,7 @@ function changedRoute({
   name = '',
   object,
   oldObject,
-}: AdmissionRequest): LiveRoute | undefined {
+}: AdmissionRequest): Route | undefined {
   const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
   const resource = [HTTP_ROUTES, GRPC_ROUTES].find(
     (each) => each.group === kind.group && each.kind === kind.kind,
@@ -115,7 +116,7 @@ function changedRoute({
 const NEWEST = '9999';
 
 async function problemsOf(
-  route: LiveRoute,
+  route: Route,
   { routes, services, grants, hasSidecars, slices }: RouteWarningsOptions,
   signal: AbortSignal,
 ): Promise<readonly RouteProblem[]> {
@@ -138,7 +139,7 @@ async function problemsOf(
 }
 
 function withoutSidecars(
-  { metadata: { namespace = '' } }: LiveRoute,
+  { metadata: { namespace = '' } }: Route,
   ports: readonly AttachedPort[],
   hasSidecars: RouteWarningsOptions['hasSidecars'],
 ): readonly RouteProblem[] {

@@ -1,18 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
+import { regardingOf } from '../../../kube/api/resource.ts';
 import { tellRefusal } from '../../../kube/controller/refusals.ts';
-import { asWaiting } from '../../../kube/manager/managed-controller.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import { Slices } from '../../../kube/util/slices.ts';
 import type { Core } from '../../../operator/core.ts';
-import { routeKey } from '../compile/route.ts';
+import { type Route, routeKey } from '../compile/route.ts';
 import { CONTROLLER_NAME } from '../compile/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
-import { Changes } from './changes.ts';
-import { LiveCompilation } from './live-compilation.ts';
+import { Changes, LiveCompilation } from './live-compilation.ts';
 import { type RouteMetrics, routeMetrics, weightsOf } from './metrics.ts';
 import { Progress } from './progress.ts';
-import { HTTP_ROUTES, type LiveRoute, resourceOf } from './resources.ts';
+import { HTTP_ROUTES, resourceOf } from './resources.ts';
 import { namespacesOf, RouteCaches } from './route-caches.ts';
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
@@ -193,7 +192,7 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
   };
   caches.services.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
   caches.grants.addEventHandler({ onAdd: mark, onUpdate, onDelete: mark });
-  const onRoute = (before: LiveRoute, route: LiveRoute) => {
+  const onRoute = (before: Route, route: Route) => {
     const isSame =
       before.metadata.uid === route.metadata.uid && before.metadata.generation === route.metadata.generation;
     // Only the status has changed.
@@ -273,13 +272,13 @@ function runControllers({ caches, compilation, metrics, sidecars, files, status,
     after,
     waiting(key) {
       const route = caches.routes.get(key);
-      return route && asWaiting(resourceOf(route), route);
+      return route && regardingOf(resourceOf(route), route);
     },
   });
 }
 
 /** Whether the status is about the present form of a route. */
-function isSaid({ metadata, status }: LiveRoute): boolean {
+function isSaid({ metadata, status }: Route): boolean {
   const ours = (status?.parents ?? []).filter(({ controllerName }) => controllerName === CONTROLLER_NAME);
   return ours.some(({ conditions }) => conditions[0]?.observedGeneration === metadata.generation);
 }

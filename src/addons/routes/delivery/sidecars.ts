@@ -1,4 +1,4 @@
-import { type ApiError, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
+import { type ApiError, ifFound, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
 import { resourcePath } from '../../../kube/api/resource.ts';
@@ -273,13 +273,8 @@ export class Sidecars {
   /** Reads the pod: where its sidecar is. */
   async #look({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = metadata;
-    try {
-      const found: unknown = await this.#options.client.get(PODS, { namespace, name }, { signal });
-      const pod = isObject(found) ? found : {};
-      if (ownString(own(pod, 'metadata'), 'uid') !== uid) return;
-      sidecar.address = ownString(own(pod, 'status'), 'podIP');
-    } catch (err) {
-      if (!isNotFound(err)) throw err;
-    }
+    const pod: unknown = await ifFound(this.#options.client.get(PODS, { namespace, name }, { signal }));
+    if (!isObject(pod) || ownString(own(pod, 'metadata'), 'uid') !== uid) return;
+    sidecar.address = ownString(own(pod, 'status'), 'podIP');
   }
 }

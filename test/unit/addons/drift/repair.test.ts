@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { repairReconcile, spared } from '../../../../src/addons/drift/repair.ts';
-import { RepairBreaker } from '../../../../src/addons/drift/repair-breaker.ts';
+import { RepairBreaker, repairReconcile, spared } from '../../../../src/addons/drift/repair.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');

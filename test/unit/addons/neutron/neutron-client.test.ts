@@ -3,11 +3,12 @@ import { NeutronClient } from '../../../../src/addons/neutron/client.ts';
 import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
 import { NEUTRON_NETWORKS } from '../../../../src/addons/neutron/resources.ts';
+import type { JsonValue } from '../../../../src/util/json.ts';
 
 const { signal } = new AbortController();
 
 /** A session that answers with these bodies in order. */
-function clientOf(...bodies: readonly unknown[]) {
+function clientOf(...bodies: readonly (JsonValue | Error | undefined)[]) {
   const requests: { readonly method: string; readonly request: NetworkRequest }[] = [];
   const rest = [...bodies];
   const session: Pick<OpenStackSession, 'request' | 'close'> = {
@@ -40,7 +41,7 @@ describe('a list', () => {
     ]);
   });
 
-  test.each<[string, readonly unknown[]]>([
+  test.each<[string, readonly (JsonValue | undefined)[]]>([
     [
       'repeats its page',
       [
@@ -55,7 +56,7 @@ describe('a list', () => {
     );
   });
 
-  test.each<[unknown]>([
+  test.each<[JsonValue | undefined]>([
     [undefined],
     ['networks'],
     [{ networks: {} }],

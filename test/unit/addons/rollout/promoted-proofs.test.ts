@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Revision, Revisions } from '../../../../src/addons/rollout/plan/revision.ts';
-import { PromotedProofs } from '../../../../src/addons/rollout/promoted-proofs.ts';
+import { PromotedProofs } from '../../../../src/addons/rollout/revision-history.ts';
 import { POD_SHAPES } from '../../../../src/injection/template/pod-shapes.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { templateSet } from '../../../support/injection/demo.ts';

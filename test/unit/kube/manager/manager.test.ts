@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import { SECRETS } from '../../../../src/kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
+import { regardingOf } from '../../../../src/kube/api/resource.ts';
 import { waitForSync } from '../../../../src/kube/cache/wait-for-sync.ts';
-import { asWaiting } from '../../../../src/kube/manager/managed-controller.ts';
 import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import { aborted } from '../../../../src/kube/util/linked-abort.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
@@ -58,7 +58,7 @@ function controller(
   work.reconcile(run, {
     keys: () => objects.lister.list().map(keyOf),
     after: (signal) => waitForSync([objects], signal),
-    waiting: (key) => asWaiting(configMaps, objects.lister.get(key)),
+    waiting: (key) => regardingOf(configMaps, objects.lister.get(key)),
   });
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { withoutMultus } from '../../../../src/networks/agent/first-configuration.ts';
+import { withoutMultus } from '../../../../src/networks/agent/missing-interfaces.ts';
 
 let directory: string;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { PLUGGED } from '../../../../src/networks/agent/cni-plugins.ts';
-import { lostInterfaces } from '../../../../src/networks/agent/lost-interfaces.ts';
+import { lostInterfaces } from '../../../../src/networks/agent/missing-interfaces.ts';
 
 const BRIDGE = 'nw-0123456789ab';
 let root: string;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { networkMistakes } from '../../../../src/cli/check/check-network.ts';
 import { podSites } from '../../../../src/injection/podspec/workload.ts';
-import { networkMistakes } from '../../../../src/networks/api/network-mistakes.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 
 const KEY = 'samplecrd.k8s.io/network';

@@ -3,7 +3,7 @@ import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import type { Refusal } from '../../../../src/networks/addresses/give.ts';
+import type { Refusal } from '../../../../src/networks/addresses/allocations.ts';
 import type { IpamState } from '../../../../src/networks/addresses/ipam-state.ts';
 import { PodGates } from '../../../../src/networks/attach/pod-gates.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';

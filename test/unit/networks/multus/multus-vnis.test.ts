@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
 import { FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
-import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/vnis.ts';
+import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/multus.ts';
 import { newNetwork } from '../networks.ts';
 
 const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };

@@ -8,6 +8,7 @@ import type {
 } from '../../../../../src/addons/neutron/openstack/http.ts';
 import { OpenStackSession } from '../../../../../src/addons/neutron/openstack/session.ts';
 import { TransportError } from '../../../../../src/kube/api/api-error.ts';
+import type { JsonArray } from '../../../../../src/util/json.ts';
 
 const { signal } = new AbortController();
 const clouds = JSON.stringify({
@@ -32,7 +33,7 @@ class FakeServices {
   readonly requests: string[] = [];
   readonly refused = new Set<string>();
   keystone: 'up' | 'down' | 'refuses' = 'up';
-  catalog: readonly object[] = [
+  catalog: JsonArray = [
     { type: 'identity', endpoints: [endpoint('one', 'public', 'https://keystone.test')] },
     {
       type: 'network',

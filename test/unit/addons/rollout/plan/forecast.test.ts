@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type ForecastPod, forecast, outlookLine } from '../../../../../src/addons/rollout/plan/forecast.ts';
+import { type ForecastPod, forecast, outlookLine } from '../../../../../src/addons/rollout/forecast.ts';
 import { appliedTemplate } from '../../../../../src/injection/status.ts';
 import type { TemplateSet } from '../../../../../src/injection/template/template-set.ts';
 import { setOf } from '../../../../support/rollout/rollout-world.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Changes } from '../../../../../src/addons/routes/delivery/changes.ts';
+import { Changes } from '../../../../../src/addons/routes/delivery/live-compilation.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
 function setUp() {

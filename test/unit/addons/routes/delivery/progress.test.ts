@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
-import { type HTTPRoute, keyOf } from '../../../../../src/addons/routes/compile/route.ts';
+import type { HTTPRoute } from '../../../../../src/addons/routes/compile/route.ts';
 import type { Obstacle } from '../../../../../src/addons/routes/compile/status.ts';
 import { type Fleet, Progress } from '../../../../../src/addons/routes/delivery/progress.ts';
+import { keyOf } from '../../../../../src/kube/api/object.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('office/desk', '10.96.1.1')]);

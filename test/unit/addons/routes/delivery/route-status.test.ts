@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
-import type { RouteParentStatus } from '../../../../../src/addons/routes/compile/route.ts';
-import type { LiveRoute } from '../../../../../src/addons/routes/delivery/resources.ts';
+import type { Route, RouteParentStatus } from '../../../../../src/addons/routes/compile/route.ts';
 import { RouteStatus } from '../../../../../src/addons/routes/delivery/route-status.ts';
 import { ApiError } from '../../../../../src/kube/api/api-error.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
@@ -19,7 +18,7 @@ function setUp(service = 'shop/echo') {
   const events: string[] = [];
   const state = { isOvertaken: false, isSurveyed: true };
   const given = routeFor('shop/one', service, [{}]);
-  let live: LiveRoute = { ...given, metadata: { ...given.metadata, generation: 1, resourceVersion: '1' } };
+  let live: Route = { ...given, metadata: { ...given.metadata, generation: 1, resourceVersion: '1' } };
   const status = new RouteStatus({
     client: {
       async mergePatch(resource, _, patch) {

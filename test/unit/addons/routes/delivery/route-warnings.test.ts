@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { HTTPRoute } from '../../../../../src/addons/routes/compile/route.ts';
-import type { LiveRoute, LiveService } from '../../../../../src/addons/routes/delivery/resources.ts';
+import type { HTTPRoute, Route, Service } from '../../../../../src/addons/routes/compile/route.ts';
 import { createRouteHandler, parentsIn } from '../../../../../src/addons/routes/delivery/route-warnings.ts';
 import type { AdmissionRequest } from '../../../../../src/kube/admission/review.ts';
 import { Slices } from '../../../../../src/kube/util/slices.ts';
@@ -13,19 +12,18 @@ const good = routeFor('shop/new', 'shop/echo', [{ backendRefs }]);
 
 interface World {
   readonly routes?: readonly HTTPRoute[];
-  readonly services?: Map<string, LiveService>;
+  readonly services?: Map<string, Service>;
   readonly sidecarsIn?: readonly string[];
   readonly hasSynced?: boolean;
 }
 
-const echo = (): Map<string, LiveService> =>
-  new Map([['shop/echo', serviceAt('shop/echo', '10.96.0.7') as LiveService]]);
+const echo = (): Map<string, Service> =>
+  new Map([['shop/echo', serviceAt('shop/echo', '10.96.0.7') as Service]]);
 
 function handlerOf({ routes = [], services = echo(), sidecarsIn = ['shop'], hasSynced = true }: World) {
   return createRouteHandler({
     routes: {
-      byIndex: (_, parent) =>
-        (routes as readonly LiveRoute[]).filter((each) => parentsIn(each).includes(parent)),
+      byIndex: (_, parent) => (routes as readonly Route[]).filter((each) => parentsIn(each).includes(parent)),
     },
     services,
     grants: { list: () => [] },
@@ -97,9 +95,9 @@ test('clients without a sidecar that follows routes: for a producer in no namesp
 });
 
 test('a Service that comes into the cache a moment later is no problem', async () => {
-  const services = new Map<string, LiveService>();
+  const services = new Map<string, Service>();
   const answer = warningsFor(good, { services });
-  services.set('shop/echo', serviceAt('shop/echo', '10.96.0.7') as LiveService);
+  services.set('shop/echo', serviceAt('shop/echo', '10.96.0.7') as Service);
   expect(await answer).toEqual([]);
 });
 

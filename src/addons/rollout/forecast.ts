@@ -1,0 +1,120 @@
+import { type Keys, ROLLOUT_ANNOTATION } from '../../injection/keys.ts';
+import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import { parseStatus, type Status } from '../../injection/status.ts';
+import type { Strategy } from '../../injection/template/strategy.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { Reason } from './plan/pod.ts';
+import { type MetadataPod, standingOf } from './plan/standing.ts';
+import { workloadKey } from './plan/workloads.ts';
+
+/** A pod with a sidecar, for a forecast. */
+export interface ForecastPod extends MetadataPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  readonly status: Status;
+}
+
+/** What a new template means for pods. */
+export interface Outlook {
+  readonly pods: number;
+  readonly current: number;
+  /** The sidecar alone is changed. */
+  readonly inPlace: number;
+  /** The pod is evicted, and its controller creates another one. */
+  readonly replaced: number;
+  /** Left alone, by reason. */
+  readonly left: Readonly<Partial<Record<Reason, number>>>;
+  /** Pods that the template does not fit. */
+  readonly refused: number;
+}
+
+/** What a rollout of a template set would do to these pods, by the rules of the rollout itself. */
+export function forecast(
+  pods: readonly ForecastPod[],
+  set: TemplateSet,
+  strategy: Pick<Strategy, 'mode' | 'singleReplica'>,
+): Outlook {
+  const replicas = new Map<string, number>();
+  for (const pod of pods) replicas.set(workloadKey(pod), (replicas.get(workloadKey(pod)) ?? 0) + 1);
+  const left: Partial<Record<Reason, number>> = {};
+  const count = { pods: pods.length, current: 0, inPlace: 0, replaced: 0, left, refused: 0 };
+  for (const pod of pods) {
+    const of = replicas.get(workloadKey(pod)) ?? 1;
+    const standing = standingOf(pod, pod.status, { set, strategy, replicas: of });
+    if (standing.is === 'current') count.current += 1;
+    else if (standing.is === 'candidate') count[standing.how === 'evict' ? 'replaced' : 'inPlace'] += 1;
+    else if (standing.is === 'refused') count.refused += 1;
+    else left[standing.why] = (left[standing.why] ?? 0) + 1;
+  }
+  return count;
+}
+
+/** The outlook in one line, such as `of 12 pods with a sidecar, 10 change in place, 2 are left (single-replica)`. */
+export function outlookLine({ pods, current, inPlace, replaced, left, refused }: Outlook): string {
+  const reasons = Object.entries(left);
+  const parts = [
+    [inPlace, 'in place'],
+    [replaced, 'by replacement'],
+    [refused, 'refused'],
+    [
+      reasons.reduce((sum, [, count]) => sum + count, 0),
+      `left unchanged (${reasons.map(([reason, count]) => `${reason} ${count}`).join(', ')})`,
+    ],
+    [current, 'current'],
+  ] as const;
+  const said = parts.flatMap(([count, words]) => (count > 0 ? [`${count} ${words}`] : []));
+  return `${pods} ${pods === 1 ? 'pod' : 'pods'} with a sidecar${said.length > 0 ? `: ${said.join(', ')}` : ''}`;
+}
+
+export interface ForecastWarningOptions {
+  /** Live pods, with what the cache of the fleet keeps of them. */
+  readonly pods: Pick<Lister<KubeObject>, 'list'>;
+  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
+  readonly keys: Keys;
+}
+
+/**
+ * Returns what a template set would do to running pods, in one line for its author; undefined without a strategy for
+ * running pods. It counts from metadata alone. The counts of the last set are kept for a moment.
+ */
+export function forecastWarning(options: ForecastWarningOptions): (set: TemplateSet) => string | undefined {
+  let last: { readonly key: string; readonly at: number; readonly line: string } | undefined;
+  return (set) => {
+    const { rollout } = set;
+    if (rollout === undefined || rollout.mode === 'new-pods') return undefined;
+    const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
+    if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
+    const total = forecast(forecastPods(options), set, rollout);
+    const line = `rollout, estimated from metadata: ${outlookLine(total)}`;
+    last = { key, at: Date.now(), line };
+    return line;
+  };
+}
+
+const KEPT_MS = 2_000;
+
+function forecastPods({ pods, namespaceSettings, keys }: ForecastWarningOptions): readonly ForecastPod[] {
+  // Many pods have the same status.
+  const parsed = new Map<string, Status | undefined>();
+  return pods.list().flatMap(({ metadata }) => {
+    const { uid = '', namespace = '', labels, annotations, deletionTimestamp } = metadata;
+    const text = annotations?.[keys.status];
+    if (text === undefined || deletionTimestamp !== undefined) return [];
+    if (!parsed.has(text)) parsed.set(text, parseStatus(text));
+    const status = parsed.get(text);
+    if (status === undefined) return [];
+    const owner = controllerOf({ metadata });
+    return {
+      key: keyOf({ metadata }),
+      uid,
+      status,
+      owner,
+      namespace: namespaceSettings(namespace),
+      selects: annotations?.[keys.templates],
+      isOptedOut: [labels?.[ROLLOUT_ANNOTATION], annotations?.[ROLLOUT_ANNOTATION]].includes('false'),
+    };
+  });
+}
