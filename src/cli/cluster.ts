@@ -41,14 +41,9 @@ export async function withCluster<T>(
   } catch (cause) {
     if (cause instanceof ApiError)
       throw new UsageError(`the API server responded: ${cause.message}${advice(cause)}`, { cause });
-    if (cause instanceof TransportError)
-      throw new UsageError(
-        `cannot reach the API server: ${cause.message.replace(NODE_ADVICE, '')}: ${remedy(cause.code)}${instead}`,
-        {
-          cause,
-        },
-      );
-    throw cause;
+    if (!(cause instanceof TransportError)) throw cause;
+    const why = `${cause.message.replace(NODE_ADVICE, '')}: ${remedy(cause.code)}${instead}`;
+    throw new UsageError(`cannot reach the API server: ${why}`, { cause });
   } finally {
     await transport.close();
   }

@@ -8,8 +8,8 @@ import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
-import { NETWORK_GATE } from '../networks/api/names.ts';
-import { isObject, own, ownObjects, ownString } from '../util/json.ts';
+import { gateIndex } from '../networks/pods/network-pods.ts';
+import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { followInstallation, installationOf } from './installation.ts';
 import { NamespaceObjects } from './namespace-objects.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
@@ -64,7 +64,8 @@ export async function surveyPods(
   for await (const pod of pages(client, namespace, selector)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     count += 1;
-    if (isGated(pod)) waiting.push({ key: keyOf(pod), created: pod.metadata.creationTimestamp ?? '' });
+    if (isObject(pod) && gateIndex(pod) >= 0)
+      waiting.push({ key: keyOf(pod), created: pod.metadata.creationTimestamp ?? '' });
     const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
     const labelled = namespaceSettings(metadata, basis.options.keys, minor);
     const found = classify(pod, labelled, basis);
@@ -87,17 +88,16 @@ export async function surveyPods(
   return { drifted, count, skipped, risks, waiting };
 }
 
-function risksOf(pod: KubeObject, { status }: Keys): ReadonlySet<string> {
+function risksOf(pod: KubeObject, keys: Keys): ReadonlySet<string> {
+  return new Set(sidecarsOf(pod, keys).flatMap((container) => [...oldImage(container, false)]));
+}
+
+/** The containers of a pod that the operator has added. */
+export function sidecarsOf(pod: KubeObject, { status }: Keys): readonly JsonObject[] {
   const added = parseStatus(pod.metadata.annotations?.[status])?.added ?? {};
   const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
   const all = isObject(pod) ? [...containers(pod), ...initContainers(pod)] : [];
-  const sidecars = all.filter((container) => names.includes(nameOf(container)));
-  return new Set(sidecars.flatMap((container) => [...oldImage(container, false)]));
-}
-
-function isGated(pod: KubeObject): boolean {
-  const gates = isObject(pod) ? ownObjects(own(pod, 'spec'), 'schedulingGates') : [];
-  return gates.some((gate) => own(gate, 'name') === NETWORK_GATE);
+  return all.filter((container) => names.includes(nameOf(container)));
 }
 
 function toDrifted(pod: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {

@@ -1,13 +1,18 @@
 import { readTemplateFile, type TextSource } from '../injection/manifests/template-file.ts';
-import { parseTemplateConfigMap, type TemplateSet } from '../injection/template/template-set.ts';
+import {
+  parseTemplateConfigMap,
+  type TemplateSet,
+  templateName,
+} from '../injection/template/template-set.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
+import { counted } from '../util/clip.ts';
+import { formatDiagnostic, formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
 import { withCluster } from './cluster.ts';
-import { CALLED_AS, nameOfInput, readInput, type Terminal } from './io/terminal.ts';
-import { inFile, lineOf } from './lint/lint-findings.ts';
+import { type OutputFormat, printOutput } from './io/output.ts';
+import { CALLED_AS, type ExitCode, nameOfInput, readInput, type Terminal } from './io/terminal.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 
 /** The texts with templates in a file. @throws UsageError if there is none */
@@ -87,6 +92,38 @@ function setOrThrow(
   const parsed = parseTemplateConfigMap(data);
   if ('set' in parsed) return parsed.set;
   const [first = '', ...more] = parsed.faults.map(format);
-  const others = more.length === 1 ? '1 more problem' : `${more.length} more problems`;
-  throw new UsageError(more.length > 0 ? `${first} (and ${others}: ${CALLED_AS} lint lists them)` : first);
+  const others = `and ${counted(more.length, 'more problem')}: ${CALLED_AS} lint lists them`;
+  throw new UsageError(more.length > 0 ? `${first} (${others})` : first);
+}
+
+/** What is said about a text in a file, at its place there. The operator refuses a text with an error. */
+export interface FileDiagnostic extends TextDiagnostic {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export function inFile(file: string, text: TextSource, found: TextDiagnostic): FileDiagnostic {
+  return { file, ...found, ...text.locate(found) };
+}
+
+/** Prints what was found and, without an error among it, the text of `fine`. Returns the exit code. */
+export function reportFindings(
+  terminal: Terminal,
+  format: OutputFormat,
+  found: readonly FileDiagnostic[],
+  fine: () => string,
+): ExitCode {
+  printOutput(terminal, format, { value: found.map((each) => ({ ...each })), lines: found.map(lineOf) });
+  const { length } = found.filter(({ severity }) => severity === 'error');
+  if (format === 'text') terminal.err(`${length === 0 ? fine() : counted(length, 'problem')}\n`);
+  return length > 0 ? 1 : 0;
+}
+
+/** One line: `web.yaml:3:5: template "config": containers[0].image: required…`. */
+export function lineOf({ file, line, column, source, severity, ...rest }: FileDiagnostic): string {
+  const name = templateName(source);
+  const text = name === undefined ? source : `template ${JSON.stringify(name)}`;
+  const said = `${text === '' ? '' : `${text}: `}${formatDiagnostic(rest)}`;
+  return `${file}:${line}:${column}: ${severity === 'warning' ? 'warning: ' : ''}${said}`;
 }

@@ -10,6 +10,8 @@ export interface OptionalInformer<T extends KubeObject> {
   readonly informer: Informer<T>;
   /** Resolves when all objects are known, or there is no such resource, or the signal aborts. */
   known(signal: AbortSignal): Promise<unknown>;
+  /** Whether that is so now. */
+  isKnown(): boolean;
 }
 
 export function informerIfServed<T extends KubeObject>(
@@ -22,5 +24,6 @@ export function informerIfServed<T extends KubeObject>(
   return {
     informer,
     known: async (signal) => (await served.known(signal)) === true && waitForSync([informer], signal),
+    isKnown: () => served.isServed === false || informer.hasSynced(),
   };
 }

@@ -101,16 +101,17 @@ export interface PodPorts {
     network: Network,
     asked: JsonObject,
     signal: AbortSignal,
-  ): Promise<{ readonly options: JsonObject } | PortRefusal>;
+  ): Promise<{ readonly options: JsonObject } | Refusal>;
 }
 
 /** Why a pod must wait for its interface. */
-export interface PortRefusal {
+export interface Refusal {
   readonly reason:
     | 'WaitsForNetwork'
     | 'InvalidNetworkAnnotation'
     | 'AddressesExhausted'
     | 'PortRefused'
+    | 'ProviderCannotAttach'
     | 'ProviderUnavailable';
   /** A sentence without a full stop. */
   readonly why: string;

@@ -20,3 +20,14 @@ export function quote(value: JsonValue): string {
 export function quoteText(text: string, length = QUOTED): string {
   return JSON.stringify(clip(text, length));
 }
+
+/** The first names, and the number of the others, such as `a, b and 3 more`. */
+export function listed(names: readonly string[], most = 5): string {
+  const more = names.length - most;
+  return `${names.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Such as `1 pod`, `2 pods`. */
+export function counted(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}

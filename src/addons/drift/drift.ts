@@ -3,7 +3,7 @@ import { changedTemplates, selectedNames, type TemplateSet } from '../../injecti
 import { classify, type DriftBasis, isMissed } from '../../injection/webhook/classify.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
-import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
@@ -89,13 +89,13 @@ export class Drift {
 
   async #kindOf(pod: KubeObject, signal: AbortSignal): Promise<Finding['kind'] | undefined> {
     const { client, basis, namespaceSettings } = this.#options;
-    const { namespace = '', name, uid = '' } = pod.metadata;
+    const { namespace = '', uid = '' } = pod.metadata;
     const settings = namespaceSettings(namespace);
     const state = classify(pod, settings, basis());
     if (state === 'stale') return 'stale';
     const key = keyOf(pod);
     if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
-    const whole = await ifFound(client.get(PODS, { namespace, name }, { signal }));
+    const whole = await ifFound(client.get(PODS, refOf(pod), { signal }));
     if (whole?.metadata.uid === uid && isMissed(whole, settings, basis())) return 'missed';
     this.#cleared.set(key, uid);
     return undefined;

@@ -80,7 +80,7 @@ export function setUpDrift(
   };
   template.onAdopted(() => again(drift.concerned()));
   namespaces.onChanged((name) => again(lister.list(name)));
-  driftMetrics(registry, { findings: () => drift.findings, stopped: () => breaker.stopped });
+  driftMetrics(registry, drift, breaker);
 
   const reconcile: Reconcile = async (key, signal) => {
     const result = await drift.reconcile(key, signal);
@@ -144,13 +144,7 @@ function regarding(pod: KubeObject): KubeObject {
 const MAX_NAMESPACES = 100;
 
 /** Reads the pods whose sidecar is missing or stale, and why repair has stopped, at each scrape. */
-export function driftMetrics(
-  registry: Registry,
-  {
-    findings,
-    stopped,
-  }: { readonly findings: () => readonly Finding[]; readonly stopped: () => string | undefined },
-): void {
+function driftMetrics(registry: Registry, drift: Drift, breaker: RepairBreaker): void {
   new Gauge({
     name: 'envoy_initializer_drifted_pods',
     help: 'Pods whose sidecar is missing (missed) or of another version of the template (stale); on the leader',
@@ -159,7 +153,7 @@ export function driftMetrics(
     collect() {
       this.reset();
       const named = new Set<string>();
-      for (const { kind, pod } of findings()) {
+      for (const { kind, pod } of drift.findings) {
         const name = pod.metadata.namespace ?? '';
         const namespace = named.has(name) || named.size < MAX_NAMESPACES ? name : '<others>';
         named.add(namespace);
@@ -172,7 +166,7 @@ export function driftMetrics(
     help: '1 if repair has stopped because a replacement has no sidecar either, else 0',
     registers: [registry],
     collect() {
-      this.set(stopped() === undefined ? 0 : 1);
+      this.set(breaker.stopped === undefined ? 0 : 1);
     },
   });
 }

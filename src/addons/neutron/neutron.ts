@@ -179,12 +179,8 @@ export class NeutronProvider implements Provider {
       });
       found = created ? [created] : await this.#store.read(owner, signal);
     }
-    throw new Error(
-      `the network of ${owner.key} in Neutron still differs from the spec after ${MAX_ROUNDS} attempts`,
-      {
-        cause: refusal,
-      },
-    );
+    const why = `still differs from the spec after ${MAX_ROUNDS} attempts`;
+    throw new Error(`the network of ${owner.key} in Neutron ${why}`, { cause: refusal });
   }
 
   /** Writes the definition with which pods attach. */

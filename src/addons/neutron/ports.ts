@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { addressAt, bitsOf, formatAddress, numberOf, type Range } from '../../networks/ranges/cidr.ts';
+import { listed } from '../../util/clip.ts';
 import type { AddressPool, NeutronPort, NeutronSubnet } from './resources.ts';
 
 /**
@@ -21,12 +22,11 @@ const NAMED_PORTS = 3;
 
 /** `7d20… (vm-1, compute:nova), 8e31… and 4 more`. */
 export function namePorts(ports: readonly NeutronPort[]): string {
-  const names = ports.slice(0, NAMED_PORTS).map(({ id, name, owner }) => {
+  const names = ports.map(({ id, name, owner }) => {
     const known = [name, owner].filter((text) => text !== '').join(', ');
     return known === '' ? id : `${id} (${known})`;
   });
-  const more = ports.length > NAMED_PORTS ? ` and ${ports.length - NAMED_PORTS} more` : '';
-  return `${names.join(', ')}${more}`;
+  return listed(names, NAMED_PORTS);
 }
 
 /** Whether a port has the address. The interface of a router may have the gateway address. */

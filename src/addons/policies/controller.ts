@@ -127,11 +127,10 @@ export class PolicyController {
     const { name } = compile;
     const ours = [name, `namespace.${name}`, `all.${name}`];
     const there = [
-      ...live.bindings.lister.list().map((object) => ({ kind: POLICY_BINDINGS.kind, object })),
-      ...live.policies.lister.list().map((object) => ({ kind: POLICIES.kind, object })),
+      ...live.bindings.lister.list().map(({ metadata }) => ({ kind: POLICY_BINDINGS.kind, metadata })),
+      ...live.policies.lister.list().map(({ metadata }) => ({ kind: POLICIES.kind, metadata })),
     ];
     return there
-      .map(({ kind, object: { metadata } }) => ({ kind, metadata }))
       .filter(({ metadata }) => ours.includes(metadata.name))
       .filter((ref) => !objects.some((object) => isSame(object, ref)));
   }

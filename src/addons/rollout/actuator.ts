@@ -4,7 +4,7 @@ import type { Status } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { ApiError, isNotFound, isOvertaken, isRefused } from '../../kube/api/api-error.ts';
 import { NODES, PODS } from '../../kube/api/core-resources.ts';
-import { type KubeObject, splitKey } from '../../kube/api/object.ts';
+import { type KubeObject, refOf, splitKey } from '../../kube/api/object.ts';
 import type { KubeClient, WriteOptions } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
 import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
@@ -180,8 +180,8 @@ export class Actuator {
 
   /** The version of the kubelet of a pod's node. */
   async #kubeletOf(whole: WholePod, signal: AbortSignal): Promise<string | undefined> {
-    const name = nodeOf(whole);
-    if (name === '') return undefined;
+    const name = ownString(own(whole, 'spec'), 'nodeName');
+    if (!name) return undefined;
     const options = { fieldSelector: `metadata.name=${name}`, signal };
     const { items } = await this.#options.client.list(NODES, options, NODES.decode);
     return items[0]?.status?.nodeInfo?.kubeletVersion;
@@ -193,12 +193,8 @@ export class Actuator {
     return changePatch(whole, change, decideOptions.keys, { at: new Date(now()), config, before });
   }
 
-  #patch(
-    { metadata: { namespace, name } }: KubeObject,
-    operations: readonly Operation[],
-    options: WriteOptions,
-  ): Promise<KubeObject> {
-    return this.#options.client.jsonPatch(PODS, { namespace, name }, operations, { ...MANAGER, ...options });
+  #patch(pod: KubeObject, operations: readonly Operation[], options: WriteOptions): Promise<KubeObject> {
+    return this.#options.client.jsonPatch(PODS, refOf(pod), operations, { ...MANAGER, ...options });
   }
 
   /** Writes, and remembers the answer. */
@@ -237,10 +233,6 @@ function judgementOf(err: unknown): Judgement | undefined {
   // Validation names fields: they cannot change in a running pod. Policies and webhooks deny other pods, too.
   const isValidation = err.status === 422 && err.fields.length > 0 && err.message.includes(' is invalid: ');
   return { how: isValidation ? 'replace' : 'refused', why: err.message };
-}
-
-function nodeOf(pod: WholePod): string {
-  return ownString(own(pod, 'spec'), 'nodeName') ?? '';
 }
 
 /** The images that the API server would store, beside those that the change asked for. */

@@ -29,12 +29,7 @@ export const CONTROLLER_REVISIONS: Resource<ControllerRevision> = {
 };
 
 /** What is written about a state. */
-export interface RevisionDetails {
-  readonly state: StoredRevision['state'];
-  readonly since: number;
-  readonly canary: CanaryScope;
-  readonly heldSince: number | undefined;
-}
+export type RevisionDetails = Omit<StoredRevision, 'name' | 'set'>;
 
 /** The labels and annotations of a revision. */
 export function detailsMetadata({ state, since, canary, heldSince }: RevisionDetails) {

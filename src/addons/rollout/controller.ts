@@ -10,11 +10,13 @@ import type { ObservedPod } from './observe.ts';
 import type { Action, RolloutPod } from './plan/pod.ts';
 import type { Revisions } from './plan/revision.ts';
 import { type Step, step } from './plan/step.ts';
-import type { TemplateRevisions } from './revisions.ts';
+import type { RevisionHistory } from './revision-history.ts';
+import type { RevisionWriter } from './revision-writer.ts';
 import { formatStatus } from './rollout-status.ts';
 
 export interface RolloutControllerOptions {
-  readonly revisions: Pick<TemplateRevisions, 'current' | 'decide' | 'published' | 'publish'>;
+  readonly history: Pick<RevisionHistory, 'current'>;
+  readonly writer: Pick<RevisionWriter, 'decide' | 'published' | 'publish'>;
   readonly pods: { list(): readonly ObservedPod[] };
   readonly memory: PodMemory;
   /** Envoy's configuration in a namespace. */
@@ -45,7 +47,7 @@ const BATCH_MS = 1_000;
  * because budgets and the breaker do. Needs exactly one worker.
  */
 export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
-  const { revisions, memory, actuator, events, metrics, log, now } = options;
+  const { history, writer, memory, actuator, events, metrics, log, now } = options;
 
   async function act(action: Action, signal: AbortSignal): Promise<Outcome> {
     const how = action.do === 'evict' ? 'replace' : 'in-place';
@@ -70,12 +72,12 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
   /** Returns when to call it again if there is more to publish. It tells users: what fails here stops no rollout. */
   async function publish(next: Step, signal: AbortSignal): Promise<number | undefined> {
     const text = formatStatus(next);
-    if (revisions.published() === text) return undefined;
+    if (writer.published() === text) return undefined;
     const waitMs = publishedAt + PUBLISH_MS - now();
     if (waitMs > 0 && next.phase === published) return waitMs;
     [published, publishedAt] = [next.phase, now()];
     try {
-      await revisions.publish(text, signal);
+      await writer.publish(text, signal);
       return undefined;
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'cannot publish the status of the rollout, retrying');
@@ -84,7 +86,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
   }
 
   return async (_, signal) => {
-    const current = revisions.current();
+    const current = history.current();
     const strategy = current?.target.set.rollout;
     if (!current || !strategy || strategy.mode === 'new-pods') {
       metrics.stepped(undefined);
@@ -92,7 +94,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     }
     const next = step(podsOf(options, current), current, strategy, now());
     metrics.stepped(next);
-    if (next.decision) await revisions.decide(next.decision, signal);
+    if (next.decision) await writer.decide(next.decision, signal);
     events.seen(next, current, now());
     const publishMs = await publish(next, signal);
     const outcomes: Outcome[] = [];

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
+import { counted } from '../../util/clip.ts';
 import type { Phase } from './plan/phase.ts';
 import type { PodState } from './plan/pod.ts';
 import type { Revisions } from './plan/revision.ts';
@@ -41,7 +42,7 @@ export class RolloutEvents {
       this.#events.event(this.#regarding(), { type, reason, action: 'RollOut', note, related });
     if (decision?.do === 'begin') {
       const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
-      write('Normal', 'RolloutStarted', `Rolling out the new template to ${count(waiting)}`);
+      write('Normal', 'RolloutStarted', `Rolling out the new template to ${counted(waiting, 'pod')}`);
     }
     // A configuration of Envoy has no revision that could say that it was halted before.
     const isHalted = decision?.do === 'halt' || (phase === 'halted' && target.state !== 'halted');
@@ -61,7 +62,7 @@ export class RolloutEvents {
       write(
         'Warning',
         'RolloutRefused',
-        `${count(refused.length)} cannot get the template. ${first.pod.key}: ${first.message}`,
+        `${counted(refused.length, 'pod')} cannot get the template. ${first.pod.key}: ${first.message}`,
       );
     }
     const isBlocked = ({ is, pod: { blocked } }: PodState) =>
@@ -74,14 +75,14 @@ export class RolloutEvents {
       write(
         'Warning',
         'RolloutWaits',
-        `${count(waiting.length)} cannot be changed yet. ${key}: ${blocked?.why}`,
+        `${counted(waiting.length, 'pod')} cannot be changed yet. ${key}: ${blocked?.why}`,
       );
     }
     if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
-      const rest = left === 0 ? '' : `; ${count(left)} left as ${left === 1 ? 'it is' : 'they are'}`;
+      const rest = left === 0 ? '' : `; ${counted(left, 'pod')} left as ${left === 1 ? 'it is' : 'they are'}`;
       const current = pods.filter(({ is }) => is === 'current').length;
-      write('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
+      write('Normal', 'RolloutDone', `${counted(current, 'pod')} have the template${rest}`);
     }
   }
 
@@ -91,8 +92,4 @@ export class RolloutEvents {
     this.#refused = undefined;
     this.#blocked = undefined;
   }
-}
-
-function count(pods: number): string {
-  return pods === 1 ? '1 pod' : `${pods} pods`;
 }

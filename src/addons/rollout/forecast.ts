@@ -5,8 +5,7 @@ import type { Strategy } from '../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import type { Reason } from './plan/pod.ts';
-import { type MetadataPod, standingOf } from './plan/standing.ts';
+import { type MetadataPod, type Reason, standingOf } from './plan/pod.ts';
 import { workloadKey } from './plan/workloads.ts';
 
 /** A pod with a sidecar, for a forecast. */

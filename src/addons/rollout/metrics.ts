@@ -1,10 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { POD_STATES } from './plan/pod.ts';
 import type { Step } from './plan/step.ts';
 
 const HOWS = ['in-place', 'replace'] as const;
 const OUTCOMES = ['done', 'left', 'failed'] as const;
-
-const STATES = ['current', 'under-way', 'waiting', 'left', 'refused'] as const;
 
 /** What a rollout has done, and where it is. */
 export function rolloutMetrics(registry: Registry) {
@@ -27,12 +26,12 @@ export function rolloutMetrics(registry: Registry) {
   });
   // Each series is there from the start: a rate needs the 0 before the first change.
   for (const how of HOWS) for (const outcome of OUTCOMES) changes.inc({ how, outcome }, 0);
-  for (const state of STATES) pods.set({ state }, 0);
+  for (const state of POD_STATES) pods.set({ state }, 0);
   return {
     /** The last step of the leader; undefined while there is no rollout. */
     stepped(step: Step | undefined): void {
       halted.set(step?.phase === 'halted' || step?.phase === 'back' ? 1 : 0);
-      const counts = new Map<string, number>(STATES.map((state) => [state, 0]));
+      const counts = new Map<string, number>(POD_STATES.map((state) => [state, 0]));
       for (const { is } of step?.pods ?? []) counts.set(is, (counts.get(is) ?? 0) + 1);
       for (const [state, number] of counts) pods.set({ state }, number);
     },

@@ -1,4 +1,3 @@
-import type { CanaryScope } from '../../injection/template/strategy.ts';
 import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
@@ -14,7 +13,7 @@ import {
   revisionName,
   STATE_LABEL,
 } from './controller-revision.ts';
-import type { Decision, Revision, Upkeep } from './plan/revision.ts';
+import { type Decision, NO_CANARY, type Revision, type Upkeep } from './plan/revision.ts';
 import type { RevisionHistory } from './revision-history.ts';
 import { STATUS } from './rollout-status.ts';
 
@@ -25,8 +24,6 @@ export interface RevisionWriterOptions {
   readonly history: RevisionHistory;
   readonly namespace: string;
 }
-
-const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
 
 /** Writes ControllerRevisions. For the leader. */
 export class RevisionWriter {

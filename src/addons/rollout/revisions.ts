@@ -15,7 +15,7 @@ import { toError } from '../../kube/util/to-error.ts';
 import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';
-import { type Decision, type Revisions, setWith, upkeepOf } from './plan/revision.ts';
+import { setWith, upkeepOf } from './plan/revision.ts';
 import { isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
 
@@ -27,15 +27,11 @@ export interface RolloutOptions {
 
 /** The revisions of the templates, on every replica. */
 export interface TemplateRevisions extends TemplateChoice {
-  /** What the rollout goes from and to; undefined without a strategy, and until the first revision is written. */
-  current(): Revisions | undefined;
+  readonly history: RevisionHistory;
+  /** For the leader. */
+  readonly writer: RevisionWriter;
   /** The known templates that a pod has by its status; undefined if none has them. */
   find(status: Status): TemplateSet | undefined;
-  /** Writes a decision of a rollout. For the leader. */
-  decide(decision: Decision, signal: AbortSignal): Promise<void>;
-  /** The status that the target's revision has, and how to write another one. For the leader. */
-  published(): string | undefined;
-  publish(status: string, signal: AbortSignal): Promise<void>;
 }
 
 const KEY = 'revisions';
@@ -91,11 +87,8 @@ export function setUpRevisions(
     return isKnown ? undefined : 'revisions of the template not synced';
   });
   return {
-    current: () => history.current(),
+    ...{ history, writer },
     ...templatesBy(history, proofs),
-    decide: (decision, signal) => writer.decide(decision, signal),
-    published: () => writer.published(),
-    publish: (status, signal) => writer.publish(status, signal),
     onChanged: (listener) => void listeners.push(listener),
     forecast: forecastWarning({
       pods: pods.lister,

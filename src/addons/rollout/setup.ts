@@ -81,7 +81,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
     wake();
   });
   const reconcile = rolloutReconcile({
-    revisions,
+    ...{ history: revisions.history, writer: revisions.writer },
     pods: pods.lister,
     memory,
     configIn,
@@ -106,7 +106,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
 
 /** Resolves with true once there is a strategy that changes pods; with false when the signal aborts. */
 function untilRollout(revisions: TemplateRevisions, signal: AbortSignal): Promise<boolean> {
-  const isOn = () => (revisions.current()?.target.set.rollout?.mode ?? 'new-pods') !== 'new-pods';
+  const isOn = () => (revisions.history.current()?.target.set.rollout?.mode ?? 'new-pods') !== 'new-pods';
   return new Promise((resolve) => {
     const look = () => {
       if (isOn()) resolve(true);

@@ -9,22 +9,19 @@ import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { isObject, type JsonObject, own } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
-import type { LiveBasis } from './check-basis.ts';
+import type { LiveBasis } from './check-pods.ts';
 import type { CheckFinding } from './check-report.ts';
 
-/** The answer of the API server, and the findings that follow from it. */
-export interface DryRunReport {
-  readonly text: string;
-  readonly findings: readonly CheckFinding[];
-}
-
-/** Creates the pod as a dry run. If it should be injected, a pod without a sidecar is a finding. */
+/**
+ * Creates the pod as a dry run. Returns what the API server answers, and what follows from it: if the pod should be injected,
+ * one without a sidecar is a finding.
+ */
 export async function tryDryRun(
   pod: JsonObject,
   injection: Injection,
   settings: NamespaceSettings,
   { client, namespace, decideOptions: { keys }, state, promoted }: LiveBasis,
-): Promise<DryRunReport> {
+): Promise<{ readonly text: string; readonly findings: readonly CheckFinding[] }> {
   const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
     if (isForbidden(err)) return undefined;
     throw err;

@@ -4,8 +4,11 @@ import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { troubleOf } from '../../injection/podspec/container-trouble.ts';
 import { annotation, nameOf } from '../../injection/podspec/pod.ts';
 import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
+import type { DecideOptions } from '../../injection/rule.ts';
 import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
 import { parseStatus } from '../../injection/status.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
+import type { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifReadable } from '../../kube/api/api-error.ts';
 import { splitKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -13,12 +16,31 @@ import { NETWORK_GATE } from '../../networks/api/names.ts';
 import { NETWORKS } from '../../networks/api/resources.ts';
 import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { networkPods } from '../../networks/pods/network-pods.ts';
+import { listed } from '../../util/clip.ts';
 import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { lastWords } from '../last-event.ts';
-import type { LiveBasis } from './check-basis.ts';
+import type { NamespaceObjects } from '../namespace-objects.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
+import type { AppliedWebhooks } from './check-webhook.ts';
+
+/** What the decision about a pod rests on, as the user's rights show it. */
+export interface LiveBasis {
+  readonly decideOptions: DecideOptions;
+  readonly state: { readonly set: TemplateSet };
+  readonly namespace: string;
+  readonly client: KubeClient;
+  readonly objects: NamespaceObjects;
+  /** Finds the shapes of pods that the templates do not fit, as the operator does. */
+  readonly dryRun: Pick<TemplateDryRun, 'prove'>;
+  /** What new pods get outside of the canary until a rollout is promoted; undefined if that is the template itself. */
+  readonly promoted: TemplateSet | undefined;
+  /** Undefined if the user may not read the configuration. */
+  readonly webhooks: AppliedWebhooks | undefined;
+  /** Whether admission policies inject pods, also while no replica answers. */
+  readonly policies: boolean;
+}
 
 const NETWORK_PODS = networkPods(OPEN_ACCESS);
 /** Names in one message. */
@@ -102,9 +124,8 @@ function isGoing(pod: JsonObject): boolean {
 }
 
 function podsCalled(names: readonly string[]): string {
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
   const [pods, have] = names.length === 1 ? ['pod', 'has'] : ['pods', 'have'];
-  return `${pods} ${names.slice(0, MAX_NAMES).join(', ')}${more} ${have}`;
+  return `${pods} ${listed(names, MAX_NAMES)} ${have}`;
 }
 
 /** A finding for each pod that is not scheduled because of its gates, with the reason of its last Event. */

@@ -13,10 +13,9 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
-import type { LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { networkMistakes } from './check-network.ts';
-import { existingPods } from './check-pods.ts';
+import { existingPods, type LiveBasis } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
 
 /** Decides about a pod or workload of the cluster, and looks at its webhooks, a dry run and existing pods. */
@@ -54,7 +53,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
       ...findings,
       ...(isMisplaced ? [{ reason: 'opt-in-mistake', message: annotatedNamespace(key) }] : []),
       ...(webhooks?.findings ?? []),
-      ...(notSelected ? [notSelectedFinding(namespace)] : []),
+      ...(notSelected ? [{ reason: 'not-selected', message: notSelectedBy(namespace) }] : []),
       ...dryRun.findings,
       ...pods.findings,
     ],
@@ -140,7 +139,6 @@ function describeSelection(selectedBy: TemplateSelection['selectedBy'], key: str
   return selectedBy === 'default' ? undefined : `the annotation ${key} of the ${selectedBy}`;
 }
 
-function notSelectedFinding(namespace: string): CheckFinding {
-  const message = `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
-  return { reason: 'not-selected', message };
+function notSelectedBy(namespace: string): string {
+  return `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
 }

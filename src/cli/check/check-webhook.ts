@@ -5,30 +5,23 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { configurationMismatches } from '../../operator/configuration-mismatch.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import type { SharedFlags } from '../installation.ts';
 import type { CheckFinding } from './check-report.ts';
-
-export interface WebhookQuestion {
-  readonly annotation: string;
-  readonly initializerName: string;
-  readonly requireAnnotation: boolean;
-}
-
-export interface TakingWebhook {
-  readonly webhook: string;
-  readonly failurePolicy: string;
-}
 
 /** What the applied MutatingWebhookConfiguration does with the pods of a namespace. */
 export interface AppliedWebhooks {
   readonly findings: readonly CheckFinding[];
   /** The webhook for pods that opt in themselves, or for the others; undefined if none selects the namespace. */
-  takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): TakingWebhook | undefined;
+  takes(
+    explicit: boolean,
+    namespaceLabels: Readonly<Record<string, string>>,
+  ): { readonly webhook: string; readonly failurePolicy: string } | undefined;
 }
 
 /** Reads the configuration; undefined if the user may not. */
 export async function appliedWebhooks(
   client: KubeClient,
-  question: WebhookQuestion,
+  question: SharedFlags,
 ): Promise<AppliedWebhooks | undefined> {
   let configuration: JsonValue | undefined;
   try {

@@ -1,11 +1,11 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { objectsOf } from '../../injection/podspec/workload.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { isArray, isObject, ownString } from '../../util/json.ts';
 import { PatchError } from '../../util/patch.ts';
 import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
 import { text } from '../options/option-values.ts';
+import { FILENAME, requireFile } from '../options/tool-options.ts';
 import { nameOfInput, readInput, type Terminal } from './terminal.ts';
 
 /** The flag that names manifests, as in kubectl. */
@@ -13,19 +13,11 @@ export interface InputOptions {
   readonly filename?: readonly string[];
 }
 
-/** Adds `-f`, which is required: commander says so after unknown flags. */
+/** Adds `-f`, which is required. */
 export function addInputOptions(command: Command, help: string): Command {
-  return command
-    .addOption(
-      new Option(
-        '-f, --filename <file>',
-        `${help}: files, also separated by commas; - for standard input`,
-      ).argParser((list, files: readonly string[] = []) => [...files, ...list.split(',').map(text)]),
-    )
-    .hook('preAction', (each) => {
-      if (each.opts<InputOptions>().filename !== undefined) return;
-      each.error("error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input");
-    });
+  const option = new Option(FILENAME, `${help}: files, also separated by commas; - for standard input`);
+  const all = (list: string, files: readonly string[] = []) => [...files, ...list.split(',').map(text)];
+  return requireFile(command.addOption(option.argParser(all)));
 }
 
 /**

@@ -11,8 +11,7 @@ import { type OutputFormat, outputOption } from '../io/output.ts';
 import { type ExitCode, nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { operatorNamespaceOption } from '../options/tool-options.ts';
-import { templateTexts } from '../template-source.ts';
-import { type FileDiagnostic, inFile, reportFindings } from './lint-findings.ts';
+import { type FileDiagnostic, inFile, reportFindings, templateTexts } from '../template-source.ts';
 
 interface LintOptions {
   readonly envoy?: boolean;

@@ -81,23 +81,22 @@ export function operatorNamespaceOption(): Option {
 
 /** Adds the flag for a file with a template, which the command needs. */
 export function addTemplateFile(command: Command): Command {
-  return command
-    .addOption(
-      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
-        (file, earlier: string | undefined) => {
-          if (earlier !== undefined)
-            throw new InvalidArgumentError('This command reads one file: use -f once.');
-          return text(file);
-        },
-      ),
-    )
-    .hook('preAction', (each) => {
-      // After commander has reported unknown flags.
-      if (each.opts().filename === undefined)
-        each.error(
-          "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
-        );
-    });
+  const option = new Option(FILENAME, 'ConfigMap manifest or template; - for standard input');
+  const once = (file: string, earlier: string | undefined) => {
+    if (earlier !== undefined) throw new InvalidArgumentError('This command reads one file: use -f once.');
+    return text(file);
+  };
+  return requireFile(command.addOption(option.argParser(once)));
+}
+
+export const FILENAME = '-f, --filename <file>';
+
+/** Requires `-f`, once commander has reported unknown flags. */
+export function requireFile(command: Command): Command {
+  return command.hook('preAction', (each) => {
+    if (each.opts().filename === undefined)
+      each.error(`error: option '${FILENAME}' is missing: use -f FILE, or -f - for standard input`);
+  });
 }
 
 export function namespaceOption(help: string): Option {

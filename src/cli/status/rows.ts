@@ -28,8 +28,6 @@ export function about<T>(read: Read<T>, judge: (value: T) => CheckResult): Check
   return 'unreadable' in read ? unknown(read.unreadable) : judge(read.value);
 }
 
-export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
-
 const MAX_NAMES = 3;
 
 /** The first names, and the number of the others. */

@@ -1,11 +1,11 @@
 import { OLDEST_MINOR } from '../../operator/server-version.ts';
+import { counted } from '../../util/clip.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import type { Read, StatusFacts } from './facts.ts';
 import {
   about,
   type CheckResult,
-  count,
   firstOf,
   flag,
   none,
@@ -128,7 +128,7 @@ function webhooks(facts: StatusFacts): CheckResult {
     const bare = all.filter(({ hasBundle }) => !hasBundle).map(({ name }) => name);
     const advice = 'see "Pods are refused with x509" in docs/troubleshooting.md';
     if (bare.length > 0) return problem(`no caBundle: ${firstOf(bare)}`, advice);
-    return ok(`${count(all.length, 'webhook')}, each with its caBundle`);
+    return ok(`${counted(all.length, 'webhook')}, each with its caBundle`);
   });
 }
 
@@ -162,12 +162,12 @@ function networks(facts: StatusFacts): CheckResult {
       return problem('no CustomResourceDefinition of Networks', 'apply crd/ of the operator');
     if (all.length === 0) return none('there are none');
     const bad = all.filter(({ reason }) => reason !== undefined);
-    if (bad.length === 0) return ok(`${count(all.length, 'Network')}, all Ready`);
+    if (bad.length === 0) return ok(`${counted(all.length, 'Network')}, all Ready`);
     const [first] = bad;
     const names = firstOf(bad.map(({ key, reason }) => `${key}: ${reason}`));
     const [namespace, name] = (first?.key ?? '').split('/');
     return problem(
-      `${bad.length} of ${count(all.length, 'Network')} with a problem (${names})`,
+      `${bad.length} of ${counted(all.length, 'Network')} with a problem (${names})`,
       `${CALLED_AS} check network/${name} --namespace ${namespace}`,
     );
   });
@@ -184,7 +184,7 @@ function multus(facts: StatusFacts): CheckResult {
     if (isInstalled) return ok('the API server has NetworkAttachmentDefinitions');
     const waiting = networksOfMultus(facts);
     if (waiting === 0) return none('not installed: Networks of provider multus need it');
-    return problem(`not installed, but needed by ${count(waiting, 'Network')}`, 'install Multus');
+    return problem(`not installed, but needed by ${counted(waiting, 'Network')}`, 'install Multus');
   });
 }
 
@@ -195,7 +195,7 @@ function nodeAgents(facts: StatusFacts): CheckResult {
       const waiting = networksOfMultus(facts);
       if (waiting === 0) return none('off (--node-agent-namespace)');
       return problem(
-        `off (--node-agent-namespace), but needed by ${count(waiting, 'Network')}`,
+        `off (--node-agent-namespace), but needed by ${counted(waiting, 'Network')}`,
         'apply deploy/overlays/networks',
       );
     }
@@ -217,10 +217,10 @@ function waiting({ pods, now }: StatusFacts): CheckResult {
     const long = all.filter(({ created }) => now - Date.parse(created) > PATIENCE_MS);
     const [first] = long;
     if (first === undefined)
-      return ok(all.length === 0 ? 'none' : `${count(all.length, 'pod')}, for under a minute`);
+      return ok(all.length === 0 ? 'none' : `${counted(all.length, 'pod')}, for under a minute`);
     const [namespace, name] = first.key.split('/');
     return problem(
-      `${count(long.length, 'pod')} waiting for Networks (${firstOf(long.map(({ key }) => key))})`,
+      `${counted(long.length, 'pod')} waiting for Networks (${firstOf(long.map(({ key }) => key))})`,
       `${CALLED_AS} check pod/${name} --namespace ${namespace}`,
     );
   });
@@ -231,10 +231,10 @@ function pods(facts: StatusFacts): CheckResult {
     const counts = new Map<string, number>();
     for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
     const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
-    if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
+    if (drifted.length === 0) return ok(`no drift in ${counted(all, 'pod')}`);
     if (rolloutOf(facts) && drifted.every(({ sidecar }) => sidecar === 'stale'))
-      return note(`${text}, of ${count(all, 'pod')}: ${CALLED_AS} rollout shows the progress`);
-    return problem(`${text}, of ${count(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
+      return note(`${text}, of ${counted(all, 'pod')}: ${CALLED_AS} rollout shows the progress`);
+    return problem(`${text}, of ${counted(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }
 

@@ -13,7 +13,7 @@ interface StatusOptions extends ClusterOptions {
   readonly output: OutputFormat;
 }
 
-/** Prints whether the operator is healthy, and what to do about each problem. */
+/** Prints whether the operator is healthy, as a table with the advice below. Returns 1 if there is a problem. */
 async function statusCommand(
   options: StatusOptions,
   terminal: Terminal,
@@ -24,21 +24,15 @@ async function statusCommand(
     const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(client, found) ?? []));
     return { facts: found, rows: statusRows(found, ofAddOns.flat()) };
   });
-  const code = printRows(terminal, options.output, rows);
+  const problems = rows.filter(({ state }) => state === 'problem');
+  const summary = problems.map(({ check, advice = '' }) => `! ${check}: ${advice}`);
+  const value = rows.map((row) => ({ ...row }));
+  printOutput(terminal, options.output, { value, list: { rows, columns: COLUMNS, summary } });
   const { installation, replicas, lease, webhooks, template, networks, pods } = facts;
   const read = [installation, replicas, lease, webhooks, template, networks, pods];
-  if (read.some((each) => 'value' in each)) return code;
+  if (read.some((each) => 'value' in each)) return problems.length > 0 ? 1 : 0;
   terminal.err('error: no status could be read: you need the right to read the objects above\n');
   return 2;
-}
-
-/** Prints the rows as a table with the advice below. Returns 1 if one has a problem. */
-function printRows(terminal: Terminal, format: OutputFormat, rows: readonly StatusRow[]): ExitCode {
-  const problems = rows.filter(({ state }) => state === 'problem');
-  const advice = problems.map(({ check, advice = '' }) => `! ${check}: ${advice}`);
-  const value = rows.map((row) => ({ ...row }));
-  printOutput(terminal, format, { value, list: { rows, columns: COLUMNS, summary: advice } });
-  return problems.length > 0 ? 1 : 0;
 }
 
 const COLUMNS: readonly Column<StatusRow>[] = [

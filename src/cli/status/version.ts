@@ -1,7 +1,4 @@
 import { type Keys, keysFor } from '../../injection/keys.ts';
-import { annotation, containers, initContainers, nameOf } from '../../injection/podspec/pod.ts';
-import { parseStatus } from '../../injection/status.ts';
-import type { KubeObject } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
@@ -13,7 +10,7 @@ import { followInstallation, readDeployment } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
-import { pages } from '../survey.ts';
+import { pages, sidecarsOf } from '../survey.ts';
 import { tried } from './facts.ts';
 
 interface VersionOptions extends ClusterOptions {
@@ -70,14 +67,8 @@ async function readVersions(cluster: Cluster, given: VersionOptions): Promise<Js
 /** The images of sidecars, with the number of their pods. */
 async function sidecarImages(client: KubeClient, keys: Keys): Promise<JsonObject> {
   const counts: Record<string, number> = {};
-  for await (const each of pages(client, undefined, undefined)) {
-    const pod = each as KubeObject & JsonObject;
-    const added = parseStatus(annotation(pod, keys.status))?.added;
-    const names = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
-    const sidecars = [...containers(pod), ...initContainers(pod)].filter((container) =>
-      names.includes(nameOf(container)),
-    );
-    for (const image of new Set(sidecars.map((container) => String(container.image))))
+  for await (const pod of pages(client, undefined, undefined)) {
+    for (const image of new Set(sidecarsOf(pod, keys).map((container) => String(container.image))))
       counts[image] = (counts[image] ?? 0) + 1;
   }
   return counts;

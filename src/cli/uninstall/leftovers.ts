@@ -2,7 +2,7 @@ import type { Operation } from 'fast-json-patch';
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/copies.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
-import type { KubeObject } from '../../kube/api/object.ts';
+import { type KubeObject, refOf } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { defaultElectionTiming } from '../../kube/leaderelection/leader-elector.ts';
@@ -13,10 +13,12 @@ import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_FINALIZER, NETWORK_GATE } from '../../networks/api/names.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS, withoutFinalizer } from '../../networks/api/resources.ts';
 import type { Network } from '../../networks/api/types.ts';
+import { gateIndex } from '../../networks/pods/network-pods.ts';
+import { listed } from '../../util/clip.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import { isObject, own, ownObjects } from '../../util/json.ts';
+import { isObject } from '../../util/json.ts';
 import type { ToolParts } from '../add-on.ts';
-import { listed, metadataOf, NAMESPACE, objectOf, objectsOf, type Remover } from './remover.ts';
+import { metadataOf, NAMESPACE, objectsOf, type Remover } from './remover.ts';
 
 /** All Networks of the cluster. */
 export async function allNetworks(client: KubeClient): Promise<readonly Network[]> {
@@ -45,7 +47,7 @@ export async function isLed(
   clock: Clock,
 ): Promise<boolean> {
   const read = async () =>
-    (await objectOf(client, LEASES, { namespace, name: PROGRAM }))?.metadata.resourceVersion;
+    (await ifFound(client.get(LEASES, { namespace, name: PROGRAM })))?.metadata.resourceVersion;
   const first = await read();
   if (first === undefined) return false;
   const end = clock.now() + defaultElectionTiming.leaseDurationMs;
@@ -78,9 +80,9 @@ export async function deleteNetworks(remover: Remover, hasOperator: boolean): Pr
  */
 async function release(remover: Remover, { metadata }: Network): Promise<void> {
   const { client } = remover;
-  const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
+  const ref = refOf({ metadata });
   for (const resource of [NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS] as readonly Resource<KubeObject>[]) {
-    const object = await objectOf(client, resource, ref);
+    const object = await ifFound(client.get(resource, ref));
     if (object) await remover.patch(resource, object, (live) => withoutFinalizer(live, NETWORK_FINALIZER));
     const owners = object?.metadata.ownerReferences ?? [];
     if (object && owners.length > 0 && owners.every(({ uid }) => uid === metadata.uid))
@@ -100,10 +102,9 @@ export async function liftGates(remover: Remover): Promise<void> {
 }
 
 function liftingPatch(pod: KubeObject): readonly Operation[] {
-  const spec = isObject(pod) ? own(pod, 'spec') : undefined;
-  const gates = ownObjects(spec, 'schedulingGates').map((gate) => own(gate, 'name'));
-  const path = `/spec/schedulingGates/${gates.indexOf(NETWORK_GATE)}`;
-  if (!gates.includes(NETWORK_GATE)) return [];
+  const index = isObject(pod) ? gateIndex(pod) : -1;
+  const path = `/spec/schedulingGates/${index}`;
+  if (index < 0) return [];
   return [
     { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
     { op: 'remove', path },
@@ -118,9 +119,8 @@ export async function removeCopies(remover: Remover): Promise<void> {
       await remover.delete(CONFIG_MAPS, copy);
       continue;
     }
-    const { namespace, name } = copy.metadata;
     const patch = { metadata: { labels: { [COPY_LABEL]: null } } };
-    await ifFound(client.mergePatch(CONFIG_MAPS, { namespace, name }, patch));
+    await ifFound(client.mergePatch(CONFIG_MAPS, refOf(copy), patch));
   }
 }
 
@@ -131,7 +131,7 @@ export async function sayWhatStays(
   statusKey: string,
   tools: readonly ToolParts[],
 ): Promise<void> {
-  if ((await objectOf(client, NAMESPACE, { name: namespace })) !== undefined)
+  if ((await ifFound(client.get(NAMESPACE, { name: namespace }))) !== undefined)
     say(`the namespace ${namespace} stays, because it does not have the label app=envoy-initializer`);
   const pods = await objectsOf(client, metadataOf('v1', 'Pod'));
   const injected = pods.filter(({ metadata }) => metadata.annotations?.[statusKey] !== undefined);

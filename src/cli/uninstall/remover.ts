@@ -1,11 +1,12 @@
 import type { Operation } from 'fast-json-patch';
 import { ifFound, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
-import type { KubeObject } from '../../kube/api/object.ts';
+import { type KubeObject, refOf } from '../../kube/api/object.ts';
 import { kindOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
+import { listed } from '../../util/clip.ts';
 import { PROGRAM } from '../../util/identity.ts';
 
 /** A kind of objects to delete, of which only the metadata is read. */
@@ -33,46 +34,24 @@ export async function objectsOf(
   return found?.items ?? [];
 }
 
-/** The object, or undefined if it does not exist. */
-export async function objectOf<T extends KubeObject>(
-  client: Pick<KubeClient, 'get'>,
-  resource: Resource<T>,
-  ref: { readonly namespace?: string; readonly name: string },
-): Promise<T | undefined> {
-  return await ifFound(client.get(resource, ref));
-}
-
 /** Such as `pod default/web` or `clusterrole envoy-initializer`. */
 export function nameOf({ kind }: Resource<KubeObject>, { metadata }: KubeObject): string {
   const { namespace, name } = metadata;
   return `${kind.toLowerCase()} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }
 
-/** `a, b and 3 more` */
-export function listed(names: readonly string[], limit = 5): string {
-  const some = names.slice(0, limit).join(', ');
-  return names.length > limit ? `${some} and ${names.length - limit} more` : some;
-}
-
 const POLL_MS = 1_000;
-
-export interface RemoverOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  /** The limit of each wait. */
-  readonly timeoutMs: number;
-  /** Called with each line of progress. */
-  readonly say: (line: string) => void;
-}
 
 /** Deletes objects, says which, and waits until they are gone. */
 export class Remover {
   readonly client: KubeClient;
+  /** Called with each line of progress. */
   readonly say: (line: string) => void;
   readonly #clock: Clock;
+  /** The limit of each wait. */
   readonly #timeoutMs: number;
 
-  constructor({ client, clock, timeoutMs, say }: RemoverOptions) {
+  constructor(client: KubeClient, clock: Clock, timeoutMs: number, say: (line: string) => void) {
     this.client = client;
     this.say = say;
     this.#clock = clock;
@@ -103,10 +82,10 @@ export class Remover {
     object: KubeObject,
     propagationPolicy?: 'Foreground',
   ): Promise<void> {
-    const { namespace, name, uid } = object.metadata;
+    const { uid } = object.metadata;
     const options = { preconditions: { uid }, ...(propagationPolicy && { propagationPolicy }) };
     try {
-      await this.client.delete(resource, { namespace, name }, options);
+      await this.client.delete(resource, refOf(object), options);
     } catch (err) {
       if (isNotFound(err)) return;
       throw err;
@@ -123,9 +102,8 @@ export class Remover {
     object: T,
     operationsFor: (live: T) => readonly Operation[],
   ): Promise<void> {
-    const { namespace, name } = object.metadata;
-    const ref = { name, ...(namespace !== undefined && { namespace }) };
-    for (let live: T | undefined = object; live; live = await objectOf(this.client, resource, ref)) {
+    const ref = refOf(object);
+    for (let live: T | undefined = object; live; live = await ifFound(this.client.get(resource, ref))) {
       const operations = operationsFor(live);
       if (operations.length === 0 || live.metadata.uid !== object.metadata.uid) return;
       try {

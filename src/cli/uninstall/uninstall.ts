@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { keysFor } from '../../injection/keys.ts';
+import { ifFound } from '../../kube/api/api-error.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -26,7 +27,7 @@ import {
   removeCopies,
   sayWhatStays,
 } from './leftovers.ts';
-import { isOwn, metadataOf, NAMESPACE, OURS, objectOf, objectsOf, Remover } from './remover.ts';
+import { isOwn, metadataOf, NAMESPACE, OURS, objectsOf, Remover } from './remover.ts';
 
 interface UninstallOptions extends ConnectionOptions {
   readonly operatorNamespace: string;
@@ -99,7 +100,7 @@ async function uninstallCommand(
       lines += 1;
       terminal.out(`${line}\n`);
     };
-    const remover = new Remover({ client, clock: systemClock, timeoutMs, say });
+    const remover = new Remover(client, systemClock, timeoutMs, say);
     await requireNamespace(client, namespace);
     await removeNetworks(remover, { force, namespace });
     // With its pods, which then write nothing more.
@@ -108,7 +109,7 @@ async function uninstallCommand(
     await unblock(remover);
     await liftGates(remover);
     await removeCopies(remover);
-    const hadAgents = (await objectOf(client, NAMESPACE, { name: NODE_AGENTS })) !== undefined;
+    const hadAgents = (await ifFound(client.get(NAMESPACE, { name: NODE_AGENTS }))) !== undefined;
     for (const name of [namespace, NODE_AGENTS]) await removeNamespace(remover, name);
     for (const kind of [...CLUSTER_ROLES, ...FENCES]) await remover.removeAll(kind, OURS);
     await remover.removeAll(CRD, { fieldSelector: `metadata.name=${NETWORK_CRD}` });
@@ -165,7 +166,7 @@ async function unblock(remover: Remover): Promise<void> {
 /** Deletes a namespace of the manifests, or in any other one only the operator's objects. */
 async function removeNamespace(remover: Remover, name: string): Promise<void> {
   const { client } = remover;
-  const found = await objectOf(client, NAMESPACE, { name });
+  const found = await ifFound(client.get(NAMESPACE, { name }));
   if (found === undefined) return;
   if (isOwn(found)) return await remover.removeAll(NAMESPACE, { fieldSelector: `metadata.name=${name}` });
   for (const kind of IN_NAMESPACE) await remover.removeAll(kind, { ...OURS, namespace: name });

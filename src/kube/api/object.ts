@@ -73,6 +73,11 @@ export function keyOf({ metadata: { namespace, name } }: KubeObject): ObjectKey 
   return namespace ? `${namespace}/${name}` : name;
 }
 
+/** Where the object is: what the client's methods take. */
+export function refOf({ metadata: { namespace, name } }: KubeObject) {
+  return { namespace, name };
+}
+
 /**
  * The inverse of {@link keyOf}.
  * @throws Error when the key has an empty part or more than one slash.

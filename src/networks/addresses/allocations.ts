@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
+import type { Refusal } from '../providers.ts';
 import type { Place, Pool } from './pool.ts';
 
 /** A pod that has addresses, or asks for them. */
@@ -146,13 +147,6 @@ export interface AddressRequest {
   readonly network: ObjectKey;
   /** The addresses that the pod must have; empty for any. */
   readonly ips: readonly string[];
-}
-
-/** Why a pod must wait for an address. */
-export interface Refusal {
-  readonly reason: 'WaitsForNetwork' | 'InvalidNetworkAnnotation' | 'AddressesExhausted';
-  /** A sentence without a full stop. */
-  readonly why: string;
 }
 
 /**

@@ -3,7 +3,8 @@ import type { Lister } from '../../kube/cache/store.ts';
 import { rangesOf, recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { addressesOn, isGated, type NetworkPod, networksOf } from '../pods/network-pods.ts';
-import { type AddressRequest, Allocations, give, type Holder, type Refusal } from './allocations.ts';
+import type { Refusal } from '../providers.ts';
+import { type AddressRequest, Allocations, give, type Holder } from './allocations.ts';
 import { poolsOf } from './pool.ts';
 
 export interface IpamStateOptions {

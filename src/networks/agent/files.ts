@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Replaces the content of the file atomically: readers see the old or the new content. */
@@ -11,31 +11,21 @@ export async function replaceFile(path: string, content: string | Uint8Array, mo
 }
 
 export async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Whether the error says that a file or directory does not exist. */
-export function isMissing(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
-}
-
-/** @throws the error, unless it says that a file or directory does not exist */
-export function unlessMissing(error: unknown): void {
-  if (!isMissing(error)) throw error;
+  return await readFile(path, 'utf8').catch(unlessMissing);
 }
 
 /** Whether the path exists. Counts links, too, which only the node may be able to follow. */
 export async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+  return (await lstat(path).catch(unlessMissing)) !== undefined;
+}
+
+/** The names in a directory; none if it does not exist. */
+export async function namesIn(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory).catch(unlessMissing)) ?? [];
+}
+
+/** @throws the error, unless it says that a file or directory does not exist */
+export function unlessMissing(error: unknown): undefined {
+  const isMissing = typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+  if (!isMissing) throw error;
 }

@@ -1,9 +1,9 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../ranges/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
 import { JOINED } from './cni-plugins.ts';
-import { readIfThere, replaceFile, unlessMissing } from './files.ts';
+import { namesIn, readIfThere, replaceFile, unlessMissing } from './files.ts';
 import { passSwitched } from './firewall.ts';
 import { type NodeLinks, parseLinks } from './links.ts';
 import { DIGEST_CHAIN, digestIn, OWN_TABLE, type Rules } from './nftables.ts';
@@ -120,12 +120,7 @@ export class Host {
   }
 
   async joined(): Promise<ReadonlySet<string>> {
-    try {
-      return new Set(await readdir(join(this.#root, JOINED)));
-    } catch (error) {
-      unlessMissing(error);
-      return new Set();
-    }
+    return new Set(await namesIn(join(this.#root, JOINED)));
   }
 
   /** Marks the bridge as joined, so that pods start on it, or as not joined. */

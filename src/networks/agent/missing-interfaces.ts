@@ -1,9 +1,12 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ObjectKey } from '../../kube/api/object.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { isArray, type JsonValue, own } from '../../util/json.ts';
+import type { Network } from '../api/types.ts';
+import { bridgeName } from '../multus/cni-config.ts';
+import type { NodeReport } from '../nodes/node-report.ts';
 import { PLUGGED } from './cni-plugins.ts';
-import { unlessMissing } from './files.ts';
+import { namesIn, unlessMissing } from './files.ts';
 
 /** The files that container runtimes read. They use the first one by name. */
 const CONFIGURATION = /\.(conf|conflist|json)$/;
@@ -74,11 +77,21 @@ export async function lostInterfaces(
   return Object.fromEntries(found.map(({ pod, uid }) => [pod, uid]));
 }
 
-async function namesIn(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    unlessMissing(error);
-    return [];
+/** The most Networks whose lost interfaces are told. */
+const TOLD = 100;
+
+/** By Network, the pods on the node that have lost their interface. */
+export async function lostOn(
+  networks: readonly Network[],
+  node: string,
+  root: string,
+): Promise<NonNullable<NodeReport['lost']>> {
+  const found: Record<ObjectKey, Readonly<Record<ObjectKey, string>>> = {};
+  for (const network of networks) {
+    if (Object.keys(found).length === TOLD) break;
+    if (!network.status?.nodes?.some(({ name }) => name === node)) continue;
+    const lost = await lostInterfaces(root, bridgeName(keyOf(network)));
+    if (Object.keys(lost).length > 0) found[keyOf(network)] = lost;
   }
+  return found;
 }

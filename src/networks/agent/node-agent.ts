@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Counter, Gauge } from 'prom-client';
-import { identityOf, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { identityOf, type ObjectKey } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
@@ -11,11 +11,9 @@ import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import { bridgeName } from '../multus/cni-config.ts';
-import type { NodeReport } from '../nodes/node-report.ts';
 import { installPlugins } from './cni-plugins.ts';
 import { Host, settingsOf } from './host.ts';
-import { lostInterfaces, withoutMultus } from './missing-interfaces.ts';
+import { lostOn, withoutMultus } from './missing-interfaces.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
 import { ownNode, ownPod, ReportWriter } from './report.ts';
@@ -190,25 +188,6 @@ function setUp(
   manager.addReadyz('joined', () => failure);
   // Without the cache, it would not know what is on the node.
   manager.everyReplica('networks', keep, { after: (signal) => waitForSync([networks], signal) });
-}
-
-/** The most Networks whose lost interfaces are told. */
-const TOLD = 100;
-
-/** By Network, the pods on the node that have lost their interface. */
-async function lostOn(
-  networks: readonly Network[],
-  node: string,
-  root: string,
-): Promise<NonNullable<NodeReport['lost']>> {
-  const found: Record<ObjectKey, Readonly<Record<ObjectKey, string>>> = {};
-  for (const network of networks) {
-    if (Object.keys(found).length === TOLD) break;
-    if (!network.status?.nodes?.some(({ name }) => name === node)) continue;
-    const lost = await lostInterfaces(root, bridgeName(keyOf(network)));
-    if (Object.keys(lost).length > 0) found[keyOf(network)] = lost;
-  }
-  return found;
 }
 
 const STATUS_FIELDS = ['cidr', 'gateway', 'mtu', 'secondary', 'vni', 'nodes', 'provider'];

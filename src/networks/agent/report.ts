@@ -3,7 +3,7 @@ import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import type { OwnerReference } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
-import { isRecord } from '../../util/json.ts';
+import { type JsonValue, own, stringsIn } from '../../util/json.ts';
 import { NODE_AGENT_FIELD_MANAGER, REPORT_LABEL } from '../api/names.ts';
 import { type AgentPod, type NodeReport, REPORT_KEY } from '../nodes/node-report.ts';
 
@@ -64,28 +64,23 @@ export const TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token';
  * of a pod. So the agent needs no right to read Nodes.
  */
 export async function ownNode(node: string, file = TOKEN_FILE): Promise<OwnerReference | undefined> {
-  const { name, uid } = recordIn(await claimsOf(file), 'node');
-  if (name !== node || typeof uid !== 'string') return undefined;
+  const { name, uid } = await claimed(file, 'node');
+  if (name !== node || uid === undefined) return undefined;
   return { apiVersion: 'v1', kind: 'Node', name: node, uid };
 }
 
 /** This pod, from the same claims; undefined outside of a pod. */
 export async function ownPod(file = TOKEN_FILE): Promise<AgentPod | undefined> {
-  const { name, uid } = recordIn(await claimsOf(file), 'pod');
-  return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
+  const { name, uid } = await claimed(file, 'pod');
+  return name !== undefined && uid !== undefined ? { name, uid } : undefined;
 }
 
-async function claimsOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+async function claimed(file: string, what: 'node' | 'pod'): Promise<{ name?: string; uid?: string }> {
   const token = await readFile(file, 'utf8').catch(() => '');
   try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    return recordIn(claims, 'kubernetes.io');
+    const claims: JsonValue = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return stringsIn(own(own(claims, 'kubernetes.io'), what));
   } catch {
     return {};
   }
-}
-
-function recordIn(value: unknown, key: string): Readonly<Record<string, unknown>> {
-  const found = isRecord(value) ? value[key] : undefined;
-  return isRecord(found) ? found : {};
 }

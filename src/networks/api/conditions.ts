@@ -19,21 +19,15 @@ export type ConditionUpdates = Readonly<Record<Exclude<ConditionType, 'NodesRead
 /** The CRD's limit for the message of a condition. */
 const MAX_MESSAGE_LENGTH = 32_768;
 
-/** The time of the updates, and the generation of the spec that they describe. */
-export interface Judgement {
-  readonly generation: number | undefined;
-  readonly now: string;
-}
-
 /**
- * Returns the updates as conditions. lastTransitionTime changes only with the status (Kubernetes API conventions,
+ * Returns the updates of a time as conditions, about a generation of the spec. lastTransitionTime changes only with the status (Kubernetes API conventions,
  * "Typical status properties"). A type without an update keeps its condition. Conditions of other writers are left
  * out, because server-side apply does not touch them.
  */
 export function conditionsOf(
   updates: Partial<ConditionUpdates>,
   previous: readonly Condition[] | undefined,
-  { generation, now }: Judgement,
+  { generation, now }: { readonly generation: number | undefined; readonly now: string },
 ): readonly Condition[] {
   return CONDITION_TYPES.flatMap((type) => {
     const before = conditionOf(previous, type);

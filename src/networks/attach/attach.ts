@@ -9,13 +9,14 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import { own, ownObjects, ownString } from '../../util/json.ts';
+import { own, ownString } from '../../util/json.ts';
 import { type PatchOperation, PodPatchBuilder } from '../../util/patch.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
+import { gateIndex } from '../pods/network-pods.ts';
 import { hintsFor, networksAskedFor, parseRequest } from '../pods/request.ts';
 import { keyOfSelected, mergeNetworks, type NetworkSelection } from '../pods/selection.ts';
 import { type AttachOptions, optionProblem } from './option-problem.ts';
@@ -63,7 +64,7 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   if (wrong !== undefined) return refused(`annotation ${written} ${wrong}`);
   const draft = new PodPatchBuilder(pod);
   if (merged.text !== present) draft.set(['metadata', 'annotations'], MULTUS_NETWORKS, merged.text);
-  if (!isBound(pod) && !isGated(pod)) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
+  if (!isBound(pod) && gateIndex(pod) < 0) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
   const warnings = hintsFor(request).map((hint) => `annotation ${NETWORK_ANNOTATION} ${hint}`);
   return { outcome: 'attached', operations: draft.operations, warnings };
 }
@@ -90,10 +91,6 @@ function obstacleOf(
 /** A pod that names its node bypasses the scheduler, and may not have a gate. */
 function isBound(pod: Pod): boolean {
   return Boolean(ownString(own(pod, 'spec'), 'nodeName'));
-}
-
-function isGated(pod: Pod): boolean {
-  return ownObjects(own(pod, 'spec'), 'schedulingGates').some((gate) => own(gate, 'name') === NETWORK_GATE);
 }
 
 function refused(message: string): Attachment {

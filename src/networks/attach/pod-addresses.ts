@@ -9,7 +9,7 @@ import type { Network } from '../api/types.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { isRelevant, type NetworkPod, networkPods } from '../pods/network-pods.ts';
 import { ipsOf, isNetworkKey, keyOfSelected, parseSelection, withOptions } from '../pods/selection.ts';
-import type { PodPorts, PortRefusal } from '../providers.ts';
+import type { PodPorts, Refusal } from '../providers.ts';
 
 export interface PodAddressesOptions {
   readonly client: Pick<KubeClient, 'list'>;
@@ -54,7 +54,7 @@ export class PodAddresses {
     pod: NetworkPod,
     text: string,
     signal: AbortSignal,
-  ): Promise<{ readonly text: string } | PortRefusal> {
+  ): Promise<{ readonly text: string } | Refusal> {
     const { ipam, portsOf, access } = this.#options;
     const { namespace = '' } = pod.metadata;
     const selection = parseSelection(text, namespace);

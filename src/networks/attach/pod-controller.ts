@@ -5,32 +5,27 @@ import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { regardingOf } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
 import { IpamState } from '../addresses/ipam-state.ts';
 import type { Network } from '../api/types.ts';
 import type { ProviderRegistry } from '../controller/provider-registry.ts';
 import type { SplitController } from '../controller/split-controller.ts';
-import type { NetworkAccess } from '../pods/network-access.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from '../pods/network-pods.ts';
 import type { ClusterNode } from '../ranges/cluster-ranges.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
-export interface PodControllerOptions {
+export interface PodControllerOptions
+  extends Pick<PodGatesOptions, 'access' | 'events' | 'withoutMultus' | 'lostBy'> {
   readonly controller: SplitController;
-  readonly access: NetworkAccess;
-  readonly events: EventRecorder;
   readonly networks: Informer<Network>;
   /** With POD_INDEXERS. */
   readonly pods: Informer<NetworkPod>;
   readonly nodes: Informer<ClusterNode>;
   readonly providers: ProviderRegistry;
   readonly networkQueue: SplitController['queue'];
-  readonly withoutMultus: PodGatesOptions['withoutMultus'];
-  readonly lostBy: PodGatesOptions['lostBy'];
   /** How often every gated pod is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
   /** Resolves when the leader knows all that pods on Networks depend on. */

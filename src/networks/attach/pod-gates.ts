@@ -1,13 +1,12 @@
 import type { Operation } from 'fast-json-patch';
 import { ifFound, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import { regardingOf } from '../../kube/api/resource.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
-import type { Refusal } from '../addresses/allocations.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
@@ -15,7 +14,7 @@ import type { NetworkAccess } from '../pods/network-access.ts';
 import { isGated, type NetworkPod } from '../pods/network-pods.ts';
 import { parseRequest } from '../pods/request.ts';
 import { keyOfSelected, mergeNetworks, overlongProblem } from '../pods/selection.ts';
-import type { PortRefusal } from '../providers.ts';
+import type { Refusal } from '../providers.ts';
 import type { NetworkUsers } from './network-users.ts';
 import { optionProblem } from './option-problem.ts';
 import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
@@ -23,11 +22,7 @@ import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addr
 /** Whether to remove the gate of a pod. */
 type GateDecision =
   | { readonly kind: 'lift'; readonly networks: readonly string[] }
-  | {
-      readonly kind: 'wait';
-      readonly reason: Refusal['reason'] | 'ProviderCannotAttach';
-      readonly why: string;
-    };
+  | (Refusal & { readonly kind: 'wait' });
 
 export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
@@ -83,9 +78,7 @@ export class PodGates {
     const { access, stateOf, withoutMultus } = this.#options;
     const { asked, multus } = selections;
     if (asked === undefined) return { kind: 'lift', networks: [] };
-    const waits = (reason: (GateDecision & { kind: 'wait' })['reason'], why: string): GateDecision => ({
-      ...{ kind: 'wait', reason, why },
-    });
+    const waits = (reason: Refusal['reason'], why: string): GateDecision => ({ kind: 'wait', reason, why });
     const invalid = (why: string) => waits('InvalidNetworkAnnotation', `annotation ${why}`);
     const request = parseRequest(asked, namespace, access);
     if ('problem' in request) return invalid(`${NETWORK_ANNOTATION} ${request.problem}`);
@@ -152,10 +145,9 @@ export class PodGates {
       this.#isNews(pod, 'waits', undefined);
       return {};
     }
-    const { name, namespace, uid } = pod.metadata;
-    const live = await ifFound(client.get(PODS, { name, namespace }, { signal }));
+    const live = await ifFound(client.get(PODS, refOf(pod), { signal }));
     const present = live?.metadata.annotations?.[MULTUS_NETWORKS];
-    if (present === undefined || live?.metadata.uid !== uid) return {};
+    if (present === undefined || live?.metadata.uid !== pod.metadata.uid) return {};
     const filled = await addresses.fill(pod, present, signal);
     if ('why' in filled) return this.#wait(pod, filled);
     const operations = annotationPatch(present, filled.text);
@@ -163,7 +155,7 @@ export class PodGates {
     return (await this.#patch(pod, [testOfUid(pod), ...operations], signal)) ?? {};
   }
 
-  #wait(pod: NetworkPod, refusal: PortRefusal): Result {
+  #wait(pod: NetworkPod, refusal: Refusal): Result {
     this.#reportOnce(pod, refusal);
     const { retryAfterMs } = refusal;
     return retryAfterMs === undefined ? {} : { requeueAfterMs: retryAfterMs };
@@ -175,10 +167,9 @@ export class PodGates {
     operations: readonly Operation[],
     signal: AbortSignal,
   ): Promise<Result | undefined> {
-    const { name, namespace } = pod.metadata;
     try {
       const options = { fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
-      await this.#options.client.jsonPatch(PODS, { name, namespace }, operations, options);
+      await this.#options.client.jsonPatch(PODS, refOf(pod), operations, options);
       this.#patched.set(keyOf(pod), versionOf(pod));
       return undefined;
     } catch (error) {
@@ -227,10 +218,7 @@ export class PodGates {
     }
   }
 
-  #reportOnce(
-    pod: NetworkPod,
-    { reason, why }: Pick<GateDecision & { kind: 'wait' }, 'reason' | 'why'> | PortRefusal,
-  ): void {
+  #reportOnce(pod: NetworkPod, { reason, why }: Refusal): void {
     const note = `waits for its Network: ${why}`;
     if (!this.#isNews(pod, 'waits', note)) return;
     const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';

@@ -1,3 +1,4 @@
+import { listed } from '../../util/clip.ts';
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { describeSubnet, type GatewayRange, type Subnet, sameSubnet } from '../api/subnet.ts';
 import type { Ensured, SpecError, Usage } from '../providers.ts';
@@ -87,8 +88,7 @@ export function deletionUpdates(
 
 /** `default/a, default/b, default/c and 4 more`. */
 export function namePods(pods: readonly string[]): string {
-  const named = [...pods].sort().slice(0, NAMED_PODS).join(', ');
-  return pods.length > NAMED_PODS ? `${named} and ${pods.length - NAMED_PODS} more` : named;
+  return listed(pods.toSorted(), NAMED_PODS);
 }
 
 function is(status: ConditionUpdate['status'], reason: string, message: string): ConditionUpdate {

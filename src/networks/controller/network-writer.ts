@@ -1,8 +1,8 @@
 import { isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import { apiVersionOf, regardingOf } from '../../kube/api/resource.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
-import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER } from '../api/names.ts';
@@ -102,10 +102,6 @@ export class NetworkWriter {
       });
     }
   }
-}
-
-function refOf({ metadata: { namespace, name } }: Network): ObjectRef {
-  return { namespace, name };
 }
 
 /** The shortest time between two status writes of a Network that change only counts: each goes to all node agents. */

@@ -1,10 +1,10 @@
 import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
-import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
+import { type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import type { Provider, SpecError } from '../providers.ts';
-import { bitsOf, formatRange, holds, parseRange, type Range } from '../ranges/cidr.ts';
+import { bitsOf, formatRange, holds, type Range } from '../ranges/cidr.ts';
 import { type ClusterRanges, overlapText } from '../ranges/cluster-ranges.ts';
-import { RangeClaims } from '../ranges/range-claims.ts';
+import { parsed, RangeClaims } from '../ranges/range-claims.ts';
 import { specProblem } from './condition-plan.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
 
@@ -60,7 +60,7 @@ export class RangeAdmission {
   warningFor(network: Network): string | undefined {
     const notAllowed = this.#policyProblem(network);
     if (notAllowed !== undefined) return notAllowed;
-    for (const range of parsed(network)) {
+    for (const range of parsed(subnetOf(network.spec))) {
       const met = this.#rules?.cluster.met(range);
       if (!met) continue;
       return `${overlapText(formatRange(range), met)}: pods on the Network cannot reach addresses that are in both ranges`;
@@ -80,13 +80,13 @@ export class RangeAdmission {
   #policyProblem(network: Network): string | undefined {
     const { policy } = this.#rules ?? {};
     if (!policy || this.#providers.of(network).isRemote) return undefined;
-    return parsed(network)
+    return parsed(subnetOf(network.spec))
       .map((range) => policyProblem(range, policy))
       .find((problem) => problem !== undefined);
   }
 
   #isHeld(network: Network): boolean {
-    return this.#claimsOf(this.#providers.of(network)).isHeld(keyOf(network), parsed(network));
+    return this.#claimsOf(this.#providers.of(network)).isHeld(keyOf(network), parsed(subnetOf(network.spec)));
   }
 
   #claimsOf({ name, isRemote }: Provider): RangeClaims {
@@ -100,10 +100,6 @@ export class RangeAdmission {
 
 function problemOf(network: Network, provider: Provider): SpecError | undefined {
   return specProblem(subnetOf(network.spec)) ?? provider.validate(network);
-}
-
-function parsed({ spec }: Network): readonly Range[] {
-  return rangesOf(subnetOf(spec)).flatMap(({ cidr }) => parseRange(cidr) ?? []);
 }
 
 /** Names the other Network in the status of this one. Users must not learn names of other namespaces. */

@@ -1,8 +1,8 @@
 import { ifFound, isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
-import { type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
-import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER, UID_ANNOTATION } from '../api/names.ts';
 import {
   hasFinalizer,
@@ -160,7 +160,7 @@ export class Attachments implements Definitions {
     await ifFound(this.#withoutFinalizer(found, signal));
   }
 
-  /** The definition from the API server; also undefined without Multus. */
+  /** The definition from the API server, also by its Network, which has its name; also undefined without Multus. */
   #live(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
     return ifFound(this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, refOf(of), { signal }));
   }
@@ -201,11 +201,6 @@ export class Attachments implements Definitions {
       }
     }
   }
-}
-
-/** The namespace and name of a definition or of its Network, which are the same. */
-function refOf({ metadata: { namespace, name } }: KubeObject): ObjectRef {
-  return { namespace, name };
 }
 
 /** The retry interval for a missing CRD of Multus. */

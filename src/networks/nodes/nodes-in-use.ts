@@ -1,5 +1,5 @@
 import { keyOf } from '../../kube/api/object.ts';
-import { clip } from '../../util/clip.ts';
+import { clip, listed } from '../../util/clip.ts';
 import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
 import type { NodesInUse } from '../providers.ts';
@@ -90,13 +90,8 @@ function troubleOf(
 }
 
 function missingInterfaces(name: string, pods: readonly string[]): Trouble {
-  const named = pods.toSorted().slice(0, NAMED_NODES).join(', ');
-  const more = pods.length > NAMED_NODES ? ` and ${pods.length - NAMED_NODES} more` : '';
-  return {
-    name,
-    reason: 'InterfaceMissing',
-    why: `recreate the pods that lack their interface: ${named}${more}`,
-  };
+  const why = `recreate the pods that lack their interface: ${listed(pods.toSorted(), NAMED_NODES)}`;
+  return { name, reason: 'InterfaceMissing', why };
 }
 
 /** Whether the Network is known to lack an agent. An operator that has just started has not waited for the pod yet. */
@@ -111,9 +106,8 @@ function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpda
     const message = count === 0 ? 'no node has pods of the Network' : 'the nodes with its pods are connected';
     return { status: 'True', reason: 'NodesReady', message };
   }
-  const named = troubles.slice(0, NAMED_NODES).map(({ name, why }) => `${name} (${why})`);
-  const more = troubles.length > NAMED_NODES ? ` and ${troubles.length - NAMED_NODES} more` : '';
+  const named = troubles.map(({ name, why }) => `${name} (${why})`);
   const reason = REASONS.find((each) => troubles.some((trouble) => trouble.reason === each)) ?? 'NoAgent';
-  const message = `pods on these nodes may be unable to reach the others: ${named.join(', ')}${more}`;
+  const message = `pods on these nodes may be unable to reach the others: ${listed(named, NAMED_NODES)}`;
   return { status: 'False', reason, message };
 }

@@ -69,7 +69,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const json = isObject(value) ? value : {};
   const [spec, status] = [own(json, 'spec'), own(json, 'status')];
   const [nodeName, hostname] = [ownString(spec, 'nodeName'), ownString(spec, 'hostname')];
-  const gate = ownObjects(spec, 'schedulingGates').findIndex(({ name }) => name === NETWORK_GATE);
+  const gate = gateIndex(json);
   const isGated = gate >= 0;
   const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: named, [MULTUS_STATUS]: report } = annotations;
   const isAllowed = ({ network }: AttachedTo) => access.allows(namespace, network);
@@ -138,6 +138,11 @@ export function isRelevant(pod: NetworkPod): boolean {
 
 export function isGated({ gate }: NetworkPod): boolean {
   return gate !== undefined;
+}
+
+/** The place of the operator's scheduling gate in a pod; -1 without one. */
+export function gateIndex(pod: JsonValue): number {
+  return ownObjects(own(pod, 'spec'), 'schedulingGates').findIndex(({ name }) => name === NETWORK_GATE);
 }
 
 /** The addresses that the pod has or asks for on the Network. */

@@ -232,6 +232,7 @@ function textOf(ranges: readonly Range[]): string {
   return ranges.map(formatRange).join();
 }
 
-function parsed(subnet: Subnet): readonly Range[] {
+/** The ranges of a subnet, as far as they are valid. */
+export function parsed(subnet: Subnet): readonly Range[] {
   return rangesOf(subnet).flatMap(({ cidr }) => parseRange(cidr) ?? []);
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import { apiVersionOf, regardingOf } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
@@ -233,8 +233,4 @@ function endpointsOf(
     ...(pod.nodeName !== undefined && { nodeName: pod.nodeName }),
     targetRef: { kind: 'Pod', namespace, name, uid },
   }));
-}
-
-function refOf({ metadata: { name, namespace } }: NetworkSlice) {
-  return { name, namespace };
 }

@@ -10,6 +10,7 @@ import {
   type ScopeOptions,
 } from '../../../cli/options/tool-options.ts';
 import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
+import { counted } from '../../../util/clip.ts';
 
 interface DriftOptions extends ClusterOptions, ScopeOptions {
   readonly requireAnnotation: boolean;
@@ -35,7 +36,7 @@ async function driftCommand(
       list: { rows: drifted, columns: COLUMNS },
     });
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
-    for (const [risk, n] of survey.risks) terminal.err(`${podCount(n)}: ${risk}\n`);
+    for (const [risk, n] of survey.risks) terminal.err(`${counted(n, 'pod')}: ${risk}\n`);
     if (drifted.length > 0 && 'set' in state) {
       for (const { underWay } of tools) {
         const line = await underWay?.(cluster.client, options, state.set);
@@ -53,14 +54,12 @@ const COLUMNS: readonly Column<DriftedPod>[] = [
   { name: 'CONTROLLER', of: ({ controller }) => controller || '<none>' },
 ];
 
-const podCount = (n: number) => (n === 1 ? '1 pod' : `${n} pods`);
-
 /** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
 function summaryOf({ count, skipped }: Survey): string {
   const reasons = Array.from(skipped, ([reason, n]) => `${reason}: ${n}`).join(', ');
   const asked = [...skipped.values()].reduce((sum, n) => sum + n, 0);
-  const rest = asked > 0 ? `; ${podCount(asked)} asked for a sidecar and got none (${reasons})` : '';
-  return `no drift in ${podCount(count)}${rest}`;
+  const rest = asked > 0 ? `; ${counted(asked, 'pod')} asked for a sidecar and got none (${reasons})` : '';
+  return `no drift in ${counted(count, 'pod')}${rest}`;
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {

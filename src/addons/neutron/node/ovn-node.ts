@@ -5,6 +5,7 @@ import { isThere } from '../../../networks/agent/files.ts';
 import type { NodePart, NodePartOptions, SetUpNodePart } from '../../../networks/agent/node-agent.ts';
 import { NODE_OVS } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
+import { listed } from '../../../util/clip.ts';
 import { isArray, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
 
 /**
@@ -92,9 +93,7 @@ export class OvnNode implements NodePart {
 }
 
 function describe(ports: readonly string[]): string {
-  const more = ports.length > NAMED_PORTS ? ` and ${ports.length - NAMED_PORTS} more` : '';
-  const named = ports.slice(0, NAMED_PORTS).join(', ');
-  return `its ovn-controller does not connect the ports ${named}${more}: see its log, and external-ids:ovn-remote`;
+  return `its ovn-controller does not connect the ports ${listed(ports, NAMED_PORTS)}: see its log, and external-ids:ovn-remote`;
 }
 
 /** An interface of Open vSwitch that has a port of OVN. */

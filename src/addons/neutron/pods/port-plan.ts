@@ -3,7 +3,7 @@ import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object
 import { NODE_OVS, PORT_KEY, SECURITY_GROUPS_KEY } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
 import { ipsOf } from '../../../networks/pods/selection.ts';
-import type { PortRefusal } from '../../../networks/providers.ts';
+import type { Refusal } from '../../../networks/providers.ts';
 import { isArray, isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
 import { OpenStackError } from '../openstack/error.ts';
 import type { NeutronPort, NeutronSubnet, PortToCreate } from '../resources.ts';
@@ -54,7 +54,7 @@ function securityGroupsOf(asked: JsonObject): readonly string[] {
 }
 
 /** What the pod asks for that a port cannot have; undefined if it can. */
-export function impossible(network: ObjectKey, asked: JsonObject): PortRefusal | undefined {
+export function impossible(network: ObjectKey, asked: JsonObject): Refusal | undefined {
   const fixed = ['ips', 'mac', SECURITY_GROUPS_KEY].filter((key) => own(asked, key) !== undefined);
   if (ownString(asked, PORT_KEY) !== undefined && fixed.length > 0) {
     const why = `it asks for a ${PORT_KEY} of Network ${network} and for ${fixed.join(', ')}: write one of them`;
@@ -101,7 +101,7 @@ export function isOfAll(error: unknown): boolean {
 }
 
 /** Why Neutron refuses a port for a pod; undefined for errors that are not about the pod. */
-export function refusalOf(error: unknown, network: ObjectKey): PortRefusal | undefined {
+export function refusalOf(error: unknown, network: ObjectKey): Refusal | undefined {
   if (!(error instanceof OpenStackError)) return undefined;
   const { status, type, message } = error;
   const waits = { retryAfterMs: REFUSED_RETRY_MS };

@@ -1,7 +1,7 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import { PORT_KEY } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
-import type { LivePods, PodPorts, PortRefusal } from '../../../networks/providers.ts';
+import type { LivePods, PodPorts, Refusal } from '../../../networks/providers.ts';
 import { type JsonObject, ownString } from '../../../util/json.ts';
 import type { NeutronApi } from '../client.ts';
 import { isUnavailable } from '../openstack/error.ts';
@@ -50,7 +50,7 @@ export class NeutronPodPorts implements PodPorts {
     network: Network,
     asked: JsonObject,
     signal: AbortSignal,
-  ): Promise<{ readonly options: JsonObject } | PortRefusal> {
+  ): Promise<{ readonly options: JsonObject } | Refusal> {
     const key = keyOf(network);
     const problem = impossible(key, asked);
     if (problem) return problem;
@@ -87,7 +87,7 @@ export class NeutronPodPorts implements PodPorts {
     networkId: string,
     asked: JsonObject,
     signal: AbortSignal,
-  ): Promise<NeutronPort | PortRefusal> {
+  ): Promise<NeutronPort | Refusal> {
     const { uid = '' } = pod.metadata;
     const api = this.#options.api();
     const filter = { device_id: uid, network_id: networkId };
@@ -106,7 +106,7 @@ export class NeutronPodPorts implements PodPorts {
     pod: KubeObject,
     networkId: string,
     signal: AbortSignal,
-  ): Promise<NeutronPort | PortRefusal> {
+  ): Promise<NeutronPort | Refusal> {
     const api = this.#options.api();
     const [port] = await api.list(NEUTRON_PORTS, { id: [id], network_id: networkId }, signal);
     if (port?.id !== id || port.networkId !== networkId) {
@@ -119,6 +119,6 @@ export class NeutronPodPorts implements PodPorts {
   }
 }
 
-function waits(why: string): PortRefusal {
+function waits(why: string): Refusal {
   return { reason: 'WaitsForNetwork', why, retryAfterMs: RETRY_MS };
 }

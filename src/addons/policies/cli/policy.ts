@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import type { SetUpCommand } from '../../../cli/add-on.ts';
+import type { SharedFlags } from '../../../cli/installation.ts';
 import { formatManifests, outputOption } from '../../../cli/io/output.ts';
 import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
@@ -8,26 +8,14 @@ import { templatesOfFile } from '../../../cli/template-source.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import { compilePolicies } from '../compile.ts';
 
-export interface PolicyCommandOptions {
+interface PolicyCommandOptions extends SharedFlags {
   readonly filename: string;
-  readonly annotation: string;
-  readonly initializerName: string;
-  readonly requireAnnotation: boolean;
   readonly operatorNamespace: string;
   readonly output: 'json' | 'yaml';
 }
 
-export function addPolicyOptions(command: Command): Command {
-  return addTemplateFile(command)
-    .addOption(serveOption('annotation'))
-    .addOption(serveOption('initializer-name'))
-    .addOption(serveOption('require-annotation'))
-    .addOption(operatorNamespaceOption())
-    .addOption(outputOption('yaml', 'json'));
-}
-
 /** Prints the admission policies of a template, and on standard error what they do not cover. */
-export async function policyCommand(options: PolicyCommandOptions, terminal: Terminal): Promise<ExitCode> {
+async function policyCommand(options: PolicyCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const set = await templatesOfFile(terminal, options.filename);
   const { objects, left } = compilePolicies(set, {
     keys: keysFor(options.annotation),
@@ -42,7 +30,11 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addPolicyOptions(command).action(async (options: PolicyCommandOptions) =>
-    ended(await policyCommand(options, terminal)),
-  );
+  addTemplateFile(command)
+    .addOption(serveOption('annotation'))
+    .addOption(serveOption('initializer-name'))
+    .addOption(serveOption('require-annotation'))
+    .addOption(operatorNamespaceOption())
+    .addOption(outputOption('yaml', 'json'))
+    .action(async (options: PolicyCommandOptions) => ended(await policyCommand(options, terminal)));
 };

@@ -1,11 +1,12 @@
 import type { ToolParts } from '../../../cli/add-on.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
-import { about, type CheckResult, count, flag, none, ok } from '../../../cli/status/rows.ts';
+import { about, type CheckResult, flag, none, ok } from '../../../cli/status/rows.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import { ifFound, ifReadable } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
+import { counted } from '../../../util/clip.ts';
 import { PROGRAM } from '../../../util/identity.ts';
 import { compilePolicies } from '../compile.ts';
 import { POLICY_BINDINGS } from '../resources.ts';
@@ -46,6 +47,6 @@ async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckRes
   return about(await tried(() => bindings(client)), (found) => {
     if (found === undefined) return none('not in this version of Kubernetes: the webhook injects all pods');
     if (found === 0) return none('none: the webhook injects all pods');
-    return ok(`${count(found, 'binding')}: policies inject most pods`);
+    return ok(`${counted(found, 'binding')}: policies inject most pods`);
   });
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import type { SetUpCommand } from '../../../cli/add-on.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import { columns, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
@@ -13,13 +13,13 @@ import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { own, ownString } from '../../../util/json.ts';
 import { revisionName } from '../controller-revision.ts';
-import { REASONS } from '../plan/pod.ts';
+import { POD_STATES, REASONS } from '../plan/pod.ts';
 import type { Revisions } from '../plan/revision.ts';
 import { PAUSED_KEY } from '../revision-history.ts';
 import type { PodGroup, RolloutStatus } from '../rollout-status.ts';
-import { readRollout } from './read-revisions.ts';
+import { readRollout } from './tools.ts';
 
-export interface RolloutOptions extends ClusterOptions {
+interface RolloutOptions extends ClusterOptions {
   readonly watch?: boolean;
   readonly output: OutputFormat;
 }
@@ -32,25 +32,11 @@ const PATIENCE = 20;
 
 /** Reasons in words; the others are counted. */
 const MOST_NAMED = 5;
-const STATES = ['current', 'under-way', 'waiting', 'left', 'refused'] as const;
 
 const ACTIONS = ['status', 'pause', 'resume'] as const;
 
-export function addRolloutOptions(command: Command): Command {
-  command
-    .addArgument(
-      new Argument('[action]', 'what to do')
-        .choices(ACTIONS)
-        .argParser(oneOf(...ACTIONS))
-        .default('status'),
-    )
-    .addOption(new Option('-w, --watch', 'print the status each time it changes, until the rollout ends'))
-    .addOption(outputOption('text', 'json', 'yaml'));
-  return addClusterOptions(command);
-}
-
 /** Prints the status of the rollout, pauses it, or lets it go on. Exits with 1 if the breaker has stopped it. */
-export async function rolloutCommand(
+async function rolloutCommand(
   action: string,
   options: RolloutOptions,
   terminal: Terminal,
@@ -142,7 +128,7 @@ function linesOf({ revisions: { target, promoted }, status, why }: Shown): reado
   const { phase, groups, failing } = status;
   const countOf = (isMeant: (group: PodGroup) => boolean) =>
     groups.filter(isMeant).reduce((sum, { count }) => sum + count, 0);
-  const said = STATES.flatMap((state) => {
+  const said = POD_STATES.flatMap((state) => {
     const count = countOf(({ is }) => is === state);
     return count > 0 ? [`${count} ${state}`] : [];
   });
@@ -181,7 +167,16 @@ function detailsOf({ revisions: { target, promoted }, status: { phase, groups, f
 }
 
 export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
-  addRolloutOptions(command).action(async (action: string, options: RolloutOptions) =>
+  command
+    .addArgument(
+      new Argument('[action]', 'what to do')
+        .choices(ACTIONS)
+        .argParser(oneOf(...ACTIONS))
+        .default('status'),
+    )
+    .addOption(new Option('-w, --watch', 'print the status each time it changes, until the rollout ends'))
+    .addOption(outputOption('text', 'json', 'yaml'));
+  addClusterOptions(command).action(async (action: string, options: RolloutOptions) =>
     ended(await rolloutCommand(action, options, terminal)),
   );
 };

@@ -5,7 +5,6 @@ import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import {
   about,
   type CheckResult,
-  count,
   none,
   note,
   ok,
@@ -14,9 +13,13 @@ import {
   unknown,
 } from '../../../cli/status/rows.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
+import { ifReadable } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
+import { counted } from '../../../util/clip.ts';
+import { CONTROLLER_REVISIONS, readRevision, revisionName, STATE_LABEL } from '../controller-revision.ts';
+import { type Revisions, revisionsOf } from '../plan/revision.ts';
 import { PAUSED_KEY } from '../revision-history.ts';
-import { readRevisions, readRollout } from './read-revisions.ts';
+import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
 
 /** What rollouts add to the commands of the core. */
 export const tools: ToolParts = {
@@ -59,7 +62,43 @@ async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckRes
       (found.status?.groups ?? []).reduce((sum, { is, count: n }) => sum + (is === state ? n : 0), 0);
     const [changing, waiting] = [podsIn('under-way'), podsIn('waiting')];
     const isPaused = strategy.paused === true || live.annotations[PAUSED_KEY] === 'true';
-    if (isPaused) return note(`paused, ${count(waiting, 'pod')} waiting: ${CALLED_AS} rollout resume`);
-    return ok(`${count(changing, 'pod')} under way${waiting > 0 ? `, ${waiting} waiting` : ''}`);
+    if (isPaused) return note(`paused, ${counted(waiting, 'pod')} waiting: ${CALLED_AS} rollout resume`);
+    return ok(`${counted(changing, 'pod')} under way${waiting > 0 ? `, ${waiting} waiting` : ''}`);
   });
+}
+
+/** A rollout as the ControllerRevisions in the operator's namespace show it. */
+export interface LiveRollout {
+  /** Undefined before the operator has written the first one. */
+  readonly revisions: Revisions | undefined;
+  /** Undefined before the leader has made a step with these templates. */
+  readonly status: RolloutStatus | undefined;
+}
+
+/** Reads the rollout of the templates of the ConfigMap. */
+export async function readRollout(
+  client: KubeClient,
+  { operatorNamespace: namespace, configmap }: Pick<ClusterOptions, 'operatorNamespace' | 'configmap'>,
+  set: TemplateSet,
+): Promise<LiveRollout> {
+  const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
+  const objects = items
+    .map((item) => CONTROLLER_REVISIONS.decode(item))
+    .filter(({ metadata }) => metadata.name.startsWith(`${configmap}-`));
+  const stored = objects.flatMap((object) => readRevision(object) ?? []);
+  const own = objects.find(({ metadata }) => metadata.name === revisionName(configmap, set.hash));
+  return {
+    revisions: revisionsOf(set, stored, false),
+    status: readStatus(own?.metadata.annotations?.[STATUS]),
+  };
+}
+
+/** What it goes from and to; undefined also without a strategy for running pods, or if the user may not read it. */
+async function readRevisions(
+  client: KubeClient,
+  options: ClusterOptions,
+  set: TemplateSet,
+): Promise<Revisions | undefined> {
+  if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
+  return (await ifReadable(readRollout(client, options, set)))?.revisions;
 }

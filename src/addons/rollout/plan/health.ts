@@ -1,7 +1,6 @@
 import type { Strategy } from '../../../injection/template/strategy.ts';
-import type { RolloutPod } from './pod.ts';
+import { isOptedOut, type RolloutPod } from './pod.ts';
 import type { Revision } from './revision.ts';
-import { isOptedOut } from './standing.ts';
 
 /** A changed pod counts as Ready after this time: it may be Ready for a moment, and not Ready again. */
 const SETTLED_MS = 5_000;

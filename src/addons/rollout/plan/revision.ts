@@ -40,20 +40,15 @@ export type Decision =
   | { readonly do: 'halt' };
 
 /** A ControllerRevision with one state of the templates. */
-export interface StoredRevision {
+export interface StoredRevision extends Omit<Revision, 'state'> {
   readonly name: string;
-  readonly set: TemplateSet;
   /** `superseded`: another template came before it was promoted, or after it was halted. */
   readonly state: 'canary' | 'promoted' | 'halted' | 'superseded';
-  readonly canary: CanaryScope;
-  /** When its rollout began, in milliseconds since 1970. */
-  readonly since: number;
-  readonly heldSince: number | undefined;
 }
 
 /** Revisions that are kept, apart from those that pods name. */
 const KEPT = 10;
-const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
+export const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
 
 /** What the rollout goes from and to; undefined until the first revision is promoted. */
 export function revisionsOf(

@@ -1,9 +1,8 @@
 import type { Status } from '../../../injection/status.ts';
 import { isCanary, type Strategy } from '../../../injection/template/strategy.ts';
 import { type Change, changeOf, isMade, unsettledUntil } from './health.ts';
-import type { PodState, RolloutPod } from './pod.ts';
+import { type PodState, type RolloutPod, relate, type Standing, standingOf } from './pod.ts';
 import type { Revision, Revisions } from './revision.ts';
-import { relate, type Standing, standingOf } from './standing.ts';
 import { type Candidate, namespaceOf, Workloads } from './workloads.ts';
 
 /** The time of `perMinute`. */

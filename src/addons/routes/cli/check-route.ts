@@ -3,6 +3,7 @@ import { ifReadable } from '../../../kube/api/api-error.ts';
 import { ENDPOINT_SLICES } from '../../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
+import { counted } from '../../../util/clip.ts';
 import { isObject, own, ownObjects, ownString } from '../../../util/json.ts';
 import type { Compilation, CompiledRoute } from '../compile/compile.ts';
 import { explainRoute, NO_SIDECAR, routeProblems } from '../compile/explain.ts';
@@ -49,8 +50,9 @@ export async function checkRoute(
 }
 
 function endpoints(ready: number | undefined): string {
-  if (ready === undefined) return 'endpoints that you are not allowed to read';
-  return ready === 1 ? '1 ready endpoint' : `${ready} ready endpoints`;
+  return ready === undefined
+    ? 'endpoints that you are not allowed to read'
+    : counted(ready, 'ready endpoint');
 }
 
 function statusLines({ object }: CompiledRoute): readonly string[] {

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../../kube/api/object.ts';
 import type { Informer } from '../../../kube/cache/informer.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import { waitForSync } from '../../../kube/cache/wait-for-sync.ts';
-import type { Served } from '../../../kube/client/discovery.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
+import { informerIfServed, type OptionalInformer } from '../../../networks/if-served.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
 import type { Route, Service } from '../compile/route.ts';
 import {
@@ -36,8 +36,8 @@ export class RouteCaches {
   readonly maps: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
   readonly #statusKey: string;
-  /** Kinds that the cluster may lack, and whether it does. */
-  readonly #optional: readonly (readonly [Served, Pick<Informer<never>, 'hasSynced' | 'waitForSync'>])[];
+  /** Kinds that the cluster may lack. */
+  readonly #optional: readonly Pick<OptionalInformer<never>, 'known' | 'isKnown'>[];
 
   /** `startWhen` resolves once the API server serves HTTPRoutes. */
   constructor(
@@ -47,19 +47,13 @@ export class RouteCaches {
     startWhen: (signal: AbortSignal) => Promise<boolean>,
   ) {
     this.#statusKey = keys.status;
-    const [grpcServed, grantsServed] = [manager.served(GRPC_ROUTES), manager.served(REFERENCE_GRANTS)];
     const ofRoutes = { transform: routeSummary, indexers: { [PARENT]: parentsIn } };
-    const grpc = manager.informer(GRPC_ROUTES, { ...ofRoutes, startWhen: grpcServed.until });
-    this.routeInformers = [manager.informer(HTTP_ROUTES, { ...ofRoutes, startWhen }), grpc];
+    const grpc = informerIfServed(manager, GRPC_ROUTES, ofRoutes);
+    this.routeInformers = [manager.informer(HTTP_ROUTES, { ...ofRoutes, startWhen }), grpc.informer];
     this.services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
-    this.grants = manager.informer(REFERENCE_GRANTS, {
-      startWhen: grantsServed.until,
-      transform: grantSummary,
-    });
-    this.#optional = [
-      [grpcServed, grpc],
-      [grantsServed, this.grants],
-    ];
+    const grants = informerIfServed(manager, REFERENCE_GRANTS, { transform: grantSummary });
+    this.grants = grants.informer;
+    this.#optional = [grpc, grants];
     this.maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
     this.pods = pods;
     pods.addIndexers({
@@ -69,13 +63,13 @@ export class RouteCaches {
 
   /** Resolves with true when all are known. */
   async waitForSync(signal: AbortSignal): Promise<boolean> {
-    await Promise.all(this.#optional.map(([served]) => served.known(signal)));
-    return waitForSync(this.#all(), signal);
+    await Promise.all(this.#optional.map((each) => each.known(signal)));
+    return (await waitForSync(this.#required(), signal)) && !signal.aborted;
   }
 
   hasSynced(): boolean {
-    const isKnown = this.#optional.every(([served]) => served.isServed !== undefined);
-    return isKnown && this.#all().every((informer) => informer.hasSynced());
+    const isKnown = this.#optional.every((each) => each.isKnown());
+    return isKnown && this.#required().every((informer) => informer.hasSynced());
   }
 
   /** Routes of both kinds, by {@link routeKey}. */
@@ -117,9 +111,8 @@ export class RouteCaches {
     return this.maps.lister.get(`${namespace}/${ROUTES_CONFIG_MAP}`) !== undefined;
   }
 
-  #all() {
-    const optional = this.#optional.flatMap(([served, informer]) => (served.isServed ? [informer] : []));
-    return [this.routeInformers[0], this.services, this.maps, this.pods, ...optional];
+  #required() {
+    return [this.routeInformers[0], this.services, this.maps, this.pods];
   }
 }
 

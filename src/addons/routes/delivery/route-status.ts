@@ -1,5 +1,5 @@
 import { isConflict, isNotFound } from '../../../kube/api/api-error.ts';
-import type { ObjectKey } from '../../../kube/api/object.ts';
+import { type ObjectKey, refOf } from '../../../kube/api/object.ts';
 import { regardingOf } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -75,11 +75,10 @@ export class RouteStatus {
 
   /** Returns false if another client was faster: the watch delivers the new state. */
   async #write(route: Route, parents: readonly RouteParentStatus[], signal: AbortSignal): Promise<boolean> {
-    const { namespace, name, resourceVersion } = route.metadata;
-    const patch = { metadata: { resourceVersion }, status: { parents } };
+    const patch = { metadata: { resourceVersion: route.metadata.resourceVersion }, status: { parents } };
     try {
       const options = { subresource: 'status', signal };
-      await this.#options.client.mergePatch(resourceOf(route), { namespace, name }, patch, options);
+      await this.#options.client.mergePatch(resourceOf(route), refOf(route), patch, options);
       return true;
     } catch (err) {
       if (!isConflict(err) && !isNotFound(err)) throw err;

@@ -1,6 +1,6 @@
 import { type ApiError, ifFound, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';
-import type { KubeObject } from '../../../kube/api/object.ts';
+import { type KubeObject, refOf } from '../../../kube/api/object.ts';
 import { resourcePath } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -271,10 +271,9 @@ export class Sidecars {
   }
 
   /** Reads the pod: where its sidecar is. */
-  async #look({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
-    const { namespace, name, uid } = metadata;
-    const pod: unknown = await ifFound(this.#options.client.get(PODS, { namespace, name }, { signal }));
-    if (!isObject(pod) || ownString(own(pod, 'metadata'), 'uid') !== uid) return;
-    sidecar.address = ownString(own(pod, 'status'), 'podIP');
+  async #look(pod: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
+    const found = await ifFound(this.#options.client.get(PODS, refOf(pod), { signal }));
+    if (found?.metadata.uid !== pod.metadata.uid || !isObject(found)) return;
+    sidecar.address = ownString(own(found, 'status'), 'podIP');
   }
 }

@@ -28,12 +28,8 @@ test('a step that takes long leaves the rest to the next one, which puts drained
   }));
   const drained: string[] = [];
   const reconcile = rolloutReconcile({
-    revisions: {
-      current: () => ({ target, promoted: target, paused: false }),
-      decide: async () => {},
-      published: () => undefined,
-      publish: async () => {},
-    },
+    history: { current: () => ({ target, promoted: target, paused: false }) },
+    writer: { decide: async () => {}, published: () => undefined, publish: async () => {} },
     pods: { list: () => pods as never },
     memory: new PodMemory(),
     configIn: () => undefined,

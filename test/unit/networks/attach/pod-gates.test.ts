@@ -3,12 +3,12 @@ import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import type { Refusal } from '../../../../src/networks/addresses/allocations.ts';
 import type { IpamState } from '../../../../src/networks/addresses/ipam-state.ts';
 import { PodGates } from '../../../../src/networks/attach/pod-gates.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/networks/pods/network-pods.ts';
+import type { Refusal } from '../../../../src/networks/providers.ts';
 
 const access = new NetworkAccess([]);
 
