@@ -5,12 +5,6 @@ import { PROGRAM } from '../util/identity.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { CALLED_AS } from './io/terminal.ts';
 
-/** What an Event says. */
-export interface EventWords {
-  readonly reason: string;
-  readonly note: string;
-}
-
 /**
  * The latest Event that a field selector chooses, such as `regarding.name=web`; undefined without one, or without the right
  * to list them.
@@ -20,7 +14,7 @@ export async function lastEvent(
   namespace: string | undefined,
   fieldSelector: string,
   isWanted: (event: JsonObject) => boolean = () => true,
-): Promise<EventWords | undefined> {
+): Promise<{ readonly reason: string; readonly note: string } | undefined> {
   const items = ((await ifReadable(client.list(EVENTS, { namespace, fieldSelector })))?.items ?? []).filter(
     isObject,
   );

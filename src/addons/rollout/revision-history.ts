@@ -1,3 +1,4 @@
+import type { Status } from '../../injection/status.ts';
 import type { TemplateSet, TemplateState } from '../../injection/template/template-set.ts';
 import type { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
@@ -68,6 +69,14 @@ export class RevisionHistory {
       this.#read.set(name, { version, revision });
       return revision ?? [];
     });
+  }
+
+  /** The known templates that a pod has by its status; undefined if none has them. */
+  find({ templates }: Status): TemplateSet | undefined {
+    const sets = [this.adopted(), ...this.stored().map(({ set }) => set)];
+    return sets.find((set) =>
+      templates.every(({ name, sha256 }) => set?.templates.get(name)?.hash === sha256),
+    );
   }
 
   objectOf(hash: string): ControllerRevision | undefined {

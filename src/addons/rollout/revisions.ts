@@ -1,5 +1,5 @@
 import type { Keys } from '../../injection/keys.ts';
-import { parseStatus, type Status } from '../../injection/status.ts';
+import { parseStatus } from '../../injection/status.ts';
 import { isCanary } from '../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import type { TemplateChoice } from '../../injection/webhook/new-pod-templates.ts';
@@ -15,7 +15,7 @@ import { toError } from '../../kube/util/to-error.ts';
 import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';
-import { setWith, upkeepOf } from './plan/revision.ts';
+import { upkeepOf } from './plan/revision.ts';
 import { isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
 
@@ -30,8 +30,6 @@ export interface TemplateRevisions extends TemplateChoice {
   readonly history: RevisionHistory;
   /** For the leader. */
   readonly writer: RevisionWriter;
-  /** The known templates that a pod has by its status; undefined if none has them. */
-  find(status: Status): TemplateSet | undefined;
 }
 
 const KEY = 'revisions';
@@ -98,11 +96,11 @@ export function setUpRevisions(
   };
 }
 
-/** Returns which templates pods get and have. */
+/** Returns which templates pods get. */
 function templatesBy(
   history: RevisionHistory,
   proofs: PromotedProofs,
-): Pick<TemplateRevisions, 'forPod' | 'forPolicies' | 'find'> {
+): Pick<TemplateChoice, 'forPod' | 'forPolicies'> {
   /** The templates outside of the canary; the canary is undefined while there is none. */
   function forPolicies() {
     const { state } = history;
@@ -120,13 +118,6 @@ function templatesBy(
     forPod({ controllerUid }, { namespaceLabels }) {
       const { state, canary } = forPolicies();
       return canary && isCanary(canary, namespaceLabels, controllerUid) ? history.state : state;
-    },
-    find(status) {
-      const sets = [history.adopted(), ...history.stored().map(({ set }) => set)];
-      return setWith(
-        status,
-        sets.filter((set) => set !== undefined),
-      );
     },
   };
 }

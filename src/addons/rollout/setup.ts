@@ -58,7 +58,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
     decideOptions,
     memory,
     configOf: (of = '') => configIn(of)?.hash,
-    setOf: (status) => revisions.find(status),
+    setOf: (status) => revisions.history.find(status),
     now,
   });
   pods.addEventHandler({

@@ -10,15 +10,11 @@ import {
   type WantedAttachment,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import { bridgeName, cniConfig } from './cni-config.ts';
+import { bridgeName } from './cni-config.ts';
 
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
 
-/** The attachment of a Network to bridges. It has no addresses, and nothing that node agents read. */
-export function attachmentFor(network: Network, mtu: number | undefined, isShared = false): WantedAttachment {
-  return attachmentWith(network, cniConfig(keyOf(network), mtu, isShared));
-}
-
+/** The attachment of a Network with this configuration. It has no addresses, and nothing that node agents read. */
 export function attachmentWith(network: Network, config: string): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {

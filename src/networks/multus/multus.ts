@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
+import { informerIfServed } from '../../kube/manager/if-served.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { MultiMap } from '../../kube/util/multi-map.ts';
 import { capacityOf, poolsOf } from '../addresses/pool.ts';
@@ -12,11 +13,10 @@ import {
 } from '../api/resources.ts';
 import type { Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import { informerIfServed } from '../if-served.ts';
 import type { Ensured, Provider, ProviderContext, Removal, Usage } from '../providers.ts';
-import { attachmentFor, cachedAttachment, isMadeFor } from './attachment.ts';
+import { attachmentWith, cachedAttachment, isMadeFor } from './attachment.ts';
 import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
-import { FIRST_VNI, VNI_COUNT } from './cni-config.ts';
+import { cniConfig, FIRST_VNI, VNI_COUNT } from './cni-config.ts';
 
 export interface MultusOptions
   extends AttachmentsOptions,
@@ -75,7 +75,7 @@ export class MultusProvider implements Provider {
   async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured> {
     const vni = this.#vnis.vniFor(network);
     const isShared = this.#options.isShared?.(keyOf(network)) ?? false;
-    const wanted = attachmentFor(network, subnet.mtu, isShared);
+    const wanted = attachmentWith(network, cniConfig(keyOf(network), subnet.mtu, isShared));
     const change = await this.attachments.ensure(network, wanted, signal);
     if (typeof change === 'object') return change;
     const obstacle = this.#options.withoutMultus?.();

@@ -2,10 +2,10 @@ import { ENDPOINT_SLICES, NODES } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { informerIfServed } from '../../kube/manager/if-served.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects } from '../../util/json.ts';
-import { informerIfServed } from '../if-served.ts';
 import { formatRange, formatShort, type Range, readRange } from './cidr.ts';
 import { RangeTree } from './range-tree.ts';
 

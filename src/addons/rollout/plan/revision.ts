@@ -1,4 +1,3 @@
-import type { Status } from '../../../injection/status.ts';
 import type { CanaryScope } from '../../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 
@@ -65,13 +64,6 @@ export function revisionsOf(
       ? { set: adopted, state: 'new', canary: NO_CANARY, since: 0, heldSince: undefined }
       : { ...known, state: known.state, set: adopted };
   return { target, promoted: known === last ? target : { ...last, state: 'promoted' }, paused };
-}
-
-/** The known templates that a pod has by its status; undefined if none has them. */
-export function setWith(status: Status, known: Iterable<TemplateSet>): TemplateSet | undefined {
-  return [...known].find(({ templates }) =>
-    status.templates.every(({ name, sha256 }) => templates.get(name)?.hash === sha256),
-  );
 }
 
 /** The revision that was promoted last. */

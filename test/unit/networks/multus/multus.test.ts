@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { keyOf } from '../../../../src/kube/api/object.ts';
 import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/resources.ts';
 import type { Subnet } from '../../../../src/networks/api/subnet.ts';
-import { attachmentFor } from '../../../../src/networks/multus/attachment.ts';
+import { attachmentWith } from '../../../../src/networks/multus/attachment.ts';
+import { cniConfig } from '../../../../src/networks/multus/cni-config.ts';
 import { MultusProvider } from '../../../../src/networks/multus/multus.ts';
 import { FakeAttachments, refusal } from '../../../support/network/fake-attachments.ts';
 import { newNetwork } from '../networks.ts';
@@ -72,7 +73,7 @@ describe('ensure', () => {
 
   test('waits for other finalizers of a definition that is being deleted', async () => {
     const { fake, ensure } = newProvider();
-    const { metadata, ...rest } = attachmentFor(network, shape.mtu);
+    const { metadata, ...rest } = attachmentWith(network, cniConfig(keyOf(network), shape.mtu));
     const finalizers = [...metadata.finalizers, 'example.org/theirs'];
     fake.store({ ...rest, metadata: { ...metadata, finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     fake.sync();
@@ -107,7 +108,7 @@ describe('remove', () => {
 
   test('continues an interrupted attempt', async () => {
     const { fake, provider } = newProvider();
-    const { metadata, ...rest } = attachmentFor(network, shape.mtu);
+    const { metadata, ...rest } = attachmentWith(network, cniConfig(keyOf(network), shape.mtu));
     fake.store({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     fake.sync();
     expect(await remove(provider)).toEqual({ kind: 'gone' });

@@ -1,9 +1,9 @@
-import type { KubeObject } from '../kube/api/object.ts';
-import type { Resource } from '../kube/api/resource.ts';
-import type { Informer } from '../kube/cache/informer.ts';
-import type { WatchSelection } from '../kube/cache/shared-informers.ts';
-import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import type { Manager } from '../kube/manager/manager.ts';
+import type { KubeObject } from '../api/object.ts';
+import type { Resource } from '../api/resource.ts';
+import type { Informer } from '../cache/informer.ts';
+import type { WatchSelection } from '../cache/shared-informers.ts';
+import { waitForSync } from '../cache/wait-for-sync.ts';
+import type { Manager } from './manager.ts';
 
 /** The cache of a resource that the API server may not have. */
 export interface OptionalInformer<T extends KubeObject> {
