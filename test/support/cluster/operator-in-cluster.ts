@@ -9,10 +9,10 @@ import { kubectl } from './cluster-kubectl.ts';
 import type { E2eCluster } from './e2e-cluster.ts';
 
 export const OPERATOR = 'envoy-initializer';
-export const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'default');
 const OVERLAYS = join(projectDirectory(), 'deploy', 'overlays');
-/** The DaemonSet of deploy/overlays/networks, and its namespace. */
-export const AGENT = 'envoy-initializer-node-agent';
+export const DEFAULT_OVERLAY = join(OVERLAYS, 'default');
+/** The DaemonSet of deploy/overlays/node-agent, and its namespace. */
+const AGENT = 'envoy-initializer-node-agent';
 
 /** One that only the webhook can inject. */
 const POD = {
@@ -64,26 +64,22 @@ export class OperatorInCluster {
     await this.#installed();
   }
 
-  /** The same with node agents, as docs/operations.md has it. They remove soon what nobody needs. */
-  async installNetworks(overlay: 'networks' | 'neutron-pods' = 'networks'): Promise<void> {
-    const manifests = await kubectl(this.#cluster, `kustomize ${join(OVERLAYS, overlay)}`);
+  /** The same with node agents, for pods on Networks of Neutron. They remove soon what nobody needs. */
+  async installNeutronPods(): Promise<void> {
+    const manifests = await kubectl(this.#cluster, `kustomize ${join(OVERLAYS, 'neutron-pods')}`);
     const soon = ['--look-interval=1s', '--linger=2s'];
     const impatient = manifests.replace(/^( *)- node-agent$/m, (line, indent) =>
       [line, ...soon.map((flag) => `${indent}- ${flag}`)].join('\n'),
     );
     await kubectl(this.#cluster, 'apply -f -', impatient);
     await this.#installed();
-    await this.agentsRolledOut();
+    await kubectl(this.#cluster, `rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
   }
 
   async #installed(): Promise<void> {
     await this.rolledOut();
     await this.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
     await this.#reached();
-  }
-
-  async agentsRolledOut(): Promise<void> {
-    await kubectl(this.#cluster, `rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
   }
 
   async rolledOut(): Promise<void> {
