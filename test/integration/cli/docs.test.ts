@@ -14,32 +14,6 @@ import { type OperatorFixture, startOperatorFixture } from '../../support/operat
 describe('beside an operator', () => {
   let fixture: OperatorFixture;
   let reader: Reader;
-  beforeAll(async () => {
-    fixture = await startOperatorFixture();
-    reader = await Reader.at(fixture.controlPlane);
-    await defaultServiceAccount(fixture.controlPlane);
-  });
-  afterAll(() => fixture?.stop());
-
-  test('README.md: what happens', async () => {
-    await follow(reader, 'README.md', '## What happens');
-    await fixture.kubectl('delete', 'network/example-network', 'pod/myapp-pod', '--now');
-  });
-
-  test('docs/networks.md: walkthrough', async () => {
-    await follow(reader, 'docs/networks.md', '## Walkthrough');
-  });
-
-  test.each(['## inject', '## uninject', '## version'])('docs/cli.md: %s', (heading) =>
-    follow(reader, 'docs/cli.md', heading),
-  );
-
-  test('docs/envoy.md: deploy/envoy', () => follow(reader, 'docs/envoy.md', '# Configure Envoy'));
-});
-
-describe('beside an operator, with something to look at', () => {
-  let fixture: OperatorFixture;
-  let reader: Reader;
   const kubectl = (...args: readonly string[]) => fixture.kubectl(...args);
   beforeAll(async () => {
     fixture = await startOperatorFixture({ args: ['--policy=auto'] });
@@ -48,6 +22,25 @@ describe('beside an operator, with something to look at', () => {
     await kubectl('create', 'deployment', 'web', '--image=busybox');
   });
   afterAll(() => fixture?.stop());
+
+  test('README.md: what happens', async () => {
+    await follow(reader, 'README.md', '## What happens');
+    await kubectl('delete', 'network/example-network', 'pod/myapp-pod', '--now');
+  });
+
+  test('docs/networks.md: walkthrough', async () => {
+    await follow(reader, 'docs/networks.md', '## Walkthrough');
+    await kubectl('delete', 'networks', '--all');
+  });
+
+  test.each(['## inject', '## uninject', '## version'])('docs/cli.md: %s', (heading) =>
+    follow(reader, 'docs/cli.md', heading),
+  );
+
+  test('docs/envoy.md: deploy/envoy', async () => {
+    await follow(reader, 'docs/envoy.md', '# Configure Envoy');
+    await kubectl('delete', '-k', example('../envoy'));
+  });
 
   test("docs/envoy.md: what kubectl says of Envoy's configuration", async () => {
     const data = { 'envoy.json': '{"static_resources":{"clusters":[{"name":"app","hosts":[]}]}}' };
@@ -203,22 +196,6 @@ function badTemplate(container: string, indent: string): string {
   return `${head}\ndata:\n  config: |\n    containers:\n${container}\n${mistakes}\n`;
 }
 
-describe("docs/envoy.md: what lint says of Envoy's configuration", () => {
-  test('and of one of the v2 API', async () => {
-    const controlPlane = await startControlPlane();
-    try {
-      const reader = await Reader.at(controlPlane);
-      await reader.save('old.json', OLD_JSON);
-      const [, ...commands] = commandsOf(section(textOf('docs/envoy.md'), '## Check a configuration'));
-      for (const { command, output } of commands) {
-        expect((await reader.type(command)).stdout.trim().split('\n')).toEqual(output);
-      }
-    } finally {
-      await controlPlane.stop();
-    }
-  });
-});
-
 describe('with no operator', () => {
   let controlPlane: ControlPlane;
   let reader: Reader;
@@ -242,6 +219,13 @@ describe('with no operator', () => {
     await follow(reader, 'docs/operations.md', '### Without the operator', () =>
       eventually('the policies are in effect', inEffect),
     );
+  });
+
+  test("docs/envoy.md: what lint says of Envoy's configuration, and of one of the v2 API", async () => {
+    await reader.save('old.json', OLD_JSON);
+    const [, ...commands] = commandsOf(section(textOf('docs/envoy.md'), '## Check a configuration'));
+    for (const { command, output } of commands)
+      expect((await reader.type(command)).stdout.trim().split('\n')).toEqual(output);
   });
 
   const directories = [

@@ -49,8 +49,15 @@ function directoryOf(overlay: Overlay): string {
   return join(deploy, 'overlays', overlay);
 }
 
+const renderings = new Map<Overlay, Promise<ReadonlyMap<string, KubeObject>>>();
 /** The objects of an overlay, as `kind/name`. */
-async function rendered(overlay: Overlay): Promise<ReadonlyMap<string, KubeObject>> {
+function rendered(overlay: Overlay): Promise<ReadonlyMap<string, KubeObject>> {
+  const rendering = renderings.get(overlay) ?? render(overlay);
+  renderings.set(overlay, rendering);
+  return rendering;
+}
+
+async function render(overlay: Overlay): Promise<ReadonlyMap<string, KubeObject>> {
   const { stdout } = await must(controlPlane, ['kustomize', directoryOf(overlay)]);
   const objects = loadAll(stdout) as KubeObject[];
   return new Map(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
