@@ -8,6 +8,7 @@ import { follow, textOf } from '../../support/jest/follow.ts';
 import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
 import { Reader } from '../../support/jest/reader.ts';
 import { since } from '../../support/jest/since.ts';
+import { serviceAccount } from '../../support/operator/default-account.ts';
 import { GITOPS_TOOLS, manifestsOf } from '../../support/operator/gitops-objects.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
@@ -18,7 +19,7 @@ describe('beside an operator', () => {
   beforeAll(async () => {
     fixture = await startOperatorFixture({ args: ['--policy=auto'] });
     reader = await Reader.at(fixture.controlPlane);
-    await defaultServiceAccount(fixture.controlPlane);
+    await serviceAccount(fixture.controlPlane, 'default');
     await kubectl('create', 'deployment', 'web', '--image=busybox');
   });
   afterAll(() => fixture?.stop());
@@ -202,7 +203,7 @@ describe('with no operator', () => {
   beforeAll(async () => {
     controlPlane = await startControlPlane();
     reader = await Reader.at(controlPlane);
-    await defaultServiceAccount(controlPlane);
+    await serviceAccount(controlPlane, 'default');
   });
   afterAll(() => controlPlane?.stop());
 
@@ -274,9 +275,3 @@ describe('with no operator', () => {
     await follow(reader, 'docs/install.md', '## What is installed');
   });
 });
-
-/** Pods are admitted once the controller-manager has made it. */
-async function defaultServiceAccount(controlPlane: ControlPlane): Promise<void> {
-  const args = ['wait', '--for=create', 'serviceaccount/default', '--timeout=30s'];
-  if (controlPlane.hasControllerManager) await controlPlane.kubectl(args);
-}

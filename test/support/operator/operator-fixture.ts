@@ -48,23 +48,23 @@ export async function startOperatorFixture({
   const controlPlane = await startControlPlane({ auditLog: 'Metadata', ...options });
   try {
     const path = (file: string) => join(projectDirectory(), file);
-    await must(controlPlane, [
-      'apply',
-      '-f',
-      path('test/env/control-plane/network-attachment-definition-crd.yaml'),
-    ]);
-    await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
-    await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
-    for (const file of ['deploy/examples/template.yaml', ...manifests])
-      await must(controlPlane, ['apply', '-f', path(file)]);
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OPERATOR_NAMESPACE } };
+    const crd = 'test/env/control-plane/network-attachment-definition-crd.yaml';
+    // In one go: each kubectl first asks the API server what it serves.
+    const files = ['-', path(crd), path('deploy/examples/template.yaml')];
+    await must(controlPlane, ['apply', ...files.flatMap((file) => ['-f', file])], JSON.stringify(namespace));
+    for (const file of manifests) await must(controlPlane, ['apply', '-f', path(file)]);
     const logFile = join(controlPlane.directory, 'operator.log');
-    const operator = await startOperator(controlPlane, {
-      log: logFile,
-      ownCertificates,
-      args: ['--policy=off', ...args],
-      nodeFlags,
-      ...(port !== undefined && { port }),
-    });
+    const [operator] = await Promise.all([
+      startOperator(controlPlane, {
+        log: logFile,
+        ownCertificates,
+        args: ['--policy=off', ...args],
+        nodeFlags,
+        ...(port !== undefined && { port }),
+      }),
+      serviceAccount(controlPlane, OPERATOR_NAMESPACE),
+    ]);
     const kubectl = async (...args: readonly string[]) => (await must(controlPlane, args)).stdout;
     const apply = (...objects: readonly unknown[]) =>
       must(controlPlane, ['apply', '-f', '-'], listed(objects));
