@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import type { Machine } from '../env/cluster/machine.ts';
+import { ensureMultus } from '../env/cluster/multus/multus.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import type { Worker } from '../env/cluster/start-worker.ts';
@@ -11,10 +12,23 @@ import { ensureOvnPrograms } from '../env/ovn/ovn-programs.ts';
 import { OVN_PORTS, Ovn } from '../env/ovn/start-ovn.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
 import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
-import { ovnObstacle } from '../support/cluster/ovn-obstacle.ts';
 import { describeUnless } from '../support/jest/describe-unless.ts';
+import { nodeObstacle } from '../support/jest/describe-with-cluster.ts';
 import { neutronEnvironment } from '../support/jest/describe-with-neutron.ts';
 import { neutronNetwork, neutronSecret } from '../support/neutron/neutron-manifests.ts';
+
+/** Why no pod can be a port of OVN here; undefined where all of it can be had, which is built where it is not there. */
+async function ovnObstacle(): Promise<string | undefined> {
+  if (nodeObstacle !== undefined) return nodeObstacle;
+  if (typeof neutronEnvironment === 'string') return neutronEnvironment;
+  try {
+    await ensureMultus(process.env, process.stderr);
+    await ensureOvnPrograms(process.env, process.stderr);
+    return undefined;
+  } catch (err) {
+    return `Multus and OVN cannot be had: ${err instanceof Error ? err.message.split('\n')[0] : err}`;
+  }
+}
 
 /** A first run builds the nodes, Multus, ovs-cni and our image. */
 const PREPARATION_MS = 60 * 60_000;

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
-import { ControlPlane } from '../control-plane/control-plane.ts';
+import { Component, type ComponentExitedError, type ComponentSpec } from '../control-plane/component.ts';
+import { ControlPlane, type ControlPlaneParts } from '../control-plane/control-plane.ts';
 import { createCredentials } from '../control-plane/credentials.ts';
 import { type AuditLevel, controlPlaneFiles, writeFiles } from '../control-plane/files.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { projectDirectory } from '../control-plane/project-directory.ts';
-import { startSupervisor } from '../control-plane/supervisor.ts';
+import { type Supervisor, startSupervisor } from '../control-plane/supervisor.ts';
 import { API_SERVICE_ADDRESS, NODE_NAME, PORTS, podRange } from './addresses.ts';
 import { Cluster } from './cluster.ts';
 import type { ClusterSettings } from './cluster-settings.ts';
+import { componentSpecs } from './component-specs.ts';
 import { DNS_MANIFEST } from './dns/dns.ts';
 import type { ImageName } from './images.ts';
 import { type Machine, startMachine, sweepMachines } from './machine.ts';
@@ -16,8 +18,49 @@ import { createNodeCredentials } from './node-credentials.ts';
 import { nodeFiles, writeNodeFiles } from './node-files.ts';
 import { type Preparation, prepareCluster } from './prepare.ts';
 import { linkImage } from './registry/image-links.ts';
-import { startComponents } from './start-components.ts';
 import { startWorker } from './start-worker.ts';
+
+/** What runs of a cluster. */
+interface StartedComponents extends Pick<ControlPlaneParts, 'components' | 'failure'> {
+  /** To be called once the DNS server has its rights: it is ready when it has read what it answers from. */
+  readonly startDns: () => Promise<unknown>;
+}
+
+/** Starts the processes of a cluster, what does not wait for another side by side, and waits until they serve. */
+async function startComponents(
+  supervisor: Supervisor,
+  settings: ClusterSettings,
+  log: (message: string) => void,
+): Promise<StartedComponents> {
+  let onUnexpectedExit: (err: ComponentExitedError) => void = () => {};
+  const failure = new Promise<ComponentExitedError>((resolve) => {
+    onUnexpectedExit = resolve;
+  });
+  const specs = componentSpecs(settings);
+  const start = async (spec: ComponentSpec): Promise<Component> => {
+    const component = new Component(supervisor, spec, onUnexpectedExit);
+    await component.start();
+    log(`${component.name} is ready`);
+    return component;
+  };
+  const startControlPlane = async () => {
+    const etcd = await start(specs.etcd);
+    return { etcd, apiServer: await start(specs.apiServer) };
+  };
+  const [{ etcd, apiServer }] = await Promise.all([
+    startControlPlane(),
+    start(specs.registry),
+    start(specs.containerd),
+  ]);
+  const [controllerManager] = await Promise.all([
+    start(specs.controllerManager),
+    start(specs.scheduler),
+    start(specs.kubelet),
+    start(specs.kubeProxy),
+  ]);
+  const components = { etcd, apiServer, controllerManager };
+  return { components, failure, startDns: () => start(specs.dns) };
+}
 
 export interface ClusterOptions {
   /** Told what has become ready. */

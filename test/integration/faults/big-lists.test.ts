@@ -1,5 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Duplex, Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { PODS } from '../../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
@@ -9,8 +11,32 @@ import { startControlPlane } from '../../env/control-plane/start.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import { type FaultProxy, isWatch } from '../../support/faults/fault-proxy.ts';
-import { multipliedList } from '../../support/kube/multiplied-list.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
+
+interface List {
+  readonly items: readonly { readonly metadata: { readonly name: string; readonly uid: string } }[];
+}
+
+/** Passes a list on with each of its items so many times, each time under another name and UID. */
+function multipliedList(times: number): Duplex {
+  return Duplex.from(async function* (body: AsyncIterable<Uint8Array>) {
+    const { items, ...rest } = (await json(Readable.from(body))) as List;
+    yield `${JSON.stringify(rest).slice(0, -1)},"items":[`;
+    let separator = '';
+    for (const item of items) {
+      for (let copy = 0; copy < times; copy++) {
+        const metadata = {
+          ...item.metadata,
+          name: `${item.metadata.name}-${copy}`,
+          uid: `${copy}-${item.metadata.uid}`,
+        };
+        yield separator + JSON.stringify({ ...item, metadata });
+        separator = ',';
+      }
+    }
+    yield ']}\n';
+  });
+}
 
 const PODS_LISTED = 40_000;
 /** Of them, created in etcd; a proxy answers each of them as often as it takes. `make big-lists` creates all. */

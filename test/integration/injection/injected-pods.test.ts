@@ -30,10 +30,11 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
-import { type Admission, InjectionStage } from '../../support/injection/injection-stage.ts';
+import { InjectionStage } from '../../support/injection/injection-stage.ts';
 import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
 import { GOLDEN_TEMPLATE } from '../../support/jest/golden-case.ts';
 import { MINOR } from '../../support/jest/since.ts';
+import type { Admission } from '../../support/operator/admin-api.ts';
 
 /** A namespace in which the API server asks no webhook: what comes there is what it makes of a pod by itself. */
 const APART = 'kube-public';

@@ -12,6 +12,7 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
 import { must } from '../../env/operator.ts';
+import { AdminApi } from '../../support/operator/admin-api.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
@@ -19,9 +20,11 @@ const ON = { [KEY]: 'true' };
 const BY_POLICY =
   "Validation failed for ValidatingAdmissionPolicy 'envoy-initializer-opt-in' with binding 'envoy-initializer-opt-in'";
 let controlPlane: ControlPlane;
+let api: AdminApi;
 
 beforeAll(async () => {
   controlPlane = await startControlPlane();
+  api = new AdminApi(controlPlane);
   await must(
     controlPlane,
     ['apply', '-f', '-'],
@@ -36,7 +39,10 @@ beforeAll(async () => {
   );
 });
 
-afterAll(() => controlPlane?.stop());
+afterAll(async () => {
+  api?.disconnect();
+  await controlPlane?.stop();
+});
 
 /** A workload with these annotations on itself, and these on its pods. */
 function workload(apiVersion: string, kind: string, own: JsonObject, pod: JsonObject = {}): JsonObject {
@@ -96,10 +102,16 @@ const CRDS = CUSTOM_KINDS.map(({ kind, group }) => ({ kind, group, plural: `${ki
   }),
 );
 
-/** What kubectl prints to whoever applies it. */
+/** What kubectl would print to whoever creates it. */
 async function warnings(object: JsonObject): Promise<string> {
-  const apply = ['apply', '--dry-run=server', '-f', '-'];
-  return (await must(controlPlane, apply, JSON.stringify(object))).stderr;
+  const { apiVersion, kind } = object as { readonly apiVersion: string; readonly kind: string };
+  const root = apiVersion === 'v1' ? '/api' : '/apis';
+  const { namespace } = object.metadata as JsonObject;
+  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  const path = `${root}/${apiVersion}${scope}/${kind.toLowerCase()}s?dryRun=All`;
+  const { message, warnings } = await api.call('POST', path, object);
+  expect(message).toBe('');
+  return warnings.map((text) => `Warning: ${text}\n`).join('');
 }
 
 const KINDS = [

@@ -225,7 +225,7 @@ describe('while an admission policy denies the writes of the operator', () => {
     await world.apply(podOn('p', { metadata: { namespace: 'strict', annotations } }));
     await kubectl('delete network wanted -n strict --wait=false');
     for (const refused of ['pod/p', 'configmap/envoy', 'network/wanted'])
-      await world.untilEvent(`${refused} -n strict`, 'RequestRefused', DENIAL);
+      await world.untilEvent(refused, 'RequestRefused', DENIAL, 'strict');
     const metrics = await world.metrics();
     for (const refused of ['pods', 'configmaps', 'networks'])
       expect(metrics).toContain(`envoy_initializer_writes_refused_total{resource="${refused}",code="422"}`);

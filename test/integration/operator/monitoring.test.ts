@@ -7,13 +7,27 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
+import { ensurePrometheus, type Prometheus } from '../../env/prometheus.ts';
 import { OPT_IN, STATUS } from '../../support/injection/demo.ts';
-import { describeWithPrometheus } from '../../support/jest/describe-with-prometheus.ts';
+import { describeUnless } from '../../support/jest/describe-unless.ts';
 import { commandsOf, section } from '../../support/jest/markdown.ts';
 import { HttpsClient } from '../../support/kube/https-client.ts';
 import { documentedMetrics } from '../../support/operator/documented-metrics.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { RunningPrometheus } from '../../support/operator/running-prometheus.ts';
+
+const found = await ensurePrometheus(process.env, process.stderr).catch((err: unknown) =>
+  err instanceof Error ? err.message : String(err),
+);
+
+/** `describe` where a real Prometheus can be had (Debian); elsewhere its tests are skipped, and say why. */
+function describeWithPrometheus(name: string, tests: (programs: Prometheus) => void): void {
+  if (typeof found !== 'string') describeUnless(undefined, name, () => tests(found));
+  else
+    describeUnless(`no Prometheus: ${found.split('\n')[0]}`, name, () =>
+      tests({ prometheus: '', promtool: '' }),
+    );
+}
 
 const file = (name: string) => join(projectDirectory(), name);
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isCanary } from '../../../src/injection/template/strategy.ts';
 import { runCli } from '../../../src/program.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, type Operator } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
@@ -16,7 +18,27 @@ import {
   startSecondReplica,
 } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
-import { addRolloutRights } from '../../support/rollout/rollout-rights.ts';
+
+const ACCOUNT = `system:serviceaccount:${OPERATOR_NAMESPACE}:envoy-initializer`;
+
+/** Gives the operator what deploy/components/rollout adds; resolves when RBAC and the fence let it write revisions. */
+async function addRolloutRights({ controlPlane, kubectl }: OperatorFixture): Promise<void> {
+  const file = (name: string) => join(projectDirectory(), 'deploy/components/rollout', name);
+  const fence = ['--type=json', `--patch-file=${file('fence.yaml')}`];
+  await kubectl('patch', 'validatingadmissionpolicy', 'envoy-initializer-fence', ...fence);
+  await kubectl('apply', '-f', file('rbac.yaml'));
+  const revision = JSON.stringify({
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: { name: 'envoy-initializer-probe', namespace: OPERATOR_NAMESPACE },
+    revision: 1,
+    data: {},
+  });
+  await eventually('the operator may write revisions', async () => {
+    const args = ['create', '--dry-run=server', `--as=${ACCOUNT}`, '--filename=-'];
+    return (await controlPlane.kubectl(args, { input: revision })).stdout.includes('created');
+  });
+}
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const POLICY = 'envoy.initializer.kubernetes.io';

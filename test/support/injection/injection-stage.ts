@@ -1,24 +1,11 @@
-import { KubeConfig } from '@kubernetes/client-node';
 import { parseTemplateConfigMap } from '../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { HttpsClient } from '../kube/https-client.ts';
+import { AdminApi, type Admission } from '../operator/admin-api.ts';
 import { type OperatorFixture, startOperatorFixture } from '../operator/operator-fixture.ts';
 import { podReview } from './admission-review.ts';
-
-/** What the API server answers to whoever creates a pod. */
-export interface Admission {
-  readonly code: number;
-  /** Why it was refused; empty where it was not. */
-  readonly message: string;
-  /** As it would be stored, or is. */
-  readonly pod: JsonObject;
-  /** What kubectl would print. */
-  readonly warnings: readonly string[];
-  /** All of it, with numbers that JavaScript cannot hold. */
-  readonly text: string;
-}
 
 /** What the webhook answers to a review. */
 export interface Answer {
@@ -36,21 +23,15 @@ export interface Counts {
 /** A real API server with the manifests of deploy/base and the operator, to create pods in and to ask about pods. */
 export class InjectionStage {
   readonly fixture: OperatorFixture;
-  readonly #api: HttpsClient;
+  readonly #api: AdminApi;
   readonly #webhook: HttpsClient;
-  readonly #credentials: { readonly cert: string; readonly key: string };
   /** As they were after the last request that was counted; undefined where another one followed. */
   #counts: Counts | undefined;
 
   private constructor(fixture: OperatorFixture) {
     const { controlPlane, operator } = fixture;
-    const config = new KubeConfig();
-    config.loadFromFile(controlPlane.kubeconfigPath);
-    const user = config.getCurrentUser();
-    const pem = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString();
     this.fixture = fixture;
-    this.#credentials = { cert: pem(user?.certData), key: pem(user?.keyData) };
-    this.#api = new HttpsClient(Number(new URL(controlPlane.server).port), controlPlane.caPem);
+    this.#api = new AdminApi(controlPlane);
     this.#webhook = new HttpsClient(Number(new URL(operator.webhookUrl).port), operator.caPem);
   }
 
@@ -89,20 +70,9 @@ export class InjectionStage {
   }
 
   /** Any request, as the cluster's administrator. */
-  async call(method: string, path: string, body?: unknown, type = 'application/json'): Promise<Admission> {
-    const headers = { 'content-type': type };
-    const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  call(...request: Parameters<AdminApi['call']>): Promise<Admission> {
     this.#counts = undefined;
-    const answer = await this.#api.call(path, text, { ...this.#credentials, method, headers });
-    const object = JSON.parse(answer.body);
-    const refused = answer.status >= 400;
-    return {
-      code: answer.status,
-      message: refused ? object.message : '',
-      pod: refused ? {} : object,
-      warnings: warningsIn(String(answer.headers.warning ?? '')),
-      text: answer.body,
-    };
+    return this.#api.call(...request);
   }
 
   /** Asks the webhook itself, as the API server would if its selectors let it. */
@@ -163,11 +133,4 @@ export class InjectionStage {
 function hashOf(data: Readonly<Record<string, string>>): string | undefined {
   const parsed = parseTemplateConfigMap(data);
   return 'set' in parsed ? parsed.set.hash : undefined;
-}
-
-/** RFC 7234, section 5.5, as the API server writes them: `299 - "text"`. */
-function warningsIn(header: string): readonly string[] {
-  return [...header.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
-    text.replaceAll(/\\(.)/g, '$1'),
-  );
 }

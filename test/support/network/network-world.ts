@@ -1,4 +1,5 @@
 import { eventually } from '../../env/eventually.ts';
+import { AdminApi } from '../operator/admin-api.ts';
 import { serviceAccount } from '../operator/default-account.ts';
 import { type OperatorFixture, startOperatorFixture } from '../operator/operator-fixture.ts';
 
@@ -52,10 +53,13 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
 /** An operator, and a user who makes Networks and pods on them, in the namespace `default` where a line names no other. */
 export class NetworkWorld {
   readonly fixture: OperatorFixture;
+  /** For what is asked again and again: a kubectl each would take the machine from the operator. */
+  readonly #api: AdminApi;
   #ranges = 0;
 
   private constructor(fixture: OperatorFixture) {
     this.fixture = fixture;
+    this.#api = new AdminApi(fixture.controlPlane);
   }
 
   static async start(options?: Parameters<typeof startOperatorFixture>[0]): Promise<NetworkWorld> {
@@ -65,6 +69,7 @@ export class NetworkWorld {
   }
 
   stop(): Promise<void> {
+    this.#api.disconnect();
     return this.fixture.stop();
   }
 
@@ -98,8 +103,13 @@ export class NetworkWorld {
     return this.run(`get network ${network} -o jsonpath={.status${path}}`);
   }
 
-  condition(network: string, type: string, field: string): Promise<string> {
-    return this.status(network, `.conditions[?(@.type=="${type}")].${field}`);
+  /** Empty where there is no such condition. */
+  async condition(network: string, type: string, field: string): Promise<string> {
+    const path = `/apis/samplecrd.k8s.io/v1/namespaces/default/networks/${network}`;
+    const { status } = (await this.#api.get(path)) as {
+      readonly status?: { readonly conditions?: readonly Readonly<Record<string, string>>[] };
+    };
+    return status?.conditions?.find((each) => each.type === type)?.[field] ?? '';
   }
 
   async untilReason(network: string, type: string, reason: string): Promise<void> {
@@ -108,7 +118,7 @@ export class NetworkWorld {
   }
 
   async pod(name: string): Promise<StoredPod> {
-    return JSON.parse(await this.run(`get pod ${name} -o json`));
+    return (await this.#api.get(`/api/v1/namespaces/default/pods/${name}`)) as unknown as StoredPod;
   }
 
   /** Resolves when the pod has these gates, and no other. */
@@ -120,10 +130,19 @@ export class NetworkWorld {
   }
 
   /** Resolves when there is such an Event on the object, `kind/name`. */
-  untilEvent(of: string, reason: string, note: string): Promise<void> {
+  untilEvent(of: string, reason: string, note: string, namespace = 'default'): Promise<void> {
+    const [kind, name] = of.split('/');
+    const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name=${name},reason=${reason}`;
     return eventually(`Event ${reason} of ${of}: ${note}`, async () => {
-      const events = await this.run(`events --for ${of} --no-headers`);
-      return events.split('\n').some((line) => line.includes(` ${reason} `) && line.includes(note));
+      const { items } = (await this.#api.get(path)) as unknown as {
+        readonly items: readonly {
+          readonly message: string;
+          readonly involvedObject: { readonly kind: string };
+        }[];
+      };
+      return items.some(
+        ({ message, involvedObject }) => involvedObject.kind.toLowerCase() === kind && message.includes(note),
+      );
     });
   }
 

@@ -1,15 +1,31 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuSeconds } from '../../bench/cpu-time.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
 import { NODE_FLAGS } from '../../env/operator.ts';
 import { memoryOf, type ProcessMemory } from '../operator/process-memory.ts';
-import { askInside, insideFlags } from './ask-inside.ts';
 import { callsIn, type Runs, sumOf } from './run-counter.ts';
+
+/** Flags of Node for a process that can be asked. */
+function insideFlags(out: string): readonly string[] {
+  // The script stands beside this file, as TypeScript in the sources and as JavaScript in what tsc made of them.
+  const script = import.meta.resolve(`./inside${extname(import.meta.url)}`);
+  return ['--import', `${script}?out=${out}`];
+}
+
+/** Asks the process with this id, which writes into `out`, what ran since the last time. */
+async function askInside(pid: number, out: string): Promise<Runs> {
+  await rm(out, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  await eventually('the process tells of itself', async () => existsSync(out));
+  return JSON.parse(await readFile(out, 'utf8'));
+}
 
 export interface FleetOperatorOptions {
   readonly server: string;

@@ -5,14 +5,44 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
+import type { Plugin } from '../../../../src/kube/client/kubeconfig/kubeconfig-fields.ts';
 import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
-import { execConfig } from '../../../support/kube/exec-config.ts';
 import { plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
 import { ScriptedServer } from '../../../support/kube/scripted-server.ts';
 import { type TestAuthority, testAuthority } from '../../../support/kube/test-authority.ts';
-import { isRunning } from '../../../support/operator/is-running.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
+
+/** Whether a process of this id runs. One that has ended, and that nobody has waited for yet, does not. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  return !isZombie(pid);
+}
+
+/** The state follows the command's name, which is in parentheses and may hold any character: proc(5). */
+function isZombie(pid: number): boolean {
+  try {
+    return /^.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // Gone meanwhile, or a system without /proc, where init is quick.
+    return false;
+  }
+}
+
+/** A credential plugin that is a script of Node. */
+function execConfig(script: string, more: Partial<Plugin> = {}): Plugin {
+  return {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: process.execPath,
+    args: ['-e', script],
+    env: {},
+    ...more,
+  };
+}
 
 const { signal } = new AbortController();
 const get = { method: 'GET', path: '/version', signal } as const;
