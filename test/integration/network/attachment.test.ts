@@ -26,7 +26,7 @@ afterAll(() => world?.stop());
 function untilCounted(name: string, pods: number): Promise<void> {
   return eventually(
     `${name} to count ${pods} pods`,
-    async () => (await world.status(name, '.attachedPods')) === String(pods),
+    async () => (await world.status(name, 'attachedPods')) === String(pods),
   );
 }
 
@@ -113,16 +113,14 @@ describe('a Network', () => {
       pod('c3', 'counted,none'),
     );
     await untilCounted('counted', 2);
-    expect(await world.status('counted', '.conditions[?(@.type=="InUse")].message')).toBe(
-      'attached: default/c1, default/c2',
-    );
+    expect(await world.condition('counted', 'InUse', 'message')).toBe('attached: default/c1, default/c2');
     const end = (name: string, phase: string) =>
       world.merge(`pod ${name}`, { status: { phase } }, '--subresource=status');
     await end('c1', 'Succeeded');
     await untilCounted('counted', 1);
     await end('c2', 'Failed');
     await untilCounted('counted', 0);
-    expect(await world.status('counted', '.conditions[?(@.type=="InUse")].status')).toBe('False');
+    expect(await world.condition('counted', 'InUse', 'status')).toBe('False');
   });
 
   test('counts pods that Multus has attached without us, and their addresses', async () => {
@@ -134,7 +132,7 @@ describe('a Network', () => {
     const annotations = { 'k8s.v1.cni.cncf.io/network-status': status };
     await world.apply(podOn('without-us', { metadata: { annotations } }));
     await untilCounted('bare', 1);
-    await eventually('an address', async () => (await world.status('bare', '.capacity.allocated')) === '1');
+    await eventually('an address', async () => (await world.status('bare', 'capacity.allocated')) === '1');
   });
 
   test.each(['background', 'foreground'])(
@@ -147,7 +145,7 @@ describe('a Network', () => {
       await kubectl(`delete network ${name} --wait=false --cascade=${cascade}`);
       const waits = `waits for the pods that use it: default/${first}, default/${last}`;
       await world.untilEvent(`network/${name}`, 'Deleting', waits);
-      expect(await world.status(name, '.conditions[?(@.type=="Progressing")].message')).toBe(waits);
+      expect(await world.condition(name, 'Progressing', 'message')).toBe(waits);
       await world.apply(pod(`more-${cascade}`, name));
       await world.untilEvent(
         `pod/more-${cascade}`,
@@ -172,9 +170,7 @@ describe('a Network', () => {
     await world.untilGates('user');
     await world.merge('network edited', { spec: { cidr: '10.200.0.0/16', gateway: '10.200.0.1' } });
     await world.untilReason('edited', 'Ready', 'ChangePending');
-    expect(await world.status('edited', '.conditions[?(@.type=="Progressing")].message')).toContain(
-      'default/user',
-    );
+    expect(await world.condition('edited', 'Progressing', 'message')).toContain('default/user');
     await kubectl('delete pod user --now');
     await kubectl('wait network/edited --for=jsonpath={.status.cidr}=10.200.0.0/16 --timeout=20s');
   });

@@ -19,7 +19,7 @@ const run: NetworkWorld['run'] = (...args) => world.run(...args);
 const condition: NetworkWorld['condition'] = (...args) => world.condition(...args);
 const until: NetworkWorld['untilReason'] = (...args) => world.untilReason(...args);
 const addNode: NetworkWorld['addNode'] = (...args) => world.addNode(...args);
-const nodes = async (name: string) => JSON.parse((await world.status(name, '.nodes')) || 'null');
+const nodes = async (name: string) => JSON.parse((await world.status(name, 'nodes')) || 'null');
 
 beforeAll(async () => {
   // The rights come when the operator has begun.
@@ -67,8 +67,8 @@ test('a Network is Ready without any node, and each has a VNI and an MTU in its 
   for (const name of ['blue', 'green']) await until(name, 'Ready', 'Ready');
   expect(await nodes('blue')).toEqual([]);
   expect(await condition('blue', 'NodesReady', 'message')).toBe('no node has pods of the Network');
-  expect(await world.status('blue', '.mtu')).toBe('1450');
-  const vnis = [await world.status('blue', '.vni'), await world.status('green', '.vni')];
+  expect(await world.status('blue', 'mtu')).toBe('1450');
+  const vnis = [await world.status('blue', 'vni'), await world.status('green', 'vni')];
   expect(new Set(vnis.map(Number)).size).toBe(2);
 });
 
@@ -164,7 +164,7 @@ test('the default MTU is what fits between all nodes, and stays while pods use t
   await report('b', { ...fine, underlay: { address: '192.0.2.2', mtu: 1400 } });
   await run('wait network/red --for=jsonpath={.status.mtu}=1350 --timeout=30s');
   expect(await run('get net-attach-def red -o jsonpath={.spec.config}')).toBe(cniConfig('default/red', 1350));
-  expect(await world.status('blue', '.mtu')).toBe('1450');
+  expect(await world.status('blue', 'mtu')).toBe('1450');
 });
 
 test('a report without a version does not count', async () => {

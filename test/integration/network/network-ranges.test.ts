@@ -19,17 +19,12 @@ const addNetwork = (name: string, cidr: string, metadata: object = {}) =>
 
 /** Waits until the condition is of this status and reason, and returns its message. */
 async function condition(name: string, type: string, wanted: string): Promise<string> {
-  const path = `{.status.conditions[?(@.type=="${type}")]`;
-  let last = '';
-  await eventually(`${type} of ${name} is ${wanted}`, async () => {
-    const found = await run(
-      `get network ${name} -o jsonpath=${path}.status};${path}.reason};${path}.message}`,
-    );
-    const [status, reason, ...message] = found.split(';');
-    last = message.join(';');
-    return `${status} ${reason}` === wanted;
-  });
-  return last;
+  const field = (of: string) => world.condition(name, type, of);
+  await eventually(
+    `${type} of ${name} is ${wanted}`,
+    async () => `${await field('status')} ${await field('reason')}` === wanted,
+  );
+  return field('message');
 }
 
 /** Nothing has been made for it. */

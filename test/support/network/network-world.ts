@@ -1,3 +1,4 @@
+import { type JsonObject, type JsonValue, own, ownObjects } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { AdminApi } from '../operator/admin-api.ts';
 import { serviceAccount } from '../operator/default-account.ts';
@@ -95,26 +96,32 @@ export class NetworkWorld {
   async ready(name: string, length = 24, spec: object = {}): Promise<number> {
     const n = this.nextRange();
     await this.apply(networkOf(name, `10.${n}.0.0/${length}`, spec));
-    await this.run(`wait network/${name} --for=condition=Ready --timeout=30s`);
+    await this.untilReason(name, 'Ready', 'Ready');
     return n;
   }
 
-  status(network: string, path: string): Promise<string> {
-    return this.run(`get network ${network} -o jsonpath={.status${path}}`);
+  async #status(network: string): Promise<JsonObject> {
+    const path = `/apis/samplecrd.k8s.io/v1/namespaces/default/networks/${network}`;
+    return ((await this.#api.get(path)).status ?? {}) as JsonObject;
+  }
+
+  /** As kubectl prints a field of the status, such as `capacity.total`. */
+  async status(network: string, path: string): Promise<string> {
+    const value = path
+      .split('.')
+      .reduce<JsonValue | undefined>((its, key) => own(its, key), await this.#status(network));
+    return typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
   }
 
   /** Empty where there is no such condition. */
   async condition(network: string, type: string, field: string): Promise<string> {
-    const path = `/apis/samplecrd.k8s.io/v1/namespaces/default/networks/${network}`;
-    const { status } = (await this.#api.get(path)) as {
-      readonly status?: { readonly conditions?: readonly Readonly<Record<string, string>>[] };
-    };
-    return status?.conditions?.find((each) => each.type === type)?.[field] ?? '';
+    const found = ownObjects(await this.#status(network), 'conditions').find((each) => each.type === type);
+    return String(found?.[field] ?? '');
   }
 
-  async untilReason(network: string, type: string, reason: string): Promise<void> {
-    const path = `{.status.conditions[?(@.type=="${type}")].reason}`;
-    await this.run(`wait network/${network} --for=jsonpath=${path}=${reason} --timeout=90s`);
+  untilReason(network: string, type: string, reason: string): Promise<void> {
+    const found = async () => (await this.condition(network, type, 'reason')) === reason;
+    return eventually(`${type} of ${network} is ${reason}`, found, { boundMs: 90_000 });
   }
 
   async pod(name: string): Promise<StoredPod> {
