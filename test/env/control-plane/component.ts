@@ -47,8 +47,8 @@ export class Component {
     return this.#spec.name;
   }
 
-  get pid(): number | undefined {
-    return this.#process?.pid;
+  get isRunning(): boolean {
+    return this.#process !== undefined;
   }
 
   /** Resolves when it serves; rejects as soon as it has ended instead, or with the time it is given. */

@@ -52,13 +52,6 @@ export class ControlPlane {
     this.#parts = parts;
   }
 
-  /** The process ids of what runs now, by name: `supervisor`, `etcd`, `kube-apiserver` and so on. */
-  get pids(): Readonly<Record<string, number>> {
-    const { supervisor, components } = this.#parts;
-    const named = [{ name: 'supervisor', pid: supervisor.pid }, ...Object.values(components)];
-    return Object.fromEntries(named.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
-  }
-
   /** Runs kubectl as the admin, with no setting of the user's own. Resolves however it ends. */
   kubectl(args: readonly string[], { input = '' }: { readonly input?: string } = {}): Promise<CommandResult> {
     const { home } = this.#parts.files;
@@ -82,25 +75,12 @@ export class ControlPlane {
     return this.#parts.components.apiServer.start();
   }
 
-  async restartApiServer(signal?: NodeJS.Signals): Promise<void> {
-    await this.stopApiServer(signal);
-    await this.startApiServer();
-  }
-
-  stopEtcd(signal?: NodeJS.Signals): Promise<void> {
-    return this.#parts.components.etcd.stop(signal);
-  }
-
   /** Resolves when the API server, too, serves again, if it runs. */
-  async startEtcd(): Promise<void> {
-    const { etcd, apiServer } = this.#parts.components;
-    await etcd.start();
-    if (apiServer.pid !== undefined) await apiServer.waitUntilReady();
-  }
-
   async restartEtcd(signal?: NodeJS.Signals): Promise<void> {
-    await this.stopEtcd(signal);
-    await this.startEtcd();
+    const { etcd, apiServer } = this.#parts.components;
+    await etcd.stop(signal);
+    await etcd.start();
+    if (apiServer.isRunning) await apiServer.waitUntilReady();
   }
 
   /** Resolves when no process and no file is left. */

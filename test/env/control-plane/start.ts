@@ -3,13 +3,7 @@ import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { findBinaries } from './build.ts';
 import { Component, ComponentExitedError, type ComponentSpec } from './component.ts';
-import {
-  apiServerSpec,
-  type ComponentSettings,
-  controllerManagerSpec,
-  etcdSpec,
-  type Ports,
-} from './component-specs.ts';
+import { apiServerSpec, type ComponentSettings, controllerManagerSpec, etcdSpec } from './component-specs.ts';
 import { ControlPlane, type ControlPlaneParts } from './control-plane.ts';
 import { createCredentials } from './credentials.ts';
 import { type AuditLevel, controlPlaneFiles, writeFiles } from './files.ts';
@@ -24,10 +18,6 @@ export interface ControlPlaneOptions {
   readonly extraApiServerArgs?: readonly string[];
   /** By default those that `findBinaries` finds. */
   readonly binaries?: Binaries;
-  /** Where its own directory is made; by default the system's place for such. */
-  readonly temporaryDirectory?: string;
-  /** By default free ones; asked again where another process was quicker to use one. */
-  readonly choosePorts?: () => Promise<Ports>;
 }
 
 const PORT_ATTEMPTS = 5;
@@ -58,13 +48,12 @@ async function startUnder(
   options: ControlPlaneOptions,
 ): Promise<ControlPlane> {
   const { log = () => {}, auditLog, extraApiServerArgs = [] } = options;
-  const [directory, credentials, ports] = await Promise.all([
-    supervisor.makeDirectory(
-      join(options.temporaryDirectory ?? tmpdir(), 'envoy-initializer-control-plane-'),
-    ),
+  const [directory, credentials, [apiServer = 0, etcd = 0]] = await Promise.all([
+    supervisor.makeDirectory(join(tmpdir(), 'envoy-initializer-control-plane-')),
     createCredentials(new Date()),
-    (options.choosePorts ?? chooseFreePorts)(),
+    freePorts(2),
   ]);
+  const ports = { apiServer, etcd };
   const files = controlPlaneFiles(directory);
   const server = `https://127.0.0.1:${ports.apiServer}`;
   await writeFiles(files, credentials, server, auditLog ?? 'None');
@@ -113,11 +102,6 @@ function createComponents(
     },
     failure,
   };
-}
-
-async function chooseFreePorts(): Promise<Ports> {
-  const [apiServer = 0, etcd = 0] = await freePorts(2);
-  return { apiServer, etcd };
 }
 
 function isPortTaken(err: unknown): boolean {

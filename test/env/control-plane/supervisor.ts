@@ -70,10 +70,6 @@ export class Supervisor {
     this.#ended = this.#receive();
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   /** Rejects where the command cannot be run, or where a process of this name is running. */
   async start(spec: ProcessSpec): Promise<SupervisedProcess> {
     const { name, command, args = [], env = process.env, cwd = process.cwd(), stopTimeoutMs = 10_000 } = spec;

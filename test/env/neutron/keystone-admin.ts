@@ -58,11 +58,6 @@ export class KeystoneAdmin {
     return { id: String(credential?.id), secret: String(credential?.secret) };
   }
 
-  /** From now on Neutron refuses the token. */
-  async revoke(token: string): Promise<void> {
-    await this.#send('DELETE', '/auth/tokens', undefined, { 'x-subject-token': token });
-  }
-
   async #create(kind: string, item: object): Promise<string> {
     const answer = await this.#call('POST', `/${kind}s`, { [kind]: item });
     return String(recordsIn(answer, kind)[0]?.id);

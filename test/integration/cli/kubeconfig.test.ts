@@ -159,25 +159,6 @@ describe('the operator is to the API server what kubectl is', () => {
   });
 });
 
-describe('what kubectl refuses the operator refuses', () => {
-  test.each<[string, () => Parts]>([
-    ['a token and a username', () => ({ user: { token, username: 'u' } })],
-    ['an authority and none', () => ({ cluster: { 'insecure-skip-tls-verify': true }, user: { token } })],
-    ['two authorities', () => ({ cluster: { 'certificate-authority': 'token' }, user: { token } })],
-    ['groups of no user', () => ({ user: { token, 'as-groups': ['g'] } })],
-    [
-      'a plugin of an unknown version',
-      () => ({ user: { exec: plugin({ apiVersion: 'client.authentication.k8s.io/v1alpha1' }) } }),
-    ],
-    ['a removed provider', () => ({ user: { 'auth-provider': { name: 'gcp', config: {} } } })],
-    ['a proxy of another kind', () => ({ cluster: { 'proxy-url': 'ftp://127.0.0.1' }, user: { token } })],
-  ])('%s', async (_, parts) => {
-    const file = await write(parts());
-    expect(await kubectlIs(file)).toBeUndefined();
-    expect(() => loadKubeConfig({ kubeconfig: file, master: undefined })).toThrow();
-  });
-});
-
 describe('the command line says what to do', () => {
   async function run(parts: Parts, ...args: readonly string[]) {
     const terminal = new MemoryTerminal({});

@@ -90,8 +90,6 @@ describe('a pod that asks for a Network', () => {
       pod('bad', 'absent', { nodeName: 'n1' }),
       'Network default/absent does not exist',
     ],
-    ['has hostNetwork', pod('bad', 'absent', { hostNetwork: true }), 'hostNetwork'],
-    ['writes it wrong', pod('bad', 'absent,'), 'has "", which is not a name'],
     [
       'asks for one of another namespace',
       pod('bad', 'kube-system/x'),

@@ -84,19 +84,6 @@ describe('a pod gets its address with the patch that lifts its gate', () => {
 });
 
 describe('a pod that asks for an address', () => {
-  test.each([
-    ['of no pod', { ips: ['10.241.0.0/24'] }, 'which is its network address'],
-    ['with another prefix', { ips: ['10.241.0.9/32'] }, 'a different prefix length'],
-    ['of the gateway', { ips: ['10.241.0.1'] }, 'which is its gateway'],
-    ['of another range', { ips: ['10.250.0.9/24'] }, 'which is not in its range'],
-    ["with the gateways' mac", { mac: '02:6E:77:00:00:01' }, '02:6e:77:… is reserved for gateways'],
-  ])('is refused: %s', async (_, asked, message) => {
-    const object = pod('refused', { asked: asJson('fixed', asked) });
-    await world.apply(networkOf('fixed', '10.241.0.0/24'));
-    await kubectl('wait network/fixed --for=condition=Ready --timeout=20s');
-    expect(await refusal(world.apply(object))).toContain(message);
-  });
-
   test('that another pod has waits until that one is gone, and nobody gets it in between', async () => {
     const n = await ready('taken', 29);
     const ip = `10.${n}.0.2`;

@@ -140,38 +140,11 @@ test('a range of a node’s other network is refused by name, until the node has
   await until('red', 'Ready', 'Ready');
 });
 
-test('a node that reports a default route in parts, or all private ranges, refuses no Network its range', async () => {
-  const ranges = ['0.0.0.0/1', '128.0.0.0/1', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
-  await report('b', { ...fine, ranges: [...ranges, '10.31.0.0/16'] });
-  await addNetwork('small', '10.31.7.0/24');
-  await until('small', 'Accepted', 'RangeTaken');
-  await addNetwork('free', '10.32.7.0/24');
-  await until('free', 'Ready', 'Ready');
-  // Two nodes are believed.
-  await report('a', { ...fine, ranges });
-  await addNetwork('late', '10.33.7.0/24');
-  await until('late', 'Accepted', 'RangeTaken');
-  expect(await condition('late', 'Accepted', 'message')).toBe(
-    '10.33.7.0/24 overlaps 10.0.0.0/8 of a network of several nodes: write a range that does not overlap it',
-  );
-  await report('a', fine);
-  await report('b', fine);
-  await until('late', 'Ready', 'Ready');
-  await run('delete network small free late');
-});
-
 test('the default MTU is what fits between all nodes, and stays while pods use the Network', async () => {
   await report('b', { ...fine, underlay: { address: '192.0.2.2', mtu: 1400 } });
   await run('wait network/red --for=jsonpath={.status.mtu}=1350 --timeout=30s');
   expect(await run('get net-attach-def red -o jsonpath={.spec.config}')).toBe(cniConfig('default/red', 1350));
   expect(await world.status('blue', 'mtu')).toBe('1450');
-});
-
-test('a report without a version does not count', async () => {
-  await report('a', { number: 1, table: 'a', networks: {} });
-  await until('blue', 'NodesReady', 'NoAgent');
-  await report('a', { ...fine, underlay: { address: '198.51.100.1', mtu: 1500 } });
-  await until('blue', 'NodesReady', 'NodesReady');
 });
 
 test('a Network that is being deleted lists its nodes until the last pod is gone', async () => {

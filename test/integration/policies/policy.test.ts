@@ -126,11 +126,6 @@ describe('while every operator is dead', () => {
   ])('a pod that asks for its sidecar and %s is refused', async (_, init) => {
     expect(await admitted(init)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
   });
-
-  test('a copy of an injected pod is admitted, with the one sidecar that it has', async () => {
-    expect(await admitted({ ...asking, ...copyOf('containers') })).toEqual(['app', 'envoy']);
-    expect(await admitted({ ...asking, ...copyOf('initContainers') })).toEqual(['envoy', 'app']);
-  });
 });
 
 describe('with an operator again', () => {
@@ -223,18 +218,6 @@ function statusOf(kind: string, ...names: readonly string[]): string {
     templates: [{ name: 'config', sha256: 'old' }],
     added: { [kind]: names },
   });
-}
-
-function copyOf(kind: 'containers' | 'initContainers') {
-  const [app, envoy] = [
-    { name: 'app', image: 'busybox' },
-    { name: 'envoy', image: 'envoyproxy/envoy' },
-  ];
-  return {
-    annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf(kind, 'envoy') },
-    spec:
-      kind === 'containers' ? { containers: [app, envoy] } : { containers: [app], initContainers: [envoy] },
-  };
 }
 
 function isInjected(names: readonly string[] | string): boolean {

@@ -141,11 +141,6 @@ export class FaultProxy {
     this.#schedule.push(...faults);
   }
 
-  /** Connections that came in an outage and have not been answered. */
-  get heldConnections(): number {
-    return this.#gate.held;
-  }
-
   /** Begins an outage; what it returns ends it. Connections that came meanwhile are answered then where it is told so. */
   async outage(kind: OutageKind): Promise<(how?: { readonly answersHeld: boolean }) => Promise<void>> {
     const watches = [...this.#healthy.keys()].map(({ socket }) => socket.remotePort);

@@ -80,11 +80,6 @@ export class Gate {
     return this.#sockets.size;
   }
 
-  /** Connections that wait for an answer. */
-  get held(): number {
-    return this.#held.size;
-  }
-
   /** From now on new connections meet this; those that are held stay so. */
   set(state: GateState): Promise<void> {
     this.#changing = this.#changing.then(() => this.#change(state));

@@ -28,8 +28,8 @@ export interface OperatorFixture {
   metrics(): Promise<string>;
   /** kubectl apply of objects. */
   apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
-  /** @throws where its roles or the fence of deploy/base have refused the operator anything, unless a test takes them away. */
-  stop(options?: { readonly mayBeRefused: boolean }): Promise<void>;
+  /** @throws where its roles or the fence of deploy/base have refused the operator anything. */
+  stop(): Promise<void>;
 }
 
 /** Starts both with the demo's template; whoever starts it stops it. All is seen by the webhook, but with --policy=auto. */
@@ -76,9 +76,9 @@ export async function startOperatorFixture({
         await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
         await serviceAccount(controlPlane, name);
       },
-      async stop(options) {
+      async stop() {
         try {
-          if (!options?.mayBeRefused) await nothingRefused(controlPlane);
+          await nothingRefused(controlPlane);
         } finally {
           await controlPlane.stop();
         }
