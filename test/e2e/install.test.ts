@@ -122,12 +122,6 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     expect(await run(`get pods --selector job-name=job -o jsonpath=${sidecars}`)).toBe('envoy');
   });
 
-  test('changes nothing when it is done again', async () => {
-    await kubectl(cluster, `apply -k ${DEFAULT_OVERLAY}`);
-    const { code, stdout, stderr } = await cluster.kubectl(['diff', '-k', DEFAULT_OVERLAY]);
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' });
-  });
-
   testWithNode(
     'goes from one image to the next and back, while pods opt in, and leaves no difference',
     async () => {

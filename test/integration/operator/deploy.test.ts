@@ -145,12 +145,6 @@ describe('in another namespace,', () => {
     expect(webhooks).toHaveLength(length);
   });
 
-  test('cert-manager has its certificate for the Service there', async () => {
-    await moved('cert-manager');
-    const { stdout } = await must(controlPlane, ['kustomize', directory]);
-    expect(stdout).toContain('\n  - envoy-initializer.mesh-system.svc\n');
-  });
-
   test('networks adds node agents, in their own namespace, whose reports the operator may read', async () => {
     await moved('default', 'operator');
     const components = [relative(directory, join(deploy, 'components/networks'))];
