@@ -205,14 +205,8 @@ row('the fence refuses what the operator does not need', {}, async () => {
 row('HTTPRoutes reach sidecars', {}, async () => {
   await kubectl(`apply --server-side -k ${await httpRouteCrds()}`);
   await kubectl(`apply --server-side --force-conflicts -k ${path('deploy/transparent')}`);
-  const labels = { [OPT_IN]: 'true' };
   const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
-  await fixture.apply({
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: 'clients', labels, annotations },
-  });
-  await kubectl('wait --for=create serviceaccount/default --namespace=clients --timeout=30s');
+  await fixture.namespace('clients', { [OPT_IN]: 'true' }, annotations);
   await eventually('a pod has the template', async () => {
     await admitted('clients', {});
     return (await kubectl('get pods --namespace=clients -o yaml')).includes('envoy-routes');

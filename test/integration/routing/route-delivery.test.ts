@@ -28,14 +28,8 @@ afterAll(() => fixture?.stop());
 
 const SPEC = { containers: [{ name: 'app', image: 'app' }] };
 
-async function namespace(name: string): Promise<void> {
-  const labels = { [OPT_IN]: 'true' };
-  const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
-  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels, annotations } });
-  if (fixture.controlPlane.hasControllerManager) {
-    await kubectl(`wait --for=create serviceaccount/default --namespace=${name} --timeout=30s`);
-  }
-}
+const TRANSPARENT = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
+const namespace = (name: string) => fixture.namespace(name, { [OPT_IN]: 'true' }, TRANSPARENT);
 
 const pod = (inNamespace: string) =>
   eventually(`a pod with the template is in ${inNamespace}`, async () => {

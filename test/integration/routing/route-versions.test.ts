@@ -23,8 +23,8 @@ beforeAll(async () => {
   fixture = await startOperatorFixture();
   const transparent = join(projectDirectory(), 'deploy/transparent');
   await fixture.kubectl('apply', '--server-side', '--force-conflicts', '-k', transparent);
-  const labels = { [OPT_IN]: 'true' };
   const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
+  await fixture.namespace('clients', { [OPT_IN]: 'true' }, annotations);
   const service = (name: string, namespace: string) => ({
     apiVersion: 'v1',
     kind: 'Service',
@@ -32,14 +32,11 @@ beforeAll(async () => {
     spec: { ports: [{ port: 80 }], selector: { app: name } },
   });
   await fixture.apply(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'clients', labels, annotations } },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } },
     service('httproute', 'default'),
     service('grpcroute', 'default'),
     service('safe', 'bank'),
   );
-  if (fixture.controlPlane.hasControllerManager)
-    await kubectl('wait --for=create serviceaccount/default --namespace=clients --timeout=30s');
   await eventually('a pod with the template is there', async () => {
     await kubectl('delete pod a --namespace=clients --ignore-not-found --wait=false --force');
     const spec = { containers: [{ name: 'app', image: 'app' }] };

@@ -24,7 +24,7 @@ export interface OperatorFixture {
   /** The same, with the words of a line, and then what has blanks. */
   run(line: string, ...last: readonly string[]): Promise<string>;
   /** Makes a namespace, in which pods can be made. */
-  namespace(name: string, labels?: object): Promise<void>;
+  namespace(name: string, labels?: object, annotations?: object): Promise<void>;
   metrics(): Promise<string>;
   /** kubectl apply of objects. */
   apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
@@ -72,8 +72,8 @@ export async function startOperatorFixture({
       ...{ controlPlane, operator, logFile, kubectl, apply },
       run: (line, ...last) => kubectl(...line.split(' '), ...last),
       metrics: async () => (await fetch(`${operator.metricsUrl}/metrics`)).text(),
-      async namespace(name, labels = {}) {
-        await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+      async namespace(name, labels = {}, annotations = {}) {
+        await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels, annotations } });
         await serviceAccount(controlPlane, name);
       },
       async stop() {
