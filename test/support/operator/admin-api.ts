@@ -51,7 +51,8 @@ export class AdminApi {
       code: answer.status,
       message: refused ? object.message : '',
       pod: refused ? {} : object,
-      warnings: warningsIn(String(answer.headers.warning ?? '')),
+      // In UTF-8, which Node takes for Latin-1.
+      warnings: warningsIn(Buffer.from(String(answer.headers.warning ?? ''), 'latin1').toString()),
       text: answer.body,
     };
   }
