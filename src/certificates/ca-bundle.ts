@@ -4,12 +4,11 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
-import { type BundleTarget, observe, patchSeen, type SeenConfiguration } from './configurations.ts';
+import { patchSeen, type SeenConfiguration } from './configurations.ts';
 import { authoritiesIn, type Certificate, includes, isAnchored, pemOf } from './x509/certificate.ts';
 
 export interface CaBundleOptions {
   readonly client: Pick<KubeClient, 'jsonPatch'>;
-  readonly targets: readonly BundleTarget[];
   readonly clock: Clock;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
@@ -19,7 +18,6 @@ export interface CaBundleOptions {
   readonly holdMs: number;
 }
 
-/** The state of the caBundle. */
 export interface Distribution {
   /** For how long all configurations have held the bundle, in milliseconds; undefined if one does not yet. */
   readonly heldForMs: number | undefined;
@@ -51,11 +49,6 @@ export class CaBundle {
 
   constructor(options: CaBundleOptions) {
     this.#options = options;
-  }
-
-  /** The configurations that exist; undefined until the caches are synced. A missing one needs no caBundle. */
-  observe(): readonly SeenConfiguration[] | undefined {
-    return observe(this.#options.targets);
   }
 
   /** Forgets for how long anything has been in place: the end of a term. */
@@ -112,20 +105,15 @@ export class CaBundle {
   }
 }
 
-/** A served certificate with its chain, and its authorities (PEM). */
-export interface ServedCertificate {
-  readonly chain: readonly Certificate[];
-  readonly bundle: string;
-}
-
 /**
- * Adds the authorities to each valid caBundle that does not trust the chain, and removes nothing. For a replica whose
+ * Adds the authorities (PEM) of a served certificate to each valid caBundle that does not trust its chain, and removes
+ * nothing. For a replica whose
  * leader does not know them, because the leader has other certificates.
  */
 export async function addIfUntrusted(
   { client, log }: { readonly client: Pick<KubeClient, 'jsonPatch'>; readonly log: Logger },
   seen: readonly SeenConfiguration[],
-  { chain, bundle }: ServedCertificate,
+  { chain, bundle }: { readonly chain: readonly Certificate[]; readonly bundle: string },
   signal: AbortSignal,
 ): Promise<Result> {
   const wanted = (caBundle: string) => {

@@ -3,7 +3,6 @@ import { isForbidden } from '../kube/api/api-error.ts';
 import { LIVE_PODS, NAMESPACES, PODS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
-import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { PROGRAM } from '../util/identity.ts';
@@ -13,26 +12,10 @@ import { isObject, own, ownString } from '../util/json.ts';
 const CA_FIELD_MANAGER = 'envoy-initializer-ca';
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
-/** One of our webhook configurations, and the cache that has it. */
-export interface BundleTarget {
-  readonly resource: Resource<WebhookConfiguration>;
-  readonly name: string;
-  readonly informer: Pick<Informer<WebhookConfiguration>, 'lister' | 'hasSynced'>;
-}
-
-/** A webhook configuration as the cache had it. */
+/** One of our webhook configurations as the cache had it. */
 export interface SeenConfiguration {
   readonly resource: Resource<WebhookConfiguration>;
   readonly configuration: WebhookConfiguration;
-}
-
-/** The configurations that exist; undefined until the caches are synced. */
-export function observe(targets: readonly BundleTarget[]): readonly SeenConfiguration[] | undefined {
-  if (!targets.every(({ informer }) => informer.hasSynced())) return undefined;
-  return targets.flatMap(({ resource, name, informer }) => {
-    const configuration = informer.lister.get(name);
-    return configuration ? [{ resource, configuration }] : [];
-  });
 }
 
 /**
@@ -57,27 +40,29 @@ export async function patchSeen(
   return patches.map(({ resource, configuration }) => `${resource.kind}/${configuration.metadata.name}`);
 }
 
-export interface OwnOptions {
-  readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
-  /** The operator's namespace. */
-  readonly namespace: string;
-  readonly log: Logger;
-}
-
 /**
- * Makes the operator's Namespace an owner of its webhook configurations (all are cluster-scoped). Deleting the
+ * Makes the operator's Namespace, by its name, an owner of the webhook configurations (cluster-scoped). Deleting the
  * namespace then deletes them, too. Otherwise they would call a deleted Service and block pods. Only warns without the
  * right to delete them, which the admission plugin OwnerReferencesPermissionEnforcement requires.
  */
 export async function ownConfigurations(
-  { client, namespace: name, log }: OwnOptions,
+  {
+    leaderClient,
+    log,
+  }: { readonly leaderClient: Pick<KubeClient, 'get' | 'jsonPatch'>; readonly log: Logger },
+  name: string,
   seen: readonly SeenConfiguration[],
   signal: AbortSignal,
 ): Promise<void> {
   if (seen.length === 0) return;
   try {
-    const namespace = await client.get(NAMESPACES, { name }, { signal });
-    const configurations = await patchSeen(client, seen, (each) => ownerOperations(each, namespace), signal);
+    const namespace = await leaderClient.get(NAMESPACES, { name }, { signal });
+    const configurations = await patchSeen(
+      leaderClient,
+      seen,
+      (each) => ownerOperations(each, namespace),
+      signal,
+    );
     if (configurations.length > 0)
       log.info({ configurations }, 'webhook configurations owned by the namespace');
   } catch (err) {

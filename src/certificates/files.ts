@@ -59,22 +59,22 @@ function parsed<T>(problem: string, read: () => T): T {
   }
 }
 
-/** Files that belong together. */
-export interface FollowedFiles<T> {
-  readonly files: readonly string[];
-  /** Reads the content of the files; rejects if it is invalid. */
-  readonly load: () => Promise<T>;
-  /** Called with each new valid content. */
-  readonly use: (content: T) => void;
-}
-
 /**
- * Uses the files as soon as they are valid, and after each change, on every replica. Returns why they are not used yet;
+ * Uses files that belong together as soon as they are valid, and after each change, on every replica: `load` reads their
+ * content, and rejects if it is invalid; `use` is called with each new one. Returns why they are not used yet;
  * undefined from then on, because the last valid ones stay in use.
  */
 export function followFiles<T>(
   manager: Pick<Manager, 'everyReplica' | 'log'>,
-  { files, load, use }: FollowedFiles<T>,
+  {
+    files,
+    load,
+    use,
+  }: {
+    readonly files: readonly string[];
+    readonly load: () => Promise<T>;
+    readonly use: (content: T) => void;
+  },
 ): () => string | undefined {
   const { log } = manager;
   const name = files.join(', ');

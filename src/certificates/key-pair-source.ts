@@ -9,16 +9,20 @@ import { type CertificateSecret, readSecret } from './secret.ts';
 import type { CertifiedKey } from './x509/certificate.ts';
 import type { Signer } from './x509/signer.ts';
 
-export interface KeyPairSourceOptions {
-  readonly secret: Pick<CertificateSecret, 'create' | 'namespace' | 'name'>;
+/** What all that makes certificates needs. */
+export interface CertificateParts {
   readonly signer: Signer;
   readonly lifetimes: Lifetimes;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
-  /** Called with the first key pair and each new one. If it throws, it is called again later. */
-  readonly onKeyPair: (pair: KeyPair) => void;
   readonly log: Logger;
   readonly metrics: CertificateMetrics;
+}
+
+export interface KeyPairSourceOptions extends CertificateParts {
+  readonly secret: Pick<CertificateSecret, 'create' | 'namespace' | 'name'>;
+  /** Called with the first key pair and each new one. If it throws, it is called again later. */
+  readonly onKeyPair: (pair: KeyPair) => void;
 }
 
 /**

@@ -1,13 +1,12 @@
 import { SECRETS } from '../kube/api/core-resources.ts';
+import type { Result } from '../kube/controller/controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { PROGRAM } from '../util/identity.ts';
-import { addIfUntrusted, holdsBundle } from './ca-bundle.ts';
-import { CertificateController } from './certificate-controller.ts';
-import { ownConfigurations } from './configurations.ts';
-import { KeyPairSource } from './key-pair-source.ts';
+import { addIfUntrusted, holdsBundle, OTHERS_RECHECK_MS } from './ca-bundle.ts';
+import { type CertificateParts, KeyPairSource } from './key-pair-source.ts';
 import type { CertificateMetrics } from './metrics.ts';
-import { defaultLifetimes as lifetimes } from './rotation.ts';
-import { bundleOf, CertificateSecret } from './secret.ts';
+import { type KeyMaterial, defaultLifetimes as lifetimes, plan, renew, replacement } from './rotation.ts';
+import { bundleOf, CertificateSecret, type StoredContent } from './secret.ts';
 import { WebhookTrust } from './webhook-trust.ts';
 import { readCertificates } from './x509/certificate.ts';
 import { type ServerNames, x509Signer } from './x509/signer.ts';
@@ -34,14 +33,13 @@ export function setUpManagedCertificates(
     secret: new CertificateSecret(client, namespace, TLS_SECRET),
     onKeyPair: (pair) => webhooks.setKeyPair(pair),
   });
-  const keeper = new CertificateController({
+  const keeper = certificateKeeper({
     ...parts,
     secret: new CertificateSecret(leaderClient, namespace, TLS_SECRET),
-    own: (seen, signal) => ownConfigurations({ client: leaderClient, namespace, log }, seen, signal),
-    bundle: trust.bundle,
+    trust,
     lastGood: () => source.lastGood,
   });
-  trust.leader(keeper.reconcile);
+  trust.leader(keeper);
   trust.everyReplica(async (signal) => {
     await source.reconcile(secrets.lister.get(`${namespace}/${TLS_SECRET}`), signal);
     const { leaf } = source.material ?? {};
@@ -60,4 +58,67 @@ export function setUpManagedCertificates(
     const untrusted = 'a webhook configuration does not have the caBundle of the operator yet';
     return trust.failure(readCertificates(serving.pem), untrusted);
   });
+}
+
+export interface CertificateKeeperOptions extends CertificateParts {
+  readonly secret: Pick<CertificateSecret, 'read' | 'replace'>;
+  readonly trust: Pick<WebhookTrust, 'observe' | 'distribute'>;
+  /** The last undamaged content of the Secret that this replica has seen. */
+  readonly lastGood: () => KeyMaterial | undefined;
+}
+
+/** Longest time between reconciles: timers stop while a machine sleeps, and its wall clock may change. */
+const RECHECK_MS = 3_600_000;
+
+/**
+ * The leader's part: renews the certificates and keeps the caBundle in sync. Takes at most one step of each kind. Its
+ * writes trigger the next reconcile through the caches.
+ */
+export function certificateKeeper(
+  options: CertificateKeeperOptions,
+): (signal: AbortSignal) => Promise<Result> {
+  const { secret, trust } = options;
+  return async (signal) => {
+    // The order matters: see CaBundle.
+    const seen = trust.observe();
+    const stored = await secret.read(signal);
+    // Any replica creates it, which triggers the next reconcile.
+    if (!stored) return {};
+    const bundle = 'material' in stored.content ? bundleOf(stored.content.material) : undefined;
+    const [distributed] = await Promise.allSettled([seen && trust.distribute(seen, bundle, signal)]);
+    const distribution = distributed.status === 'fulfilled' ? distributed.value : undefined;
+    // Even if a webhook configuration cannot be written, the leaf must not expire.
+    const result = await renewDue(options, stored, distribution?.heldForMs, signal);
+    if (distributed.status === 'rejected') throw distributed.reason;
+    if (!distribution?.keepsOthers) return result;
+    return { requeueAfterMs: Math.min(OTHERS_RECHECK_MS, result.requeueAfterMs ?? Number.POSITIVE_INFINITY) };
+  };
+}
+
+async function renewDue(
+  { secret, signer, lifetimes, wallClock, lastGood, log, metrics }: CertificateKeeperOptions,
+  { content, resourceVersion }: StoredContent,
+  distributedForMs: number | undefined,
+  signal: AbortSignal,
+): Promise<Result> {
+  if (!('material' in content)) return { requeueAfterMs: RECHECK_MS };
+  const { material, damage } = content;
+  const context = { signer, lifetimes, now: wallClock() };
+  const leafLacksNames = material.leaf !== undefined && !signer.isUpToDate(material.leaf);
+  const step = plan({ material, distributedForMs, leafLacksNames, ...context });
+  if (step.do === 'wait') {
+    const leftMs = (step.until ?? Number.POSITIVE_INFINITY) - context.now;
+    return { requeueAfterMs: Math.max(1, Math.min(leftMs, RECHECK_MS)) };
+  }
+  const renewed =
+    step.do === 'start-over'
+      ? await replacement(lastGood(), context)
+      : await renew(step.do, material, context);
+  await secret.replace(renewed, resourceVersion, signal);
+  const expires = renewed.leaf && new Date(renewed.leaf.notAfter);
+  if (damage.length > 0) log.warn({ damage, step: step.do, expires }, 'damaged certificates repaired');
+  else log.info({ step: step.do, expires }, 'certificates renewed');
+  if (step.do === 'issue-leaf' || step.do === 'promote-authority') metrics.rotated('serving');
+  if (step.do === 'promote-authority') metrics.rotated('authority');
+  return { requeueAfterMs: RECHECK_MS };
 }

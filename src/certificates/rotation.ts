@@ -113,7 +113,6 @@ function isLeafDue(leaf: Certificate, issuer: Certificate, times: Times): boolea
   return times.now >= dueAt(leaf) && leafNotAfter(issuer, times) > leaf.notAfter;
 }
 
-/** The inputs of a renewal. */
 export interface RenewalContext extends Times {
   readonly signer: Signer;
 }

@@ -18,7 +18,6 @@ import {
  */
 export const OWN_CERTIFICATE = 'initializer.kubernetes.io/envoy-certificate-sha256';
 
-/** The content of the Secret. */
 export type SecretContent =
   /** Damaged parts are missing, and `damage` says why. */
   | { readonly material: KeyMaterial; readonly damage: readonly string[] }
@@ -105,7 +104,6 @@ export function secretData({ leaf, issuer, next, bundle }: KeyMaterial): Record<
   };
 }
 
-/** The content of the Secret and its resourceVersion. */
 export interface StoredContent {
   readonly content: SecretContent;
   readonly resourceVersion: string | undefined;

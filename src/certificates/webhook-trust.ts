@@ -1,15 +1,14 @@
 import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
-import type { Informer } from '../kube/cache/informer.ts';
-import { waitForSync } from '../kube/cache/wait-for-sync.ts';
+import { type Informer, waitForSync } from '../kube/cache/informer.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { ManagedController } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { toError } from '../kube/util/to-error.ts';
 import { PROGRAM } from '../util/identity.ts';
-import { CaBundle, trusts } from './ca-bundle.ts';
-import { type BundleTarget, isRollingOut, observe, type SeenConfiguration } from './configurations.ts';
+import { CaBundle, type Distribution, trusts } from './ca-bundle.ts';
+import { isRollingOut, ownConfigurations, type SeenConfiguration } from './configurations.ts';
 import type { Certificate } from './x509/certificate.ts';
 
 /** The only key: a reconcile is about all certificates. */
@@ -23,10 +22,14 @@ const SCOPE = { maxRetryMs: 60_000 };
 export class WebhookTrust {
   readonly #everyReplica: ManagedController;
   readonly #leader: ManagedController;
-  readonly bundle: CaBundle;
+  readonly #bundle: CaBundle;
   readonly #informers: Pick<Informer<never>, 'waitForSync'>[] = [];
   readonly #manager: Manager;
-  readonly #targets: readonly BundleTarget[];
+  readonly #namespace: string;
+  readonly #targets: readonly {
+    readonly resource: Resource<WebhookConfiguration>;
+    readonly informer: Informer<WebhookConfiguration>;
+  }[];
   #wasTrusted = false;
   #problem: string | undefined;
 
@@ -34,16 +37,15 @@ export class WebhookTrust {
   constructor(manager: Manager, namespace: string, holdMs: number) {
     const { client, leaderClient, clock } = manager;
     this.#manager = manager;
+    this.#namespace = namespace;
     this.#everyReplica = manager.controller('certificates', 1, { ...SCOPE, everyReplica: true });
     this.#leader = manager.controller('certificate-keeper', 1, SCOPE);
     this.#targets = WEBHOOK_CONFIGURATIONS.map((resource) => ({
       resource,
-      name: PROGRAM,
-      informer: this.informer<WebhookConfiguration>(resource, PROGRAM),
+      informer: this.informer(resource, PROGRAM),
     }));
-    this.bundle = new CaBundle({
+    this.#bundle = new CaBundle({
       client: leaderClient,
-      targets: this.#targets,
       clock,
       wallClock: Date.now,
       isRollingOut: (signal) => isRollingOut(client, namespace, signal),
@@ -67,7 +69,27 @@ export class WebhookTrust {
 
   /** The configurations that exist; undefined until the caches are synced. */
   observe(): readonly SeenConfiguration[] | undefined {
-    return observe(this.#targets);
+    if (!this.#targets.every(({ informer }) => informer.hasSynced())) return undefined;
+    return this.#targets.flatMap(({ resource, informer }) => {
+      const configuration = informer.lister.get(PROGRAM);
+      return configuration ? [{ resource, configuration }] : [];
+    });
+  }
+
+  /**
+   * Writes the bundle (PEM), if it is known, into the configurations that lack it. If none does, makes the operator's
+   * namespace their owner, so that they are deleted with it.
+   */
+  async distribute(
+    seen: readonly SeenConfiguration[],
+    bundle: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Distribution | undefined> {
+    const distribution =
+      bundle === undefined ? undefined : await this.#bundle.distribute(seen, bundle, signal);
+    if (distribution && distribution.heldForMs === undefined) this.#manager.log.info('caBundle written');
+    else await ownConfigurations(this.#manager, this.#namespace, seen, signal);
+    return distribution;
   }
 
   /** Sets what each replica does, once the caches are synced. */
@@ -93,7 +115,7 @@ export class WebhookTrust {
 
   /** Sets what the leader does. Each term measures itself for how long the caBundle has been in place. */
   leader(reconcile: (signal: AbortSignal) => ReturnType<Reconcile>): void {
-    const ended = () => this.bundle.forget();
+    const ended = () => this.#bundle.forget();
     this.#leader.reconcile((_, signal) => reconcile(signal), { keys: () => [KEY], ended });
   }
 

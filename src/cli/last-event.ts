@@ -1,6 +1,6 @@
 import { ifReadable } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { EVENTS } from '../kube/events/event-object.ts';
+import { EVENTS } from '../kube/events/events.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { CALLED_AS } from './io/terminal.ts';

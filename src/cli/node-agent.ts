@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { stopSignal } from '../kube/manager/shutdown.ts';
+import { stopSignal } from '../kube/manager/lifecycle.ts';
 import { type NodeAgentOptions, nodeAgent } from '../networks/agent/node-agent.ts';
 import type { SetUpCommand } from './add-on.ts';
 import { dnsName, duration, port } from './options/option-values.ts';

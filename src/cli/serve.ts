@@ -1,4 +1,4 @@
-import { stopSignal } from '../kube/manager/shutdown.ts';
+import { stopSignal } from '../kube/manager/lifecycle.ts';
 import { serve } from '../operator/serve.ts';
 import type { SetUpCommand } from './add-on.ts';
 import { addServeOptions, type ServeOptions, unknownVariables } from './options/serve-options.ts';

@@ -29,10 +29,8 @@ export type Injection =
       /** What is wrong all the same: invalid settings for the sidecar, which were ignored, and that traffic bypasses Envoy. */
       readonly warnings: readonly PodDiagnostic[];
     }
-  /** The pod stays unchanged. */
-  | { readonly outcome: 'skipped'; readonly skip: Skip }
-  /** The pod is rejected, because of `onConflict: deny`. */
-  | { readonly outcome: 'denied'; readonly skip: Skip };
+  /** The pod stays unchanged; or it is rejected, because of `onConflict: deny`. */
+  | { readonly outcome: 'skipped' | 'denied'; readonly skip: Skip };
 
 /** The annotation for the default container of `kubectl exec` and `kubectl logs`. */
 export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';

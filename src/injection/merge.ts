@@ -9,9 +9,16 @@ import { annotation, nameOf, SECCOMP_ANNOTATION } from './podspec/pod.ts';
 import { diagnose, type PodDiagnostic } from './rules/index.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
 import type { StatusBuilder } from './status.ts';
-import { APP_KINDS, ITEM_KINDS, isOfMetadata, KINDS, type Kind, MAP_KINDS } from './template/kinds.ts';
 import type { InjectionOptions } from './template/options.ts';
-import type { Template } from './template/template.ts';
+import {
+  APP_KINDS,
+  ITEM_KINDS,
+  isOfMetadata,
+  KINDS,
+  type Kind,
+  MAP_KINDS,
+  type Template,
+} from './template/template.ts';
 
 export interface MergeContext {
   readonly options: InjectionOptions;

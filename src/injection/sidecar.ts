@@ -1,6 +1,10 @@
-import { type JsonObject, own } from '../util/json.ts';
-import type { Keys } from './keys.ts';
+import { quoteText } from '../util/clip.ts';
+import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
+import { suggest } from '../util/suggest.ts';
+import { proxyOf } from './envoy/capture.ts';
+import { type Keys, knownAnnotations, OVERRIDES, type Override } from './keys.ts';
 import { AUTO_IMAGE, containers, isNativeSidecar, nameOf, type Pod, specField } from './podspec/pod.ts';
+import { parseQuantity } from './podspec/quantity.ts';
 import { fitGracePeriod } from './podspec/rules/grace-period.ts';
 import { amountsOf } from './podspec/rules/pod-resources.ts';
 import { strategicMerge } from './podspec/strategic-merge.ts';
@@ -11,7 +15,6 @@ import {
   saidBy,
 } from './template/container-override.ts';
 import type { InjectionOptions } from './template/options.ts';
-import { applyOverrides } from './template/overrides.ts';
 import type { Template } from './template/template.ts';
 
 /** A container of a template, prepared for one pod. */
@@ -34,8 +37,8 @@ type WantedSidecars =
   | { readonly messages: readonly string[] };
 
 /**
- * The containers of a template, prepared for one pod: native if an ordinary sidecar would keep the pod from
- * finishing, with hooks that fit its grace period, and with the overrides of the pod. Annotations change the first container that keeps running.
+ * The containers of a template, prepared for one pod: native if an ordinary sidecar would keep the pod from finishing,
+ * with hooks that fit its grace period, and with the overrides of the pod. Annotations change its proxy.
  */
 export function sidecarsFor(
   pod: Pod,
@@ -57,21 +60,11 @@ export function sidecarsFor(
     .filter(({ override }) => override)
     .flatMap(({ container }) => faultsOf(container));
   if (messages.length > 0) return { messages };
-  const main = template.containers[0] ?? template.initContainers.find(isNativeSidecar);
-  const index = sidecars.findIndex(({ name }) => name === nameOf(main));
+  const index = sidecars.findIndex(({ name }) => name === nameOf(proxyOf(template)));
   const first = sidecars[index];
   if (!first || !overrides) return { sidecars, ignored: [] };
-  const { container, ignored } = overridden(first.container, pod, { keys: overrides, template });
-  if (container === first.container) return { sidecars, ignored };
+  const { container, ignored } = applyAnnotations(first.container, pod, overrides, template);
   return { sidecars: sidecars.with(index, { ...first, container }), ignored };
-}
-
-/** Ignores valid annotations too if the API server would reject their combination. */
-function overridden(...given: Parameters<typeof applyOverrides>): ReturnType<typeof applyOverrides> {
-  const [container] = given;
-  const changed = applyOverrides(...given);
-  const faults = changed.container === container ? [] : faultsOf(changed.container);
-  return faults.length === 0 ? changed : { container, ignored: [...changed.ignored, ...faults] };
 }
 
 /** The API server refuses requests above the limit, which the template's may be with an override. */
@@ -113,4 +106,80 @@ function wantsNative(pod: Pod, { nativeSidecar }: InjectionOptions): boolean {
 /** Whether all containers are overrides. Moved to the init containers, they would leave no container. */
 function isGateway(pod: Pod): boolean {
   return containers(pod).every((container) => own(container, 'image') === AUTO_IMAGE);
+}
+
+/** How an annotation of a pod changes the sidecar that it gets. */
+interface OverrideKind {
+  readonly valid: (value: string) => boolean;
+  /** What to write instead of an invalid value. */
+  readonly hint: string;
+  readonly apply: (container: JsonObject, value: string) => JsonObject;
+}
+
+const KINDS: Readonly<Record<Override, OverrideKind>> = {
+  image: {
+    valid: (value) => /^[^\s]+$/.test(value) && value !== 'auto',
+    hint: 'an image such as envoyproxy/envoy:v1.36.0',
+    apply: (container, image) => ({ ...container, image }),
+  },
+  'cpu-request': quantity('requests', 'cpu', '100m'),
+  'cpu-limit': quantity('limits', 'cpu', '500m'),
+  'memory-request': quantity('requests', 'memory', '64Mi'),
+  'memory-limit': quantity('limits', 'memory', '256Mi'),
+};
+
+/** More unknown annotations are not named. */
+const MAX_UNKNOWN = 5;
+
+/** What is wrong with the annotations that look like overrides and are none, unless the template reads them. */
+function unknownOverrides(annotations: JsonObject, template: unknown, keys: Keys): readonly string[] {
+  const known = knownAnnotations(keys);
+  const prefix = `${keys.optIn}-`;
+  const unknown = Object.keys(annotations)
+    .filter((key) => key.startsWith(prefix) && !known.includes(key))
+    .slice(0, MAX_UNKNOWN);
+  if (unknown.length === 0) return [];
+  const text = JSON.stringify(template);
+  const names = known.map((each) => each.slice(prefix.length));
+  return unknown
+    .filter((key) => !text.includes(key))
+    .map((key) => {
+      const name = suggest(key.slice(prefix.length), names);
+      return `annotation ${key} is unknown: ${name === undefined ? 'remove it' : `did you mean ${prefix}${name}?`}`;
+    });
+}
+
+/**
+ * Applies the annotations of a pod that change its sidecar, and says what is wrong with those that it ignores: invalid and
+ * unknown ones, and all if the API server would reject their combination.
+ */
+function applyAnnotations(container: JsonObject, pod: Pod, keys: Keys, template: Template) {
+  const annotations = own(own(pod, 'metadata'), 'annotations');
+  if (!isObject(annotations)) return { container, ignored: [] };
+  const ignored = [...unknownOverrides(annotations, template, keys)];
+  let changed = container;
+  for (const name of OVERRIDES) {
+    const key = keys.overrides[name];
+    const value = ownString(annotations, key);
+    if (value === undefined) continue;
+    const { valid, hint, apply } = KINDS[name];
+    if (valid(value)) changed = apply(changed, value);
+    else ignored.push(`annotation ${key} is ${quoteText(value, 32)}: write ${hint}`);
+  }
+  const faults = changed === container ? [] : faultsOf(changed);
+  return faults.length === 0
+    ? { container: changed, ignored }
+    : { container, ignored: [...ignored, ...faults] };
+}
+
+function quantity(list: 'requests' | 'limits', resource: string, example: string): OverrideKind {
+  return {
+    valid: (value) => (parseQuantity(value) ?? -1n) >= 0n,
+    hint: `a quantity such as ${example}`,
+    apply: (container, value) => {
+      const resources = (own(container, 'resources') ?? {}) as JsonObject;
+      const amounts = (own(resources, list) ?? {}) as JsonObject;
+      return { ...container, resources: { ...resources, [list]: { ...amounts, [resource]: value } } };
+    },
+  };
 }

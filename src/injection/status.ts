@@ -11,8 +11,7 @@ import {
 import { parseAnnotation } from '../util/text-bounds.ts';
 import { AUTO_IMAGE, containerFinder, nameOf, type Pod } from './podspec/pod.ts';
 import type { ContainerList } from './template/container-override.ts';
-import type { Kind } from './template/kinds.ts';
-import type { Template } from './template/template.ts';
+import type { Kind, Template } from './template/template.ts';
 
 /**
  * The names of all additions, which `uninject` removes; those to the application's containers as `CONTAINER/NAME` or

@@ -12,7 +12,7 @@ import { PodPatchBuilder } from '../util/patch.ts';
 import type { Keys } from './keys.ts';
 import { AUTO_IMAGE, annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
 import { type Origin, parseStatus, type Status } from './status.ts';
-import { APP_KINDS, isOfMetadata, KINDS, LIST_KINDS, MAP_KINDS } from './template/kinds.ts';
+import { APP_KINDS, isOfMetadata, KINDS, LIST_KINDS, MAP_KINDS } from './template/template.ts';
 
 /**
  * The pod as it was before its injection, by its status annotation; undefined if it has none, or one that would take all

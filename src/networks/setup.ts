@@ -1,9 +1,8 @@
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/api/object.ts';
 import { regardingOf } from '../kube/api/resource.ts';
-import type { Informer } from '../kube/cache/informer.ts';
+import { type Informer, waitForSync } from '../kube/cache/informer.ts';
 import { MutationCache } from '../kube/cache/mutation-cache.ts';
-import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';

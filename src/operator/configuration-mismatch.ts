@@ -1,15 +1,10 @@
-import { isRecord } from '../util/json.ts';
+import { isObject, type JsonValue, own, ownObjects } from '../util/json.ts';
+
 /** The flags of `serve` that only take effect if the applied webhook configuration agrees. */
 export interface SelectionFlags {
   readonly annotation: string;
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
-}
-
-interface Webhook {
-  readonly name: string;
-  readonly conditions: string;
-  readonly namespaceSelector: string;
 }
 
 /**
@@ -18,16 +13,18 @@ interface Webhook {
  */
 export function configurationMismatches(configuration: unknown, flags: SelectionFlags): readonly string[] {
   const { annotation, initializerName, requireAnnotation } = flags;
-  const webhooks = webhooksOf(configuration);
-  const own = webhooks.find(({ name }) => name === initializerName);
-  const namespaces = webhooks.find(({ name }) => name === `namespace.${initializerName}`);
-  const limited = namespaces?.namespaceSelector.includes(annotation) ?? true;
+  const webhooks = isObject(configuration) ? ownObjects(configuration, 'webhooks') : [];
+  const named = (name: string) => webhooks.find((webhook) => own(webhook, 'name') === name);
+  const names = (field: JsonValue | undefined) => JSON.stringify(field ?? {}).includes(annotation);
+  const [ofPods, ofNamespaces] = [named(initializerName), named(`namespace.${initializerName}`)];
+  const conditions = own(ofPods, 'matchConditions');
+  const limited = !ofNamespaces || names(own(ofNamespaces, 'namespaceSelector'));
   const found: string[] = [];
-  if (!own) {
+  if (!ofPods) {
     found.push(
       `no webhook is named ${initializerName} (--initializer-name): the API server does not send pods that opt in themselves`,
     );
-  } else if (own.conditions !== '' && !own.conditions.includes(annotation)) {
+  } else if (conditions !== undefined && !names(conditions)) {
     found.push(
       `the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation): the API server does not send pods that have it`,
     );
@@ -37,20 +34,10 @@ export function configurationMismatches(configuration: unknown, flags: Selection
       '--require-annotation=false selects all pods, but the API server sends only namespaces with the opt-in label: apply a configuration without that selector',
     );
   }
-  if (requireAnnotation && namespaces && !limited) {
+  if (requireAnnotation && !limited) {
     found.push(
       'the API server sends pods of all namespaces, but pods that do not opt in are not injected: set --require-annotation=false',
     );
   }
   return found;
-}
-
-function webhooksOf(configuration: unknown): readonly Webhook[] {
-  const webhooks = isRecord(configuration) ? configuration.webhooks : undefined;
-  if (!Array.isArray(webhooks)) return [];
-  return webhooks.filter(isRecord).map((webhook) => ({
-    name: String(webhook.name),
-    conditions: webhook.matchConditions === undefined ? '' : JSON.stringify(webhook.matchConditions),
-    namespaceSelector: JSON.stringify(webhook.namespaceSelector ?? {}),
-  }));
 }

@@ -1,25 +1,60 @@
+import type { CertificateOptions } from '../certificates/setup.ts';
 import { keysFor } from '../injection/keys.ts';
+import { controllerIn } from '../injection/podspec/pod.ts';
 import type { DecideOptions } from '../injection/rule.ts';
+import { createEnvoyHandler, createTemplateHandler } from '../injection/webhook/config-map-handlers.ts';
 import {
   type EnvoyConfiguration,
   setUpEnvoyConfiguration,
 } from '../injection/webhook/envoy-configuration.ts';
+import {
+  createInjectHandler,
+  createWorkloadHandler,
+  type PodDecisions,
+} from '../injection/webhook/inject-handler.ts';
+import { injectionMetrics } from '../injection/webhook/metrics.ts';
 import { type Namespaces, setUpNamespaces } from '../injection/webhook/namespaces.ts';
+import { NewPodEvents, reportInjection } from '../injection/webhook/new-pod-events.ts';
 import { type NewPodTemplates, newPodTemplates } from '../injection/webhook/new-pod-templates.ts';
-import { setUpPodCache } from '../injection/webhook/pod-cache.ts';
+import { onNewPod, setUpPodCache } from '../injection/webhook/pod-cache.ts';
 import { setUpTemplate, type TemplateSetup } from '../injection/webhook/template-setup.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
+import type { ServerMinor } from '../kube/client/server-version.ts';
+import type { LogLevel } from '../kube/manager/logger.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import type { OperatorOptions } from './options.ts';
-import { type ServerMinor, setUpServerVersion } from './server-version.ts';
+import type { NetworkOptions } from '../networks/setup.ts';
+import { ownString } from '../util/json.ts';
+import { setUpServerVersion } from './server-version.ts';
+
+/** The parsed flags of `serve` without those of add-ons; durations are in milliseconds. */
+export interface OperatorOptions extends CertificateOptions, NetworkOptions {
+  readonly configmap: string;
+  readonly annotation: string;
+  readonly requireAnnotation: boolean;
+  readonly port: number;
+  /** The name of the webhook for pods that opt in themselves. */
+  readonly initializerName: string;
+  readonly kubeconfig: string | undefined;
+  readonly master: string | undefined;
+  readonly metricsPort: number;
+  readonly leaderElect: boolean;
+  readonly shutdownDelay: number;
+  readonly shutdownTimeout: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: 'json' | 'pretty';
+  /** Environment variables that look like flags and are none. */
+  readonly ignoredVariables: readonly string[];
+}
+
+/** The part of an add-on in the operator. `options` has its own flags, too. */
+export type OperatorPart = (manager: Manager, core: Core, options: OperatorOptions) => void;
 
 /** What an add-on may use, and hook into. */
 export interface Core {
   /** How the flags decide about pods. */
   readonly decideOptions: DecideOptions;
   readonly serverMinor: ServerMinor;
-  /** The templates of the ConfigMap. */
   readonly template: TemplateSetup;
   /** The templates that new pods get: an add-on may choose others than those of the ConfigMap. */
   readonly newPods: NewPodTemplates;
@@ -34,8 +69,8 @@ export function setUpCore(manager: Manager, options: OperatorOptions): Core {
   const { namespace, annotation, requireAnnotation } = options;
   const keys = keysFor(annotation);
   const serverMinor = setUpServerVersion(manager);
-  const template = setUpTemplate(manager, { ...options, serverMinor });
-  const namespaces = setUpNamespaces(manager, { ...options, serverMinor: serverMinor.current });
+  const template = setUpTemplate(manager, { ...options, keys, serverMinor });
+  const namespaces = setUpNamespaces(manager, { namespace, keys, serverMinor: serverMinor.current });
   const pods = setUpPodCache(manager, keys);
   return {
     decideOptions: { keys, requireAnnotation, operatorNamespace: namespace },
@@ -44,9 +79,43 @@ export function setUpCore(manager: Manager, options: OperatorOptions): Core {
     newPods: newPodTemplates(template),
     namespaces,
     pods,
-    envoyConfiguration: setUpEnvoyConfiguration(manager, { namespace, annotation, pods }),
+    envoyConfiguration: setUpEnvoyConfiguration(manager, { namespace, keys, pods }),
   };
 }
 
-/** The part of an add-on in the operator. `options` has its own flags, too. */
-export type OperatorPart = (manager: Manager, core: Core, options: OperatorOptions) => void;
+/** Sets up the webhooks for pods, templates and Envoy's configuration, on every replica. */
+export function setUpInjector(
+  manager: Manager,
+  { namespace, configmap: configMap }: OperatorOptions,
+  { decideOptions, template, namespaces, newPods, pods }: Core,
+): void {
+  const { clock, log } = manager;
+  const metrics = injectionMetrics(manager.registry);
+  const events = new NewPodEvents(manager.events, () => clock.now());
+  onNewPod(pods, (pod) => events.seen(pod));
+  const decisions: PodDecisions = {
+    decideOptions,
+    templates: (pod, namespace) =>
+      newPods.forPod({ controllerUid: ownString(controllerIn(pod), 'uid') }, namespace),
+    namespaceSettings: namespaces.settings,
+  };
+  const inject = createInjectHandler({
+    ...decisions,
+    observe: (record) => {
+      metrics.decided(record.decision, record.reason ?? '', record.templates ?? []);
+      reportInjection(events, record);
+    },
+    log,
+    now: () => clock.now(),
+  });
+  manager.webhook('/inject', inject);
+  manager.webhook('/validate-workload', createWorkloadHandler(decisions));
+  const { dryRun } = template;
+  const { forecast } = newPods;
+  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, dryRun, forecast }));
+  manager.webhook('/validate-envoy', createEnvoyHandler());
+  manager.addReadyz('template', () =>
+    template.hasSynced() ? undefined : 'template ConfigMap not yet synced and tested',
+  );
+  manager.addReadyz('namespaces', () => (namespaces.hasSynced() ? undefined : 'namespace labels not synced'));
+}

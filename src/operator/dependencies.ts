@@ -1,9 +1,9 @@
-import { Gauge } from 'prom-client';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
-import { apiVersionOf, decodeObject, type Resource } from '../kube/api/resource.ts';
+import { decodeObject, type Resource, regardingOf } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { metricsIn } from '../kube/prometheus/index.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
@@ -62,12 +62,14 @@ const NODE_AGENT_POLICIES = {
  */
 export function setUpDependencies(manager: Manager, options: DependencyOptions): void {
   const { log, events, registry } = manager;
-  const gauge = new Gauge({
-    name: 'envoy_initializer_dependency_present',
-    help: '1 if an object that the operator needs and does not restore exists, else 0',
-    labelNames: ['kind', 'name'],
-    registers: [registry],
-  });
+  const gauge = metricsIn(registry).gauge(
+    [
+      'envoy_initializer_dependency_present',
+      '1 if an object that the operator needs and does not restore exists, else 0',
+    ],
+    'kind',
+    'name',
+  );
   const dependencies = dependenciesOf(manager, options);
   const looksWithout = new Map<Dependency, number>();
   const look = async () => {
@@ -100,31 +102,28 @@ function dependenciesOf(manager: Manager, options: DependencyOptions): readonly 
   const policies = { ...POLICIES, ...(nodeAgentNamespace !== undefined && NODE_AGENT_POLICIES) };
   return [
     ...WEBHOOK_CONFIGURATIONS.map((resource) => ({
-      object: objectOf(resource, { name: PROGRAM }),
+      object: regardingOf(resource, { metadata: { name: PROGRAM } }),
       effect: WEBHOOKS[resource.kind] ?? '',
       informer: manager.informer(resource, named(PROGRAM)),
     })),
     ...POLICY_KINDS.flatMap((resource) => {
       const informer = manager.informer(resource, { labelSelector: `app=${PROGRAM}` });
       return Object.entries(policies).map(([end, effect]) => {
-        return { object: objectOf(resource, { name: `${PROGRAM}-${end}` }), effect, informer };
+        const metadata = { name: `${PROGRAM}-${end}` };
+        return { object: regardingOf(resource, { metadata }), effect, informer };
       });
     }),
     // A webhook that is called by an address needs none, as that of a process outside of the cluster.
     ...(webhookUrl === undefined && kubeconfig === undefined
       ? [
           {
-            object: objectOf(SERVICES, { namespace, name: PROGRAM }),
+            object: regardingOf(SERVICES, { metadata: { namespace, name: PROGRAM } }),
             effect: 'the API server cannot call the webhook, and refuses pods that opt in',
             informer: manager.informer(SERVICES, { namespace, ...named(PROGRAM) }),
           },
         ]
       : []),
   ];
-}
-
-function objectOf(resource: Resource<KubeObject>, metadata: KubeObject['metadata']): Dependency['object'] {
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
 }
 
 /** Logs which flags the MutatingWebhookConfiguration does not follow, after each change. */

@@ -1,5 +1,4 @@
 import { setUpCertificates } from '../certificates/setup.ts';
-import { setUpInjector } from '../injection/webhook/setup.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/load-config.ts';
 import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
 import { createLogger, linesOf } from '../kube/manager/logger.ts';
@@ -8,9 +7,8 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import type { SetUpProvider } from '../networks/providers.ts';
 import { setUpNetworks } from '../networks/setup.ts';
 import { PROGRAM } from '../util/identity.ts';
-import { type OperatorPart, setUpCore } from './core.ts';
+import { type OperatorOptions, type OperatorPart, setUpCore, setUpInjector } from './core.ts';
 import { setUpDependencies } from './dependencies.ts';
-import type { OperatorOptions } from './options.ts';
 
 /**
  * Runs the webhook on every replica, and the controllers on the leader, until `stop` aborts. Resolves with the exit
@@ -57,7 +55,7 @@ function setUp(
   setUpNetworks(manager, options, providers);
   const core = setUpCore(manager, options);
   for (const add of addOns) add(manager, core, options);
-  setUpInjector(manager, { ...options, ...core });
+  setUpInjector(manager, options, core);
   setUpCertificates(manager, options);
   setUpDependencies(manager, options);
 }

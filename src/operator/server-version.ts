@@ -1,18 +1,10 @@
-import { readServerVersion, type ServerVersion } from '../kube/client/server-version.ts';
+import { readServerVersion, type ServerMinor, type ServerVersion } from '../kube/client/server-version.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 
 /** The rules of the Network CRD need the CEL of this minor version. */
 export const OLDEST_MINOR = 31;
 /** How often replicas ask for the version, and again after a failure. */
 const [PERIOD_MS, RETRY_MS] = [60_000, 5_000];
-
-/** The minor version of the API server, which an upgrade changes. */
-export interface ServerMinor {
-  /** Undefined if it is unknown. */
-  current(): number | undefined;
-  /** Calls the listener after each change. */
-  onChanged(listener: () => void): void;
-}
 
 /** Follows the version of the API server on every replica. A replica is ready after its first try to read it. */
 export function setUpServerVersion(manager: Manager): ServerMinor {

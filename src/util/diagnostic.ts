@@ -17,6 +17,9 @@ export interface TextDiagnostic extends Diagnostic, Partial<Location> {
   readonly source: string;
 }
 
+/** What a text says, or all that is wrong with it. */
+export type Parsed<T> = T | { readonly faults: readonly TextDiagnostic[] };
+
 /** A place in a text, both counted from 1. */
 export interface Location {
   readonly line: number;
@@ -31,7 +34,6 @@ export const MAX_DIAGNOSTICS = 20;
 /** The longest line of a diagnostic, in characters. */
 const MAX_LINE = 1_000;
 
-/** An error in a text. */
 export function textError(
   source: string,
   message: string,

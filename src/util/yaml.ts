@@ -4,8 +4,8 @@ import {
   type Location,
   locateAll,
   locationsIn,
+  type Parsed,
   type Path,
-  type TextDiagnostic,
   textError,
 } from './diagnostic.ts';
 import { isArray, isObject, type JsonValue } from './json.ts';
@@ -60,7 +60,7 @@ export function checkYaml(
   source: string,
   text: string,
   ...checks: readonly ((value: JsonValue) => Findings)[]
-): Exclude<ParsedYaml, { error: string }> | { readonly faults: readonly TextDiagnostic[] } {
+): Parsed<Exclude<ParsedYaml, { error: string }>> {
   const parsed = parseYaml(text);
   if ('error' in parsed) return { faults: [textError(source, parsed.error, parsed.location)] };
   for (const check of checks) {

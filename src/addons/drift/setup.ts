@@ -4,7 +4,7 @@ import { controllerKey, isMarked, OF_CONTROLLER } from '../../injection/webhook/
 import { PODS } from '../../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import { regardingOf } from '../../kube/api/resource.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';

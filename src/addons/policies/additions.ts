@@ -3,6 +3,7 @@ import { SCRAPING } from '../../injection/merge.ts';
 import { celGroup, celHas, celString, celStrings, celWhen } from '../../injection/podspec/cel.ts';
 import { nameOf } from '../../injection/podspec/pod.ts';
 import { appliedTemplate, formatStatus } from '../../injection/status.ts';
+import type { InjectionOptions } from '../../injection/template/options.ts';
 import {
   APP_KINDS,
   ITEM_KINDS,
@@ -10,9 +11,8 @@ import {
   KINDS,
   type Kind,
   MAP_KINDS,
-} from '../../injection/template/kinds.ts';
-import type { InjectionOptions } from '../../injection/template/options.ts';
-import type { Template } from '../../injection/template/template.ts';
+  type Template,
+} from '../../injection/template/template.ts';
 import { type JsonObject, ownString } from '../../util/json.ts';
 import { defaultContainerCondition, sidecarMembers } from './sidecars.ts';
 

@@ -1,10 +1,16 @@
 import { DEFAULT_CONTAINER_KEY } from '../../injection/inject.ts';
 import type { Keys } from '../../injection/keys.ts';
 import { celAnyOf, celGroup, celHas, celString } from '../../injection/podspec/cel.ts';
-import { APP_KINDS, ITEM_KINDS, isOfMetadata, KINDS, MAP_KINDS } from '../../injection/template/kinds.ts';
 import type { InjectionOptions } from '../../injection/template/options.ts';
 import { type CanaryScope, uidBound } from '../../injection/template/strategy.ts';
-import type { Template } from '../../injection/template/template.ts';
+import {
+  APP_KINDS,
+  ITEM_KINDS,
+  isOfMetadata,
+  KINDS,
+  MAP_KINDS,
+  type Template,
+} from '../../injection/template/template.ts';
 import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { MAX_LENGTH } from '../../util/text-bounds.ts';

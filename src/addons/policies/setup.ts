@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Core } from '../../operator/core.ts';
 import { PolicyController } from './controller.ts';

@@ -1,6 +1,5 @@
 import { type ConfigurationRead, configurationRead } from '../../injection/envoy/configuration-age.ts';
 import { type Keys, ROLLOUT_ANNOTATION } from '../../injection/keys.ts';
-import { troubleOf } from '../../injection/podspec/container-trouble.ts';
 import {
   annotation,
   containers,
@@ -9,6 +8,7 @@ import {
   label,
   nameOf,
   type Pod,
+  troubleOf,
   volumes,
 } from '../../injection/podspec/pod.ts';
 import { creatorName } from '../../injection/podspec/workload-kinds.ts';

@@ -7,7 +7,7 @@ import { parseQuantity } from '../../injection/podspec/quantity.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
 import { parseStatus, type Status } from '../../injection/status.ts';
 import type { ContainerList } from '../../injection/template/container-override.ts';
-import { KINDS, type Kind } from '../../injection/template/kinds.ts';
+import { KINDS, type Kind } from '../../injection/template/template.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';

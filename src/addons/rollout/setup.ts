@@ -2,7 +2,7 @@ import { cachedAge } from '../../injection/envoy/configuration-age.ts';
 import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
 import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import { regardingOf } from '../../kube/api/resource.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Core } from '../../operator/core.ts';
 import { Actuator } from './actuator.ts';

@@ -15,6 +15,7 @@ import {
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
+  type X509CertificateCreateWithKeyParams,
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
@@ -36,8 +37,7 @@ export interface AuthorityRequest extends Validity {
 }
 
 /** The certificate that an authority signs. */
-export interface CertificateRequest extends Validity {
-  readonly commonName: string;
+export interface CertificateRequest extends AuthorityRequest {
   /** The Kubernetes API server reads these as the groups of a client (`O=system:masters`). */
   readonly organization?: readonly string[];
   /** The names of a server. Go's TLS reads only these, never the common name. */
@@ -52,24 +52,18 @@ const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
 const AUTHORITY_USAGE = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
 
 /** Creates a self-signed authority with a new ECDSA P-256 key. */
-export async function createAuthority(request: AuthorityRequest): Promise<CertificateAndKey> {
+export async function createAuthority({
+  commonName,
+  ...validity
+}: AuthorityRequest): Promise<CertificateAndKey> {
   const keys = await generateKeys();
-  const certificate = await X509CertificateGenerator.createSelfSigned(
-    {
-      name: subject(request.commonName),
-      keys,
-      notBefore: request.notBefore,
-      notAfter: request.notAfter,
-      signingAlgorithm: SIGNATURE,
-      extensions: [
-        new BasicConstraintsExtension(true, 0, true),
-        new KeyUsagesExtension(AUTHORITY_USAGE, true),
-        await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
-      ],
-    },
-    webcrypto,
-  );
-  return toPem(certificate, keys);
+  const name = subject(commonName);
+  const extensions = [
+    new BasicConstraintsExtension(true, 0, true),
+    new KeyUsagesExtension(AUTHORITY_USAGE, true),
+    await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+  ];
+  return signed(keys, { subject: name, issuer: name, signingKey: keys.privateKey, extensions, ...validity });
 }
 
 /** Issues a certificate with a new ECDSA P-256 key. Rejects if the authority's PEM cannot be read. */
@@ -79,20 +73,14 @@ export async function issueCertificate(
 ): Promise<CertificateAndKey> {
   const issuer = new X509Certificate(authority.certPem);
   const keys = await generateKeys();
-  const certificate = await X509CertificateGenerator.create(
-    {
-      subject: subject(request.commonName, request.organization),
-      issuer: issuer.subjectName,
-      publicKey: keys.publicKey,
-      signingKey: await importSigningKey(authority.keyPem),
-      notBefore: request.notBefore,
-      notAfter: request.notAfter,
-      signingAlgorithm: SIGNATURE,
-      extensions: await leafExtensions(issuer, keys, request),
-    },
-    webcrypto,
-  );
-  return toPem(certificate, keys);
+  return signed(keys, {
+    subject: subject(request.commonName, request.organization),
+    issuer: issuer.subjectName,
+    signingKey: await importSigningKey(authority.keyPem),
+    extensions: await leafExtensions(issuer, keys, request),
+    notBefore: request.notBefore,
+    notAfter: request.notAfter,
+  });
 }
 
 async function leafExtensions(
@@ -132,10 +120,13 @@ async function importSigningKey(keyPem: string): Promise<webcrypto.CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
 }
 
-async function toPem(
-  certificate: X509Certificate,
+/** The certificate of these keys, signed with the signing key. */
+async function signed(
   keys: webcrypto.CryptoKeyPair,
+  content: Omit<X509CertificateCreateWithKeyParams, 'publicKey' | 'signingAlgorithm'>,
 ): Promise<CertificateAndKey> {
+  const parameters = { ...content, publicKey: keys.publicKey, signingAlgorithm: SIGNATURE };
+  const certificate = await X509CertificateGenerator.create(parameters, webcrypto);
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   return {
     certPem: `${certificate.toString('pem')}\n`,

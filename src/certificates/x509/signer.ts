@@ -18,22 +18,16 @@ export interface ServerNames {
   readonly ipAddresses: readonly string[];
 }
 
-export interface ServerNamesOptions {
-  readonly service: string;
-  readonly namespace: string;
-  /** The URL of a webhook that runs outside the cluster. */
-  readonly webhookUrl?: string | undefined;
-}
-
 /**
- * The names of a Service. The API server calls a webhook by `service.namespace.svc`
+ * The names of the operator's Service in a namespace, and of a webhook that runs outside the cluster. The API server
+ * calls `service.namespace.svc`
  * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#service-reference);
  * users and probes use the others.
  * @throws TypeError if the URL is invalid.
  */
-export function serverNames({ service, namespace, webhookUrl }: ServerNamesOptions): ServerNames {
-  const inNamespace = `${service}.${namespace}`;
-  const dnsNames = [service, inNamespace, `${inNamespace}.svc`, `${inNamespace}.svc.cluster.local`];
+export function serverNames(namespace: string, webhookUrl?: string): ServerNames {
+  const inNamespace = `${PROGRAM}.${namespace}`;
+  const dnsNames = [PROGRAM, inNamespace, `${inNamespace}.svc`, `${inNamespace}.svc.cluster.local`];
   if (webhookUrl === undefined) return { dnsNames, ipAddresses: [] };
   // In a URL, an IPv6 address is in brackets.
   const host = new URL(webhookUrl).hostname.replace(/^\[(.*)\]$/, '$1');

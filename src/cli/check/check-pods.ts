@@ -1,13 +1,12 @@
 import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
 import type { Keys } from '../../injection/keys.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
-import { troubleOf } from '../../injection/podspec/container-trouble.ts';
-import { annotation, nameOf } from '../../injection/podspec/pod.ts';
+import { annotation, nameOf, troubleOf } from '../../injection/podspec/pod.ts';
 import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
-import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/sidecar-state.ts';
 import { parseStatus } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
+import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/webhook/classify.ts';
 import type { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifReadable } from '../../kube/api/api-error.ts';
 import { splitKey } from '../../kube/api/object.ts';

@@ -1,4 +1,4 @@
-import type { SidecarState } from '../../injection/sidecar-state.ts';
+import type { SidecarState } from '../../injection/webhook/classify.ts';
 import type { Diagnostic } from '../../util/diagnostic.ts';
 
 /** A problem that the user should solve: its reason is one of docs/troubleshooting.md, or of `check` itself. */

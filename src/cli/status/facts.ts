@@ -5,7 +5,7 @@ import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import { apiVersionOf, kindOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { EVENTS } from '../../kube/events/event-object.ts';
+import { EVENTS } from '../../kube/events/events.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';

@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/copies.ts';
+import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/envoy-configuration.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../kube/api/object.ts';

@@ -1,8 +1,7 @@
-import type { Location, Path, TextDiagnostic } from '../../util/diagnostic.ts';
-import { locationsIn } from '../../util/diagnostic.ts';
+import { type Location, locationsIn, type Path, type TextDiagnostic } from '../../util/diagnostic.ts';
 import { type JsonObject, type JsonValue, own, ownString, stringsIn } from '../../util/json.ts';
-import { ManifestError, readManifests } from '../../util/yaml-edit/manifests.ts';
-import { parseText } from '../../util/yaml-edit/parse.ts';
+import { readManifests } from '../../util/yaml-edit/manifests.ts';
+import { ManifestError, parseText } from '../../util/yaml-edit/parse.ts';
 import { childOf, type SyntaxNode } from '../../util/yaml-edit/syntax.ts';
 import { objectsOf } from '../podspec/workload.ts';
 import { DEFAULT_TEMPLATE_NAME, templateName } from '../template/template-set.ts';
@@ -48,19 +47,14 @@ export function readConfigMapTexts(
   }
   const { roots, origin } = parseText(text);
   const inText = locationsIn(text);
-  const file = { roots: roots(), locationOf: (offset: number) => inText(origin(offset)) };
+  const locationOf = (offset: number) => inText(origin(offset));
+  const trees = roots();
   return objects
     .filter(
       ({ object }) =>
         ownString(object, 'kind') === 'ConfigMap' && Object.keys(own(object, 'data') ?? {}).some(isWanted),
     )
-    .map(({ object, index, path }) => configMapSource(file, index, object, path));
-}
-
-/** A text that is parsed once for all faults. */
-interface ParsedFile {
-  readonly roots: readonly (SyntaxNode | undefined)[];
-  readonly locationOf: (offset: number) => Location;
+    .map(({ object, index, path }) => configMapSource(object, path, trees[index], locationOf));
 }
 
 function tryRead(text: string): readonly JsonValue[] {
@@ -73,12 +67,11 @@ function tryRead(text: string): readonly JsonValue[] {
 }
 
 function configMapSource(
-  { roots, locationOf }: ParsedFile,
-  index: number,
   configMap: JsonObject,
   path: Path,
+  root: SyntaxNode | undefined,
+  locationOf: (offset: number) => Location,
 ): TextSource {
-  const root = roots[index];
   const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(childOf, root);
   return {
     data: stringsIn(own(configMap, 'data')),

@@ -16,7 +16,6 @@ import {
   specField,
   volumes,
 } from './pod.ts';
-import { isSet } from './rules/rules.ts';
 
 /** The label of a namespace for the level of pod security that the API server enforces. */
 export const ENFORCE_LABEL = 'pod-security.kubernetes.io/enforce';
@@ -165,6 +164,11 @@ function* baselineViolations(pod: Pod, version: number, mayUnmask: boolean): Gen
     if (!mayUnmask && (own(context, 'procMount') ?? 'Default') !== 'Default')
       yield `${name} must not set procMount`;
   }
+}
+
+/** Whether the object has the field, and not null. */
+function isSet(object: JsonObject, field: string): boolean {
+  return (own(object, field) ?? null) !== null;
 }
 
 function isAllowed<T>(allowed: ReadonlyMap<T, number>, value: T, version: number): boolean {

@@ -1,5 +1,14 @@
+import { clip } from '../../util/clip.ts';
 import { finder } from '../../util/finder.ts';
-import { isArray, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../../util/json.ts';
 
 /** A pod as received. */
 export type Pod = JsonObject;
@@ -72,4 +81,21 @@ export function flagValue(
 ): string | undefined {
   const words = argumentsOf(container).flatMap((argument) => argument.split(/[\s=;"']+/));
   return words.find((word, i) => flags.includes(words[i - 1] ?? '') && isValue.test(word));
+}
+
+/** Reasons of waiting containers that need time, and no repair. */
+const STARTING = new Set(['', 'ContainerCreating', 'PodInitializing']);
+const MAX_TROUBLE = 300;
+
+/** Why a container cannot run, in the kubelet's words. */
+export function troubleOf(state: JsonObject): string | undefined {
+  const [waiting, terminated] = ['waiting', 'terminated'].map((key) => own(own(state, 'state'), key));
+  if (isObject(waiting)) return STARTING.has(ownString(waiting, 'reason') ?? '') ? undefined : words(waiting);
+  const isFailure = isObject(terminated) && own(terminated, 'exitCode') !== 0;
+  return isFailure ? `${words(terminated)} (exit code ${own(terminated, 'exitCode')})` : undefined;
+}
+
+function words(state: JsonValue): string {
+  const [reason = '', message] = [ownString(state, 'reason'), ownString(state, 'message')];
+  return clip(message ? `${reason}: ${message}` : reason, MAX_TROUBLE);
 }

@@ -1,7 +1,6 @@
 import { type Diagnostic, formatDiagnostic } from '../../util/diagnostic.ts';
-import { conflict } from './conflict.ts';
 import { POD_RULES } from './pod-rules.ts';
-import { invalidOverride, proxyUser, RESULT_RULES } from './sidecar-rules.ts';
+import { conflict, invalidOverride, proxyUser, RESULT_RULES } from './sidecar-rules.ts';
 
 /** The rules for each reason to leave a pod unchanged, in their order: the first match decides. */
 export const RULES = [...POD_RULES, invalidOverride, conflict, ...RESULT_RULES, proxyUser] as const;

@@ -1,6 +1,6 @@
 import { finder } from '../../util/finder.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
-import { AUTO_IMAGE, containers, initContainers, nameOf, type Pod } from '../podspec/pod.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects } from '../../util/json.ts';
+import { AUTO_IMAGE, nameOf, type Pod } from '../podspec/pod.ts';
 import type { Template } from './template.ts';
 
 export type ContainerList = 'containers' | 'initContainers';
@@ -11,27 +11,28 @@ export interface ContainerOverride {
   readonly container: JsonObject;
 }
 
+function overridesIn(pod: Pod): readonly ContainerOverride[] {
+  return (['containers', 'initContainers'] as const).flatMap((list) =>
+    ownObjects(own(pod, 'spec'), list)
+      .filter((container) => own(container, 'image') === AUTO_IMAGE)
+      .map((container) => ({ list, container })),
+  );
+}
+
 /** Finds the override with a name. */
 export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
-  const overrides = (list: ContainerList, all: readonly JsonObject[]): readonly ContainerOverride[] =>
-    all.filter((item) => own(item, 'image') === AUTO_IMAGE).map((container) => ({ list, container }));
-  return finder(
-    [...overrides('containers', containers(pod)), ...overrides('initContainers', initContainers(pod))],
-    ({ container }) => nameOf(container),
-  );
+  return finder(overridesIn(pod), ({ container }) => nameOf(container));
 }
 
 /** What is wrong with containers that override a container which none of the templates has. */
 export function strayOverrides(pod: Pod, templates: readonly Template[]): readonly string[] {
-  const strays = [...containers(pod), ...initContainers(pod)].filter(
-    (container) => own(container, 'image') === AUTO_IMAGE,
-  );
-  if (strays.length === 0) return [];
+  const overrides = overridesIn(pod);
+  if (overrides.length === 0) return [];
   const names = templates.flatMap((each) => [...each.containers, ...each.initContainers]).map(nameOf);
   const known = new Set(names);
   const hint = names.length === 0 ? 'write an image' : `name it ${names.join(' or ')}, or write an image`;
-  return strays
-    .map(nameOf)
+  return overrides
+    .map(({ container }) => nameOf(container))
     .filter((name) => !known.has(name))
     .map(
       (name) =>

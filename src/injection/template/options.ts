@@ -1,8 +1,7 @@
-import type { TextDiagnostic } from '../../util/diagnostic.ts';
+import type { Parsed } from '../../util/diagnostic.ts';
 import { type JsonValue, own } from '../../util/json.ts';
 import { checkYaml } from '../../util/yaml.ts';
-import type { ObjectSchema } from '../podspec/schema/schema.ts';
-import { checkObject } from '../podspec/schema/schema-check.ts';
+import { checkObject, type ObjectSchema } from '../podspec/schema/schema.ts';
 
 /** The policy of an installation, from the key `options` of the template's ConfigMap. */
 export interface InjectionOptions {
@@ -26,10 +25,8 @@ const FIELDS: ObjectSchema = {
   position: { type: 'string', values: ['last', 'first'] },
 };
 
-type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly TextDiagnostic[] };
-
 /** Parses the options of an installation. Missing ones have their defaults. */
-export function parseOptions(source: string, text: string): ParsedOptions {
+export function parseOptions(source: string, text: string): Parsed<{ readonly options: InjectionOptions }> {
   if (text.trim() === '') return { options: DEFAULT_OPTIONS };
   const parsed = checkYaml(source, text, (value) => checkObject(value, FIELDS, {}, []));
   return 'faults' in parsed ? parsed : { options: fromChecked(parsed.value) };

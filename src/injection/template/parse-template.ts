@@ -1,22 +1,34 @@
-import { type Findings, locateAll, type Path, type TextDiagnostic } from '../../util/diagnostic.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import {
+  type Findings,
+  locateAll,
+  type Parsed,
+  type Path,
+  type TextDiagnostic,
+} from '../../util/diagnostic.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../../util/json.ts';
 import { checkYaml } from '../../util/yaml.ts';
+import { proxyUserFaults } from '../envoy/capture.ts';
+import { readsConfiguration } from '../envoy/configuration-age.ts';
+import { oldImage } from '../envoy/image-age.ts';
 import { AUTO_IMAGE } from '../podspec/pod.ts';
-import { items } from '../podspec/rules/rules.ts';
+import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
+import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
-import type { FieldSchema, ObjectSchema } from '../podspec/schema/schema.ts';
-import { checkObject } from '../podspec/schema/schema-check.ts';
-import { isOfMetadata, KINDS, type Kind } from './kinds.ts';
-import { prepareTemplate, type Template } from './template.ts';
-import { templateAdvice } from './template-advice.ts';
+import { checkObject, type FieldSchema, type ObjectSchema } from '../podspec/schema/schema.ts';
+import { isOfMetadata, KINDS, type Kind, prepareTemplate, type Template } from './template.ts';
 
-type ParsedTemplate =
-  | {
-      readonly template: Template;
-      /** Warnings about it. */
-      readonly advice: readonly TextDiagnostic[];
-    }
-  | { readonly faults: readonly TextDiagnostic[] };
+interface CheckedTemplate {
+  readonly template: Template;
+  readonly advice: readonly TextDiagnostic[];
+}
 
 /** The fields that a template may add to the spec of a pod, and to its metadata. */
 export const SPEC: ObjectSchema = schemaOf((kind) => !isOfMetadata(kind));
@@ -41,7 +53,7 @@ function schemaOf(isWanted: (kind: Kind) => boolean): ObjectSchema {
  * `{metadata, spec}`. `source` is the key of the text, for faults. Never throws: returns all faults at once. What the
  * API server's validation refuses beyond the shape, a dry run shows.
  */
-export function parseTemplate(source: string, name: string, text: string): ParsedTemplate {
+export function parseTemplate(source: string, name: string, text: string): Parsed<CheckedTemplate> {
   const parsed = checkYaml(source, text, schemaFindings, ruleFindings);
   if ('faults' in parsed) return parsed;
   const { whole, metadata, spec } = partsOf(parsed.value);
@@ -64,7 +76,7 @@ function* ruleFindings(value: JsonValue): Findings {
   if (isEmpty(metadata) && isEmpty(spec)) {
     yield { path: [], message: 'is empty: add at least one container' };
   }
-  const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
+  const all = containersIn(spec, path);
   if (all.length > MAX_CONTAINERS) {
     const message = `must be at most ${MAX_CONTAINERS} including initContainers, got ${all.length}: remove some`;
     yield { path: [...path, 'containers'], message };
@@ -93,6 +105,69 @@ function partsOf(value: JsonValue): Parts {
   return { whole: true, metadata: isObject(metadata) ? metadata : {}, spec: isObject(spec) ? spec : {} };
 }
 
+/** The containers and init containers, each with its path. */
+function containersIn(spec: JsonObject, path: Path): readonly (readonly [JsonObject, Path])[] {
+  return ['containers', 'initContainers'].flatMap((key) => {
+    const list = own(spec, key);
+    const all = isArray(list) ? [...list.entries()] : [];
+    return all.flatMap(([i, item]) => (isObject(item) ? [[item, [...path, key, i]] as const] : []));
+  });
+}
+
 function isEmpty(object: JsonObject): boolean {
   return Object.values(object).every((value) => value === null || Object.keys(value).length === 0);
+}
+
+/** Warnings about a valid template: things that its author may not have meant. */
+function* templateAdvice(spec: JsonObject, path: Path): Findings {
+  const all = containersIn(spec, path);
+  for (const [container, at] of all) {
+    for (const message of oldImage(container, readsConfiguration(container, { spec }))) {
+      yield { path: [...at, 'image'], message };
+    }
+    yield* flagAdvice(container, at);
+  }
+  const sidecars = {
+    containers: ownObjects(spec, 'containers'),
+    initContainers: ownObjects(spec, 'initContainers'),
+  };
+  for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
+  const seconds = longestSleep(all.map(([container]) => container));
+  if (seconds > DEFAULT_GRACE_PERIOD) {
+    const message = `a hook sleeps for ${seconds} seconds: pods with a shorter terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) get a shorter preStop hook, and with a postStart hook no sidecar`;
+    yield { path, message };
+  }
+  yield* securityAdvice(spec, path);
+}
+
+/** Envoy's flag parser (TCLAP, with a blank as delimiter) exits with "Couldn't find match". */
+function* flagAdvice(container: JsonObject, path: Path): Findings {
+  if (!ownString(container, 'image')?.includes('envoy')) return;
+  for (const field of ['command', 'args']) {
+    const list = own(container, field);
+    if (!isArray(list)) continue;
+    for (const [index, argument] of list.entries()) {
+      const [, flag, value] = /^(--[a-z0-9-]+)=(.*)$/.exec(String(argument)) ?? [];
+      if (flag === undefined) continue;
+      const message = `Envoy does not accept "=" after a flag: write "${flag}" and "${value}" as two entries`;
+      yield { path: [...path, field, index], message };
+    }
+  }
+}
+
+/** The security context of a pod that meets the level restricted. The template adds to it. */
+const CAREFUL: JsonObject = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+
+function* securityAdvice(spec: JsonObject, path: Path): Findings {
+  const context = own(spec, 'securityContext') as JsonObject | undefined;
+  const pod = { spec: { ...spec, securityContext: { ...CAREFUL, ...context } } };
+  for (const level of ['baseline', 'restricted']) {
+    const [first, ...more] = podSecurityViolations(pod, podSecurityOf({ [ENFORCE_LABEL]: level }));
+    if (first === undefined) continue;
+    const others =
+      more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'violation' : 'violations'})` : '';
+    const message = `not injected in namespaces that enforce ${level} pod security: ${first}${others}`;
+    yield { path, message };
+    return;
+  }
 }

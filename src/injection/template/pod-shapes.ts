@@ -31,7 +31,6 @@ export interface IncompatibleShape {
   readonly message: string;
 }
 
-/** Whether the pod has the shape. */
 export function hasShape(pod: Pod, { path: [field, key], value }: PodShape): boolean {
   const found: JsonValue | undefined = specField(pod, field);
   return (key === undefined ? found : own(found, key)) === value;

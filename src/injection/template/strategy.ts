@@ -1,9 +1,8 @@
-import type { Findings, TextDiagnostic } from '../../util/diagnostic.ts';
+import type { Findings, Parsed } from '../../util/diagnostic.ts';
 import { parseDuration } from '../../util/duration.ts';
 import { type JsonValue, own, ownString } from '../../util/json.ts';
 import { checkYaml } from '../../util/yaml.ts';
-import type { ObjectSchema, Schema } from '../podspec/schema/schema.ts';
-import { checkObject } from '../podspec/schema/schema-check.ts';
+import { checkObject, type ObjectSchema, type Schema } from '../podspec/schema/schema.ts';
 
 /** A number of the pods of a workload; a percentage is rounded up, and is at least one pod. */
 export type PodShare = { readonly count: number } | { readonly percent: number };
@@ -42,7 +41,6 @@ export interface Strategy {
 
 /** The time that a pod has until it has failed: a kubelet needs some seconds to start a container. */
 const LEAST_WITHIN_MS = 5_000;
-const DURATION_EXAMPLE = 'a duration such as 30s, 10m or 1h30m';
 
 /** The field `then` of the breaker, which no object of TypeScript should have: `await` would call it. */
 const THEN = 'then';
@@ -70,10 +68,8 @@ const TYPES: Schema = {
   },
 };
 
-type ParsedStrategy = { readonly strategy: Strategy } | { readonly faults: readonly TextDiagnostic[] };
-
 /** Parses the key `rollout`. Missing fields have their defaults. Never throws: returns all faults at once. */
-export function parseStrategy(source: string, text: string): ParsedStrategy {
+export function parseStrategy(source: string, text: string): Parsed<{ readonly strategy: Strategy }> {
   const parsed = checkYaml(source, text, (value) => checkObject(value, STRATEGY, TYPES, []), findings);
   return 'faults' in parsed ? parsed : { strategy: fromChecked(parsed.value) };
 }
@@ -83,14 +79,6 @@ function* findings(value: JsonValue): Findings {
   if (share != null && parseShare(share) === undefined) {
     const message = `must be a number of pods from 1, or a percentage from "1%" to "100%", not ${JSON.stringify(share)}`;
     yield { path: ['maxUnavailable'], message };
-  }
-  for (const [field, key] of [
-    ['canary', 'hold'],
-    ['breaker', 'within'],
-  ] as const) {
-    const given = own(own(value, field), key);
-    if (given == null || (typeof given === 'string' && parseDuration(given) !== undefined)) continue;
-    yield { path: [field, key], message: `must be ${DURATION_EXAMPLE}, not ${JSON.stringify(given)}` };
   }
   const within = own(own(value, 'breaker'), 'within');
   const withinMs = typeof within === 'string' ? parseDuration(within) : undefined;

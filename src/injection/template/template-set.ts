@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';
+import { type Parsed, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { canonicalJson, sameJson } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
 import { MAX_LENGTH, textExcess } from '../../util/text-bounds.ts';
@@ -104,19 +104,16 @@ function misfitNames(template: Template | undefined): readonly string[] {
   return template?.incompatibleShapes.map(({ shape }) => shape.name) ?? [];
 }
 
-type ParsedConfigMap =
-  | {
-      readonly set: TemplateSet;
-      /** Warnings about it. */
-      readonly advice: readonly TextDiagnostic[];
-    }
-  | { readonly faults: readonly TextDiagnostic[] };
+interface CheckedSet {
+  readonly set: TemplateSet;
+  readonly advice: readonly TextDiagnostic[];
+}
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
  * all of it invalid, because half a change may be worse than none. Ignores other keys.
  */
-export function parseTemplateConfigMap(data: Readonly<Record<string, string>>): ParsedConfigMap {
+export function parseTemplateConfigMap(data: Readonly<Record<string, string>>): Parsed<CheckedSet> {
   const excess = textExcess(data);
   if (excess !== undefined) return { faults: [textError(DEFAULT_TEMPLATE_NAME, excess)] };
   const templates = new Map<string, Template>();

@@ -2,19 +2,17 @@ import type { KubeObject } from '../../kube/api/object.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { decide } from '../decide.ts';
 import { inject } from '../inject.ts';
+import type { Keys } from '../keys.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { podCreation } from '../podspec/admission-target.ts';
-import { annotation } from '../podspec/pod.ts';
-import type { DecideOptions } from '../rule.ts';
+import { annotation, type Pod } from '../podspec/pod.ts';
+import type { DecideInput } from '../rule.ts';
 import type { SkipReason } from '../rules/index.ts';
-import { isCurrent, parseStatus } from '../status.ts';
+import { hasContainers, isCurrent, parseStatus } from '../status.ts';
 import { selectTemplates, type TemplateState } from '../template/template-set.ts';
 
 /** What pods are compared with. */
-export interface DriftBasis {
-  readonly options: DecideOptions;
-  readonly state: TemplateState;
-}
+export type DriftBasis = Pick<DecideInput, 'options' | 'state'>;
 
 /**
  * The state of a running pod: its sidecar comes from the current template (`current`) or another version (`stale`);
@@ -23,49 +21,62 @@ export interface DriftBasis {
 export type PodClass = 'current' | 'stale' | 'without' | 'maybe-missed';
 
 /** Classifies a pod by its metadata, the only part that the cache has. */
-export function classify(
-  pod: KubeObject,
-  namespace: NamespaceSettings,
-  { options, state }: DriftBasis,
-): PodClass {
+export function classify(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): PodClass {
+  const { options, state } = basis;
   // Without a valid template there is nothing to compare with.
   if ('fault' in state) return 'without';
-  const json = toJson(pod);
-  const status = parseStatus(annotation(json, options.keys.status));
+  const input = creationOf(pod, namespace, basis);
+  const status = parseStatus(annotation(input.pod, options.keys.status));
   if (status) {
-    const { templates, unknownTemplates } = selectTemplates(json, namespace, options.keys, state);
+    const { templates, unknownTemplates } = selectTemplates(input.pod, namespace, options.keys, state);
     return isCurrent(status, templates) && unknownTemplates.length === 0 ? 'current' : 'stale';
   }
   // The spec is unknown here, except that it has containers.
-  const whole = { ...json, spec: { containers: [{}] } };
-  const decision = decide({ ...subject(pod, namespace, options), pod: whole, state });
-  return decision.inject ? 'maybe-missed' : 'without';
+  const { inject: isInjected } = decide({ ...input, pod: { ...input.pod, spec: { containers: [{}] } } });
+  return isInjected ? 'maybe-missed' : 'without';
 }
 
 /** Whether a pod without a sidecar would get one if it were created now. Needs the whole pod. */
-export function isMissed(
-  pod: KubeObject,
-  namespace: NamespaceSettings,
-  { options, state }: DriftBasis,
-): boolean {
-  return inject({ ...subject(pod, namespace, options), pod: toJson(pod), state }).outcome === 'injected';
+export function isMissed(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): boolean {
+  return inject(creationOf(pod, namespace, basis)).outcome === 'injected';
 }
 
 /** Why a pod that asked for a sidecar gets none, as the warning at its creation said; undefined for other pods. */
 export function skipReason(
   pod: KubeObject,
   namespace: NamespaceSettings,
-  { options, state }: DriftBasis,
+  basis: DriftBasis,
 ): SkipReason | undefined {
-  const result = inject({ ...subject(pod, namespace, options), pod: toJson(pod), state });
+  const result = inject(creationOf(pod, namespace, basis));
   return result.outcome !== 'injected' && result.skip.warn ? result.skip.reason : undefined;
 }
 
-function subject({ metadata }: KubeObject, namespace: NamespaceSettings, options: DecideOptions) {
-  return { request: podCreation(metadata.namespace ?? ''), ...namespace, options };
+/** The pod as if it were created now. Objects of the API are always JSON. */
+function creationOf(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): DecideInput {
+  const request = podCreation(pod.metadata.namespace ?? '');
+  return { request, ...namespace, ...basis, pod: pod as KubeObject & JsonObject };
 }
 
-/** Objects of the API are always JSON. */
-function toJson(pod: KubeObject): JsonObject {
-  return pod as KubeObject & JsonObject;
+/**
+ * The sidecar of an existing pod: from the current template (`current`), from another state of it (`stale`), or none.
+ * `unmarked`: the pod has its containers, but not the annotation by which the operator knows them.
+ */
+export type SidecarState = 'current' | 'stale' | 'unmarked' | 'absent';
+
+export function sidecarState(
+  pod: Pod,
+  namespace: NamespaceSettings,
+  keys: Keys,
+  state: TemplateState,
+): SidecarState {
+  const status = parseStatus(annotation(pod, keys.status));
+  const { templates, unknownTemplates } = selectTemplates(pod, namespace, keys, state);
+  const isThere = hasContainers(pod, templates);
+  if (!status) return templates.length > 0 && isThere ? 'unmarked' : 'absent';
+  return unknownTemplates.length === 0 && isThere && isCurrent(status, templates) ? 'current' : 'stale';
+}
+
+/** Why a pod may be `unmarked`, as the end of a sentence, and what to do. */
+export function unmarkedBecause({ status }: Keys): string {
+  return `not the annotation ${status}: another webhook or policy has removed it, so no rollout, route or check recognizes the sidecar: change it to keep annotations`;
 }

@@ -1,5 +1,4 @@
-import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/response.ts';
-import type { AdmissionRequest } from '../../kube/admission/review.ts';
+import type { AdmissionAnswer, AdmissionRequest, ReviewHandler } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { clip } from '../../util/clip.ts';
 import { formatInText, type TextDiagnostic } from '../../util/diagnostic.ts';
@@ -77,23 +76,8 @@ export function createEnvoyHandler(): ReviewHandler {
   };
 }
 
-/** A ConfigMap as the request would store it. */
-interface ChangedConfigMap {
-  readonly namespace: string;
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly data: Readonly<Record<string, string>>;
-}
-
 /** The ConfigMap that the request creates or updates; undefined for any other request. */
-function changedConfigMap({
-  kind,
-  operation,
-  subResource,
-  namespace,
-  name,
-  object,
-}: AdmissionRequest): ChangedConfigMap | undefined {
+function changedConfigMap({ kind, operation, subResource, namespace, name, object }: AdmissionRequest) {
   const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
   if (!isChange || kind.group !== '' || kind.kind !== 'ConfigMap') return undefined;
   const metadata = own(object, 'metadata');

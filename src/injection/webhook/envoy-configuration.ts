@@ -1,13 +1,16 @@
-import { COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import { isNamespaceTerminating, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS, COPIED_CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import type { Resource } from '../../kube/api/resource.ts';
-import type { Informer } from '../../kube/cache/informer.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { type Informer, waitForSync } from '../../kube/cache/informer.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
+import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
+import { canonicalJson } from '../../util/json.ts';
 import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
-import { keysFor } from '../keys.ts';
-import { type ManagedConfigMap, setUpCopies } from './copies.ts';
+import type { Keys } from '../keys.ts';
+import { isMarked } from './pod-cache.ts';
 
 /** The copies of Envoy's configuration, for which the first pod of a namespace waits. */
 export interface EnvoyConfiguration {
@@ -16,43 +19,59 @@ export interface EnvoyConfiguration {
 }
 
 const WORKERS = 2;
-const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
+const CONFIG_MAP = { apiVersion: 'v1', kind: 'ConfigMap' };
 
-/** Copies Envoy's configuration to the namespaces with injected pods, and restores its source. */
+/**
+ * Copies Envoy's configuration from the operator's namespace to each namespace with injected pods, whose sidecars mount
+ * it, and restores its source.
+ */
 export function setUpEnvoyConfiguration(
   manager: Manager,
   {
     namespace,
-    annotation,
+    keys,
     pods,
-  }: { readonly namespace: string; readonly annotation: string; readonly pods: Informer<KubeObject> },
+  }: { readonly namespace: string; readonly keys: Keys; readonly pods: Informer<KubeObject> },
 ): EnvoyConfiguration {
   const { leaderClient: client, events, log } = manager;
-  const configMaps = manager.informer(MANAGED_CONFIG_MAPS, {
+  const configMaps = manager.informer<ManagedConfigMap>(COPIED_CONFIG_MAPS, {
     fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
   });
+  const controller = manager.controller('envoy-config', WORKERS);
+  const { queue } = controller;
   const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
+  const namespaces = () =>
+    new Set(
+      [...pods.lister.list(), ...configMaps.lister.list()].flatMap(
+        ({ metadata }) => metadata.namespace ?? [],
+      ),
+    );
 
   // Where it was deleted, the default would take the place of its copies. They prove nothing: anybody can forge one.
   let data: Readonly<Record<string, string>> = ENVOY_FILES;
-  const seen = (each: ManagedConfigMap) => {
-    if (each.metadata.namespace === namespace) data = each.data ?? {};
+  const onConfigMap = ({ metadata }: ConfigMap) => {
+    if (metadata.namespace === namespace) for (const each of namespaces()) queue.add(each);
+    else if (metadata.namespace !== undefined) queue.add(metadata.namespace);
   };
-  configMaps.addEventHandler({ onAdd: seen, onUpdate: (_, current) => seen(current) });
+  const seen = (each: ConfigMap) => {
+    if (each.metadata.namespace === namespace) data = each.data ?? {};
+    onConfigMap(each);
+  };
+  configMaps.addEventHandler({ onAdd: seen, onUpdate: (_, current) => seen(current), onDelete: onConfigMap });
+  pods.addEventHandler({
+    onAdd: ({ metadata }) => {
+      // Most namespaces have many pods and already have the copy.
+      if (metadata.namespace && !configMaps.lister.get(`${metadata.namespace}/${ENVOY_CONFIG_MAP}`))
+        queue.add(metadata.namespace);
+    },
+  });
   const create = restoreConfigMap({ client, lister: configMaps.lister, log, events }, () => {
     return { metadata: { namespace, name: ENVOY_CONFIG_MAP }, data };
   });
   manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });
-  const work = manager.controller('envoy-config', WORKERS);
   const tasks: ((namespace: string, signal: AbortSignal) => Promise<void>)[] = [];
-  const copies = setUpCopies({
-    client,
-    configMaps,
-    pods,
-    keys: keysFor(annotation),
-    queue: work.queue,
-    namespace,
-    name: ENVOY_CONFIG_MAP,
+  const reconcile = copying({
+    ...{ client, configMaps: configMaps.lister, pods: pods.lister, keys, namespace },
     async beforeCreate(target, signal) {
       for (const task of tasks) {
         await task(target, signal).catch((err: unknown) =>
@@ -61,14 +80,101 @@ export function setUpEnvoyConfiguration(
       }
     },
   });
-  work.reconcile(copies.reconcile, {
-    keys: copies.namespaces,
+  controller.reconcile(reconcile, {
+    keys: namespaces,
     after,
-    waiting: (of) => ({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { namespace: of, name: ENVOY_CONFIG_MAP },
-    }),
+    waiting: (of) => ({ ...CONFIG_MAP, metadata: { namespace: of, name: ENVOY_CONFIG_MAP } }),
   });
   return { beforeCopy: (task) => void tasks.push(task) };
+}
+
+export interface CopyingOptions {
+  readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
+  /** Envoy's configuration in all namespaces, with managedFields. */
+  readonly configMaps: Pick<Lister<ManagedConfigMap>, 'get'>;
+  readonly pods: Pick<Lister<KubeObject>, 'list'>;
+  readonly keys: Keys;
+  /** The namespace of the source. */
+  readonly namespace: string;
+  /** Runs before a copy is created, for which the first pod of the namespace waits. */
+  beforeCreate(namespace: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The reconcile of the copy in a namespace, which is the key. */
+export function copying({
+  client,
+  configMaps,
+  pods,
+  keys,
+  namespace,
+  beforeCreate,
+}: CopyingOptions): Reconcile {
+  const name = ENVOY_CONFIG_MAP;
+  return async (target, signal) => {
+    const [source, found] = [configMaps.get(`${namespace}/${name}`), configMaps.get(`${target}/${name}`)];
+    const isNeeded = target !== namespace && pods.list(target).some((pod) => isMarked(pod, keys));
+    const step = planCopy(source, found, isNeeded);
+    if (step === 'nothing' || source === undefined) return {};
+    const { data = {} } = source;
+    const options = { fieldManager: COPY_MANAGER, signal };
+    try {
+      if (step === 'create') {
+        await beforeCreate(target, signal);
+        const metadata = { namespace: target, name, labels: { [COPY_LABEL]: namespace } };
+        const copy = { ...CONFIG_MAP, metadata, data };
+        // POST: apply would merge with a user's own ConfigMap.
+        await client.create(CONFIG_MAPS, copy, options);
+      } else if (found) {
+        const { resourceVersion } = found.metadata;
+        const operations = [
+          { op: 'test' as const, path: '/metadata/resourceVersion', value: resourceVersion },
+          { op: 'add' as const, path: '/data', value: data },
+        ];
+        await client.jsonPatch(CONFIG_MAPS, { namespace: target, name }, operations, options);
+      }
+    } catch (err) {
+      // Another client was faster, or the namespace is being deleted. The watch delivers the new state.
+      if (!isOvertaken(err) && !isNotFound(err) && !isNamespaceTerminating(err)) throw err;
+    }
+    return {};
+  };
+}
+
+/** The label of every copy. */
+export const COPY_LABEL = 'initializer.kubernetes.io/copy-of';
+/** The field manager of copies. A copy whose data another manager writes belongs to that manager. */
+export const COPY_MANAGER = 'envoy-initializer-copies';
+
+/** A ConfigMap with the part of `managedFields` that names the writers of its data. */
+export interface ManagedConfigMap extends ConfigMap {
+  readonly metadata: KubeObject['metadata'] & {
+    readonly managedFields?: readonly { readonly manager?: string; readonly fieldsV1?: object }[];
+  };
+}
+
+/**
+ * What to do about the copy in one namespace: `found` is the ConfigMap there, which pods mount if it `isNeeded`. Never
+ * changes a user's own ConfigMap, even if it started as a copy. Keeps copies in sync with their source and never deletes
+ * one: pods that are not in the cache yet may need it.
+ */
+export function planCopy(
+  source: ConfigMap | undefined,
+  found: ManagedConfigMap | undefined,
+  isNeeded: boolean,
+): 'create' | 'update' | 'nothing' {
+  if (source === undefined) return 'nothing';
+  if (found === undefined) return isNeeded ? 'create' : 'nothing';
+  return isCopy(found) && !sameData(source, found) ? 'update' : 'nothing';
+}
+
+/** Whether the ConfigMap is a copy whose data only the operator has written. */
+export function isCopy({ metadata }: ManagedConfigMap): boolean {
+  if (metadata.labels?.[COPY_LABEL] === undefined || metadata.deletionTimestamp !== undefined) return false;
+  return (metadata.managedFields ?? []).every(
+    ({ manager, fieldsV1 = {} }) => manager === COPY_MANAGER || !('f:data' in fieldsV1),
+  );
+}
+
+function sameData(a: ConfigMap, b: ConfigMap): boolean {
+  return canonicalJson(a.data ?? {}) === canonicalJson(b.data ?? {});
 }

@@ -1,16 +1,24 @@
 import type { CallSignal } from '../../kube/admission/deadline.ts';
 import { HttpError } from '../../kube/admission/http-error.ts';
-import type { ReviewHandler } from '../../kube/admission/response.ts';
-import type { AdmissionRequest } from '../../kube/admission/review.ts';
+import type { AdmissionRequest, ReviewHandler } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { clip } from '../../util/clip.ts';
-import { isArray, isObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { inject } from '../inject.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
-import { isPodCreation } from '../podspec/admission-target.ts';
-import type { Pod } from '../podspec/pod.ts';
+import { isPodCreation, podCreation } from '../podspec/admission-target.ts';
+import { annotation, type Pod } from '../podspec/pod.ts';
+import { createdPod, podSites } from '../podspec/workload.ts';
 import type { DecideOptions } from '../rule.ts';
-import type { TemplateState } from '../template/template-set.ts';
-import { type InjectionAnswer, rememberingAnswers, toAdmissionAnswer } from './injection-answer.ts';
+import { unknownTemplate } from '../rules/pod-rules.ts';
+import { selectTemplates, type TemplateState } from '../template/template-set.ts';
+import {
+  answerTo,
+  type InjectionAnswer,
+  oneLine,
+  rememberingAnswers,
+  toAdmissionAnswer,
+} from './injection-answer.ts';
 
 /** The decision about one pod: for metrics, and for Events unless it is a dry run. */
 export interface InjectionRecord extends InjectionAnswer {
@@ -24,12 +32,16 @@ export type NamespaceSettingsOf = (
   options: { readonly fresh: boolean; readonly signal: CallSignal },
 ) => Promise<NamespaceSettings>;
 
-export interface InjectHandlerOptions {
+/** What the decision about a pod needs. */
+export interface PodDecisions {
   readonly decideOptions: DecideOptions;
   /** The templates for a pod in a namespace. */
   readonly templates: (pod: Pod, namespace: NamespaceSettings) => TemplateState;
   /** The settings of a namespace. Rejects if they cannot be read; then the failurePolicy decides. */
   readonly namespaceSettings: NamespaceSettingsOf;
+}
+
+export interface InjectHandlerOptions extends PodDecisions {
   readonly observe: (record: InjectionRecord) => void;
   readonly log: Logger;
   /** Milliseconds, monotonic. */
@@ -60,7 +72,7 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
 }
 
 async function answerRequest(
-  { templates, namespaceSettings }: InjectHandlerOptions,
+  { templates, namespaceSettings }: PodDecisions,
   answerTo: ReturnType<typeof rememberingAnswers>,
   request: AdmissionRequest,
   signal: CallSignal,
@@ -80,7 +92,7 @@ async function answerRequest(
 }
 
 /** What a pod has too much of to be decided in one turn of the event loop; undefined if nothing. */
-export function podExcess(pod: Pod | undefined): string | undefined {
+function podExcess(pod: Pod | undefined): string | undefined {
   const lists = ['containers', 'initContainers'].map((list) => own(own(pod, 'spec'), list));
   const count = lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
   if (count > MAX_CONTAINERS) return `${count} containers: use at most ${MAX_CONTAINERS}`;
@@ -120,4 +132,45 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
     'pod decided',
   );
   observe(record);
+}
+
+/**
+ * The webhook that warns the author of a workload of what the operator would say about its pods: their controller gets
+ * those warnings, and ignores them. The author of a Namespace is warned of templates that do not exist. It rejects nothing.
+ */
+export function createWorkloadHandler(options: PodDecisions): ReviewHandler {
+  return async ({ kind, object, namespace, operation, subResource }, signal) => {
+    const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
+    if (!isChange || object === undefined) return { allowed: true };
+    if (kind.kind === 'Namespace') return { allowed: true, warnings: namespaceWarnings(object, options) };
+    const settings = await options.namespaceSettings(namespace, { fresh: false, signal });
+    const sites = [...podSites(object)].filter(({ pod }) => podExcess(pod) === undefined);
+    const pods = sites.map(({ pod }) => createdPod(object, pod));
+    return { allowed: true, warnings: pods.flatMap((pod) => warningsOf(pod, namespace, settings, options)) };
+  };
+}
+
+/** The templates that a Namespace selects, and that do not exist. */
+function namespaceWarnings(
+  object: JsonObject,
+  { decideOptions: options, templates }: PodDecisions,
+): readonly string[] {
+  const selected = annotation(object, options.keys.templates);
+  const settings = { namespaceLabels: {}, namespaceTemplates: selected };
+  const selection = selectTemplates({}, settings, options.keys, templates({}, settings));
+  const message = unknownTemplate.find({ ...selection, options });
+  return message === undefined
+    ? []
+    : [`pods of this namespace get no sidecar: ${unknownTemplate.reason}: ${message}`];
+}
+
+function warningsOf(
+  pod: Pod,
+  namespace: string,
+  settings: NamespaceSettings,
+  { decideOptions: options, templates }: PodDecisions,
+): readonly string[] {
+  const state = templates(pod, settings);
+  const answer = answerTo(inject({ request: podCreation(namespace), pod, ...settings, options, state }));
+  return answer.warnings.length > 0 ? [`pods of this workload: ${oneLine(answer)}`] : [];
 }

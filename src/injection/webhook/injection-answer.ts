@@ -1,5 +1,5 @@
 import { HttpError } from '../../kube/admission/http-error.ts';
-import type { AdmissionAnswer } from '../../kube/admission/response.ts';
+import type { AdmissionAnswer } from '../../kube/admission/review.ts';
 import { LruMap } from '../../kube/util/lru-map.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
 import type { PatchOperation } from '../../util/patch.ts';

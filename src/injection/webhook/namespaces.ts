@@ -3,31 +3,17 @@ import { COPIED_CONFIG_MAPS, LIMIT_RANGES, NAMESPACES } from '../../kube/api/cor
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
+import { defined } from '../../util/defined.ts';
 import { sameJson } from '../../util/json.ts';
-import { ENVOY_CONFIG_MAP, type EnvoyFiles } from '../envoy/files.ts';
-import { type Keys, keysFor } from '../keys.ts';
+import { ENVOY_CONFIG_MAP } from '../envoy/files.ts';
+import type { Keys } from '../keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
 import { isDnsLabel } from '../podspec/names.ts';
 import { type LimitRange, limitRangeOf } from '../podspec/rules/limit-ranges.ts';
 import type { NamespaceSettingsOf } from './inject-handler.ts';
 
 /** The settings of namespaces, from a cache that keeps only them. */
-export interface Namespaces {
-  hasSynced(): boolean;
-  /** From the cache if it has the namespace; with `fresh` from the API server, which may be ahead of the cache. */
-  readonly settings: NamespaceSettingsOf;
-  /** From the cache only; empty if it does not have the namespace. */
-  cached(namespace: string): NamespaceSettings;
-  /** Calls the listener with the name of each namespace whose settings change. */
-  onChanged(listener: (namespace: string) => void): void;
-  /** What the policies cannot see of namespaces. */
-  unseen(): { readonly envoyFiles: readonly EnvoyFiles[]; readonly limitRanges: LimitRangesOf };
-  /** Calls the listener after a change of `unseen`. */
-  onUnseen(listener: () => void): void;
-}
-
-/** The LimitRanges of each namespace that has any. */
-type LimitRangesOf = ReadonlyMap<string, readonly LimitRange[]>;
+export type Namespaces = ReturnType<typeof setUpNamespaces>;
 
 /** Requests for existing namespaces: their number is bounded, and each may have been labelled a moment ago. */
 const KNOWN = { perSecond: 50, burst: 100 };
@@ -38,18 +24,17 @@ const UNKNOWN = { perSecond: 10, burst: 20 };
 export function setUpNamespaces(
   manager: Manager,
   {
-    annotation,
+    keys,
     serverMinor,
     namespace: own,
   }: {
-    readonly annotation: string;
+    readonly keys: Keys;
     readonly serverMinor: () => number | undefined;
     /** The namespace of the operator, whose configuration of Envoy other namespaces get. */
     readonly namespace: string;
   },
-): Namespaces {
+) {
   const { client, clock } = manager;
-  const keys = keysFor(annotation);
   const informer = manager.informer(NAMESPACES, { transform: namespaceSummary(keys) });
   const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
   const known = new RateLimitedSingleflight({ ...KNOWN, clock, ask });
@@ -64,14 +49,25 @@ export function setUpNamespaces(
     limitRanges: limits.lister.list(metadata.name).map(limitRangeOf),
   });
   const nothing = namespaceSettings({}, keys);
+  /** From the cache if it has the namespace; with `fresh` from the API server, which may be ahead of the cache. */
+  const settings: NamespaceSettingsOf = async (namespace, { fresh, signal }) => {
+    const cached = informer.lister.get(namespace);
+    if (cached && !fresh) return settingsIn(cached);
+    if (!isDnsLabel(namespace))
+      throw new HttpError(400, 'request.namespace: expected the name of a namespace');
+    return settingsIn(await (cached ? known : unknown).get(namespace, signal()));
+  };
   return {
+    settings,
     // Without LimitRanges, which an older role does not let it read, it injects as before.
     hasSynced: () => informer.hasSynced() && envoy.hasSynced(),
-    cached(namespace) {
+    /** From the cache only; empty if it does not have the namespace. */
+    cached(namespace: string): NamespaceSettings {
       const found = informer.lister.get(namespace);
       return found ? settingsIn(found) : nothing;
     },
-    onChanged(listener) {
+    /** Calls the listener with the name of each namespace whose settings change. */
+    onChanged(listener: (namespace: string) => void): void {
       const report = ({ metadata }: KubeObject) => listener(metadata.name);
       informer.addEventHandler({
         onAdd: report,
@@ -82,6 +78,7 @@ export function setUpNamespaces(
         onDelete: report,
       });
     },
+    /** What the policies cannot see of namespaces: of those that have any, the LimitRanges. */
     unseen() {
       const limitRanges = new Map<string, LimitRange[]>();
       for (const each of limits.lister.list()) {
@@ -92,16 +89,10 @@ export function setUpNamespaces(
       const envoyFiles = [...new Set(envoy.lister.list().flatMap(({ data }) => (data ? [data] : [])))];
       return { envoyFiles, limitRanges };
     },
-    onUnseen(listener) {
+    /** Calls the listener after a change of `unseen`. */
+    onUnseen(listener: () => void): void {
       for (const each of [envoy, limits])
         each.addEventHandler({ onAdd: listener, onUpdate: listener, onDelete: listener });
-    },
-    async settings(namespace, { fresh, signal }) {
-      const cached = informer.lister.get(namespace);
-      if (cached && !fresh) return settingsIn(cached);
-      if (!isDnsLabel(namespace))
-        throw new HttpError(400, 'request.namespace: expected the name of a namespace');
-      return settingsIn(await (cached ? known : unknown).get(namespace, signal()));
     },
   };
 }
@@ -114,14 +105,7 @@ function sameSettings(a: NamespaceSettings, b: NamespaceSettings): boolean {
 function namespaceSummary({ templates: key }: Keys): (namespace: KubeObject) => KubeObject {
   return ({ metadata: { name, uid, resourceVersion, labels, annotations } }) => {
     const selected = annotations?.[key];
-    return {
-      metadata: {
-        name,
-        ...(uid !== undefined && { uid }),
-        ...(resourceVersion !== undefined && { resourceVersion }),
-        ...(labels !== undefined && { labels }),
-        ...(selected !== undefined && { annotations: { [key]: selected } }),
-      },
-    };
+    const kept = selected === undefined ? undefined : { [key]: selected };
+    return { metadata: defined({ name, uid, resourceVersion, labels, annotations: kept }) };
   };
 }

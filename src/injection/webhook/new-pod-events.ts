@@ -1,7 +1,6 @@
 import type { AdmissionRequest } from '../../kube/admission/review.ts';
 import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
-import { cutToBytes } from '../../kube/events/event-object.ts';
-import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import { cutToBytes, type EventDetails, type EventRecorder } from '../../kube/events/events.ts';
 import { own, ownString } from '../../util/json.ts';
 import { controllerIn } from '../podspec/pod.ts';
 import type { InjectionRecord } from './inject-handler.ts';
@@ -29,26 +28,20 @@ export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: In
   });
 }
 
-function awaited({ namespace, name, object }: AdmissionRequest): AwaitedPod {
+/** Identifies a pod at admission and later in the cache. */
+export type AwaitedPod = ReturnType<typeof awaited>;
+
+function awaited({ namespace, name, object }: AdmissionRequest) {
   const controller = controllerIn(object);
   const metadata = own(object, 'metadata');
   return {
     namespace,
+    /** Undefined for pods whose name is generated, after admission: it begins with `generateName`. */
     name: name || ownString(metadata, 'name') || undefined,
     generateName: ownString(metadata, 'generateName'),
+    /** The controller's UID. */
     ownerUid: controller && (ownString(controller, 'uid') ?? ''),
   };
-}
-
-/** Identifies a pod at admission and later in the cache. */
-export interface AwaitedPod {
-  readonly namespace: string;
-  /** Undefined for pods whose name is generated, after admission. */
-  readonly name: string | undefined;
-  /** What that name will begin with. */
-  readonly generateName?: string | undefined;
-  /** The controller's UID. */
-  readonly ownerUid: string | undefined;
 }
 
 interface Held {

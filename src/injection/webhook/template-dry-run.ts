@@ -4,7 +4,7 @@ import { type DryRun, dryRunPod } from '../../kube/client/dry-run.ts';
 import { LruMap } from '../../kube/util/lru-map.ts';
 import { withTimeout } from '../../kube/util/with-timeout.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import { TokenBucket } from '../../kube/workqueue/token-bucket.ts';
+import { TokenBucket } from '../../kube/workqueue/rate-limiters.ts';
 import type { TextDiagnostic } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject } from '../../util/json.ts';
 import { plainPod, refusals, refusedFields, trialPod } from '../dry-run-pod.ts';

@@ -1,40 +1,25 @@
 import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
+import type { ServerMinor } from '../../kube/client/server-version.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { formatInText } from '../../util/diagnostic.ts';
-import { keysFor } from '../keys.ts';
+import type { Keys } from '../keys.ts';
 import { DEFAULT_TEMPLATE_YAML } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics.ts';
 import { TemplateDryRun } from './template-dry-run.ts';
 
-/** The flags of `serve` that the templates depend on. */
 export interface TemplateOptions {
   readonly namespace: string;
+  /** The name of the ConfigMap. */
   readonly configmap: string;
-  readonly annotation: string;
-}
-
-/** The minor version of the API server. */
-interface ServerMinor {
-  /** Undefined if it is unknown. */
-  current(): number | undefined;
-  /** Calls the listener after each change. */
-  onChanged(listener: () => void): void;
+  readonly keys: Keys;
+  readonly serverMinor: ServerMinor;
 }
 
 /** The current templates, kept in sync with their ConfigMap. */
-export interface TemplateSetup {
-  readonly templates: LiveTemplates;
-  readonly dryRun: TemplateDryRun;
-  /** Calls the listener whenever other templates, or another strategy for them, come into use. */
-  onAdopted(listener: () => void): void;
-  /** Calls the listener whenever the dry run has forgotten all proofs, after an upgrade of the API server. */
-  onProofsForgotten(listener: () => void): void;
-  /** Whether the ConfigMap was read and, if it exists, judged. */
-  hasSynced(): boolean;
-}
+export type TemplateSetup = ReturnType<typeof setUpTemplate>;
 
 /**
  * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server. Creates it if it does not
@@ -42,13 +27,8 @@ export interface TemplateSetup {
  */
 export function setUpTemplate(
   manager: Manager,
-  {
-    namespace,
-    configmap: name,
-    annotation,
-    serverMinor,
-  }: TemplateOptions & { readonly serverMinor: ServerMinor },
-): TemplateSetup {
+  { namespace, configmap: name, keys, serverMinor }: TemplateOptions,
+) {
   const { client, clock, log, events } = manager;
   const metrics = templateMetrics(manager.registry);
   const ref = { metadata: { namespace, name } };
@@ -63,7 +43,7 @@ export function setUpTemplate(
   const adopted = () => {
     for (const listener of listeners) listener();
   };
-  const dryRun = new TemplateDryRun({ client, clock, keys: keysFor(annotation), namespace });
+  const dryRun = new TemplateDryRun({ client, clock, keys, namespace });
   const templates = new LiveTemplates({
     configMap: `${namespace}/${name}`,
     dryRun,
@@ -124,8 +104,11 @@ export function setUpTemplate(
   return {
     templates,
     dryRun,
-    onAdopted: (listener) => void listeners.push(listener),
-    onProofsForgotten: (listener) => void forgetListeners.push(listener),
-    hasSynced: () => informer.hasSynced() && templates.isSettled,
+    /** Calls the listener whenever other templates, or another strategy for them, come into use. */
+    onAdopted: (listener: () => void): void => void listeners.push(listener),
+    /** Calls the listener whenever the dry run has forgotten all proofs, after an upgrade of the API server. */
+    onProofsForgotten: (listener: () => void): void => void forgetListeners.push(listener),
+    /** Whether the ConfigMap was read and, if it exists, judged. */
+    hasSynced: (): boolean => informer.hasSynced() && templates.isSettled,
   };
 }

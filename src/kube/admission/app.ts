@@ -4,10 +4,8 @@ import type { Logger } from '../util/log.ts';
 import { BodyBudget } from './body-budget.ts';
 import { inTime } from './deadline.ts';
 import { HttpError } from './http-error.ts';
-import { parseJson } from './parse-json.ts';
-import { readBody, requireJson } from './read-body.ts';
-import { formatReview, type ReviewHandler } from './response.ts';
-import { parseReview } from './review.ts';
+import { parseJson, readBody, requireJson } from './read-body.ts';
+import { formatReview, parseReview, type ReviewHandler } from './review.ts';
 
 /** What is known of a call, in `response.locals`. */
 interface Call extends Record<string, unknown> {

@@ -5,7 +5,7 @@ import type { WebhookMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
 import { createApp } from './app.ts';
 import { Connections } from './connections.ts';
-import type { ReviewHandler } from './response.ts';
+import type { ReviewHandler } from './review.ts';
 
 /**
  * Go's client keeps idle connections for 90 s. The API server must close them first: a call on a connection that the

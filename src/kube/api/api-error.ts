@@ -23,15 +23,10 @@ export class ApiError extends Error {
   /** The invalid fields, from the `details.causes[]` that name one. */
   readonly fields: readonly InvalidField[];
 
-  constructor(init: {
-    status: number;
-    reason: string;
-    message: string;
-    retryAfterMs?: number | undefined;
-    causes?: readonly string[];
-    kind?: string;
-    fields?: readonly InvalidField[];
-  }) {
+  constructor(
+    init: Pick<ApiError, 'status' | 'reason' | 'message'> &
+      Partial<Pick<ApiError, 'retryAfterMs' | 'causes' | 'kind' | 'fields'>>,
+  ) {
     super(init.message);
     this.status = init.status;
     this.reason = init.reason;

@@ -2,8 +2,8 @@ import { SharedValues } from '../util/shared-values.ts';
 import { identityOf, type KubeObject } from './object.ts';
 import { decodeObject, type Resource } from './resource.ts';
 
-/** What the resources of core/v1 have in common. The API server has validated their fields. */
-const CORE = { group: '', version: 'v1', namespaced: true, decode: decodeObject };
+/** What the resources of Kubernetes' v1 APIs have in common. The API server has validated their fields. */
+export const CORE = { group: '', version: 'v1', namespaced: true, decode: decodeObject };
 
 /** core/v1 ConfigMap: the fields that the library reads. */
 export interface ConfigMap extends KubeObject {

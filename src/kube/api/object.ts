@@ -1,3 +1,5 @@
+import { defined } from '../../util/defined.ts';
+
 /**
  * The part of `metadata` that controllers read. Times are RFC 3339 strings, as on the wire: watch and list
  * agree, and a `Date` would lose what is finer than a millisecond.
@@ -44,12 +46,7 @@ export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): OwnerR
  */
 export function identityOf({ metadata }: KubeObject): ObjectMeta {
   const { name, namespace, uid, resourceVersion } = metadata;
-  return {
-    name,
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  };
+  return defined({ name, namespace, uid, resourceVersion });
 }
 
 type Versioned = Pick<ObjectMeta, 'resourceVersion'>;
@@ -88,4 +85,13 @@ export function splitKey(key: ObjectKey): { readonly namespace?: string; readonl
     throw new Error(`bad object key ${JSON.stringify(key)}: expected "namespace/name" or "name"`);
   }
   return second === undefined ? { name: first } : { namespace: first, name: second };
+}
+
+/**
+ * The time in the format of meta/v1 MicroTime: RFC 3339 with six digits of fraction. The server refuses the three
+ * digits of `Date.toISOString()`.
+ * @throws RangeError on an invalid date.
+ */
+export function microTime(date: Date): string {
+  return date.toISOString().replace('Z', '000Z');
 }

@@ -31,7 +31,7 @@ export function apiVersionOf(resource: Resource<KubeObject>): string {
 export function regardingOf<O extends KubeObject | undefined>(
   resource: Resource<KubeObject>,
   object: O,
-): KubeObject | Exclude<O, KubeObject> {
+): (KubeObject & { readonly kind: string }) | Exclude<O, KubeObject> {
   if (object === undefined) return object as Exclude<O, KubeObject>;
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: object.metadata };
 }

@@ -20,12 +20,6 @@ export interface EventHandler<T> {
   onDelete?(object: T, finalStateUnknown: boolean): void;
 }
 
-/** The registration of a handler at an informer. */
-export interface Registration {
-  /** Removes the handler: it is not called again. */
-  remove(): void;
-}
-
 export interface InformerOptions<T extends KubeObject>
   extends Omit<ReflectorOptions, 'resource' | 'onError'> {
   readonly resource: Resource<T>;
@@ -44,7 +38,6 @@ export interface InformerOptions<T extends KubeObject>
 interface Listener<T> {
   readonly handler: EventHandler<T>;
   readonly resyncMs: number;
-  isRemoved: boolean;
   resync?: Timer;
 }
 
@@ -64,7 +57,7 @@ export class Informer<T extends KubeObject> {
   readonly #source: (signal: AbortSignal) => Promise<unknown>;
   readonly #store: Store<T>;
   readonly #queue = new NotificationQueue();
-  readonly #listeners = new Set<Listener<T>>();
+  readonly #listeners: Listener<T>[] = [];
   readonly #stopper = new AbortController();
   #isRunning = false;
   #listed = false;
@@ -117,22 +110,12 @@ export class Informer<T extends KubeObject> {
    * with this period, as an update to itself. This repairs lost or failed work.
    * @throws Error if the informer has stopped.
    */
-  addEventHandler(
-    handler: EventHandler<T>,
-    { resyncMs = 0 }: { readonly resyncMs?: number } = {},
-  ): Registration {
+  addEventHandler(handler: EventHandler<T>, { resyncMs = 0 }: { readonly resyncMs?: number } = {}): void {
     if (this.#stopper.signal.aborted) throw new Error('the informer has stopped: create another one');
-    const listener: Listener<T> = { handler, resyncMs, isRemoved: false };
-    this.#listeners.add(listener);
+    const listener: Listener<T> = { handler, resyncMs };
+    this.#listeners.push(listener);
     for (const object of this.#store.list()) this.#tell(listener, (each) => each.onAdd?.(object, true));
     if (this.#isRunning) this.#armResync(listener);
-    return {
-      remove: () => {
-        listener.isRemoved = true;
-        listener.resync?.cancel();
-        this.#listeners.delete(listener);
-      },
-    };
   }
 
   /** Lists and watches until the signal aborts; after that no handler is called. @throws Error if called again. */
@@ -171,7 +154,6 @@ export class Informer<T extends KubeObject> {
   #tell(listener: Listener<T>, call: (handler: EventHandler<T>) => unknown): void {
     const failed = (error: unknown) => this.#options.onError(error, 'handle');
     this.#queue.push(() => {
-      if (listener.isRemoved) return;
       try {
         const returned = call(listener.handler);
         // An async handler: TypeScript allows one where the return type is void.
@@ -252,5 +234,19 @@ export class Informer<T extends KubeObject> {
     const previous = this.#store.delete(key);
     if (!previous) return;
     this.#notify((each) => each.onDelete?.(last ?? previous, finalStateUnknown));
+  }
+}
+
+/** Waits until all caches have synced. Resolves with false if the signal aborts first; rejects if an informer stops. */
+export async function waitForSync(
+  informers: readonly Pick<Informer<never>, 'waitForSync'>[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
   }
 }

@@ -1,31 +1,27 @@
 import { retryAfterMs, TransportError } from '../api/api-error.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { decodeObject, type Resource } from '../api/resource.ts';
-import type { KubeClient } from '../client/client.ts';
+import type { KubeClient, ListOptions } from '../client/client.ts';
 import type { CacheMetrics } from '../prometheus/index.ts';
-import { Backoff, type BackoffDelays } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
+import { type BackoffOptions, backoff } from '../workqueue/rate-limiters.ts';
 import { mayResumeWatch, ShortWatchError, type WatchEvents, watchEvents } from './watch-stream.ts';
 
-export interface ReflectorOptions {
-  readonly client: Pick<KubeClient, 'list' | 'watch'> & Partial<Pick<KubeClient, 'cacheMetrics'>>;
+export interface ReflectorOptions
+  extends Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'pageSize'> {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
   readonly resource: Resource<KubeObject>;
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly fieldSelector?: string | undefined;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
   readonly random?: () => number;
+  readonly metrics?: CacheMetrics;
   /** Called with a failure that is retried. */
   readonly onError: (error: unknown, doing: 'list' | 'watch') => void;
-  readonly backoff?: Partial<BackoffDelays>;
+  readonly backoff?: Pick<BackoffOptions, 'firstMs' | 'maxMs'>;
   /** A watch without any event for this time is considered dead; default 150 s. A bookmark comes each minute. */
   readonly stallMs?: number;
   /** Limit for one page of a list; default 90 s. The server times out after 60 s. */
   readonly listTimeoutMs?: number;
-  /** Objects in one page of a list; default 500. */
-  readonly pageSize?: number;
 }
 
 /** All objects by key: what each sink keeps of it, by the index of the sink. */
@@ -63,7 +59,7 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #sinks: readonly ReflectorSink[];
   readonly #random: () => number;
-  readonly #backoff: Backoff;
+  readonly #backoff: ReturnType<typeof backoff>;
   /** Undefined before the first list; empty if only the newest state is acceptable. */
   #resourceVersion: string | undefined;
   #wasUnreachable = false;
@@ -73,7 +69,7 @@ export class Reflector {
     this.#options = options;
     this.#sinks = sinks;
     this.#random = options.random ?? Math.random;
-    this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
+    this.#backoff = backoff({ clock: options.clock, random: this.#random, ...options.backoff });
   }
 
   /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
@@ -83,8 +79,8 @@ export class Reflector {
 
   /** Runs until the signal aborts. Never rejects: failures are reported, and retried after a delay. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, resource } = this.#options;
-    this.#contact = client.cacheMetrics?.started(resource.plural);
+    const { metrics, resource } = this.#options;
+    this.#contact = metrics?.started(resource.plural);
     await this.#listAndWatch(signal);
     this.#contact?.ended();
   }

@@ -1,6 +1,8 @@
+import { ApiError, TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
 import { aborted } from '../util/linked-abort.ts';
+import type { Logger } from '../util/log.ts';
 import { runTaskGroup } from '../util/task-group.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
@@ -11,26 +13,15 @@ export interface WatchSelection<T extends KubeObject>
     InformerOptions<T>,
     'namespace' | 'labelSelector' | 'fieldSelector' | 'transform' | 'keep' | 'indexers'
   > {
-  /** Handles errors, in place of the common handler. The first caller that selects the objects sets it. */
-  readonly onError?: InformerOptions<T>['onError'];
   /**
-   * The watch begins when this resolves with true, for example when a CRD is installed. Set like `onError`, but the
-   * watch begins at once if any caller has no condition.
+   * The watch begins when this resolves with true, for example when a CRD is installed; of several callers, that of the
+   * first. It begins at once if any caller has no condition.
    */
   readonly startWhen?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** The source of informers for the parts of a process. */
-export interface Informers {
-  /**
-   * The informer of these objects, shared by all callers with the same selection. The owner of the informers runs it.
-   */
-  informer<T extends KubeObject>(resource: Resource<T>, selection?: WatchSelection<T>): Informer<T>;
-}
-
-export interface SharedInformersOptions extends Pick<ReflectorOptions, 'client' | 'clock'> {
-  /** Creates the error handler of a resource. */
-  readonly onError: (plural: string) => InformerOptions<KubeObject>['onError'];
+export interface SharedInformersOptions extends Pick<ReflectorOptions, 'client' | 'clock' | 'metrics'> {
+  readonly log: Logger;
 }
 
 /** One list and watch, and its caches. */
@@ -51,7 +42,7 @@ interface Shared {
  * watch per resource, namespace and selectors. Parts that keep the same fields also share a cache. Parts that keep
  * different fields have a small cache each, for example of a hundred thousand pods.
  */
-export class SharedInformers implements Informers {
+export class SharedInformers {
   readonly #options: SharedInformersOptions;
   readonly #shared = new Map<string, Shared>();
 
@@ -59,7 +50,10 @@ export class SharedInformers implements Informers {
     this.#options = options;
   }
 
-  /** @throws Error if the objects are watched already. */
+  /**
+   * The informer of these objects, shared by all callers with the same selection.
+   * @throws Error if the objects are watched already.
+   */
   informer<T extends KubeObject>(resource: Resource<T>, selection: WatchSelection<T> = {}): Informer<T> {
     const { transform, keep, indexers } = selection;
     const { caches, options, isRunning } = this.#sharedBy(resource, selection);
@@ -95,8 +89,9 @@ export class SharedInformers implements Informers {
       if (!startWhen) known.startWhen = undefined;
       return known;
     }
-    const onError = selection.onError ?? this.#options.onError(plural);
-    const options = { ...this.#options, resource, namespace, labelSelector, fieldSelector, onError };
+    const { log, ...common } = this.#options;
+    const onError = informerLog(log, plural);
+    const options = { ...common, resource, namespace, labelSelector, fieldSelector, onError };
     const shared = { options, startWhen, caches: [], isRunning: false };
     this.#shared.set(key, shared);
     return shared;
@@ -112,4 +107,25 @@ async function runShared(shared: Shared, signal: AbortSignal): Promise<void> {
   const sinks = caches.map(({ informer }) => informer.sink);
   const reflector = new Reflector({ ...options, resource: watched }, sinks);
   await Promise.all([reflector.run(signal), ...caches.map(({ informer }) => informer.run(signal))]);
+}
+
+/**
+ * Logs failures that the informer retries as warnings, and a handler that threw or an unreadable object as errors. No
+ * warnings are a server that asks for a later retry, such as for a definition that was just created, and a quiet watch:
+ * servers need not send bookmarks. If the connection is dead, the next watch fails.
+ */
+export function informerLog(log: Logger, resource: string) {
+  return (err: unknown, doing: 'list' | 'watch' | 'read' | 'handle'): void => {
+    if (doing === 'handle') log.error({ resource, err }, 'event handler threw');
+    else if (doing === 'read')
+      log.error({ resource, err }, 'cannot read object: its last state stays in the cache');
+    else {
+      const isExpected =
+        (err instanceof ApiError && err.status === 429) ||
+        (err instanceof TransportError && err.code === 'ESTALLED');
+      const level = isExpected ? 'info' : 'warn';
+      const reason = err instanceof Error ? err.message : String(err);
+      log[level]({ resource, doing, reason }, 'informer interrupted');
+    }
+  };
 }

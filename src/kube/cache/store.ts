@@ -77,7 +77,6 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return previous;
   }
 
-  /** Deletes the object, and returns it. */
   delete(key: ObjectKey): T | undefined {
     const previous = this.#objects.get(key);
     if (previous) this.#unindex(previous);
@@ -98,6 +97,5 @@ function addTo<T>({ objects }: Index<T>, object: T, values: readonly string[]): 
 
 interface Index<T> {
   readonly valuesOf: IndexFunction<T>;
-  /** By index value. */
   readonly objects: MultiMap<string, T>;
 }

@@ -25,13 +25,6 @@ export type WatchEvents = AsyncGenerator<WatchEvent, void, undefined>;
  */
 const SLICE = 50;
 
-export interface WatchStreamOptions {
-  readonly clock: Clock;
-  /** Without any event for this time, in milliseconds, the connection is considered dead. */
-  readonly stallMs: number;
-  readonly signal: AbortSignal;
-}
-
 /**
  * The events of a watch until the server ends it. After `stallMs` without an event it fails: a half-open connection (a
  * firewall dropped it, the node vanished) gives no error.
@@ -40,7 +33,11 @@ export interface WatchStreamOptions {
  */
 export async function* watchEvents(
   open: (signal: AbortSignal) => AsyncIterable<unknown>,
-  { clock, stallMs, signal }: WatchStreamOptions,
+  {
+    clock,
+    stallMs,
+    signal,
+  }: { readonly clock: Clock; readonly stallMs: number; readonly signal: AbortSignal },
 ): WatchEvents {
   signal.throwIfAborted();
   const { controller, unlink } = linkedAbort(signal);

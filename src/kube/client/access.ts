@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { LeaseClient } from '../leaderelection/lease.ts';
-import type { CacheMetrics, ClientMetrics } from '../prometheus/index.ts';
+import type { ClientMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
 import { USER_AGENT } from '../util/version.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -28,11 +28,10 @@ export interface ApiAccessOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: ClientMetrics;
-  readonly cacheMetrics?: CacheMetrics;
 }
 
 export function apiAccess(options: ApiAccessOptions): ApiAccess {
-  const { config, clock, log, metrics: counted, cacheMetrics } = options;
+  const { config, clock, log, metrics: counted } = options;
   const metrics: ClientMetrics = {
     writeRefused: (...refusal) => counted?.writeRefused(...refusal),
     requestFinished(method, code, seconds, path) {
@@ -43,7 +42,7 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
   const transport = new Transport(config, clock, USER_AGENT);
   const leaseTransport = new Transport(config, clock, USER_AGENT);
   return {
-    client: new KubeClient({ transport, clock, metrics, cacheMetrics }),
+    client: new KubeClient({ transport, clock, metrics }),
     leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),
     guarded(guard) {
       const send = (request: TransportRequest) =>

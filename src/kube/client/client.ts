@@ -1,14 +1,11 @@
 import type { Operation } from 'fast-json-patch';
 import { TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
-import { type Resource, resourcePath } from '../api/resource.ts';
+import { type Resource, resourcePath, type Target } from '../api/resource.ts';
 import { type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
 import { type CallOptions, JSON_TYPE, type Query, type RequestOptions, RestClient } from './rest-client.ts';
 
-export interface ObjectRef {
-  readonly namespace?: string | undefined;
-  readonly name: string;
-}
+export type ObjectRef = Target & { readonly name: string };
 
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;

@@ -5,6 +5,7 @@ import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { promisify } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { defined } from '../../util/defined.ts';
 import { isRecord } from '../../util/json.ts';
 import { TransportError } from '../api/api-error.ts';
 import { toError } from '../util/to-error.ts';
@@ -93,13 +94,7 @@ export class Credentials {
     await this.#config.applyToHTTPSOptions(options);
     const user: KubeUser | null = this.#config.getCurrentUser();
     const { ca, cert, key, rejectUnauthorized, servername } = options;
-    let tls: TlsOptions = {
-      ...(ca && { ca }),
-      ...(cert && { cert }),
-      ...(key && { key }),
-      ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
-      ...(servername && { servername }),
-    };
+    let tls: TlsOptions = defined({ ca, cert, key, rejectUnauthorized, servername });
     let authorization = await authorizationOf(user, options);
     // A plugin is asked only if the kubeconfig itself holds no credential.
     if (authorization === undefined && !cert && user?.plugin) {

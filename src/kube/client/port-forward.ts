@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { WebSocket } from 'ws';
-import { ApiError, asTransportError, TransportError } from '../api/api-error.ts';
+import { asTransportError, TransportError } from '../api/api-error.ts';
 import { PODS } from '../api/core-resources.ts';
 import { resourcePath } from '../api/resource.ts';
 import { errorOf, textBodyOf } from '../api/response.ts';
@@ -18,32 +18,39 @@ const ERRORS = 1;
 const PORT_BYTES = 2;
 
 /**
- * Opens a connection to a port of a pod, as `kubectl port-forward` does: through the API server and the kubelet, from
- * inside the pod's network, so that no NetworkPolicy forbids it. Needs `create` and `get` on `pods/portforward`. Not
+ * GETs a text from a port of a pod over a connection as of `kubectl port-forward`: through the API server and the kubelet,
+ * from inside the pod's network, so that no NetworkPolicy forbids it. Needs `create` and `get` on `pods/portforward`. Not
  * client-node's PortForward, which hides what the server answers.
- * @throws ApiError, TransportError, the signal's reason.
+ * @throws ApiError for an answer that is no success, of the API server or of the pod; TransportError; the signal's reason.
  */
-export async function portForward(
+export async function textFromPod(
   transport: Pick<Transport, 'webSocket'>,
   pod: ObjectRef,
-  port: number,
+  { port, path }: { readonly port: number; readonly path: string },
   signal: AbortSignal,
-): Promise<Duplex> {
-  const path = resourcePath(PODS, pod, 'portforward');
-  const socket = await transport.webSocket(`${path}?ports=${port}`, PROTOCOL, signal);
+): Promise<string> {
+  const opening = resourcePath(PODS, pod, 'portforward');
+  const socket = await transport.webSocket(`${opening}?ports=${port}`, PROTOCOL, signal);
   const connection = new ForwardedPort(socket);
-  const opened = new Promise<Duplex>((resolve, reject) => {
-    socket.once('open', () => resolve(connection));
+  const answered = new Promise<string>((resolve, reject) => {
+    connection.once('error', reject);
     socket.once('unexpected-response', (_request, response) =>
       errorOf(asResponse(response)).then(reject, reject),
     );
-    connection.once('error', reject);
+    socket.once('open', () => {
+      const headers = { host: 'localhost', connection: 'close' };
+      request({ createConnection: () => connection, path, headers })
+        .once('response', (response) => textBodyOf(asResponse(response)).then(resolve, reject))
+        .once('error', reject)
+        .end();
+    });
   });
   try {
-    return await abortable(opened, signal);
+    return await abortable(answered, signal);
   } catch (error) {
+    throw asTransportError(error, `GET ${path} over ${opening}`);
+  } finally {
     connection.destroy();
-    throw asTransportError(error, `GET ${path}`);
   }
 }
 
@@ -89,28 +96,5 @@ class ForwardedPort extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#socket.terminate();
     done(error);
-  }
-}
-
-/**
- * GETs a text over a connection to a pod, and ends the connection.
- * @throws ApiError for an answer that is no success; TransportError; the signal's reason.
- */
-export async function textOver(connection: Duplex, path: string, signal: AbortSignal): Promise<string> {
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      const headers = { host: 'localhost', connection: 'close' };
-      request({ createConnection: () => connection, path, headers, signal }, (response) => {
-        textBodyOf(asResponse(response)).then(resolve, reject);
-      })
-        .once('error', reject)
-        .end();
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ApiError) throw error;
-    throw asTransportError(error, `GET ${path}`);
-  } finally {
-    connection.destroy();
   }
 }

@@ -5,12 +5,11 @@ import {
   isTooLargeResourceVersion,
   TransportError,
 } from '../api/api-error.ts';
-import { bodyOf, errorOf } from '../api/response.ts';
-import type { CacheMetrics, ClientMetrics } from '../prometheus/index.ts';
+import { bodyOf, errorOf, jsonLines } from '../api/response.ts';
+import type { ClientMetrics } from '../prometheus/index.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { jsonLines } from './json-lines.ts';
 import type { Method, Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 /** Query parameters; undefined ones are left out. */
@@ -34,8 +33,6 @@ export interface ClientOptions {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly metrics?: ClientMetrics;
-  /** The metrics of the caches that use this client. */
-  readonly cacheMetrics?: CacheMetrics | undefined;
   /** Default limit for one attempt, in milliseconds. */
   readonly timeoutMs?: number;
   /** Resolves when the next request may be sent. Without it, the server's priority and fairness (APF) decides alone. */
@@ -47,28 +44,10 @@ export const JSON_TYPE = 'application/json';
 
 /** JSON calls by path (client-go's rest.RESTClient): deadlines, retries, a turn to wait for, metrics. */
 export class RestClient {
-  /** The metrics of the caches that use this client; undefined if they are not measured. */
-  readonly cacheMetrics: CacheMetrics | undefined;
-  readonly #transport: Pick<Transport, 'send'>;
-  readonly #clock: Clock;
-  readonly #metrics: ClientMetrics | undefined;
-  readonly #timeoutMs: number;
-  readonly #guard: ClientOptions['guard'];
+  readonly #options: ClientOptions;
 
-  constructor({
-    transport,
-    clock,
-    metrics,
-    cacheMetrics,
-    timeoutMs = DEFAULT_TIMEOUT_MS,
-    guard,
-  }: ClientOptions) {
-    this.cacheMetrics = cacheMetrics;
-    this.#transport = transport;
-    this.#clock = clock;
-    this.#metrics = metrics;
-    this.#timeoutMs = timeoutMs;
-    this.#guard = guard;
+  constructor(options: ClientOptions) {
+    this.#options = options;
   }
 
   /**
@@ -104,20 +83,20 @@ export class RestClient {
         throw asTransportError(error, what);
       }
     };
-    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    const { clock, metrics, guard, timeoutMs: most = DEFAULT_TIMEOUT_MS } = this.#options;
     for (let attempts = 1; ; attempts++) {
-      await this.#guard?.(signal);
+      await guard?.(signal);
       try {
-        return await withTimeout(this.#clock, timeoutMs, signal, attempt, what);
+        return await withTimeout(clock, options.timeoutMs ?? most, signal, attempt, what);
       } catch (error) {
         const delay = retryDelay(method, error, attempts);
         if (delay === undefined) {
           if (method !== 'GET' && query?.dryRun === undefined && isRefused(error)) {
-            this.#metrics?.writeRefused(resourceIn(path), String(error.status));
+            metrics?.writeRefused(resourceIn(path), String(error.status));
           }
           throw error;
         }
-        await sleep(this.#clock, delay, signal);
+        await sleep(clock, delay, signal);
       }
     }
   }
@@ -131,9 +110,9 @@ export class RestClient {
     path: string,
     {
       query,
-      accept,
+      accept = JSON_TYPE,
       signal,
-    }: { readonly query: Query; readonly accept: string; readonly signal: AbortSignal },
+    }: Pick<RequestOptions, 'query' | 'accept'> & { readonly signal: AbortSignal },
   ): AsyncGenerator<unknown, void, undefined> {
     const response = await this.#send({
       method: 'GET',
@@ -155,15 +134,15 @@ export class RestClient {
 
   /** Makes one attempt, up to the head of its answer, and measures it. */
   async #send(request: TransportRequest): Promise<TransportResponse> {
-    const start = this.#clock.now();
+    const { transport, clock, metrics } = this.#options;
+    const start = clock.now();
     let code = '<error>';
     try {
-      const response = await this.#transport.send(request);
+      const response = await transport.send(request);
       code = String(response.status);
       return response;
     } finally {
-      const seconds = (this.#clock.now() - start) / 1000;
-      this.#metrics?.requestFinished(request.method, code, seconds, request.path);
+      metrics?.requestFinished(request.method, code, (clock.now() - start) / 1000, request.path);
     }
   }
 }

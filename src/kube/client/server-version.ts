@@ -10,6 +10,14 @@ export interface ServerVersion {
   readonly minor: number | undefined;
 }
 
+/** The minor version of the API server, which an upgrade changes. */
+export interface ServerMinor {
+  /** Undefined if it is unknown. */
+  current(): number | undefined;
+  /** Calls the listener after each change. */
+  onChanged(listener: () => void): void;
+}
+
 /**
  * Asks the API server for its version. During an upgrade it may emulate an older one (KEP-4330): then `minor` is that of
  * the older one.

@@ -15,15 +15,21 @@ import { LruMap } from '../util/lru-map.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { TokenBucket } from '../workqueue/token-bucket.ts';
-import { EVENTS, type EventObject, type EventSource, eventObject, seriesKey } from './event-object.ts';
-import type { EventDetails, EventRecorder } from './events.ts';
+import { TokenBucket } from '../workqueue/rate-limiters.ts';
+import {
+  EVENTS,
+  type EventDetails,
+  type EventObject,
+  type EventRecorder,
+  type EventSource,
+  eventObject,
+  seriesKey,
+} from './events.ts';
 
 export interface QueuedEventRecorderOptions {
   readonly client: Pick<KubeClient, 'create' | 'mergePatch'>;
   readonly clock: Clock;
   readonly wallClock: () => Date;
-  /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly source: EventSource;
   readonly log: Logger;
@@ -48,7 +54,6 @@ interface CountedEvent {
   readonly event: EventObject;
   /** How often it was reported, including the first time. */
   count: number;
-  /** MicroTime of the last report. */
   lastObservedTime: string;
   /** The time of the last write, on the monotonic clock. */
   writtenAt: number;

@@ -5,8 +5,7 @@ import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { LeaseClient, LeaseName } from './lease.ts';
-import { LeaseCandidate } from './lease-candidate.ts';
+import { LeaseCandidate, type LeaseClient, type LeaseName } from './lease.ts';
 
 /** The three durations of an election, in milliseconds. */
 export interface ElectionTiming {
@@ -36,7 +35,6 @@ export interface LeaderElectorOptions {
   readonly client: LeaseClient;
   readonly clock: Clock;
   readonly wallClock: () => Date;
-  /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly lease: LeaseName;
   /** Unique to this process, also after a restart on the same host: `hostname_uuid`. */

@@ -5,7 +5,7 @@ import { Connections } from '../admission/connections.ts';
 import { sleep } from '../util/sleep.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { TokenBucket } from '../workqueue/token-bucket.ts';
+import { TokenBucket } from '../workqueue/rate-limiters.ts';
 
 /** A condition for the readiness of the process. */
 export interface ReadinessCheck {

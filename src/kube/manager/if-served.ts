@@ -1,8 +1,7 @@
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
-import type { Informer } from '../cache/informer.ts';
+import { type Informer, waitForSync } from '../cache/informer.ts';
 import type { WatchSelection } from '../cache/shared-informers.ts';
-import { waitForSync } from '../cache/wait-for-sync.ts';
 import type { Manager } from './manager.ts';
 
 /** The cache of a resource that the API server may not have. */

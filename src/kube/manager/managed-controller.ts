@@ -1,12 +1,9 @@
 import type { KubeObject, ObjectKey } from '../api/object.ts';
-import { Controller, type Reconcile } from '../controller/controller.ts';
+import { Controller, type ControllerOptions, type Reconcile } from '../controller/controller.ts';
 import { tellingRefusals } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
-import type { ControllerMetrics, QueueMetrics, WatchedController } from '../prometheus/index.ts';
-import { interval } from '../util/interval.ts';
-import type { Logger } from '../util/log.ts';
+import type { QueueMetrics, WatchedController } from '../prometheus/index.ts';
 import type { Task } from '../util/task-group.ts';
-import type { Clock } from '../workqueue/clock.ts';
 import { WorkQueue } from '../workqueue/queue.ts';
 import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
 
@@ -22,13 +19,8 @@ export interface TermOptions {
   readonly waiting?: (key: ObjectKey) => KubeObject | undefined;
 }
 
-export interface ManagedControllerOptions {
-  readonly name: string;
-  readonly workers: number;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface ManagedControllerOptions extends Omit<ControllerOptions, 'queue' | 'reconcile'> {
   readonly queueMetrics: QueueMetrics;
-  readonly metrics: ControllerMetrics;
   readonly events: EventRecorder;
   readonly maxRetryMs?: number | undefined;
 }
@@ -86,7 +78,11 @@ export class ManagedController {
     if (signal.aborted) return;
     if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
     const { queue, controller } = this.#begin(reconcile);
-    const heart = interval(this.#options.clock, HEARTBEAT_MS, () => this.queue.add(HEARTBEAT));
+    const beat = () => {
+      heart = this.#options.clock.setTimer(HEARTBEAT_MS, beat);
+      this.queue.add(HEARTBEAT);
+    };
+    let heart = this.#options.clock.setTimer(HEARTBEAT_MS, beat);
     try {
       addAll(queue, options.keys);
       await controller.run(signal);

@@ -2,34 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Registry } from 'prom-client';
-import type { ReviewHandler } from '../admission/response.ts';
+import type { ReviewHandler } from '../admission/review.ts';
 import { WebhookServer } from '../admission/server.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
-import { informerLog } from '../cache/informer-log.ts';
-import { type Informers, SharedInformers, type WatchSelection } from '../cache/shared-informers.ts';
+import { SharedInformers, type WatchSelection } from '../cache/shared-informers.ts';
 import { type ApiAccess, apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { type Leadership, leadership } from '../leaderelection/leader-elector.ts';
-import {
-  cacheMetrics,
-  clientMetrics,
-  controllerMetrics,
-  createRegistry,
-  eventMetrics,
-  leaderMetrics,
-  queueMetrics,
-  watchdogMetrics,
-  webhookMetrics,
-} from '../prometheus/index.ts';
+import * as prometheus from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
-import { retryLoop } from '../util/retry-loop.ts';
-import { runTaskGroup, type Task } from '../util/task-group.ts';
+import { type RepeatOptions, retryLoop, runTaskGroup, type Task } from '../util/task-group.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
@@ -42,7 +30,6 @@ export interface ManagerOptions {
   readonly identity?: string;
   readonly api: ApiAccess;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly wallClock?: () => Date;
   readonly log: Logger;
@@ -57,7 +44,6 @@ export interface ManagerOptions {
   readonly shutdown?: ShutdownOptions;
 }
 
-/** The options of Manager.create(). */
 export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'registry'> {
   readonly config: KubeConfig;
 }
@@ -72,16 +58,13 @@ export interface ManagedControllerScope {
 
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 
-/** How a part of the process runs. By default it runs once, and its failure ends the process. */
-export interface PartOptions {
+/**
+ * How a part of the process runs: repeatedly, or without `everyMs` once; then its failure ends the process. A failure
+ * after which it runs again is by default a line of the log.
+ */
+export interface PartOptions extends Partial<Omit<RepeatOptions, 'clock'>> {
   /** Resolves when the data that the part needs is available; the part starts then. */
   readonly after?: Task;
-  /** Runs it again this long after it has ended. */
-  readonly everyMs?: number;
-  /** Runs it again this long after a failure, or later if the API server asks for it; default `everyMs`. */
-  readonly retryMs?: number;
-  /** Handles a failure after which it runs again; default a log line. */
-  readonly failed?: (error: unknown) => void;
 }
 
 /**
@@ -89,7 +72,7 @@ export interface PartOptions {
  * and singletons run on the leader. A term starts when the previous one has ended, and each request of the leader's
  * client has the signal of its term. Add the parts first; `run` starts them, drains them and ends.
  */
-export class Manager implements Informers {
+export class Manager {
   readonly client: KubeClient;
   /** For requests of the leader: refuses a call unless its signal belongs to the current term. */
   readonly leaderClient: KubeClient;
@@ -105,8 +88,8 @@ export class Manager implements Informers {
   readonly #informers: SharedInformers;
   readonly #discovery: Discovery;
   readonly #webhooks: WebhookServer | undefined;
-  readonly #queueMetrics: ReturnType<typeof queueMetrics>;
-  readonly #controllerMetrics: ReturnType<typeof controllerMetrics>;
+  readonly #queueMetrics: ReturnType<typeof prometheus.queueMetrics>;
+  readonly #controllerMetrics: ReturnType<typeof prometheus.controllerMetrics>;
   readonly #controllers: ManagedController[] = [];
   readonly #preparations: (() => Promise<void>)[] = [];
   readonly #everywhere: Task[] = [];
@@ -128,7 +111,7 @@ export class Manager implements Informers {
       wallClock,
       random,
       log,
-      metrics: eventMetrics(registry),
+      metrics: prometheus.eventMetrics(registry),
       source: { controller: name, instance: identity },
     });
     this.events = this.#recorder;
@@ -142,31 +125,32 @@ export class Manager implements Informers {
       client: api.leaseClient,
       lease: { namespace, name },
       identity: `${identity}_${randomUUID()}`,
-      ...(enabled && { metrics: leaderMetrics(registry, name) }),
+      ...(enabled && { metrics: prometheus.leaderMetrics(registry, name) }),
     });
     this.assertLeading = this.#election.assertLeading;
     this.leaderClient = api.guarded(this.assertLeading);
-    this.#queueMetrics = queueMetrics(registry);
-    this.#controllerMetrics = controllerMetrics(registry);
+    this.#queueMetrics = prometheus.queueMetrics(registry);
+    this.#controllerMetrics = prometheus.controllerMetrics(registry);
     const controllers = () => this.#controllers.flatMap((controller) => controller.watched() ?? []);
-    watchdogMetrics(registry, controllers, Date.now);
-    this.#informers = new SharedInformers({
-      client: api.client,
-      clock,
-      onError: (plural) => informerLog(log, plural),
-    });
+    prometheus.watchdogMetrics(registry, controllers, Date.now);
+    const metrics = prometheus.cacheMetrics(registry, Date.now);
+    this.#informers = new SharedInformers({ client: api.client, clock, log, metrics });
     this.#discovery = new Discovery({ client: api.client, clock, log });
     this.#webhooks =
       webhook &&
-      new WebhookServer({ ...webhook, log, metrics: webhookMetrics(registry), now: () => clock.now() });
+      new WebhookServer({
+        ...webhook,
+        log,
+        metrics: prometheus.webhookMetrics(registry),
+        now: () => clock.now(),
+      });
     if (this.#webhooks) this.addReadyz('webhook', this.#webhooks.failure);
   }
 
   /** Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing yet. */
   static create({ config, ...options }: CreateManagerOptions): Manager {
-    const [clock, registry] = [systemClock, createRegistry()];
-    const metrics = { metrics: clientMetrics(registry), cacheMetrics: cacheMetrics(registry, Date.now) };
-    const api = apiAccess({ config, clock, log: options.log, ...metrics });
+    const [clock, registry] = [systemClock, prometheus.createRegistry()];
+    const api = apiAccess({ config, clock, log: options.log, metrics: prometheus.clientMetrics(registry) });
     return new Manager({ ...options, api, clock, registry });
   }
 
@@ -277,15 +261,14 @@ export class Manager implements Informers {
     return this.#webhooks;
   }
 
-  /** The part as one task. */
-  #part(name: string, task: Task, { after, everyMs, retryMs = everyMs, ...options }: PartOptions): Task {
+  #part(name: string, task: Task, { after, everyMs, retryMs, ...options }: PartOptions): Task {
     const { clock, log } = this;
     const { failed = (err) => log.error({ part: name, err }, 'part failed, retrying') } = options;
     return async (signal) => {
       try {
         await after?.(signal);
         if (signal.aborted) return;
-        if (retryMs === undefined) await task(signal);
+        if (everyMs === undefined) await task(signal);
         else await retryLoop(task, { clock, everyMs, retryMs, failed }, signal);
       } catch (err) {
         if (!signal.aborted) log.error({ part: name, err }, 'part failed');

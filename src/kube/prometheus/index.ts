@@ -10,6 +10,7 @@ const QUEUE_BUCKETS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 const HELP = {
   envoy_initializer_cache_last_contact_timestamp_seconds:
     'Time of the last list or watch event, bookmarks included',
+  envoy_initializer_build_info: 'Always 1; the label is the running version',
   envoy_initializer_cache_synced: '1 once the cache has the first list',
   rest_client_requests_total: 'Requests to the API server by method and status code',
   rest_client_request_duration_seconds: 'How long the API server took to answer',
@@ -45,18 +46,19 @@ const HELP = {
 type Name = keyof typeof HELP;
 type Labels = Readonly<Record<string, string>>;
 
+/** A metric of this library; or any other, with its help. */
+type Metric = Name | readonly [name: string, help: string];
+
 /** Makers of the metrics of a registry. */
-function metricsIn(registry: Registry) {
-  const options = (name: Name, labelNames: string[]) => ({
-    name,
-    help: HELP[name],
-    labelNames,
-    registers: [registry],
-  });
+export function metricsIn(registry: Registry) {
+  const options = (metric: Metric, labelNames: string[]) => {
+    const [name, help] = typeof metric === 'string' ? [metric, HELP[metric]] : metric;
+    return { name, help, labelNames, registers: [registry] };
+  };
   return {
-    counter: (name: Name, ...labels: string[]) => new Counter(options(name, labels)),
-    gauge: (name: Name, ...labels: string[]) => new Gauge(options(name, labels)),
-    histogram: (name: Name, buckets: number[], ...labels: string[]) =>
+    counter: (name: Metric, ...labels: string[]) => new Counter(options(name, labels)),
+    gauge: (name: Metric, ...labels: string[]) => new Gauge(options(name, labels)),
+    histogram: (name: Metric, buckets: number[], ...labels: string[]) =>
       new Histogram({ ...options(name, labels), buckets }),
     /** A gauge whose series are read at each scrape; one without a value is left out. */
     read(name: Name, labels: string[], series: () => Iterable<[Labels, number | undefined]>): void {
@@ -99,7 +101,6 @@ export function cacheMetrics(registry: Registry, wallClock: () => number) {
         heard(): void {
           cache.heardAt = wallClock();
         },
-        /** The cache is no longer updated. */
         ended(): void {
           all.delete(cache);
           if (all.size === 0) caches.delete(resource);
@@ -110,7 +111,6 @@ export function cacheMetrics(registry: Registry, wallClock: () => number) {
 }
 export type CacheMetrics = ReturnType<typeof cacheMetrics>;
 
-/** Requests to the API server. */
 export function clientMetrics(registry: Registry) {
   const { counter, histogram } = metricsIn(registry);
   const total = counter('rest_client_requests_total', 'method', 'code');
@@ -278,12 +278,7 @@ const LAG_SAMPLE_MS = 100;
 export function createRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
-  const build = new Gauge({
-    name: 'envoy_initializer_build_info',
-    help: 'Always 1; the label is the running version',
-    labelNames: ['version'],
-    registers: [registry],
-  });
+  const build = metricsIn(registry).gauge('envoy_initializer_build_info', 'version');
   build.set({ version: VERSION }, 1);
   return registry;
 }

@@ -1,12 +1,8 @@
-/** A new AbortController that also aborts with an outer signal. */
-export interface LinkedAbort {
-  readonly controller: AbortController;
-  /** Call it when done: it removes the listener from the outer signal, which may live as long as the process. */
-  unlink(): void;
-}
-
-/** Like AbortSignal.any(), which however keeps an entry in the outer signal until garbage collection. */
-export function linkedAbort(outer: AbortSignal | undefined): LinkedAbort {
+/**
+ * A new AbortController that also aborts with an outer signal. Call `unlink` when done: it removes the listener from the
+ * outer signal, which may live as long as the process. AbortSignal.any() keeps an entry there until garbage collection.
+ */
+export function linkedAbort(outer: AbortSignal | undefined) {
   const controller = new AbortController();
   const onAbort = () => controller.abort(outer?.reason);
   if (outer?.aborted) onAbort();

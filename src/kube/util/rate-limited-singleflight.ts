@@ -1,6 +1,6 @@
 import { HttpError } from '../admission/http-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { TokenBucket } from '../workqueue/token-bucket.ts';
+import { TokenBucket } from '../workqueue/rate-limiters.ts';
 import { abortable } from './linked-abort.ts';
 import { LruMap } from './lru-map.ts';
 import { sleep } from './sleep.ts';

@@ -20,9 +20,7 @@ export interface QueueOptions<K> {
  * Keys are compared as in a Map; undefined is not a key.
  */
 export class WorkQueue<K> implements QueueGauges {
-  readonly #clock: Clock;
-  readonly #limiter: RateLimiter<K>;
-  readonly #metrics: QueueMetrics | undefined;
+  readonly #options: QueueOptions<K>;
   /** Keys to hand out. Each is dirty and not processing. */
   readonly #queue = new Fifo<K>();
   /** Keys that need work, and since when. */
@@ -35,11 +33,9 @@ export class WorkQueue<K> implements QueueGauges {
   readonly #consumers: ((key: K | undefined) => void)[] = [];
   #isShutDown = false;
 
-  constructor({ clock, limiter, metrics }: QueueOptions<K>) {
-    this.#clock = clock;
-    this.#limiter = limiter;
-    this.#metrics = metrics;
-    metrics?.watch(this);
+  constructor(options: QueueOptions<K>) {
+    this.#options = options;
+    options.metrics?.watch(this);
   }
 
   /** Keys that get() would hand out at once. */
@@ -52,7 +48,7 @@ export class WorkQueue<K> implements QueueGauges {
   }
 
   get unfinishedWorkSeconds(): number {
-    const now = this.#clock.now();
+    const now = this.#options.clock.now();
     let milliseconds = 0;
     for (const since of this.#processing.values()) milliseconds += now - since;
     return milliseconds / 1000;
@@ -60,40 +56,40 @@ export class WorkQueue<K> implements QueueGauges {
 
   get longestRunningProcessorSeconds(): number {
     const { value: oldest } = this.#processing.values().next();
-    return oldest === undefined ? 0 : (this.#clock.now() - oldest) / 1000;
+    return oldest === undefined ? 0 : (this.#options.clock.now() - oldest) / 1000;
   }
 
   /** Marks the key as needing work. Ignored once the queue is shut down. */
   add(key: K): void {
     if (this.#isShutDown || this.#dirty.has(key)) return;
-    this.#dirty.set(key, this.#clock.now());
-    this.#metrics?.added();
+    this.#dirty.set(key, this.#options.clock.now());
+    this.#options.metrics?.added();
     if (!this.#processing.has(key)) this.#enqueue(key);
   }
 
   /** Adds the key after `delayMs`, or at once if that is not above 0. Of two deadlines of a key, the earlier one counts. */
   addAfter(key: K, delayMs: number): void {
     if (this.#isShutDown) return;
-    this.#metrics?.retried();
+    this.#options.metrics?.retried();
     // Not `delayMs <= 0`, which is false for NaN.
     if (!(delayMs > 0)) {
       this.add(key);
       return;
     }
-    const deadline = this.#clock.now() + delayMs;
+    const deadline = this.#options.clock.now() + delayMs;
     const known = this.#waiting.get(key);
     if (known && known.deadline <= deadline) return;
     known?.timer.cancel();
     const due = () => {
-      const left = deadline - this.#clock.now();
+      const left = deadline - this.#options.clock.now();
       if (left > 0) {
-        waiting.timer = this.#clock.setTimer(left, due);
+        waiting.timer = this.#options.clock.setTimer(left, due);
         return;
       }
       this.#waiting.delete(key);
       this.add(key);
     };
-    const waiting = { deadline, timer: this.#clock.setTimer(delayMs, due) };
+    const waiting = { deadline, timer: this.#options.clock.setTimer(delayMs, due) };
     this.#waiting.set(key, waiting);
   }
 
@@ -102,14 +98,14 @@ export class WorkQueue<K> implements QueueGauges {
    * @returns that delay in milliseconds.
    */
   addRateLimited(key: K, atLeastMs = 0): number {
-    const delayMs = Math.max(atLeastMs, this.#limiter.when(key));
+    const delayMs = Math.max(atLeastMs, this.#options.limiter.when(key));
     this.addAfter(key, delayMs);
     return delayMs;
   }
 
   /** Resets the count of the key's failures. The caller must still call done(). */
   forget(key: K): void {
-    this.#limiter.forget(key);
+    this.#options.limiter.forget(key);
   }
 
   /**
@@ -127,7 +123,7 @@ export class WorkQueue<K> implements QueueGauges {
     const since = this.#processing.get(key);
     if (since === undefined) return;
     this.#processing.delete(key);
-    this.#metrics?.workDuration((this.#clock.now() - since) / 1000);
+    this.#options.metrics?.workDuration((this.#options.clock.now() - since) / 1000);
     if (this.#dirty.has(key)) this.#enqueue(key);
   }
 
@@ -147,8 +143,8 @@ export class WorkQueue<K> implements QueueGauges {
   #take(): K | undefined {
     const key = this.#queue.shift();
     if (key === undefined) return undefined;
-    const now = this.#clock.now();
-    this.#metrics?.queueDuration((now - (this.#dirty.get(key) ?? now)) / 1000);
+    const now = this.#options.clock.now();
+    this.#options.metrics?.queueDuration((now - (this.#dirty.get(key) ?? now)) / 1000);
     this.#dirty.delete(key);
     this.#processing.set(key, now);
     return key;

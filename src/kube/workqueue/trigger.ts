@@ -5,7 +5,6 @@ export class Trigger {
   #fired = false;
   #wake: () => void = () => {};
 
-  /** Wakes the waiter. */
   fire(): void {
     this.#fired = true;
     this.#wake();

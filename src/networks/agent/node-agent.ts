@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Counter, Gauge } from 'prom-client';
 import { identityOf, type ObjectKey } from '../../kube/api/object.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { createLogger, type LogLevel, linesOf } from '../../kube/manager/logger.ts';

@@ -2,7 +2,7 @@ import { isPodCreation } from '../../injection/podspec/admission-target.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../injection/podspec/pod.ts';
 import { podSites } from '../../injection/podspec/workload.ts';
 import type { CallSignal } from '../../kube/admission/deadline.ts';
-import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/response.ts';
+import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/review.ts';
 import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';

@@ -1,7 +1,7 @@
 import { ENDPOINT_SLICES, NODES } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import { informerIfServed } from '../../kube/manager/if-served.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/task-group.ts';

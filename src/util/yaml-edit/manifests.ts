@@ -4,8 +4,6 @@ import { applyEdits, inOrder, isFlow, printBlock, type TextEdit } from './entrie
 import { ManifestError, type ParsedText, parseText } from './parse.ts';
 import { type SyntaxNode, UneditableError } from './syntax.ts';
 
-export { ManifestError };
-
 /** Limit on the values of a text once its aliases are expanded. */
 const MAX_VALUES = 5_000_000;
 
@@ -81,7 +79,6 @@ function cannotBeRewritten(index: number): ManifestError {
   );
 }
 
-/** A document and its new value. */
 interface Change {
   readonly index: number;
   readonly root: SyntaxNode | undefined;

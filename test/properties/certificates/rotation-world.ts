@@ -2,7 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import { pino } from 'pino';
 import { CaBundle } from '../../../src/certificates/ca-bundle.ts';
-import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
+import { certificateKeeper } from '../../../src/certificates/managed-certificates.ts';
 import { type KeyMaterial, type Lifetimes, replacement } from '../../../src/certificates/rotation.ts';
 import { pemOf } from '../../../src/certificates/x509/certificate.ts';
 import { ApiError } from '../../../src/kube/api/api-error.ts';
@@ -10,6 +10,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
+import type { Result } from '../../../src/kube/controller/controller.ts';
 import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
 /** A value and the time since which it holds. */
@@ -113,7 +114,7 @@ export class RotationWorld {
  * arrive. The test can kill it at any moment; a request on its way still arrives.
  */
 export class SimulatedController {
-  readonly #controller: CertificateController;
+  readonly #reconcile: (signal: AbortSignal) => Promise<Result>;
   readonly #abort = new AbortController();
   #message: (() => void) | undefined;
   #busy = false;
@@ -122,38 +123,35 @@ export class SimulatedController {
     const { signer, lifetimes } = world;
     const clock = { now: () => world.now, setTimer: () => ({ cancel() {} }) };
     const cached = () => world.cachedConfiguration();
-    const lister = { get: cached, list: () => [cached()], byIndex: () => [], size: 1 };
-    this.#controller = new CertificateController({
+    const bundle = new CaBundle({
+      clock,
+      wallClock: () => world.now,
+      isRollingOut: async () => false,
+      holdMs: 0,
+      client: {
+        jsonPatch: async (resource, _, operations) => {
+          await this.#request(() => world.patchConfiguration(operations));
+          return resource.decode(cached());
+        },
+      },
+    });
+    this.#reconcile = certificateKeeper({
       signer,
       lifetimes,
       wallClock: () => world.now,
       lastGood: () => undefined,
       log: pino({ level: 'silent' }),
       metrics: { expires() {}, bundleInSync() {}, rotated() {} },
-      own: async () => undefined,
       secret: {
         read: () => this.#request(() => world.readSecret()),
         replace: (...args) => this.#request(() => world.replaceSecret(args[0], args[1])),
       },
-      bundle: new CaBundle({
-        clock,
-        wallClock: () => world.now,
-        isRollingOut: async () => false,
-        holdMs: 0,
-        targets: [
-          {
-            resource: MUTATING_WEBHOOK_CONFIGURATIONS,
-            name: 'envoy-initializer',
-            informer: { hasSynced: () => true, lister },
-          },
-        ],
-        client: {
-          jsonPatch: async (resource, _, operations) => {
-            await this.#request(() => world.patchConfiguration(operations));
-            return resource.decode(cached());
-          },
+      trust: {
+        observe: () => [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: cached() }],
+        async distribute(seen, pem, signal) {
+          return pem === undefined ? undefined : await bundle.distribute(seen, pem, signal);
         },
-      }),
+      },
     });
   }
 
@@ -169,7 +167,7 @@ export class SimulatedController {
     const done = () => {
       this.#busy = false;
     };
-    this.#controller.reconcile(this.#abort.signal).then(done, done);
+    this.#reconcile(this.#abort.signal).then(done, done);
     await eventLoopTurn();
   }
 

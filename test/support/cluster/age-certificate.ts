@@ -13,7 +13,7 @@ const OPERATOR = 'envoy-initializer';
 export async function ageCertificate(client: KubeClient): Promise<void> {
   const { signal } = new AbortController();
   const secret = new CertificateSecret(client, OPERATOR, `${OPERATOR}-tls`);
-  const signer = x509Signer(serverNames({ service: OPERATOR, namespace: OPERATOR }));
+  const signer = x509Signer(serverNames(OPERATOR));
   const read = async () => {
     const stored = await secret.read(signal);
     if (!stored || 'foreign' in stored.content) throw new Error('the Secret is not the operator’s own');

@@ -2,7 +2,6 @@ import { getEventListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isAlreadyExists, isNotFound } from '../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
-import type { Registration } from '../../../src/kube/cache/informer.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
@@ -34,9 +33,7 @@ export class FaultRun {
   readonly #informer: Informer<ConfigMap>;
   readonly #errors: string[] = [];
   readonly #watchFailures: WatchFailure[] = [];
-  readonly #handlers: { readonly handler: FoldingHandler<ConfigMap>; readonly registration: Registration }[] =
-    [];
-  readonly #left: { readonly handler: FoldingHandler<ConfigMap>; readonly events: number }[] = [];
+  readonly #handlers: FoldingHandler<ConfigMap>[] = [];
   #writes = 0;
 
   private constructor(lab: FaultLab, scenario: Scenario, namespace: string, proxy: FaultProxy) {
@@ -143,17 +140,14 @@ export class FaultRun {
   }
 
   #toldTheTruth(): void {
-    for (const { handler } of this.#handlers) {
+    for (const handler of this.#handlers) {
       this.#check(handler.violations.length === 0, handler.violations.join('; '));
-    }
-    for (const { handler, events } of this.#left) {
-      this.#check(handler.events === events, 'a handler that was removed was told of something');
     }
   }
 
   #differences(fresh: readonly ConfigMap[]): string[] {
     const { lister } = this.#informer;
-    const views = this.#handlers.map(({ handler }) => handler.view);
+    const views = this.#handlers.map(({ view }) => view);
     const states: [string, readonly ConfigMap[]][] = [
       ['the cache', lister.list()],
       [
@@ -172,7 +166,7 @@ export class FaultRun {
 
   async #stopped(running: Promise<void>): Promise<void> {
     this.#stop.abort();
-    const told = this.#handlers.map(({ handler }) => handler.events);
+    const told = this.#handlers.map(({ events }) => events);
     await running;
     this.#check(this.#clock.pendingTimers === 0, `${this.#clock.pendingTimers} timers are left`);
     this.#check(
@@ -187,7 +181,7 @@ export class FaultRun {
       await pause(5);
     }
     this.#check(
-      this.#handlers.every(({ handler }, i) => handler.events === told[i]),
+      this.#handlers.every(({ events }, i) => events === told[i]),
       'a handler was told of something after the stop',
     );
   }
@@ -196,9 +190,6 @@ export class FaultRun {
     switch (action) {
       case 'join':
         this.#join({});
-        break;
-      case 'leave':
-        this.#leave(which);
         break;
       case 'cut':
         this.#proxy.cutHealthyWatches();
@@ -211,18 +202,8 @@ export class FaultRun {
 
   #join(options: { readonly throwsEvery?: number }): void {
     const handler = new FoldingHandler<ConfigMap>(options);
-    this.#handlers.push({
-      handler,
-      registration: this.#informer.addEventHandler(handler, { resyncMs: 1000 }),
-    });
-  }
-
-  #leave(which: number): void {
-    // The first two stay to the end.
-    const [gone] = this.#handlers.splice(2 + (which % Math.max(this.#handlers.length - 2, 1)), 1);
-    if (!gone) return;
-    gone.registration.remove();
-    this.#left.push({ handler: gone.handler, events: gone.handler.events });
+    this.#handlers.push(handler);
+    this.#informer.addEventHandler(handler, { resyncMs: 1000 });
   }
 
   async #write(

@@ -3,8 +3,8 @@ import { errorEvent, type Fault } from './fault.ts';
 
 /** One thing that the writer does, or that happens to the connections, and how long it pauses afterwards. */
 export interface Step {
-  readonly action: 'create' | 'update' | 'delete' | 'recreate' | 'unselect' | 'cut' | 'join' | 'leave';
-  /** Which object, or which handler. */
+  readonly action: 'create' | 'update' | 'delete' | 'recreate' | 'unselect' | 'cut' | 'join';
+  /** Which object. */
   readonly which: number;
   readonly pauseMs: number;
 }
@@ -78,7 +78,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 2, arbitrary: fc.constantFrom('delete' as const, 'recreate' as const) },
     {
       weight: 2,
-      arbitrary: fc.constantFrom('unselect' as const, 'cut' as const, 'join' as const, 'leave' as const),
+      arbitrary: fc.constantFrom('unselect' as const, 'cut' as const, 'join' as const),
     },
   ),
   which: fc.nat({ max: 5 }),

@@ -8,9 +8,8 @@ import {
 import { createInjectHandler } from '../../../src/injection/webhook/inject-handler.ts';
 import { reportInjection } from '../../../src/injection/webhook/new-pod-events.ts';
 import { HttpError } from '../../../src/kube/admission/http-error.ts';
-import { parseJson } from '../../../src/kube/admission/parse-json.ts';
-import { formatReview, type ReviewHandler } from '../../../src/kube/admission/response.ts';
-import { parseReview } from '../../../src/kube/admission/review.ts';
+import { parseJson } from '../../../src/kube/admission/read-body.ts';
+import { formatReview, parseReview, type ReviewHandler } from '../../../src/kube/admission/review.ts';
 import { Slices } from '../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { attachWith, createAttachHandler } from '../../../src/networks/attach/attach.ts';

@@ -11,7 +11,7 @@ import { namespaceSettings } from '../../../src/injection/namespace-settings.ts'
 import { label } from '../../../src/injection/podspec/pod.ts';
 import type { TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { createInjectHandler } from '../../../src/injection/webhook/inject-handler.ts';
-import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
+import type { ReviewHandler } from '../../../src/kube/admission/review.ts';
 import { WebhookServer } from '../../../src/kube/admission/server.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';

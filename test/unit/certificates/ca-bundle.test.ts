@@ -24,7 +24,6 @@ function configuration(...bundles: (string | undefined)[]): WebhookConfiguration
 }
 
 let cached: WebhookConfiguration | undefined;
-let synced: boolean;
 let patches: (readonly Operation[])[];
 let clock: FakeClock;
 let bundle: CaBundle;
@@ -32,7 +31,6 @@ let rollingOut: boolean;
 let holdMs: number;
 beforeEach(() => {
   cached = undefined;
-  synced = true;
   patches = [];
   clock = new FakeClock();
   rollingOut = false;
@@ -48,19 +46,17 @@ const client: Pick<KubeClient, 'jsonPatch'> = {
 };
 
 function newBundle(): CaBundle {
-  const lister = { get: () => cached, list: () => [], byIndex: () => [], size: 1 };
-  const informer = { hasSynced: () => synced, lister };
   return new CaBundle({
     clock,
     wallClock: () => Date.now(),
     isRollingOut: async () => rollingOut,
     holdMs,
-    targets: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS, name: 'envoy-initializer', informer }],
     client,
   });
 }
 
-const distributed = (text: string) => bundle.distribute(bundle.observe() ?? [], text, signal);
+const observed = () => (cached ? [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: cached }] : []);
+const distributed = (text: string) => bundle.distribute(observed(), text, signal);
 const distribute = async (text: string) => (await distributed(text)).heldForMs;
 const written = () =>
   patches

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { sidecarState } from '../../../src/injection/sidecar-state.ts';
+import { sidecarState } from '../../../src/injection/webhook/classify.ts';
 import {
   DEMO_TEMPLATE,
   decideInput,

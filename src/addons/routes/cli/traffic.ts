@@ -93,17 +93,15 @@ const NOTHING: Reading = { counts: new Map(), seconds: 0 };
 /** Asks each sidecar for its page, by a connection as of `kubectl port-forward`. */
 async function askAll({ transport, timeoutMs = PAGE_MS }: Cluster, pods: readonly KubeObject[]) {
   // Imported here, because the commands with files need no WebSocket.
-  const { portForward, textOver } = await import('../../../kube/client/port-forward.ts');
+  const { textFromPod } = await import('../../../kube/client/port-forward.ts');
   const readings = new Map<string, Reading>();
   const silent: { readonly pod: string; readonly why: string }[] = [];
   const left = [...pods];
   const worker = async () => {
     for (let pod = left.shift(); pod; pod = left.shift()) {
       const { name, namespace = '' } = pod.metadata;
-      const read = async (signal: AbortSignal) => {
-        const connection = await portForward(transport, { namespace, name }, METRICS_PORT, signal);
-        return await textOver(connection, METRICS_PATH, signal);
-      };
+      const read = (signal: AbortSignal) =>
+        textFromPod(transport, { namespace, name }, { port: METRICS_PORT, path: METRICS_PATH }, signal);
       try {
         const page = await withTimeout(
           systemClock,

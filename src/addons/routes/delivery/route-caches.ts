@@ -1,9 +1,8 @@
 import type { Keys } from '../../../injection/keys.ts';
 import { parseStatus } from '../../../injection/status.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
-import type { Informer } from '../../../kube/cache/informer.ts';
+import { type Informer, waitForSync } from '../../../kube/cache/informer.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
-import { waitForSync } from '../../../kube/cache/wait-for-sync.ts';
 import { informerIfServed, type OptionalInformer } from '../../../kube/manager/if-served.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';

@@ -1,5 +1,4 @@
-import type { ReviewHandler } from '../../../kube/admission/response.ts';
-import type { AdmissionRequest } from '../../../kube/admission/review.ts';
+import type { AdmissionRequest, ReviewHandler } from '../../../kube/admission/review.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import { sleep } from '../../../kube/util/sleep.ts';
 import type { Slices } from '../../../kube/util/slices.ts';

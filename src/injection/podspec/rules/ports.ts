@@ -15,13 +15,6 @@ export function portCollision(a: JsonObject, b: JsonObject): PortCollision | und
   return sameHostPort && sameHostIp(hostIpOf(a), hostIpOf(b)) ? 'hostPort' : undefined;
 }
 
-/** A port that collides with another, and its owner. */
-interface Collision<T> {
-  readonly owner: T;
-  readonly port: JsonObject;
-  readonly field: PortCollision;
-}
-
 /** An index of ports and their owners by the numbers on which others collide. */
 export class PortIndex<T> {
   readonly #byNumber = {
@@ -42,8 +35,8 @@ export class PortIndex<T> {
     }
   }
 
-  /** The ports that this one collides with, in the order in which they were added. */
-  collisionsOf(port: JsonObject): readonly Collision<T>[] {
+  /** The ports that this one collides with, and their owners, in the order in which they were added. */
+  collisionsOf(port: JsonObject) {
     const found = FIELDS.flatMap((field) =>
       (this.#byNumber[field].get(own(port, field)) ?? [])
         .filter((other) => portCollision(port, other.port) === field)

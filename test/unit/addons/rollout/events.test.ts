@@ -3,8 +3,7 @@ import { RolloutEvents } from '../../../../src/addons/rollout/events.ts';
 import type { Revisions } from '../../../../src/addons/rollout/plan/revision.ts';
 import type { Step } from '../../../../src/addons/rollout/plan/step.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
-import { eventObject, seriesKey } from '../../../../src/kube/events/event-object.ts';
-import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { type EventDetails, eventObject, seriesKey } from '../../../../src/kube/events/events.ts';
 import { setOf } from '../../../support/rollout/rollout-world.ts';
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'op', name: 'template' } };

@@ -98,8 +98,10 @@ test.each([
   ['an IPv6 address', 'https://[fd00::1]:8443', [], ['fd00::1']],
   ['a host name', 'https://Laptop.example:8443', ['laptop.example'], []],
 ])('a server has the names of its Service and those of %s', (_, webhookUrl, dnsNames, ipAddresses) => {
-  const ofService = ['a', 'a.mesh', 'a.mesh.svc', 'a.mesh.svc.cluster.local'];
-  expect(serverNames({ service: 'a', namespace: 'mesh', webhookUrl })).toEqual({
+  const ofService = ['', '.mesh', '.mesh.svc', '.mesh.svc.cluster.local'].map(
+    (end) => `envoy-initializer${end}`,
+  );
+  expect(serverNames('mesh', webhookUrl)).toEqual({
     dnsNames: [...ofService, ...dnsNames],
     ipAddresses,
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { bootstrapFaults } from '../../../../src/injection/envoy/bootstrap.ts';
+import { bootstrapFaults } from '../../../../src/injection/envoy/configuration-faults.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { ENVOY_CONFIGURATIONS } from '../../../support/routing/envoy-configurations.ts';
 

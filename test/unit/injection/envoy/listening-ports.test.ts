@@ -4,7 +4,7 @@ import { ENVOY_FILES, type EnvoyFiles } from '../../../../src/injection/envoy/fi
 import { listeningPorts } from '../../../../src/injection/envoy/listening-ports.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import { conflict } from '../../../../src/injection/rules/conflict.ts';
+import { conflict } from '../../../../src/injection/rules/sidecar-rules.ts';
 import { DEFAULT_TEMPLATE_YAML } from '../../../../src/injection/webhook/default-template.ts';
 import { formatDiagnostic } from '../../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';

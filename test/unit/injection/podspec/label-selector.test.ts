@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { selects } from '../../../../src/injection/podspec/label-selector.ts';
+import { selects } from '../../../../src/cli/check/check-webhook.ts';
 import type { JsonValue } from '../../../../src/util/json.ts';
 
 const LABELS = { app: 'web', tier: '' };

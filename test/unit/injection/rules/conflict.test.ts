@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { CEL_ALL_CONTAINERS } from '../../../../src/injection/podspec/cel.ts';
-import { conflict } from '../../../../src/injection/rules/conflict.ts';
+import { conflict } from '../../../../src/injection/rules/sidecar-rules.ts';
 import { DEFAULT_TEMPLATE_NAME } from '../../../../src/injection/template/template-set.ts';
 import { templateSet } from '../../../support/injection/demo.ts';
 

@@ -4,7 +4,8 @@ import {
   COPY_MANAGER,
   type ManagedConfigMap,
   planCopy,
-} from '../../../../src/injection/webhook/copies.ts';
+} from '../../../../src/injection/webhook/envoy-configuration.ts';
+import type { ConfigMap } from '../../../../src/kube/api/core-resources.ts';
 
 const SOURCE = { metadata: { namespace: 'envoy-initializer', name: 'envoy' }, data: { 'envoy.json': '{}' } };
 const wroteData = (manager: string) => ({ manager, fieldsV1: { 'f:data': { 'f:envoy.json': {} } } });
@@ -16,10 +17,16 @@ function copy(data: Readonly<Record<string, string>>, more: object = {}): Manage
   return { metadata: { namespace: 'web', name: 'envoy', labels, managedFields, ...more }, data };
 }
 
+interface Situation {
+  readonly source: ConfigMap | undefined;
+  readonly found: ManagedConfigMap | undefined;
+  readonly isNeeded: boolean;
+}
+
 const OLD = { 'envoy.json': '{"old": 1}' };
 
 // biome-ignore format: a line for each case
-test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>([
+test.each<[string, Situation, ReturnType<typeof planCopy>]>([
   ['creates a copy that pods need', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
   ['creates no copy without pods that need it', { source: SOURCE, found: undefined, isNeeded: false }, 'nothing'],
   ['does nothing without a source', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
@@ -47,6 +54,6 @@ test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>
   ],
   ["keeps a user's own ConfigMap", { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true }, 'nothing'],
   ['ignores a copy that is being deleted', { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true }, 'nothing'],
-])('planCopy %s', (_, situation, step) => {
-  expect(planCopy(situation)).toBe(step);
+])('planCopy %s', (_, { source, found, isNeeded }, step) => {
+  expect(planCopy(source, found, isNeeded)).toBe(step);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import { setUpCopies } from '../../../../src/injection/webhook/copies.ts';
+import { copying } from '../../../../src/injection/webhook/envoy-configuration.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 
 const { signal } = new AbortController();
@@ -15,19 +15,12 @@ test.each([
   ['is denied by a webhook', 400, { message: 'admission webhook "a" denied the request' }, true],
 ])('a copy that %s', async (_, status, body, isTriedAgain) => {
   const error = apiErrorFrom(status, body);
-  const cache = <T>(objects: readonly T[], found?: T) =>
-    ({
-      lister: { get: (key: string) => (key === 'home/envoy' ? found : undefined), list: () => objects },
-      addEventHandler() {},
-    }) as never;
-  const { reconcile } = setUpCopies({
+  const reconcile = copying({
     client: { create: () => Promise.reject(error), jsonPatch: () => Promise.reject(error) },
-    configMaps: cache([source], source),
-    pods: cache([pod]),
+    configMaps: { get: (key) => (key === 'home/envoy' ? source : undefined) },
+    pods: { list: () => [pod] },
     keys,
-    queue: { add() {} },
     namespace: 'home',
-    name: 'envoy',
     beforeCreate: async () => undefined,
   });
   const result = await reconcile('shop', signal).catch((err: unknown) => err);

@@ -44,9 +44,9 @@ test.each([
     } as unknown as KubeClient;
     const clock = new FakeClock();
     const manager = testManager({ client, clock, log: capturedLog().log });
-    const annotation = 'initializer.kubernetes.io/envoy';
-    const pods = setUpPodCache(manager, keysFor(annotation));
-    setUpEnvoyConfiguration(manager, { namespace: 'home', annotation, pods });
+    const keys = keysFor('initializer.kubernetes.io/envoy');
+    const pods = setUpPodCache(manager, keys);
+    setUpEnvoyConfiguration(manager, { namespace: 'home', keys, pods });
     const stop = new AbortController();
     const running = manager.run(stop.signal);
     await until(() => pods.hasSynced());

@@ -27,8 +27,14 @@ const details = (action: string, note = ''): EventDetails => ({
   action,
   note,
 });
-const named = (name: string): AwaitedPod => ({ namespace: 'web', name, ownerUid: undefined });
-const owned = (ownerUid: string, namespace = 'web'): AwaitedPod => ({ namespace, name: undefined, ownerUid });
+const NOBODY: AwaitedPod = {
+  namespace: 'web',
+  name: undefined,
+  generateName: undefined,
+  ownerUid: undefined,
+};
+const named = (name: string): AwaitedPod => ({ ...NOBODY, name });
+const owned = (ownerUid: string, namespace = 'web'): AwaitedPod => ({ ...NOBODY, namespace, ownerUid });
 
 function pod(name: string, uid: string, ownerUid?: string): KubeObject {
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop' };
@@ -79,8 +85,8 @@ test('holds the Event of a pod whose name is generated until a pod of such a nam
 
 test.each<[string, AwaitedPod]>([
   ['in another namespace', owned('uid-of-shop', 'elsewhere')],
-  ['with no name and no owner', { namespace: 'web', name: undefined, ownerUid: undefined }],
-  ['with an owner without a uid', { namespace: 'web', name: 'shop-1', ownerUid: '' }],
+  ['with no name and no owner', NOBODY],
+  ['with an owner without a uid', { ...named('shop-1'), ownerUid: '' }],
   ['with a name that is too long', named('a'.repeat(254))],
 ])('sends no Event about a pod %s', (_, awaited) => {
   events.expect(awaited, details('conflict'));

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
+import { keysFor } from '../../../../src/injection/keys.ts';
 import { setUpTemplate } from '../../../../src/injection/webhook/template-setup.ts';
 import { CONFIG_MAPS } from '../../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
@@ -44,7 +45,7 @@ test('a template is proved at the start and after an upgrade of the API server, 
   const manager = testManager({ client, clock, log: capturedLog().log });
   let [minor, changed]: [number | undefined, () => void] = [undefined, () => undefined];
   const template = setUpTemplate(manager, {
-    ...{ namespace: 'home', configmap: 'envoy-initializer', annotation: 'initializer.kubernetes.io/envoy' },
+    ...{ namespace: 'home', configmap: 'envoy-initializer', keys: keysFor() },
     serverMinor: {
       current: () => minor,
       onChanged(listener) {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import { createWorkloadHandler } from '../../../../src/injection/webhook/workload-handler.ts';
+import { createWorkloadHandler } from '../../../../src/injection/webhook/inject-handler.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
 import { OPT_IN, templateSet } from '../../../support/injection/demo.ts';
 

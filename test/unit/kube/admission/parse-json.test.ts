@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseJson } from '../../../../src/kube/admission/parse-json.ts';
+import { parseJson } from '../../../../src/kube/admission/read-body.ts';
 
 /** The HTTP status of a refusal, and its message. */
 function outcome(text: string): string {

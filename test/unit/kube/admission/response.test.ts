@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type AdmissionAnswer, formatReview } from '../../../../src/kube/admission/response.ts';
+import { type AdmissionAnswer, formatReview } from '../../../../src/kube/admission/review.ts';
 
 const response = (verdict: AdmissionAnswer) => JSON.parse(formatReview('u1', verdict));
 

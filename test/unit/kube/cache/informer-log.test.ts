@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
-import { informerLog } from '../../../../src/kube/cache/informer-log.ts';
+import { informerLog } from '../../../../src/kube/cache/shared-informers.ts';
 
 /** The level of the line that a failure causes. */
 function levelOf(...failure: Parameters<ReturnType<typeof informerLog>>): string {

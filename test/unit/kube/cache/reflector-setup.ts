@@ -4,20 +4,16 @@ import {
   type ReflectorOptions,
   type ReflectorSink,
 } from '../../../../src/kube/cache/reflector.ts';
-import type { ClientOptions } from '../../../../src/kube/client/rest-client.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';
 import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
 
 /** A running reflector of a scripted server; by default without jitter. */
-export async function startReflector(
-  {
-    read = (value) => value,
-    ...options
-  }: Partial<ReflectorOptions> & { readonly read?: ReflectorSink['read'] } = {},
-  clientOptions: Partial<ClientOptions> = {},
-) {
-  const api = await startScripted(clientOptions);
+export async function startReflector({
+  read = (value) => value,
+  ...options
+}: Partial<ReflectorOptions> & { readonly read?: ReflectorSink['read'] } = {}) {
+  const api = await startScripted();
   const stop = new AbortController();
   /** The calls of the sink, for example `replace a=1 b=2`, `upsert a=3`, `remove a=4`. */
   const seen: string[] = [];

@@ -9,13 +9,13 @@ afterEach(() => started.close());
 test('lists and events, bookmarks included, count as contact, and failures do not', async () => {
   const calls: string[] = [];
   const heard = () => calls.filter((line) => line === 'heard').length;
-  const cacheMetrics = {
+  const metrics = {
     started(resource: string) {
       calls.push(`started ${resource}`);
       return { heard: () => void calls.push('heard'), ended: () => void calls.push('ended') };
     },
   };
-  started = await startReflector({ backoff: { firstMs: 10, maxMs: 10 } }, { cacheMetrics });
+  started = await startReflector({ backoff: { firstMs: 10, maxMs: 10 }, metrics });
   const { server, clock, errors, stop, running } = started;
   (await server.next()).fail(503);
   await until(() => errors.length === 1);

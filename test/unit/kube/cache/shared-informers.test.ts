@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SharedInformers } from '../../../../src/kube/cache/shared-informers.ts';
+import { capturedLog, type LogLine } from '../../../support/kube/captured-log.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import {
   type ConfigMap,
@@ -15,18 +16,16 @@ import { recorded } from './informer-setup.ts';
 
 let api: Awaited<ReturnType<typeof startScripted>>;
 let informers: SharedInformers;
-let errors: string[];
+let lines: LogLine[];
 let stop: AbortController;
 let running: Promise<void>;
 beforeEach(async () => {
   api = await startScripted();
-  errors = [];
   stop = new AbortController();
   running = Promise.resolve();
-  informers = new SharedInformers({
-    ...{ client: api.client, clock: api.clock },
-    onError: (plural) => (error, doing) => errors.push(`${plural} ${doing}: ${error}`),
-  });
+  const captured = capturedLog();
+  lines = captured.lines;
+  informers = new SharedInformers({ client: api.client, clock: api.clock, log: captured.log });
 });
 afterEach(async () => {
   stop.abort();
@@ -69,7 +68,7 @@ describe('two parts that keep different things of the same objects', () => {
     ]);
     expect(reds.heard).toEqual(['add a=1 initially', 'delete a=1', 'add b=12', 'delete b=13']);
     expect(stripped.lister.get('shop/a')?.metadata).not.toHaveProperty('labels');
-    expect([api.server.requests, errors]).toEqual([2, []]);
+    expect([api.server.requests, lines]).toEqual([2, []]);
   });
 
   test('get the changes that a list shows', async () => {
@@ -80,7 +79,7 @@ describe('two parts that keep different things of the same objects', () => {
     const watch = await listed(red('a', 1), red('b', 2));
     await until(() => all.heard.length === 2);
     watch.stream({ type: 'ERROR', object: { code: 410, reason: 'Expired' } }).end();
-    await until(() => errors.length === 1);
+    await until(() => lines.length === 1);
     await api.clock.advanceAsync(0);
     await api.clock.advanceAsync(10_000);
     (await api.server.next()).answer(listOf(20, [configMap('b', 12)]));
@@ -105,7 +104,7 @@ describe('two parts that keep different things of the same objects', () => {
     await until(() => lax.lister.get('shop/a')?.metadata.resourceVersion === '11');
     expect(strict.lister.list()).toEqual([red('a', 1)]);
     expect(lax.lister.size).toBe(2);
-    expect(errors).toHaveLength(2);
+    expect(lines).toHaveLength(2);
   });
 
   test('request the metadata alone if that is enough for both', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonLines, MalformedLineError } from '../../../../src/kube/client/json-lines.ts';
+import { jsonLines, MalformedLineError } from '../../../../src/kube/api/response.ts';
 
 async function* chunked(...chunks: readonly (string | Uint8Array)[]) {
   for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;

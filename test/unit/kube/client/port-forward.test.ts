@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { portForward, textOver } from '../../../../src/kube/client/port-forward.ts';
+import { textFromPod } from '../../../../src/kube/client/port-forward.ts';
 import { Transport } from '../../../../src/kube/client/transport.ts';
 import { KubeletPorts } from '../../../support/cluster/kubelet-ports.ts';
 import { ConnectProxy } from '../../../support/kube/connect-proxy.ts';
@@ -53,7 +53,7 @@ async function configBy(settings: object): Promise<KubeConfig> {
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 async function page(path: string, by = transport): Promise<string> {
-  return await textOver(await portForward(by, POD, portOf(pod), signal), path, signal);
+  return await textFromPod(by, POD, { port: portOf(pod), path }, signal);
 }
 
 describe('a connection to a port of a pod', () => {
@@ -112,8 +112,8 @@ describe('a connection to a port of a pod', () => {
     await once(closed, 'listening');
     const port = portOf(closed);
     await new Promise((resolve) => closed.close(resolve));
-    const connection = await portForward(transport, POD, port, signal);
-    await expect(textOver(connection, '/metrics', signal)).rejects.toMatchObject({
+    const asked = textFromPod(transport, POD, { port, path: '/metrics' }, signal);
+    await expect(asked).rejects.toMatchObject({
       name: 'TransportError',
       message: expect.stringContaining(`error forwarding port ${port}: connect ECONNREFUSED`),
     });
@@ -122,7 +122,8 @@ describe('a connection to a port of a pod', () => {
   test('ends at the signal, while the server says nothing', async () => {
     kubelet.isSilent = true;
     const stop = new AbortController();
-    const connecting = portForward(transport, POD, portOf(pod), stop.signal);
+    const page = { port: portOf(pod), path: '/metrics' };
+    const connecting = textFromPod(transport, POD, page, stop.signal);
     await until(() => kubelet.asked.length === 1);
     stop.abort(new Error('enough'));
     await expect(connecting).rejects.toThrow('enough');

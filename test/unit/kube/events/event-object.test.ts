@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
-import { eventObject, seriesKey } from '../../../../src/kube/events/event-object.ts';
-import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { type EventDetails, eventObject, seriesKey } from '../../../../src/kube/events/events.ts';
 
 const now = new Date('2026-01-02T03:04:05.678Z');
 const source = { controller: 'envoy-initializer', instance: 'envoy-initializer-0' };

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { TransportError } from '../../../../src/kube/api/api-error.ts';
-import type { LeaseSpec } from '../../../../src/kube/leaderelection/lease.ts';
-import { LeaseCandidate } from '../../../../src/kube/leaderelection/lease-candidate.ts';
+import { LeaseCandidate, type LeaseSpec } from '../../../../src/kube/leaderelection/lease.ts';
 import { FakeLeases } from '../../../support/kube/fake-leases.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 

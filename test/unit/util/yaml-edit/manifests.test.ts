@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { dump } from 'js-yaml';
 import { isObject, type JsonObject, type JsonValue, own } from '../../../../src/util/json.ts';
 import { printBlock } from '../../../../src/util/yaml-edit/entries.ts';
-import { ManifestError, readManifests, writeManifests } from '../../../../src/util/yaml-edit/manifests.ts';
+import { readManifests, writeManifests } from '../../../../src/util/yaml-edit/manifests.ts';
+import { ManifestError } from '../../../../src/util/yaml-edit/parse.ts';
 
 describe('readManifests reads scalars as kubectl does', () => {
   // Each was read by kubectl 1.36 (`kubectl label --local -o json`).

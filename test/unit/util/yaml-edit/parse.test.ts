@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ManifestError, readManifests } from '../../../../src/util/yaml-edit/manifests.ts';
+import { readManifests } from '../../../../src/util/yaml-edit/manifests.ts';
+import { ManifestError } from '../../../../src/util/yaml-edit/parse.ts';
 
 test.each<[string, string, unknown]>([
   ['quoted text', 'a: "b\nc"\n', { a: 'b c' }],

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
+import { certificateKeeper } from '../../../src/certificates/managed-certificates.ts';
 import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
 import type { SecretContent, StoredContent } from '../../../src/certificates/secret.ts';
 import { ApiError } from '../../../src/kube/api/api-error.ts';
+import type { Result } from '../../../src/kube/controller/controller.ts';
 import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
 const HOUR = 3_600_000;
@@ -17,24 +18,22 @@ let signer: FakeSigner;
 let stored: StoredContent | undefined;
 let written: { readonly material: KeyMaterial; readonly resourceVersion: string | undefined }[];
 let distributed: string[];
-let owned: number;
 let rotated: string[];
 let levels: number[];
 let lastGood: KeyMaterial | undefined;
 let refused: Error | undefined;
-let controller: CertificateController;
+let reconcile: () => Promise<Result>;
 beforeEach(() => {
   now = start;
   signer = new FakeSigner();
   stored = undefined;
   written = [];
   distributed = [];
-  owned = 0;
   rotated = [];
   levels = [];
   lastGood = undefined;
   refused = undefined;
-  controller = new CertificateController({
+  const keep = certificateKeeper({
     signer,
     lifetimes,
     wallClock: () => now,
@@ -46,16 +45,13 @@ beforeEach(() => {
         written.push({ material, resourceVersion });
       },
     },
-    bundle: {
+    trust: {
       observe: () => [],
       async distribute(_, bundle) {
         if (refused) throw refused;
-        distributed.push(bundle);
+        if (bundle !== undefined) distributed.push(bundle);
         return { heldForMs: 0, keepsOthers: false };
       },
-    },
-    async own() {
-      owned += 1;
     },
     metrics: {
       expires() {},
@@ -63,6 +59,7 @@ beforeEach(() => {
       rotated: (certificate) => rotated.push(certificate),
     },
   });
+  reconcile = () => keep(signal);
 });
 
 function store(content: SecretContent): void {
@@ -75,16 +72,14 @@ async function storeOwn(): Promise<KeyMaterial> {
   return material;
 }
 
-const reconcile = () => controller.reconcile(signal);
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 const WARN = 40;
 
-describe('CertificateController', () => {
-  test('distributes the bundle, makes the namespace own the configurations, and requeues within an hour', async () => {
+describe('the certificate keeper', () => {
+  test('distributes the bundle, and requeues within an hour', async () => {
     await storeOwn();
     expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
     expect(distributed).toEqual(['authority-1\n']);
-    expect(owned).toBe(1);
     expect(written).toEqual([]);
   });
 
@@ -108,7 +103,7 @@ describe('CertificateController', () => {
   });
 });
 
-describe('CertificateController with a damaged Secret', () => {
+describe('the certificate keeper with a damaged Secret', () => {
   test('replaces only the damaged part, with a warning', async () => {
     const { issuer, bundle } = await storeOwn();
     store({ material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
