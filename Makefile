@@ -164,6 +164,10 @@ conformance: build/.compiled ## Run the Gateway API's conformance suite, and wri
 judge-kubernetes: node_modules/.installed dist/.built ## Run tests of Kubernetes' own e2e plain and with a sidecar in every pod, and compare (Debian, root; 40 minutes, the first time 60; RUNS='plain default transparent', FOCUS=, SKIP=, MINUTES= for each run)
 	@node test/judge/main.ts $(RUNS)
 
+.PHONY: week
+week: node_modules/.installed dist/.built ## Bring what a week brings to two nodes: drains, outages, full disks, 2,000 pods; nothing may be left over (Debian, root; 15 minutes; WEEK_ROUNDS=1)
+	@WEEK_ROUNDS='$(WEEK_ROUNDS)' node test/week/main.ts
+
 .PHONY: test-release
 test-release: build/.compiled control-plane ## Test make release against a registry on this machine (Debian, root), and krew; builds cosign and krew first, which takes minutes
 	@node hack/release/cli.ts tools
