@@ -49,7 +49,7 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@node hack/generate-docs.ts --check
 
 .PHONY: scan
-scan: control-plane ## Run the scanners checkov, hadolint, yamllint, zizmor and actionlint (test/scan; Python 3, Go)
+scan: control-plane ## Run the scanners checkov, trivy, hadolint, yamllint, zizmor and actionlint (test/scan; Python 3, Go)
 	@test/scan/run
 
 .PHONY: unit
