@@ -63,7 +63,7 @@ async function crowd(world: World, client: KubeClient): Promise<void> {
   const areServed = async () =>
     !(await world.run(['get', 'pods', '-n=crowd', gates])).includes('samplecrd.k8s.io');
   await eventually('no pod waits for its Network', areServed, PATIENTLY);
-  await world.run('delete namespace crowd --timeout=240s');
+  await world.run('delete namespace crowd --timeout=600s');
 }
 
 async function clock(world: World, offset: string): Promise<void> {

@@ -114,7 +114,7 @@ async function week(client: KubeClient): Promise<void> {
 
   await world.run('delete network/both --wait=false');
   await world.run('delete deployment both plain');
-  await world.run('delete namespace e2e-load --timeout=240s');
+  await world.run('delete namespace e2e-load --timeout=600s');
   await world.run('wait network/both --for=delete --timeout=120s');
   await eventually('nodes are clean', async () => (await traces()).length === 0).catch(() => {});
   const left = (await objects()).filter((name) => !before.includes(name)).concat(await traces());

@@ -17,7 +17,7 @@ export const ASKED = 'samplecrd.k8s.io/network';
 /** Where a node's agent writes: of 1 MB, so that it can be filled. */
 export const STATE = '/run/envoy-initializer';
 /** After an outage, the EndpointSlice controller may wait for minutes before it tries again. */
-export const PATIENTLY = { boundMs: 400_000, everyMs: 2_000 };
+export const PATIENTLY = { boundMs: 600_000, everyMs: 2_000 };
 
 interface PodJson {
   readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> };
