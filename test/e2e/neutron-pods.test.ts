@@ -166,7 +166,7 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
       },
     });
     await run(`wait node/${SECOND} --for=create --for=condition=Ready --timeout=60s`);
-    await operator.installNeutronPods();
+    await operator.installNetworks('neutron-pods');
     await apply(cluster, neutronSecret(await cloudsOf(neutron)));
     const group = await create<{ readonly id: string }>('security_group', { name: 'open' });
     open = group.id;

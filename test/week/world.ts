@@ -57,7 +57,7 @@ export class World {
     for (const machine of this.machines)
       await this.on(machine, `mkdir -p ${STATE}; mount -t tmpfs -o size=1m tmpfs ${STATE}`);
     await this.run(`wait node/${SECOND} --for=create --for=condition=Ready --timeout=60s`);
-    await this.operator.installNetworks();
+    await this.operator.installNetworks('networks');
     const rollout = join(projectDirectory(), 'deploy/components/rollout');
     await this.run(`apply -f ${rollout}/rbac.yaml`);
     const fence = 'validatingadmissionpolicy/envoy-initializer-fence';

@@ -12,7 +12,7 @@ export const OPERATOR = 'envoy-initializer';
 const OVERLAYS = join(projectDirectory(), 'deploy', 'overlays');
 export const DEFAULT_OVERLAY = join(OVERLAYS, 'default');
 /** The DaemonSet of deploy/overlays/node-agent, and its namespace. */
-const AGENT = 'envoy-initializer-node-agent';
+export const AGENT = 'envoy-initializer-node-agent';
 
 /** One that only the webhook can inject. */
 const POD = {
@@ -64,15 +64,19 @@ export class OperatorInCluster {
     await this.#installed();
   }
 
-  /** The same with node agents, for pods on Networks of Neutron. They remove soon what nobody needs. */
-  async installNeutronPods(): Promise<void> {
-    const manifests = await kubectl(this.#cluster, `kustomize ${join(OVERLAYS, 'neutron-pods')}`);
+  /** The same with node agents, as docs/operations.md has it. They remove soon what nobody needs. */
+  async installNetworks(overlay: 'networks' | 'neutron-pods'): Promise<void> {
+    const manifests = await kubectl(this.#cluster, `kustomize ${join(OVERLAYS, overlay)}`);
     const soon = ['--look-interval=1s', '--linger=2s'];
     const impatient = manifests.replace(/^( *)- node-agent$/m, (line, indent) =>
       [line, ...soon.map((flag) => `${indent}- ${flag}`)].join('\n'),
     );
     await kubectl(this.#cluster, 'apply -f -', impatient);
     await this.#installed();
+    await this.agentsRolledOut();
+  }
+
+  async agentsRolledOut(): Promise<void> {
     await kubectl(this.#cluster, `rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
   }
 
