@@ -117,7 +117,7 @@ export function judgeNetwork({
     because: [
       `${status.cidr ?? spec.cidr} of ${provider}${addresses}`,
       ...(nodes.length > 0 ? [`on the nodes ${nodes.map(({ name }) => name).join(', ')}`] : []),
-      ...(ready?.status === 'True' ? ['new pods get an interface on it'] : []),
+      ...(ready?.status === 'True' && findings.length === 0 ? ['new pods get an interface on it'] : []),
     ],
     findings: [
       ...behind(ready, observedGeneration, metadata.generation),

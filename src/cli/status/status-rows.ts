@@ -196,12 +196,12 @@ function nodeAgents(facts: StatusFacts): CheckResult {
       if (waiting === 0) return none('off (--node-agent-namespace)');
       return problem(
         `off (--node-agent-namespace), but needed by ${counted(waiting, 'Network')}`,
-        'apply deploy/overlays/networks',
+        'install the component networks (docs/install.md)',
       );
     }
     return about(facts.nodeAgents, (agents) => {
       if (agents === undefined)
-        return problem('their DaemonSet does not exist', 'apply deploy/overlays/networks');
+        return problem('their DaemonSet does not exist', 'install the component networks (docs/install.md)');
       const advice = `see ${kubectl(namespace, 'get pods')} and the logs`;
       const text = `${agents.ready} of ${agents.wanted} ready`;
       return agents.ready < agents.wanted ? problem(text, advice) : ok(text);

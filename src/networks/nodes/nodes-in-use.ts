@@ -34,7 +34,8 @@ export const MAX_WORDS = 300;
 const NO_AGENTS: ConditionUpdate = {
   status: 'False',
   reason: 'NoAgent',
-  message: 'no node agent runs, so pods on the Network cannot start: apply deploy/overlays/networks',
+  message:
+    'no node agent runs, so pods on the Network cannot start: install the component networks (docs/install.md)',
 };
 
 /**

@@ -213,7 +213,7 @@ describe('status', () => {
     ],
     [
       'node agents',
-      /^problem: off .*, but needed by 1 Network \| apply deploy\/overlays\/networks$/,
+      /^problem: off .*, but needed by 1 Network \| install the component networks /,
       installed([]),
     ],
     [
