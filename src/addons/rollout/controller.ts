@@ -96,7 +96,8 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     metrics.stepped(next);
     if (next.decision) await writer.decide(next.decision, signal);
     events.seen(next, current, now());
-    const publishMs = await publish(next, signal);
+    // What follows a halt, such as the way back, is known to the next step only.
+    const publishMs = next.decision?.do === 'halt' ? undefined : await publish(next, signal);
     const outcomes: Outcome[] = [];
     const left = [...next.actions];
     const end = now() + BATCH_MS;

@@ -36,10 +36,17 @@ export class RolloutEvents {
   seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
     const before = this.#phase;
     this.#phase = phase;
-    // An Event of another template is no repetition: its note names other pods.
     const related = this.#revisionOf(target.set.hash);
+    // An Event of another template is no repetition, and no halt with other pods.
     const write = (type: 'Normal' | 'Warning', reason: string, note: string) =>
-      this.#events.event(this.#regarding(), { type, reason, action: 'RollOut', note, related });
+      this.#events.event(this.#regarding(), {
+        type,
+        reason,
+        action: 'RollOut',
+        note,
+        related,
+        eachNote: reason === 'RolloutHalted',
+      });
     if (decision?.do === 'begin') {
       const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
       write('Normal', 'RolloutStarted', `Rolling out the new template to ${counted(waiting, 'pod')}`);
@@ -51,7 +58,9 @@ export class RolloutEvents {
         .slice(0, MOST_NAMED)
         .map(({ pod, why }) => (why === undefined ? pod.key : `${pod.key}: ${why}`));
       const others = health.failing.length - named.length;
-      const note = [`The breaker has stopped the rollout. Failing: ${named.join('; ')}`];
+      const isEarly = health.failing.length < (target.set.rollout?.breaker.failures ?? 0);
+      const why = isEarly ? ': the canary has no other pod that could change now' : '';
+      const note = [`The breaker has stopped the rollout${why}. Failing: ${named.join('; ')}`];
       if (others > 0) note.push(`and ${others} more`);
       write('Warning', 'RolloutHalted', note.join('; '));
     }

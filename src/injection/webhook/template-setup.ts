@@ -52,7 +52,7 @@ export function setUpTemplate(
         metrics.adopted(generation);
         const names = [...set.templates.keys()];
         log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
-        const note = `New pods use these templates: ${names.join(', ')}`;
+        const note = `For new pods, in a rollout first for those of its canary: ${names.join(', ')}`;
         events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
         adopted();
       },

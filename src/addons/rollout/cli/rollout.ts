@@ -89,10 +89,15 @@ async function showStatus(
       }
       last = lines.join('\n');
       const { phase } = found.status;
-      if (!options.watch || phase === 'done' || phase === 'halted') return phase === 'halted' ? 1 : 0;
+      if (!options.watch || phase === 'done' || phase === 'halted') return exitCodeOf(found);
     }
     await sleep(LOOK_MS);
   }
+}
+
+/** 1 if the rollout is halted, also while pods go back. */
+export function exitCodeOf({ revisions: { target }, status: { phase } }: Shown): ExitCode {
+  return phase === 'halted' || target.state === 'halted' ? 1 : 0;
 }
 
 /** The last step of the leader; undefined before it has made one with the templates of the ConfigMap. */

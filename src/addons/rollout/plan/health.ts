@@ -85,6 +85,18 @@ function settlesAt({ readySince }: RolloutPod, at: number): number {
   return Math.max(readySince, at) + SETTLED_MS;
 }
 
+/** Until when to wait for a pod that has gone back and is not Ready yet; undefined: it is, or will hardly be. */
+export function backUntil(
+  { changedAt, createdAt, isReplacement, undrainedAt = 0, ready }: RolloutPod,
+  withinMs: number,
+  now: number,
+): number | undefined {
+  const at = changedAt ?? (isReplacement ? createdAt : undefined);
+  if (at === undefined || ready !== false) return undefined;
+  const until = Math.max(at, undrainedAt) + withinMs;
+  return now < until ? until : undefined;
+}
+
 /** Until when a pod that was changed in place and is Ready must stay so; undefined if it has, or is not Ready. */
 export function unsettledUntil(pod: RolloutPod, now: number): number | undefined {
   const at = pod.changedAt;

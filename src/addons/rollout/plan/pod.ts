@@ -108,7 +108,7 @@ export const REASONS = {
   unproven: 'it waits until the changed pods are good',
   rate: '`perMinute` allows no more pods in this minute',
   workload: '`maxUnavailable` allows no more pods of its workload now',
-  budget: 'a PodDisruptionBudget does not allow it now',
+  budget: 'its disruption is not allowed now',
   node: 'its node does not respond',
   unready:
     'it has the new template but is not Ready, so it counts neither as good nor as failed: repair it, delete it, or opt it out',

@@ -1,6 +1,6 @@
 import type { Status } from '../../../injection/status.ts';
 import { isCanary, type Strategy } from '../../../injection/template/strategy.ts';
-import { type Change, changeOf, isMade, unsettledUntil } from './health.ts';
+import { backUntil, type Change, changeOf, isMade, unsettledUntil } from './health.ts';
 import { type PodState, type RolloutPod, relate, type Standing, standingOf } from './pod.ts';
 import type { Revision, Revisions } from './revision.ts';
 import { type Candidate, namespaceOf, Workloads } from './workloads.ts';
@@ -15,7 +15,7 @@ export interface Survey {
   /** When pods were changed in the last minute, and how many in each namespace in this rollout. */
   readonly recent: readonly number[];
   readonly recentIn: ReadonlyMap<string, number>;
-  /** Pods that were changed and must stay Ready for a while. */
+  /** Pods that were changed and must stay Ready for a while; after a halt, those on their way back. */
   readonly settling: number;
   /** Candidates that are drained, and those that are not touched yet. */
   readonly draining: readonly Candidate[];
@@ -34,19 +34,23 @@ export function surveyOf(
   now: number,
   wake: Wake,
 ): Survey {
-  const { target } = revisions;
+  const { target, promoted } = revisions;
+  const isHalted = target.state === 'halted';
+  const { withinMs, onHalt } = strategy.breaker;
   const workloads = new Workloads();
   const changes: Change[] = [];
   const [recent, created, served]: [RolloutPod[], RolloutPod[], RolloutPod[]] = [[], [], []];
   const settling = new Set<RolloutPod>();
   for (const pod of pods) {
     const workload = workloads.of(pod);
-    const unsettled = unsettledUntil(pod, now);
+    const has = hasSet(pod, target);
+    const isBack = isHalted && !has && hasSet(pod, promoted);
+    const unsettled = unsettledUntil(pod, now) ?? (isBack ? backUntil(pod, withinMs, now) : undefined);
     wake.at(unsettled);
     wake.at(pod.verdict?.until);
-    if (unsettled !== undefined) settling.add(pod);
+    const isAway = isHalted && onHalt === 'back' && has && pod.isGoing;
+    if (isAway || (unsettled !== undefined && (isBack || !isHalted))) settling.add(pod);
     if (!pod.isGoing) workload.replicas += 1;
-    const has = hasSet(pod, target);
     const change = has && isOfRollout(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
     if (change) {
       changes.push(change);
@@ -56,8 +60,7 @@ export function surveyOf(
     }
     const { changedAt } = pod;
     // In a minute, not each of many namespaces has a turn.
-    if (has && target.state !== 'halted' && changedAt !== undefined && changedAt >= target.since)
-      served.push(pod);
+    if (has && !isHalted && changedAt !== undefined && changedAt >= target.since) served.push(pod);
     if (changedAt !== undefined && changedAt > now - MINUTE_MS) recent.push(pod);
     else if (change && pod.isReplacement && change.at > now - MINUTE_MS) created.push(pod);
     if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
@@ -69,10 +72,9 @@ export function surveyOf(
     const { status } = pod;
     if (status === undefined || pod.isGoing) continue;
     const workload = workloads.of(pod);
-    const standing =
-      target.state === 'halted'
-        ? standingBack(pod, status, revisions, strategy)
-        : standingOf(pod, status, { set: target.set, strategy, replicas: workload.replicas });
+    const standing = isHalted
+      ? standingBack(pod, status, revisions, strategy)
+      : standingOf(pod, status, { set: target.set, strategy, replicas: workload.replicas });
     if (standing.is === 'candidate') {
       (pod.isDraining ? draining : candidates).push({ pod, how: standing.how, workload });
       continue;

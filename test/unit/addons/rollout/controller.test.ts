@@ -50,3 +50,47 @@ test('a step that takes long leaves the rest to the next one, which puts drained
   expect(drained.length).toBeGreaterThan(15);
   expect(drained.length).toBeLessThan(40);
 });
+
+test('a step that halts publishes no status: whether pods go back, the next one says', async () => {
+  const rollout = strategyOf('mode: in-place\nbreaker: {failures: 1, of: 1, then: back}');
+  const set = { ...setOf('envoy:2'), rollout };
+  const canary = { namespaces: undefined, percent: 100 };
+  const promoted = {
+    set: setOf('envoy:1'),
+    state: 'promoted',
+    canary,
+    since: 0,
+    heldSince: undefined,
+  } as const;
+  let state: 'canary' | 'halted' = 'canary';
+  const bad = {
+    ...{ key: 'shop/web', uid: 'web', owner: { uid: '1-a', kind: 'ReplicaSet' }, node: 'node' },
+    ...{ createdAt: 1_000, ready: false, trouble: 'ErrImagePull: x', status: statusOf(set) },
+  };
+  const published: string[] = [];
+  const reconcile = rolloutReconcile({
+    history: {
+      current: () => ({ target: { ...promoted, set, state }, promoted, paused: false }),
+    },
+    writer: {
+      async decide() {
+        state = 'halted';
+      },
+      published: () => undefined,
+      publish: async (text) => void published.push(JSON.parse(text).phase),
+    },
+    pods: {
+      list: () => [{ metadata: { name: 'web', namespace: 'shop', uid: 'web' }, observed: bad }] as never,
+    },
+    memory: new PodMemory(),
+    configIn: () => undefined,
+    namespaceSettings: () => ({ namespaceLabels: {} }),
+    actuator: { act: async () => 'done' },
+    events: { seen: () => {} } as never,
+    metrics: { stepped: () => {}, changed: () => {} },
+    log: { debug: () => {} } as never,
+    now: () => 2_000,
+  });
+  for (let i = 0; i < 2; i += 1) await reconcile('rollout', AbortSignal.timeout(10_000));
+  expect({ state, published }).toEqual({ state: 'halted', published: ['back'] });
+});

@@ -4,7 +4,7 @@ import type { Revisions } from '../../../../src/addons/rollout/plan/revision.ts'
 import type { Step } from '../../../../src/addons/rollout/plan/step.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { type EventDetails, eventObject, seriesKey } from '../../../../src/kube/events/events.ts';
-import { setOf } from '../../../support/rollout/rollout-world.ts';
+import { setOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'op', name: 'template' } };
 const revisionOf = (hash: string) => ({
@@ -14,10 +14,11 @@ const revisionOf = (hash: string) => ({
 });
 
 /** What a rollout of an image tells when it halts. */
-function halted(recorder: RolloutEvents, image: string, pod: string): void {
+function halted(recorder: RolloutEvents, image: string, pod: string, breaker?: string): void {
   const failing = [{ pod: { key: pod }, why: `ErrImagePull: ${image}` }];
   const step = { phase: 'halted', decision: { do: 'halt' }, health: { failing }, pods: [] };
-  const target = { set: setOf(image), state: 'canary', since: 0, heldSince: undefined };
+  const rollout = breaker && { rollout: strategyOf(`mode: in-place\nbreaker: ${breaker}`) };
+  const target = { set: { ...setOf(image), ...rollout }, state: 'canary', since: 0, heldSince: undefined };
   recorder.seen(
     { phase: 'canary', health: { failing: [] }, pods: [] } as unknown as Step,
     { target } as Revisions,
@@ -26,7 +27,7 @@ function halted(recorder: RolloutEvents, image: string, pod: string): void {
   recorder.seen(step as unknown as Step, { target } as Revisions, 0);
 }
 
-test('each template that is halted has an Event of its own, with its pods', () => {
+test('each halt has an Event of its own, with its pods', () => {
   const told: { readonly regarding: KubeObject; readonly details: EventDetails }[] = [];
   const recorder = new RolloutEvents(
     { event: (regarding, details) => void told.push({ regarding, details }) },
@@ -35,15 +36,25 @@ test('each template that is halted has an Event of its own, with its pods', () =
   );
   halted(recorder, 'envoy:2', 'shop/web-1');
   halted(recorder, 'envoy:3', 'shop/web-2');
+  halted(recorder, 'envoy:3', 'shop/web-3', '{failures: 1}');
+  halted(recorder, 'envoy:3', 'shop/web-4', '{failures: 2}');
   expect(told.map(({ details: { reason, note } }) => ({ reason, note }))).toEqual([
     { reason: 'RolloutHalted', note: expect.stringContaining('shop/web-1: ErrImagePull: envoy:2') },
     { reason: 'RolloutHalted', note: expect.stringContaining('shop/web-2: ErrImagePull: envoy:3') },
+    {
+      reason: 'RolloutHalted',
+      note: 'The breaker has stopped the rollout. Failing: shop/web-3: ErrImagePull: envoy:3',
+    },
+    {
+      reason: 'RolloutHalted',
+      note: 'The breaker has stopped the rollout: the canary has no other pod that could change now. Failing: shop/web-4: ErrImagePull: envoy:3',
+    },
   ]);
   const source = { controller: 'envoy-initializer', instance: 'pod' };
   const keys = told.map(({ regarding, details }) =>
     seriesKey(eventObject(regarding, details, source, new Date(0)), details),
   );
-  expect(new Set(keys).size).toBe(2);
+  expect(new Set(keys).size).toBe(4);
 });
 
 test('the first pod that is refused, and that waits for a minute, is told once for each template', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { PodState } from '../../../../src/addons/rollout/plan/pod.ts';
+import { exitCodeOf } from '../../../../src/addons/rollout/cli/rollout.ts';
+import { type PodState, REASONS } from '../../../../src/addons/rollout/plan/pod.ts';
 import { formatStatus, readStatus } from '../../../../src/addons/rollout/rollout-status.ts';
 
 type Said = Omit<PodState, 'pod'>;
@@ -37,4 +38,18 @@ test('pods with one reason are one group, though the API server names each pod i
   expect(readStatus(textOf(states))?.groups).toMatchObject([
     { message: 'pods "…" is forbidden: no', count: 100 },
   ]);
+});
+
+test.each([
+  ['done', 'promoted', 0],
+  ['halted', 'promoted', 1],
+  ['halted', 'halted', 1],
+  ['back', 'halted', 1],
+] as const)('in phase %s, of a template that is %s, `rollout` exits with %i', (phase, state, code) => {
+  const shown = { revisions: { target: { state } }, status: { phase, groups: [], failing: [] } };
+  expect(exitCodeOf(shown as never)).toBe(code);
+});
+
+test('a pod that waits for its disruption need not wait for a PodDisruptionBudget: its message says why', () => {
+  expect(REASONS.budget).not.toContain('PodDisruptionBudget');
 });

@@ -194,6 +194,28 @@ describe('a step', () => {
     ]);
   });
 
+  test.each([
+    ['is not Ready again', { status: statusOf(OLD), changedAt: NOW - 59_000, ...failing }, 'back'],
+    ['will hardly be Ready again', { status: statusOf(OLD), changedAt: NOW - 61_000, ...failing }, 'halted'],
+    ['was recreated', { status: statusOf(OLD), createdAt: NOW - 1_000, ...failing }, 'back'],
+    ['is evicted', { status: statusOf(NEW), isGoing: true }, 'back'],
+  ])('is on the way back while a pod %s', (_, fields, phase) => {
+    const back = strategyOf('mode: in-place\nbreaker: {then: back}');
+    const result = step([pod(fields)], to('halted'), back, NOW);
+    expect(result.phase).toBe(phase);
+    if (!('isGoing' in fields)) expect(whys(result)).toEqual([phase === 'back' ? 'under-way' : 'current']);
+  });
+
+  test('is halted at once where changed pods stay as they are', () => {
+    expect(step([changed(1_000), changed(1_000, failing)], to('halted'), IN_PLACE, NOW).phase).toBe('halted');
+  });
+
+  test('halts after one failed pod where it leaves no other pod of the canary to change', () => {
+    const bad = changed(2_000, { ...failing, trouble: 'ErrImagePull: x' });
+    const result = step([bad, pod(), pod(), pod()], to('canary', { canary: ALL }), IN_PLACE, NOW);
+    expect(result).toMatchObject({ decision: { do: 'halt' }, health: { failing: [{}] } });
+  });
+
   test('changes the only pod of a workload if it may, without a drain that would only prolong the outage', () => {
     const result = step([pod()], to('promoted'), strategyOf('mode: in-place\nsingleReplica: change'), NOW);
     expect(result.actions.map((action) => action.do)).toEqual(['change']);
