@@ -14,6 +14,7 @@ import type { ServeOptions } from './options/serve-options.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 import type { StatusFacts } from './status/facts.ts';
 import type { StatusRow } from './status/rows.ts';
+import type { SurveyParts } from './survey.ts';
 
 /** What can be left out of the program. The core works without it, and gets it from `program.ts`. */
 export interface AddOn {
@@ -32,7 +33,7 @@ export interface AddOn {
 }
 
 /** What an add-on adds to the commands of the core. */
-export interface ToolParts {
+export interface ToolParts extends SurveyParts {
   readonly check?: CheckParts;
   /** Its lines of `status`. */
   readonly status?: (client: KubeClient, facts: StatusFacts) => Promise<readonly StatusRow[]>;

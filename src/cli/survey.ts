@@ -3,6 +3,7 @@ import { type Keys, keysFor } from '../injection/keys.ts';
 import { namespaceSettings } from '../injection/namespace-settings.ts';
 import { containers, initContainers, nameOf } from '../injection/podspec/pod.ts';
 import { parseStatus } from '../injection/status.ts';
+import type { TemplateSet } from '../injection/template/template-set.ts';
 import { classify, type DriftBasis, isMissed, skipReason } from '../injection/webhook/classify.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
@@ -135,13 +136,28 @@ export async function* pages(
   } while (next);
 }
 
+/** What an add-on knows of the templates of pods. */
+export interface SurveyParts {
+  /** What pods get in place of the templates of the ConfigMap, which were halted; undefined if they were not. */
+  readonly insteadOfHalted?: (
+    client: KubeClient,
+    options: ClusterOptions,
+    set: TemplateSet,
+  ) => Promise<TemplateSet | undefined>;
+}
+
 /** What pods are compared with. */
 export async function surveyBasis(
   client: KubeClient,
   given: ClusterOptions & { readonly requireAnnotation: boolean },
+  tools: readonly SurveyParts[],
 ): Promise<DriftBasis> {
   const options = followInstallation(given, await installationOf(client, given.operatorNamespace));
   const { annotation, requireAnnotation, operatorNamespace } = options;
-  const set = await templatesOfCluster(client, options);
+  const adopted = await templatesOfCluster(client, options);
+  const others = await Promise.all(
+    tools.map(({ insteadOfHalted }) => insteadOfHalted?.(client, options, adopted)),
+  );
+  const set = others.find((each) => each !== undefined) ?? adopted;
   return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
 }

@@ -15,7 +15,7 @@ import { PROGRAM } from '../../util/identity.ts';
 import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { followInstallation, type Installation, readDeployment } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
-import { surveyBasis, surveyPods } from '../survey.ts';
+import { type SurveyParts, surveyBasis, surveyPods } from '../survey.ts';
 
 export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
 
@@ -26,13 +26,13 @@ export type Read<T> = { readonly value: T } | { readonly unreadable: string };
 export type StatusFacts = Readonly<Awaited<ReturnType<typeof readStatus>>>;
 
 /** Reads what `status` judges. What the user may not read is noted, but a server that does not answer is an error. */
-export async function readStatus(client: KubeClient, options: StatusQuestion) {
+export async function readStatus(client: KubeClient, options: StatusQuestion, tools: readonly SurveyParts[]) {
   const { operatorNamespace: namespace, configmap } = options;
   const { gitVersion: server } = await readServerVersion(client);
   const installation = await tried(() => readDeployment(client, namespace));
   const known = 'value' in installation ? installation.value : undefined;
   const survey = async () =>
-    surveyPods(client, {}, await surveyBasis(client, followInstallation(options, known)));
+    surveyPods(client, {}, await surveyBasis(client, followInstallation(options, known), tools));
   const read = await allOf({
     replicas: tried(() => readReplicas(client, namespace)),
     lease: tried(() => ifFound(client.get(LEASES, { namespace, name: PROGRAM }))),

@@ -233,7 +233,7 @@ function pods(facts: StatusFacts): CheckResult {
     const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
     if (drifted.length === 0) return ok(`no drift in ${counted(all, 'pod')}`);
     if (rolloutOf(facts) && drifted.every(({ sidecar }) => sidecar === 'stale'))
-      return note(`${text}, of ${counted(all, 'pod')}: ${CALLED_AS} rollout shows the progress`);
+      return note(`${text}, of ${counted(all, 'pod')}: ${CALLED_AS} rollout shows them`);
     return problem(`${text}, of ${counted(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }

@@ -20,7 +20,7 @@ async function statusCommand(
   tools: readonly ToolParts[],
 ): Promise<ExitCode> {
   const { facts, rows } = await withCluster(options, async ({ client }) => {
-    const found = await readStatus(client, options);
+    const found = await readStatus(client, options, tools);
     const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(client, found) ?? []));
     return { facts: found, rows: statusRows(found, ofAddOns.flat()) };
   });

@@ -27,7 +27,7 @@ async function driftCommand(
     const namespace = options.namespace ?? cluster.namespace;
     const { selector } = options;
     const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
-    const basis = await surveyBasis(cluster.client, options);
+    const basis = await surveyBasis(cluster.client, options, tools);
     const { state } = basis;
     const survey = await surveyPods(cluster.client, scope, basis);
     const { drifted } = survey;

@@ -24,6 +24,10 @@ import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
 /** What rollouts add to the commands of the core. */
 export const tools: ToolParts = {
   check: { promoted },
+  insteadOfHalted: async (...which) => {
+    const revisions = await readRevisions(...which);
+    return revisions?.target.state === 'halted' ? revisions.promoted.set : undefined;
+  },
   status: async (client, facts) => [{ check: 'rollout', ...(await verdict(client, facts)) }],
   underWay,
 };
@@ -45,7 +49,7 @@ async function underWay(
   const revisions = await readRevisions(client, options, wanted);
   if (revisions === undefined) return undefined;
   const { set, state } = revisions.target;
-  return `a rollout brings template ${set.hash.slice(0, 12)} (${state}) to running pods: ${CALLED_AS} rollout shows its progress`;
+  return `${CALLED_AS} rollout shows the rollout of template ${set.hash.slice(0, 12)} (${state}) to running pods`;
 }
 
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
