@@ -19,7 +19,7 @@ const CONFIG_MAP = {
 test('a template is proved at the start and after an upgrade of the API server, and restored after its deletion', async () => {
   let dryRuns = 0;
   let changes = new PassThrough();
-  const created: unknown[] = [];
+  const [created, events]: [unknown[], unknown[]] = [[], []];
   const client = {
     async request(method: string, path: string) {
       if (path === '/version') return { gitVersion: 'v1.31.0' };
@@ -38,7 +38,7 @@ test('a template is proved at the start and after an upgrade of the API server, 
       return stream;
     },
     async create({ kind }: { readonly kind: string }, object: unknown) {
-      if (kind === 'ConfigMap') created.push(object);
+      (kind === 'ConfigMap' ? created : events).push(object);
     },
   } as unknown as KubeClient;
   const clock = new FakeClock();
@@ -62,6 +62,10 @@ test('a template is proved at the start and after an upgrade of the API server, 
   await until(() => template.hasSynced());
   const atStart = dryRuns;
   expect(atStart).toBeGreaterThan(0);
+  // While there is a canary, other new pods do not get them.
+  const note = 'For new pods, in a rollout first for those of its canary: config';
+  await until(() => events.length > 0);
+  expect(events).toEqual([expect.objectContaining({ reason: 'TemplateAdopted', note })]);
   becomes(31);
   becomes(32);
   await until(() => dryRuns === 2 * atStart);
