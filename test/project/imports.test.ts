@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -91,4 +91,19 @@ test('the folders of networks import each other in one direction', () => {
     }
   }
   expect([...below.keys()]).toEqual([]);
+});
+
+/** `make dev`, generators and tools run the sources as they are; the compiler accepts more than Node's own parser. */
+test('Node runs each source without a compiler', () => {
+  const files = globSync('{src,hack,test}/**/*.ts', { cwd: projectDirectory() });
+  expect(files.length).toBeGreaterThan(500);
+  const refused = files.filter((file) => {
+    try {
+      stripTypeScriptTypes(readFileSync(join(projectDirectory(), file), 'utf8'));
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  expect(refused).toEqual([]);
 });

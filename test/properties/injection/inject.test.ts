@@ -1,10 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { inject } from '../../../src/injection/inject.ts';
-import type { JsonObject, JsonValue } from '../../../src/util/json.ts';
+import { keysFor } from '../../../src/injection/keys.ts';
+import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
+import { uninject } from '../../../src/injection/uninject.ts';
+import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
+import { answerTo, rememberingAnswers } from '../../../src/injection/webhook/injection-answer.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../../src/util/json.ts';
 import { anything, pods, record, states } from '../../support/injection/arbitrary-pods.ts';
-import { decideInput, OPT_IN, templateSet } from '../../support/injection/demo.ts';
-import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  OPT_IN,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, specOf } from '../../support/injection/inject-checked.ts';
+import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
 
 /** The pod in a namespace that opts in. */
 const input = (pod: JsonObject, state: { set: ReturnType<typeof templateSet> }) =>
@@ -80,3 +93,131 @@ describe('for every pod and template', () => {
     );
   });
 });
+
+const KEYS = keysFor();
+
+/** Lists and maps that injection may add to. Kubernetes treats empty and null ones as absent. */
+const BLANKABLE: ReadonlySet<string> = new Set([
+  ...['metadata', 'labels', 'annotations', 'initContainers', 'volumes', 'imagePullSecrets'],
+  ...['hostAliases', 'securityContext', 'dnsConfig', 'env', 'volumeMounts'],
+]);
+
+function normal(value: JsonValue): JsonValue {
+  if (isArray(value)) return value.map(normal);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, item]) => [key, normal(item)] as const)
+      .filter(([key, item]) => !(BLANKABLE.has(key) && (item === null || Object.keys(item).length === 0))),
+  );
+}
+
+describe('uninject', () => {
+  test('returns the original pod, for every pod and template', () => {
+    let injected = 0;
+    fc.assert(
+      fc.property(pods, states, fc.boolean(), (generated, state, overrideFirst) => {
+        const pod = overrideFirst ? withNativeOverride(generated) : generated;
+        const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
+        if (result.outcome !== 'injected') return;
+        injected += 1;
+        const frozen = structuredClone(result.pod);
+        expect(normal(uninject(result.pod, KEYS) ?? null)).toEqual(normal(pod));
+        expect(result.pod).toEqual(frozen);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(injected).toBeGreaterThan(200);
+  });
+
+  test('does not throw for any status', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (added, moved) => {
+        const overlaid = { 'myapp-container': { name: 'x' }, gone: { name: 'y' } };
+        const text = JSON.stringify({ version: 1, added, overlaid, moved });
+        const back = uninject(podWith({}, { annotations: { [STATUS]: text } }), KEYS);
+        expect(own(own(metadataOf(back ?? {}), 'annotations'), STATUS)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+/** The pod with an init container that overrides the template's container. */
+function withNativeOverride(pod: JsonObject): JsonObject {
+  const spec = specOf(pod);
+  const rest = (spec.containers as JsonObject[]).filter(({ name }) => name !== 'envoy');
+  if (rest.length === 0) return pod;
+  const override = { name: 'envoy', image: 'auto', args: ['--mine'] };
+  const inits = isArray(spec.initContainers) ? spec.initContainers : [];
+  return { ...pod, spec: { ...spec, containers: rest, initContainers: [override, ...inits] } };
+}
+
+const options = { keys: keysFor(), requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
+const answer = rememberingAnswers(options);
+const SETS = [
+  DEFAULT_TEMPLATE_YAML,
+  `${DEMO_TEMPLATE}env: [{name: A, value: b}]\nvolumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]\n`,
+].map((config) => templateSet({ config, 'config.other': DEMO_TEMPLATE }));
+
+/** As the API server sends a new pod: with a name of its own in each pod for the volume of the token. */
+function withToken(pod: JsonObject, random: string): JsonObject {
+  const [metadata, spec] = [pod.metadata, pod.spec].map((part) => (isObject(part) ? part : {}));
+  const volumes = [{ name: `kube-api-access-${random}`, projected: { sources: [] } }];
+  return {
+    metadata: { ...metadata, uid: random },
+    spec: { ...spec, volumes: [...volumes, ...[spec?.volumes ?? []].flat()] },
+  };
+}
+
+const places = fc.record({
+  namespace: fc.constantFrom('default', 'kube-system', 'envoy-initializer'),
+  namespaceLabels: fc.constantFrom<Readonly<Record<string, string>>>(
+    {},
+    { [OPT_IN]: 'false' },
+    { 'pod-security.kubernetes.io/enforce': 'restricted' },
+  ),
+  namespaceTemplates: fc.constantFrom(undefined, 'other', 'missing'),
+});
+
+test('an answer that is remembered is the one for the pod, and for its twin with other random names', () => {
+  fc.assert(
+    fc.property(fc.oneof(pods, plausiblePods, securedPods), fc.tuple(places, places), (pod, both) => {
+      for (const set of SETS) {
+        for (const each of [pod, withToken(pod, 'abcde'), withToken(pod, 'x7k2p')]) {
+          for (const { namespace, ...settings } of both) {
+            const input = { request: podCreation(namespace), pod: each, ...settings, state: { set } };
+            expect(textOf(() => answer(input))).toBe(textOf(() => answerTo(inject({ ...input, options }))));
+          }
+        }
+      }
+    }),
+    { numRuns: 300, seed: 27 },
+  );
+});
+
+test('pods of one workload share an answer; others do not, nor pods elsewhere or with another configuration', () => {
+  const [set] = SETS;
+  if (!set) throw new Error('no templates');
+  const pod = (image: string, random: string) =>
+    withToken({ metadata: { generateName: 'web-' }, spec: { containers: [{ name: 'app', image }] } }, random);
+  const of = (its: JsonObject, namespace = 'default', envoyFiles = {}) =>
+    answer({ request: podCreation(namespace), pod: its, namespaceLabels: {}, envoyFiles, state: { set } });
+  const files = {};
+  const first = of(pod('a', 'abcde'), 'default', files);
+  expect(first.decision).toBe('injected');
+  expect(of(pod('a', 'x7k2p'), 'default', files)).toBe(first);
+  for (const other of [
+    of(pod('b', 'abcde'), 'default', files),
+    of(pod('a', 'abcde'), 'b', files),
+    of(pod('a', 'abcde')),
+  ])
+    expect(other).not.toBe(first);
+});
+
+function textOf(answered: () => unknown): string {
+  try {
+    return JSON.stringify(answered());
+  } catch (error) {
+    return String(error);
+  }
+}

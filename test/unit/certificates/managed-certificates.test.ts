@@ -1,20 +1,142 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { KeyPairSource } from '../../../src/certificates/key-pair-source.ts';
 import { certificateKeeper } from '../../../src/certificates/managed-certificates.ts';
 import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
-import type { SecretContent, StoredContent } from '../../../src/certificates/secret.ts';
+import {
+  OWN_CERTIFICATE,
+  type SecretContent,
+  type StoredContent,
+  secretData,
+} from '../../../src/certificates/secret.ts';
+import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
+import { x509Signer } from '../../../src/certificates/x509/signer.ts';
+import type { KeyPair } from '../../../src/kube/admission/server.ts';
 import { ApiError } from '../../../src/kube/api/api-error.ts';
 import type { Result } from '../../../src/kube/controller/controller.ts';
 import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const DAY = 86_400_000;
 const signal = new AbortController().signal;
-const lifetimes = { authorityMs: 360 * DAY, leafMs: 90 * DAY, skewMs: 0, settleMs: 1_000 };
+const signer = x509Signer({ dnsNames: ['envoy-initializer.mesh.svc'], ipAddresses: [] });
+const lifetimes = { authorityMs: 360 * DAY, leafMs: 90 * DAY, skewMs: 0, settleMs: 0 };
 const start = Date.parse('2026-01-01T00:00:00Z');
 
 let now: number;
-let signer: FakeSigner;
+let version: number;
+let handed: KeyPair[];
+let made: KeyMaterial[];
+let expiries: Record<string, number>;
+let log: { readonly level: number; readonly msg: string }[];
+let refuse: boolean;
+let source: KeyPairSource;
+beforeEach(() => {
+  now = start;
+  version = 0;
+  handed = [];
+  made = [];
+  expiries = {};
+  log = [];
+  refuse = false;
+  source = new KeyPairSource({
+    secret: {
+      namespace: 'mesh',
+      name: 'envoy-initializer-tls',
+      async create(material) {
+        made.push(material);
+        return true;
+      },
+    },
+    signer,
+    lifetimes,
+    wallClock: () => now,
+    onKeyPair(pair) {
+      if (refuse) throw new Error('the server does not take it');
+      handed.push(pair);
+    },
+    log: pino({ base: null }, { write: (line) => log.push(JSON.parse(line)) }),
+    metrics: {
+      expires(certificate, at) {
+        expiries[certificate] = at;
+      },
+      bundleInSync() {},
+      rotated() {},
+    },
+  });
+});
+
+const make = () => replacement(undefined, { signer, lifetimes, now });
+const names = (certificates: readonly (Certificate | undefined)[] = []) =>
+  certificates.map((certificate) => certificate?.fingerprint);
+const warnings = () => log.filter(({ level }) => level === 40).map(({ msg }) => msg);
+
+/** Delivers a Secret with this content. */
+async function see(material: KeyMaterial, { mark = material.leaf?.fingerprint, broken = {} } = {}) {
+  version += 1;
+  const metadata = {
+    name: 'envoy-initializer-tls',
+    resourceVersion: String(version),
+    ...(mark && { annotations: { [OWN_CERTIFICATE]: mark } }),
+  };
+  const values = Object.entries({ ...secretData(material), ...broken });
+  const data = Object.fromEntries(values.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+  await source.reconcile({ metadata, data }, signal);
+}
+
+const gone = () => source.reconcile(undefined, signal);
+
+describe('KeyPairSource', () => {
+  test('creates the certificates if the Secret does not exist, and serves them only once it sees them', async () => {
+    await gone();
+    expect(made).toHaveLength(1);
+    expect(made[0]?.next).toBeUndefined();
+    expect(names(made[0]?.bundle)).toEqual(names([made[0]?.issuer]));
+    expect(source.serving).toBeUndefined();
+  });
+
+  test('passes on a key pair again that the server rejected', async () => {
+    const material = await make();
+    refuse = true;
+    await expect(see(material)).rejects.toThrow('does not take it');
+    expect(source.serving).toBeUndefined();
+    refuse = false;
+    version -= 1;
+    await see(material);
+    expect(handed).toHaveLength(1);
+  });
+
+  test('keeps the key pair when the Secret is damaged, and warns once', async () => {
+    const material = await make();
+    await see(material);
+    await see(material, { broken: { 'tls.key': '' } });
+    version -= 1;
+    await see(material, { broken: { 'tls.key': '' } });
+    expect(handed).toHaveLength(1);
+    expect(warnings()).toEqual(['certificates in the Secret are damaged']);
+    expect(source.lastGood?.leaf).toEqual(material.leaf);
+  });
+
+  test('restores a deleted Secret with the served certificate and a next authority', async () => {
+    const material = await make();
+    await see(material);
+    await gone();
+    expect(made[0]).toMatchObject({ leaf: material.leaf, issuer: material.issuer });
+    expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
+  });
+
+  test('starts over if the served certificate has expired', async () => {
+    const material = await make();
+    await see(material);
+    now += 91 * DAY;
+    await gone();
+    expect(made[0]?.bundle).toHaveLength(1);
+    expect(made[0]?.issuer).not.toEqual(material.issuer);
+  });
+});
+
+const HOUR = 3_600_000;
+const settling = { ...lifetimes, settleMs: 1_000 };
+let fakeSigner: FakeSigner;
 let stored: StoredContent | undefined;
 let written: { readonly material: KeyMaterial; readonly resourceVersion: string | undefined }[];
 let distributed: string[];
@@ -25,7 +147,7 @@ let refused: Error | undefined;
 let reconcile: () => Promise<Result>;
 beforeEach(() => {
   now = start;
-  signer = new FakeSigner();
+  fakeSigner = new FakeSigner();
   stored = undefined;
   written = [];
   distributed = [];
@@ -34,8 +156,8 @@ beforeEach(() => {
   lastGood = undefined;
   refused = undefined;
   const keep = certificateKeeper({
-    signer,
-    lifetimes,
+    signer: fakeSigner,
+    lifetimes: settling,
     wallClock: () => now,
     lastGood: () => lastGood,
     log: pino({ level: 'trace', base: null }, { write: (line) => levels.push(JSON.parse(line).level) }),
@@ -67,7 +189,7 @@ function store(content: SecretContent): void {
 }
 
 async function storeOwn(): Promise<KeyMaterial> {
-  const material = await replacement(undefined, { signer, lifetimes, now });
+  const material = await replacement(undefined, { signer: fakeSigner, lifetimes: settling, now });
   store({ material, damage: [] });
   return material;
 }

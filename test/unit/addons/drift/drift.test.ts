@@ -1,17 +1,78 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { Drift, type Finding } from '../../../../src/addons/drift/drift.ts';
+import { setUpDrift } from '../../../../src/addons/drift/setup.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { podCreation } from '../../../../src/injection/podspec/admission-target.ts';
+import { formatStatus } from '../../../../src/injection/status.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
-import type { DriftBasis } from '../../../../src/injection/webhook/classify.ts';
-import { podSummary } from '../../../../src/injection/webhook/pod-cache.ts';
-import type { KubeObject, ObjectKey } from '../../../../src/kube/api/object.ts';
+import { classify, type DriftBasis } from '../../../../src/injection/webhook/classify.ts';
+import { POD_INDEXERS, podSummary } from '../../../../src/injection/webhook/pod-cache.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../../../src/kube/api/object.ts';
+import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
+import type { Manager } from '../../../../src/kube/manager/manager.ts';
+import type { Core } from '../../../../src/operator/core.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
-import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet, withMisfit } from '../../../support/injection/demo.ts';
 import { refusal } from '../../../support/kube/fake-events.ts';
+import { FakeInformer } from '../../../support/kube/fake-informer.ts';
+import { memoryLog } from '../../../support/kube/memory-log.ts';
 
+const TEMPLATE = 'containers: [{name: envoy, image: a}]';
 const keys = keysFor();
+const decideOptions = { keys, requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
+
+test.each<[string, object, object, 0 | 1]>([
+  ['one without the sidecar that it asks for', {}, {}, 1],
+  ['one in the network of its node, which gets none', {}, { hostNetwork: true }, 0],
+  ['one that does not ask', { labels: { [keys.optIn]: 'false' } }, {}, 0],
+  ['one of another namespace, whose author names the controller', { namespace: 'other' }, {}, 0],
+])('the repair of all stops after a replacement: %s: %s', async (_, metadata, spec, expected) => {
+  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true };
+  const whole = (uid: string, more = {}) => ({
+    metadata: {
+      ...{ namespace: 'plain', name: uid, uid, creationTimestamp: new Date().toISOString() },
+      ...{ ownerReferences: [owner], ...more },
+    },
+    spec: { containers: [{ name: 'app' }], ...(uid === 'old' ? {} : spec) },
+  });
+  const { signal } = new AbortController();
+  const controllers = new Map<string, Reconcile>();
+  const registry = new Registry();
+  const manager = {
+    leaderClient: {
+      get: async (_resource: unknown, { name = '' }) => whole(name, name === 'old' ? {} : metadata),
+      request: async () => undefined,
+    },
+    controller: (name: string) => ({
+      queue: { add: () => undefined },
+      reconcile: (reconcile: Reconcile) => controllers.set(name, reconcile),
+    }),
+    events: { event: () => undefined },
+    registry,
+    log: memoryLog().log,
+  } as unknown as Manager;
+  const core = {
+    template: {
+      templates: { state: { set: templateSet({ config: TEMPLATE }) } },
+      onAdopted: () => undefined,
+    },
+    namespaces: { cached: () => ({ namespaceLabels: {} }), onChanged: () => undefined },
+    pods,
+    decideOptions,
+  } as unknown as Core;
+  setUpDrift(manager, core, { repair: 'evict', repairWindow: 60_000 });
+  const reconcile = (name: string, key: string) => controllers.get(name)?.(key, signal);
+  pods.set(whole('old'));
+  await reconcile('drift', 'plain/old');
+  await reconcile('repair', 'plain/old');
+  pods.set(whole('new', metadata));
+  await reconcile('drift', `${{ namespace: 'plain', ...metadata }.namespace}/new`);
+  expect(await registry.metrics()).toContain(`envoy_initializer_repair_stopped ${expected}\n`);
+});
+
 const options = { keys, requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
 const summary = podSummary(keys);
 
@@ -120,4 +181,83 @@ describe('Drift', () => {
     expect(reported).toEqual(['missed a', 'missed a']);
     expect(got).toEqual(['a', 'b', 'a', 'b']);
   });
+});
+
+const text = (image: string) => `containers: [{name: envoy, image: ${image}}]`;
+const ONE = { config: text('a'), 'config.extra': text('b') };
+const SETTINGS = { plain: {}, special: { namespaceTemplates: 'extra' } };
+
+function setUp() {
+  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
+  let set: TemplateSet = templateSet(ONE);
+  const namespaceSettings = (namespace: string) => ({
+    namespaceLabels: {},
+    ...SETTINGS[namespace as keyof typeof SETTINGS],
+  });
+  const drift = new Drift({
+    client: { get: () => Promise.reject(new Error('no request is expected')) },
+    pods: pods.lister,
+    namespaceSettings,
+    basis: () => ({ options: decideOptions, state: { set } }),
+    onFinding: () => undefined,
+  });
+  for (const namespace of ['plain', 'special']) {
+    for (const [name, annotations] of Object.entries({
+      default: {},
+      extra: { [keys.templates]: 'extra' },
+      both: { [keys.templates]: 'config, extra' },
+      missing: { [keys.templates]: 'later' },
+    })) {
+      const status = formatStatus({
+        templates: [...set.templates.values()].map(({ name, hash }) => ({ name, sha256: hash })),
+        ...{ added: {}, overlaid: {}, moved: {}, requests: {} },
+      });
+      for (const isInjected of [true, false]) {
+        const all = { ...annotations, ...(isInjected && { [keys.status]: status }) };
+        const uid = `${namespace}-${name}-${isInjected}`;
+        pods.set({ metadata: { namespace, name: `${name}-${isInjected}`, uid, annotations: all } });
+      }
+    }
+  }
+  const classes = () =>
+    new Map(
+      pods.lister.list().map((pod) => [
+        `${pod.metadata.namespace}/${pod.metadata.name}`,
+        classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), {
+          options: decideOptions,
+          state: { set },
+        }),
+      ]),
+    );
+  /** The keys of pods that these templates concern, and those whose class they change. */
+  const change = (to: TemplateSet) => {
+    const before = classes();
+    set = to;
+    const concerned = drift.concerned().map(keyOf);
+    const after = classes();
+    return {
+      concerned,
+      changed: [...after.keys()].filter((key) => before.get(key) !== after.get(key)),
+    };
+  };
+  change(set);
+  return { change, count: pods.lister.size };
+}
+
+test.each([
+  ['the default template', templateSet({ ...ONE, config: text('c') }), 6],
+  ['a further template', templateSet({ ...ONE, 'config.extra': text('c') }), 10],
+  ['a new template', templateSet({ ...ONE, 'config.later': text('c') }), 4],
+  ['a template less', templateSet({ config: ONE.config }), 10],
+  ['the options', templateSet({ ...ONE, options: 'position: first' }), 16],
+  ['nothing', templateSet(ONE), 0],
+])('after a change of %s, the pods that select it are looked at again', (_, to, count) => {
+  const { concerned, changed } = setUp().change(to);
+  expect(concerned).toHaveLength(count);
+  expect(concerned).toEqual(expect.arrayContaining(changed));
+});
+
+test('a template that fits other pods now is a change', () => {
+  const { change } = setUp();
+  expect(change(withMisfit(templateSet(ONE))).concerned).toHaveLength(6);
 });

@@ -1,6 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
+import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
+import { setUpEnvoyConfiguration } from '../../../../src/injection/webhook/envoy-configuration.ts';
+import { setUpPodCache } from '../../../../src/injection/webhook/pod-cache.ts';
 import { setUpTemplate } from '../../../../src/injection/webhook/template-setup.ts';
 import { CONFIG_MAPS } from '../../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
@@ -87,3 +90,53 @@ test('a template is proved at the start and after an upgrade of the API server, 
   while (!isOver) await clock.advanceAsync(50);
   expect(dryRuns).toBe(2 * atStart);
 });
+
+const envoy = (namespace: string, text: string, labels = {}) => ({
+  metadata: { namespace, name: 'envoy', uid: namespace, resourceVersion: '1', labels },
+  data: { 'envoy.json': text },
+});
+const SOURCE = envoy('home', 'ours');
+const FORGED = envoy('tenant', 'theirs', { 'initializer.kubernetes.io/copy-of': 'home' });
+
+test.each([
+  ['with what it had', [SOURCE, FORGED], SOURCE.data],
+  ['with the default where this process has never seen it', [FORGED], ENVOY_FILES],
+])(
+  'the source of Envoy’s configuration is restored %s, and never from what looks like a copy',
+  async (_, live, data) => {
+    const created: object[] = [];
+    let maps = new PassThrough();
+    const client = {
+      async list({ kind }: { readonly kind: string }, _: unknown, read: (item: unknown) => unknown) {
+        return { items: (kind === 'ConfigMap' ? live : []).map(read), resourceVersion: '1' };
+      },
+      watch({ kind }: { readonly kind: string }, { signal }: { readonly signal: AbortSignal }) {
+        const stream = new PassThrough({ objectMode: true });
+        if (kind === 'ConfigMap') maps = stream;
+        signal.addEventListener('abort', () => stream.end());
+        return stream;
+      },
+      async create(__: unknown, object: object) {
+        created.push(object);
+        return object;
+      },
+    } as unknown as KubeClient;
+    const clock = new FakeClock();
+    const manager = testManager({ client, clock, log: capturedLog().log });
+    const keys = keysFor('initializer.kubernetes.io/envoy');
+    const pods = setUpPodCache(manager, keys);
+    setUpEnvoyConfiguration(manager, { namespace: 'home', keys, pods });
+    const stop = new AbortController();
+    const running = manager.run(stop.signal);
+    await until(() => pods.hasSynced());
+    if (live.includes(SOURCE)) maps.write(deleted(SOURCE));
+    for (let i = 0; i < 4; i++) await clock.advanceAsync(RESTORE_MS);
+    expect(created[0]).toMatchObject({ kind: 'ConfigMap', metadata: { namespace: 'home' }, data });
+    stop.abort();
+    let isOver = false;
+    void running.then(() => {
+      isOver = true;
+    });
+    while (!isOver) await clock.advanceAsync(50);
+  },
+);

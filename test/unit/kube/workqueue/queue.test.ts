@@ -1,7 +1,15 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
+import type { QueueMetrics } from '../../../../src/kube/prometheus/index.ts';
+import { maxTimerMs } from '../../../../src/kube/workqueue/clock.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
-import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
+import {
+  defaultControllerLimiter,
+  exponentialLimiter,
+  type RateLimiter,
+} from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const newQueue = <K>() => new WorkQueue<K>({ clock: new FakeClock(), limiter: exponentialLimiter(1, 1000) });
@@ -57,4 +65,185 @@ describe('shutDown', () => {
     queue.add('too late');
     expect([await queue.get(), await queue.get()]).toEqual(['foo', undefined]);
   });
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+test('a key that is done is released while others wait behind it', async () => {
+  const queue = new WorkQueue<object>({ clock: new FakeClock(), limiter: exponentialLimiter(1, 1) });
+  const others = Array.from({ length: 10 }, () => ({}));
+  // In a separate function, so that no variable here holds the key.
+  const workOffAKey = async () => {
+    const key = {};
+    for (const each of [key, ...others]) queue.add(each);
+    await queue.get();
+    queue.done(key);
+    return new WeakRef(key);
+  };
+  const reference = await workOffAKey();
+  await eventLoopTurn();
+  collectGarbage();
+  expect(reference.deref()).toBeUndefined();
+  expect(await queue.get()).toBe(others[0]);
+});
+
+function setup() {
+  const clock = new FakeClock();
+  const metrics = new RecordedMetrics();
+  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter(1, 1000), metrics });
+  /** Takes all queued keys, and marks them as done. */
+  const takeAll = async () => {
+    const keys: (string | undefined)[] = [];
+    while (queue.length > 0) keys.push(await queue.get());
+    for (const key of keys) queue.done(key ?? '');
+    return keys;
+  };
+  return { clock, metrics, queue, takeAll };
+}
+
+describe('addAfter', () => {
+  test('adds the key after its delay, and only once', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 50);
+    clock.advance(49);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(10_000);
+    expect(queue.length).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('keeps the earlier of two deadlines of a key, in either order', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 50);
+    queue.addAfter('foo', 70);
+    clock.advance(60);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(20);
+    expect(queue.length).toBe(0);
+
+    queue.addAfter('foo', 50);
+    queue.addAfter('foo', 30);
+    clock.advance(40);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(20);
+    expect(queue.length).toBe(0);
+  });
+
+  test('waits longer than the longest timer of Node', () => {
+    const { clock, queue } = setup();
+    queue.addAfter('foo', 2 * maxTimerMs);
+    clock.advance(2 * maxTimerMs - 1);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(queue.length).toBe(1);
+  });
+});
+
+test('shutDown drops the keys that wait, leaves no timer, and accepts no more keys', async () => {
+  const { clock, queue } = setup();
+  queue.addAfter('foo', 50);
+  queue.shutDown();
+  queue.addAfter('bar', 50);
+  queue.addAfter('baz', 0);
+  expect(clock.pendingTimers).toBe(0);
+  clock.advance(100);
+  expect(await queue.get()).toBeUndefined();
+});
+
+test('addRateLimited backs off each key separately, and returns the delay, until the key is forgotten', () => {
+  const { queue } = setup();
+  expect([queue.addRateLimited('one'), queue.addRateLimited('one')]).toEqual([1, 2]);
+  expect([queue.addRateLimited('two'), queue.addRateLimited('two')]).toEqual([1, 2]);
+  queue.forget('one');
+  expect(queue.addRateLimited('one')).toBe(1);
+});
+
+const delays = (limiter: RateLimiter<string>, key: string, times: number) =>
+  Array.from({ length: times }, () => limiter.when(key));
+
+describe('exponentialLimiter', () => {
+  test('doubles the delay with each failure of a key, per key, until it is forgotten', () => {
+    const limiter = exponentialLimiter<string>(1, 1000);
+    expect(delays(limiter, 'one', 5)).toEqual([1, 2, 4, 8, 16]);
+    expect(delays(limiter, 'two', 2)).toEqual([1, 2]);
+    limiter.forget('one');
+    expect(limiter.when('one')).toBe(1);
+  });
+});
+
+describe('defaultControllerLimiter', () => {
+  test('gives one key 5 ms, doubling up to 1000 s', () => {
+    const clock = new FakeClock();
+    const limiter = defaultControllerLimiter<string>(clock);
+    const after = Array.from({ length: 20 }, () => {
+      clock.advance(1000);
+      return limiter.when('key');
+    });
+    expect(after.slice(0, 4)).toEqual([5, 10, 20, 40]);
+    expect(after.slice(-3)).toEqual([655_360, 1_000_000, 1_000_000]);
+  });
+
+  test('gives many keys 10 retries a second after a burst of 100', () => {
+    const limiter = defaultControllerLimiter<number>(new FakeClock());
+    const after = Array.from({ length: 110 }, (_, key) => limiter.when(key));
+    expect(after.slice(0, 100)).toEqual(Array(100).fill(5));
+    expect(after.slice(100, 103)).toEqual([100, 200, 300]);
+  });
+});
+
+/** Records the calls in order. */
+class RecordedMetrics implements QueueMetrics {
+  adds = 0;
+  retries = 0;
+  readonly queueDurations: number[] = [];
+  readonly workDurations: number[] = [];
+
+  added() {
+    this.adds += 1;
+  }
+  retried() {
+    this.retries += 1;
+  }
+  queueDuration(seconds: number) {
+    this.queueDurations.push(seconds);
+  }
+  workDuration(seconds: number) {
+    this.workDurations.push(seconds);
+  }
+  watch() {}
+}
+
+test('a key is measured from add to get and from get to done, and again when it was added meanwhile', async () => {
+  const { clock, metrics, queue } = setup();
+  queue.add('foo');
+  expect([metrics.adds, queue.depth]).toEqual([1, 1]);
+
+  clock.advance(50);
+  await queue.get();
+  expect(metrics.queueDurations).toEqual([0.05]);
+  expect(queue.depth).toBe(0);
+
+  for (let again = 0; again < 5; again++) queue.add('foo');
+  expect([metrics.adds, queue.depth]).toEqual([2, 1]);
+
+  clock.advance(25);
+  queue.done('foo');
+  expect(metrics.workDurations).toEqual([0.025]);
+  expect(queue.depth).toBe(1);
+
+  await queue.get();
+  expect(metrics.queueDurations).toEqual([0.05, 0.025]);
+  expect(queue.unfinishedWorkSeconds).toBe(0);
+
+  clock.advance(1);
+  expect(queue.unfinishedWorkSeconds).toBe(0.001);
+  expect(queue.longestRunningProcessorSeconds).toBe(0.001);
+
+  queue.done('foo');
+  expect(metrics.workDurations).toEqual([0.025, 0.001]);
+  expect(queue.unfinishedWorkSeconds).toBe(0);
+  expect(queue.longestRunningProcessorSeconds).toBe(0);
 });

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -110,4 +111,49 @@ describe('with the database of Open vSwitch', () => {
       expect.stringMatching(/^Open vSwitch does not answer: .*ENOENT/),
     ]);
   });
+});
+
+const PORT = 'f62a3ac7-4b68-458b-9a18-6fc4cbbc5ba9';
+const CONFIG = {
+  ...{ cniVersion: '1.0.0', name: 'default.blue', type: 'envoy-initializer-ovs', bridge: 'br-int' },
+  runtimeConfig: { ips: ['10.40.0.7/24'], mac: 'fa:16:3e:ad:3e:2e' },
+};
+const { 'envoy-initializer-ovs': script = '' } = new OvnNode({
+  ...{ node: '', root: '', plugins: '', nowMs: () => 0 },
+}).scripts;
+
+beforeEach(async () => {
+  await writeFile(join(root, 'envoy-initializer-ovs'), script, { mode: 0o755 });
+});
+
+/** Stands for ovs-cni: shows what it gets. */
+const installOvs = () => writeFile(join(root, 'ovs'), '#!/bin/sh\necho "$CNI_ARGS"\ncat\n', { mode: 0o755 });
+
+function run(config: object, command: string) {
+  const env = { PATH: process.env.PATH, CNI_COMMAND: command, CNI_ARGS: 'K8S_POD_NAME=p' };
+  return spawnSync(join(root, 'envoy-initializer-ovs'), { env, input: JSON.stringify(config) });
+}
+
+test('the plugin calls ovs with the port and the MAC of the pod, and the same configuration', async () => {
+  await installOvs();
+  const config = { ...CONFIG, args: { cni: { OvnPort: PORT } } };
+  const { status, stdout } = run(config, 'ADD');
+  expect(status).toBe(0);
+  expect(stdout.toString()).toBe(
+    `K8S_POD_NAME=p;IgnoreUnknown=1;OvnPort=${PORT};MAC=fa:16:3e:ad:3e:2e\n${JSON.stringify(config)}`,
+  );
+});
+
+test('it asks to be called again while the pod has no port, but always removes what is there', async () => {
+  await installOvs();
+  const { status, stdout } = run(CONFIG, 'ADD');
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout.toString())).toMatchObject({ code: 11, msg: expect.stringContaining('no port') });
+  expect(run(CONFIG, 'DEL').status).toBe(0);
+});
+
+test('it says what a node lacks', () => {
+  const { status, stdout } = run(CONFIG, 'ADD');
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout.toString()).msg).toBe('this node has no CNI plugin ovs: install ovs-cni');
 });
