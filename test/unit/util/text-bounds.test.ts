@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { configurationFaults, weightFaults } from '../../../src/injection/envoy/configuration-faults.ts';
 import { parseTemplateConfigMap } from '../../../src/injection/template/template-set.ts';
+import { clip, quote, quoteText } from '../../../src/util/clip.ts';
 import { textError } from '../../../src/util/diagnostic.ts';
-import { textExcess } from '../../../src/util/text-bounds.ts';
+import { parseAnnotation, sizeProblem, textExcess } from '../../../src/util/text-bounds.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 
 const EXCESS = 'the ConfigMap has more than 20000 lines, commas and brackets: shorten it';
@@ -30,5 +31,73 @@ describe('the texts of a ConfigMap', () => {
     });
     expect(configurationFaults({ 'envoy.yaml': much })).toEqual([textError('envoy.yaml', EXCESS)]);
     expect(weightFaults({ 'canary.app': '\n'.repeat(20_000) })).toEqual([textError('canary.app', EXCESS)]);
+  });
+});
+
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+describe('parseAnnotation', () => {
+  test('parses 256 KiB', () => {
+    const text = JSON.stringify('x'.repeat(256 * 1024 - 2));
+    expect(parseAnnotation(text)).toHaveLength(256 * 1024 - 2);
+  });
+
+  test('returns undefined for one character more', () => {
+    const text = JSON.stringify('x'.repeat(256 * 1024 - 1));
+    expect(parseAnnotation(text)).toBeUndefined();
+    expect(sizeProblem(text)).toBe(
+      'has 262145 characters: write at most 262144, the limit of all annotations of a pod together',
+    );
+  });
+
+  test('parses a value that nests 32 deep', () => {
+    expect(parseAnnotation(nested(32))).toBeDefined();
+    expect(parseAnnotation('{"a":'.repeat(32) + 0 + '}'.repeat(32))).toBeDefined();
+  });
+
+  test('returns undefined for a value that nests deeper', () => {
+    expect(sizeProblem(nested(33))).toBe('nests lists and objects deeper than 32: write fewer');
+    expect(parseAnnotation('{"a":'.repeat(33) + 0 + '}'.repeat(33))).toBeUndefined();
+  });
+
+  test.each([
+    ['brackets in text', JSON.stringify('['.repeat(50))],
+    ['brackets after a quote in text', JSON.stringify(`"${'['.repeat(50)}`)],
+    ['brackets after an escape in text', JSON.stringify(`\\${'{'.repeat(50)}`)],
+    ['many adjacent lists', `[${'[],'.repeat(50)}{}]`],
+  ])('does not count %s as nesting', (_, text) => {
+    expect(parseAnnotation(text)).toEqual(JSON.parse(text));
+  });
+
+  test('returns undefined for text that is not JSON', () => {
+    expect(parseAnnotation('{')).toBeUndefined();
+    expect(sizeProblem('{')).toBeUndefined();
+  });
+});
+
+describe('clip', () => {
+  test.each([
+    ['abc', 3, 'abc'],
+    ['abcd', 3, 'ab…'],
+    ['a\u{1F600}b', 3, 'a…'],
+  ])('cuts %j to %d characters', (text, length, clipped) => {
+    expect(clip(text, length)).toBe(clipped);
+  });
+});
+
+describe('quote', () => {
+  test('returns JSON', () => {
+    expect(quote(['a', 1])).toBe('["a",1]');
+  });
+
+  test('cuts the JSON to 80 characters', () => {
+    expect(quote('x'.repeat(78))).toBe(`"${'x'.repeat(78)}"`);
+    expect(quote('x'.repeat(79))).toBe(`"${'x'.repeat(78)}…`);
+  });
+
+  test('cuts a text within its quotes', () => {
+    expect(quoteText('a"b')).toBe('"a\\"b"');
+    expect(quoteText('abcd', 3)).toBe('"ab…"');
+    expect(quoteText('x'.repeat(81))).toBe(`"${'x'.repeat(79)}…"`);
   });
 });

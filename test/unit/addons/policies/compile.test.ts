@@ -4,7 +4,12 @@ import {
   compilePolicies,
   type PolicyObject,
 } from '../../../../src/addons/policies/compile.ts';
+import { celLiteral, celObject } from '../../../../src/addons/policies/literal.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
+import { celString } from '../../../../src/injection/podspec/cel.ts';
+import { POD_SCHEMA } from '../../../../src/injection/podspec/schema/pod-schema.ts';
+import type { FieldSchema } from '../../../../src/injection/podspec/schema/schema.ts';
+import type { JsonObject, JsonValue } from '../../../../src/util/json.ts';
 import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 const OPTIONS: CompileOptions = {
@@ -80,3 +85,70 @@ describe('compilePolicies leaves to the webhook', () => {
     });
   });
 });
+
+describe('a string', () => {
+  test.each([
+    ['plain', '"plain"'],
+    ['"quoted" \\ \'\n', '"\\"quoted\\" \\\\ \'\\n"'],
+    ['\u0000\u0007\u001b', '"\\u0000\\u0007\\u001b"'],
+    ['🔑 ключ \u2028', '"🔑 ключ \u2028"'],
+    ['half of a pair: \ud800', '"half of a pair: \ufffd"'],
+  ])('%j is written %s', (text, literal) => {
+    expect(celString(text)).toBe(literal);
+  });
+});
+
+describe('a value', () => {
+  // biome-ignore format: a line for each case
+  test.each<[string, JsonValue, FieldSchema, string]>([
+    ['a list of strings', ['a', 'b'], { type: 'string', list: true }, '["a", "b"]'],
+    ['an empty list', [], { type: 'string', list: true }, '[]'],
+    ['a map', { 'a"b': 'c' }, { type: 'string', map: true }, '{"a\\"b": "c"}'],
+    ['quantities written in two ways', { cpu: 1, memory: '1Mi' }, { type: 'quantity', map: true }, '{"cpu": "1", "memory": "1Mi"}'],
+    ['a number', -7, { type: 'int32' }, '-7'],
+    ['the largest that is safe', Number.MAX_SAFE_INTEGER, { type: 'int64' }, '9007199254740991'],
+    ['a port by name', 'http', { type: 'int-or-string' }, '"http"'],
+    ['a port by number', 80, { type: 'int-or-string' }, '80'],
+    ['a boolean', false, { type: 'boolean' }, 'false'],
+    ['an empty object', {}, { type: 'EmptyDirVolumeSource' }, 'Object.spec.x{}'],
+  ])('%s', (_, value, field, literal) => {
+    expect(celLiteral(value, field, 'spec.x')).toBe(literal);
+  });
+
+  test('is typed by its path at any depth', () => {
+    const container = {
+      name: 'a',
+      lifecycle: { preStop: { httpGet: { port: 1, httpHeaders: [{ name: 'h', value: 'v' }] } } },
+    };
+    expect(celObject(container, 'Container', 'spec.containers').replace(/\s+/g, ' ')).toBe(
+      'Object.spec.containers{ name: "a", lifecycle: Object.spec.containers.lifecycle{ preStop: ' +
+        'Object.spec.containers.lifecycle.preStop{ httpGet: Object.spec.containers.lifecycle.preStop.httpGet{ port: 1, ' +
+        'httpHeaders: [Object.spec.containers.lifecycle.preStop.httpGet.httpHeaders{name: "h", value: "v"}] } } } }',
+    );
+  });
+
+  test('can have any type of a template, with every field', () => {
+    for (const type of Object.keys(POD_SCHEMA)) {
+      if (type === 'ManagedFieldsEntry' || type === 'ObjectMeta') continue;
+      expect(() => celObject(everything(type), type, 'spec.x')).not.toThrow();
+    }
+  });
+});
+
+/** An object with every field of its type. */
+function everything(type: string, depth = 0): JsonObject {
+  return Object.fromEntries(
+    Object.entries(POD_SCHEMA[type] ?? {})
+      .filter(([, field]) => depth < 8 && field.type !== 'ObjectMeta')
+      .map(([key, field]) => [key, sampleOf(field, depth)]),
+  );
+}
+
+function sampleOf(field: FieldSchema, depth: number): JsonValue {
+  const { type, list, map } = field;
+  const value: JsonValue = Object.hasOwn(POD_SCHEMA, type)
+    ? everything(type, depth + 1)
+    : type === 'boolean' || (type.startsWith('int') && type !== 'int-or-string' ? 1 : 'text');
+  if (list) return [value];
+  return map ? { key: value } : value;
+}

@@ -1,4 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import {
+  isCanary,
+  parseStrategy,
+  percentFor,
+  uidBound,
+} from '../../../../src/injection/template/strategy.ts';
 import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
 import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
@@ -58,5 +66,150 @@ describe('the data of a ConfigMap', () => {
     ],
   ])('with %s is refused', (_, data, want) => {
     expect(faults(data)).toEqual(want);
+  });
+});
+
+function faultsOf(text: string): readonly string[] {
+  const parsed = parseStrategy('rollout', text);
+  return 'faults' in parsed ? parsed.faults.map(formatInText) : [];
+}
+
+describe('the strategy', () => {
+  test('has defaults that leave running pods alone', () => {
+    expect(parseStrategy('rollout', '{}')).toEqual({
+      strategy: {
+        mode: 'new-pods',
+        maxUnavailable: { count: 1 },
+        perMinute: 60,
+        singleReplica: 'leave',
+        canary: undefined,
+        breaker: { failures: 2, of: 10, withinMs: 60_000, onHalt: 'stop' },
+        paused: false,
+      },
+    });
+  });
+
+  test('is read as it is written', () => {
+    const text = `
+mode: in-place-or-replace
+maxUnavailable: 25%
+perMinute: 1000
+singleReplica: change
+canary: {namespaces: {env: staging}, percent: 10, hold: 1m30s}
+breaker: {failures: 3, of: 20, within: 2m, then: back}
+paused: true
+`;
+    expect(parseStrategy('rollout', text)).toEqual({
+      strategy: {
+        mode: 'in-place-or-replace',
+        maxUnavailable: { percent: 25 },
+        perMinute: 1000,
+        singleReplica: 'change',
+        canary: { namespaces: { env: 'staging' }, percent: 10, holdMs: 90_000 },
+        breaker: { failures: 3, of: 20, withinMs: 120_000, onHalt: 'back' },
+        paused: true,
+      },
+    });
+  });
+
+  test('with only one failure needs one for its breaker', () => {
+    expect(parseStrategy('rollout', 'breaker: {of: 1}')).toMatchObject({
+      strategy: { breaker: { failures: 1, of: 1 } },
+    });
+  });
+
+  test.each(
+    load(String.raw`
+- ['mode: inplace', 'rollout:1:1: mode: must be one of new-pods, in-place, in-place-or-replace: did you mean in-place?']
+- ['mod: in-place', 'rollout:1:1: mod: unknown field "mod": did you mean mode?']
+- ['maxUnavailable: 0', 'rollout:1:1: maxUnavailable: must be a number of pods from 1, or a percentage from "1%" to "100%", not 0']
+- ['maxUnavailable: 0%', 'rollout:1:1: maxUnavailable: must be a number of pods from 1, or a percentage from "1%" to "100%", not "0%"']
+- ["mode: in-place\nperMinute: 0", 'rollout:2:1: perMinute: must be from 1 to 100000, not 0']
+- ['paused: yes', 'rollout:1:1: paused: must be true or false, not "yes"']
+- ['canary: {hold: 5m}', 'rollout:1:1: canary: selects no pods: add namespaces (labels), percent (of the workloads), or both']
+- ['canary: {namespaces: {}}', 'rollout:1:10: canary.namespaces: selects all namespaces: add a label such as env: staging']
+- ['canary: {percent: 10, hold: 5}', 'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not 5']
+- ['breaker: {within: 30}', 'rollout:1:11: breaker.within: must be a duration such as 30s, 10m or 1h30m, not 30']
+- ['canary: {percent: 10, hold: 5 minutes}', 'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not "5 minutes"']
+- ['breaker: {failures: 5, of: 3}', 'rollout:1:11: breaker.failures: must be at most breaker.of, which is 3: the breaker counts only that many pods']
+- ['breaker: {within: 0s}', 'rollout:1:11: breaker.within: must be at least 5s: no sidecar is Ready again so soon']
+- ['breaker: {then: forward}', 'rollout:1:11: breaker.then: must be one of back, stop']
+- ['', 'rollout: is empty']`) as [string, string][],
+  )('%j is refused with its place', (text, fault) => {
+    expect(faultsOf(text)).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('a template set with a strategy', () => {
+  test('has the hash of the templates alone', () => {
+    const [alone, both] = [{}, { rollout: 'mode: in-place' }].map((more) =>
+      parseTemplateConfigMap({ config: DEMO_TEMPLATE, ...more }),
+    );
+    if (!alone || !both || 'faults' in alone || 'faults' in both) throw new Error('expected valid sets');
+    expect(alone.set.rollout).toBeUndefined();
+    expect(both.set.rollout?.mode).toBe('in-place');
+    expect(both.set.hash).toBe(alone.set.hash);
+    expect(both.set.templates.get('config')?.hash).toBe(alone.set.templates.get('config')?.hash);
+  });
+
+  test('is refused as a whole where one of them is invalid', () => {
+    const parsed = parseTemplateConfigMap({ config: DEMO_TEMPLATE, rollout: 'mode: all' });
+    expect(parsed).toEqual({ faults: [expect.objectContaining({ source: 'rollout', path: 'mode' })] });
+  });
+
+  test('hears about a misspelt key', () => {
+    const parsed = parseTemplateConfigMap({ config: DEMO_TEMPLATE, rolout: 'mode: in-place' });
+    expect(parsed).toMatchObject({
+      advice: expect.arrayContaining([
+        expect.objectContaining({ source: 'rolout', message: 'unknown key: did you mean rollout?' }),
+      ]),
+    });
+  });
+});
+
+const uids = Array.from({ length: 2_000 }, () => randomUUID() as string);
+
+describe('a share of all workloads', () => {
+  test.each([
+    [0, ''],
+    [1, '028f5c29'],
+    [25, '40000000'],
+    [50, '80000000'],
+    [100, 'g'],
+  ])('of %i %% ends at %j', (percent, bound) => {
+    expect(uidBound(percent)).toBe(bound);
+  });
+
+  test('has about its part of them, and all of a smaller share', () => {
+    for (const percent of [0, 10, 50, 90, 100]) {
+      const inside = uids.filter((uid) => isCanary({ namespaces: undefined, percent }, {}, uid));
+      expect(Math.abs(inside.length / uids.length - percent / 100)).toBeLessThan(0.06);
+      expect(inside.every((uid) => isCanary({ namespaces: undefined, percent: percent + 1 }, {}, uid))).toBe(
+        true,
+      );
+    }
+  });
+
+  test('is the smallest that has a workload', () => {
+    for (const uid of [
+      ...uids,
+      '00000000-',
+      'ffffffff-ffff',
+      '028f5c28-',
+      '028f5c29-',
+      '7fffffff-',
+      '80000000-',
+    ]) {
+      const percent = percentFor(uid);
+      expect(uid < uidBound(percent)).toBe(true);
+      expect(uid < uidBound(percent - 1)).toBe(false);
+    }
+  });
+
+  test('takes a pod without a controller only by its namespace', () => {
+    const scope = { namespaces: { env: 'staging', team: 'a' }, percent: 100 };
+    expect(isCanary(scope, {}, undefined)).toBe(false);
+    expect(isCanary(scope, { env: 'staging' }, undefined)).toBe(false);
+    expect(isCanary(scope, { env: 'staging', team: 'a', x: 'y' }, undefined)).toBe(true);
   });
 });

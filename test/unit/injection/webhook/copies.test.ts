@@ -1,7 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import { copying } from '../../../../src/injection/webhook/envoy-configuration.ts';
+import {
+  COPY_LABEL,
+  COPY_MANAGER,
+  copying,
+  type ManagedConfigMap,
+  planCopy,
+} from '../../../../src/injection/webhook/envoy-configuration.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
+import type { ConfigMap } from '../../../../src/kube/api/core-resources.ts';
 
 const { signal } = new AbortController();
 const source = { metadata: { namespace: 'home', name: 'envoy' }, data: { a: 'b' } };
@@ -25,4 +32,55 @@ test.each([
   });
   const result = await reconcile('shop', signal).catch((err: unknown) => err);
   expect(result).toEqual(isTriedAgain ? error : {});
+});
+
+const SOURCE = { metadata: { namespace: 'envoy-initializer', name: 'envoy' }, data: { 'envoy.json': '{}' } };
+const wroteData = (manager: string) => ({ manager, fieldsV1: { 'f:data': { 'f:envoy.json': {} } } });
+const wroteLabels = (manager: string) => ({ manager, fieldsV1: { 'f:metadata': {} } });
+
+function copy(data: Readonly<Record<string, string>>, more: object = {}): ManagedConfigMap {
+  const labels = { [COPY_LABEL]: 'envoy-initializer' };
+  const managedFields = [wroteData(COPY_MANAGER)];
+  return { metadata: { namespace: 'web', name: 'envoy', labels, managedFields, ...more }, data };
+}
+
+interface Situation {
+  readonly source: ConfigMap | undefined;
+  readonly found: ManagedConfigMap | undefined;
+  readonly isNeeded: boolean;
+}
+
+const OLD = { 'envoy.json': '{"old": 1}' };
+
+// biome-ignore format: a line for each case
+test.each<[string, Situation, ReturnType<typeof planCopy>]>([
+  ['creates a copy that pods need', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
+  ['creates no copy without pods that need it', { source: SOURCE, found: undefined, isNeeded: false }, 'nothing'],
+  ['does nothing without a source', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
+  ['keeps the copy when the source is deleted', { source: undefined, found: copy(OLD), isNeeded: true }, 'nothing'],
+  ['updates an outdated copy', { source: SOURCE, found: copy(OLD), isNeeded: true }, 'update'],
+  ['updates an outdated copy without pods that need it', { source: SOURCE, found: copy(OLD), isNeeded: false }, 'update'],
+  ['does nothing about an up-to-date copy', { source: SOURCE, found: copy(SOURCE.data), isNeeded: true }, 'nothing'],
+  [
+    'updates a copy whose labels another manager wrote',
+    {
+      source: SOURCE,
+      found: copy(OLD, { managedFields: [wroteData(COPY_MANAGER), wroteLabels('kubectl')] }),
+      isNeeded: true,
+    },
+    'update',
+  ],
+  [
+    'keeps a copy whose data another manager wrote',
+    {
+      source: SOURCE,
+      found: copy(OLD, { managedFields: [wroteLabels(COPY_MANAGER), wroteData('kubectl')] }),
+      isNeeded: true,
+    },
+    'nothing',
+  ],
+  ["keeps a user's own ConfigMap", { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true }, 'nothing'],
+  ['ignores a copy that is being deleted', { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true }, 'nothing'],
+])('planCopy %s', (_, { source, found, isNeeded }, step) => {
+  expect(planCopy(source, found, isNeeded)).toBe(step);
 });

@@ -2,11 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { keyOf } from '../../../../src/kube/api/object.ts';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
+import type { NetworkStatus } from '../../../../src/networks/api/types.ts';
+import { CountPace } from '../../../../src/networks/controller/network-writer.ts';
 import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
 import { RangeAdmission, type RangePolicy } from '../../../../src/networks/controller/range-admission.ts';
+import { isRecount } from '../../../../src/networks/controller/status.ts';
+import { MultusProvider } from '../../../../src/networks/multus/multus.ts';
 import type { Provider } from '../../../../src/networks/providers.ts';
 import { formatRange, overlaps, type Range } from '../../../../src/networks/ranges/cidr.ts';
 import { ClusterRanges } from '../../../../src/networks/ranges/cluster-ranges.ts';
+import { FakeAttachments } from '../../../support/network/fake-attachments.ts';
 import { type NetworkOptions, newNetwork } from '../networks.ts';
 import { anyRange, firstHost, range } from '../ranges.ts';
 
@@ -148,4 +153,79 @@ test('RangeAdmission never reserves a used range, and reserves each range that i
     }),
     { numRuns: 1_000 },
   );
+});
+
+const multus = new MultusProvider(new FakeAttachments());
+const { signal } = new AbortController();
+const finalizers = [NETWORK_FINALIZER];
+
+describe('a Network uses', () => {
+  // biome-ignore format: a line for each case
+  test.each([
+    ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
+    ['the default if it names none', newNetwork(), 'neutron', 'neutron'],
+    ['the provider that created its network', newNetwork({ finalizers, status: { provider: 'multus' } }), 'neutron', 'multus'],
+    ['the default if it has no real network', newNetwork({ status: { provider: 'neutron' } }), 'multus', 'multus'],
+  ])('%s', (_, network, defaultName, expected) => {
+    expect(new ProviderRegistry(defaultName, [multus]).of(network).name).toBe(expected);
+  });
+});
+
+test('an unconfigured provider refuses a Network, creates nothing, and blocks its deletion', async () => {
+  const provider = new ProviderRegistry('neutron', [multus]).of(newNetwork());
+  const message = 'provider neutron is not configured in this operator: use one of multus';
+  expect(provider.validate(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
+  expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });
+});
+
+test('CountPace allows a write of counts every 10 s', () => {
+  let now = 1_000;
+  const throttle = new CountPace({ now: () => now });
+  expect(throttle.waitMs('a')).toBe(0);
+  throttle.written('a');
+  now += 4_000;
+  expect(throttle.waitMs('a')).toBe(6_000);
+  expect(throttle.waitMs('b')).toBe(0);
+  throttle.written('b');
+  now += 6_000;
+  expect([throttle.waitMs('a'), throttle.waitMs('b')]).toEqual([0, 4_000]);
+});
+
+const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
+  ...{ type, status, reason, message },
+  lastTransitionTime: '2026-11-21T00:00:00Z',
+});
+const status: NetworkStatus = {
+  cidr: '10.0.0.0/24',
+  attachedPods: 1,
+  capacity: { total: 253, allocated: 1 },
+  conditions: [
+    condition('Ready', 'True', 'Ready'),
+    condition('Progressing', 'False', 'UpToDate'),
+    condition('InUse', 'True', 'PodsAttached', 'attached: red/p'),
+  ],
+};
+
+test.each<[string, boolean, NetworkStatus]>([
+  ['nothing new', false, status],
+  ['another count', true, { ...status, attachedPods: 2, capacity: { total: 253, allocated: 2 } }],
+  [
+    'no users any more',
+    true,
+    {
+      ...status,
+      attachedPods: 0,
+      conditions: status.conditions?.map((c) =>
+        c.type === 'InUse' ? condition('InUse', 'False', 'NoPods') : c,
+      ),
+    } as NetworkStatus,
+  ],
+  ['another range and another count', false, { ...status, cidr: '10.0.1.0/24', attachedPods: 2 }],
+  [
+    'that it is not Ready any more',
+    false,
+    { ...status, attachedPods: 2, conditions: [condition('Ready', 'False', 'Deleting')] },
+  ],
+])('a status with %s: isRecount returns %s', (_, only, next) => {
+  expect(isRecount(status, next)).toBe(only);
 });

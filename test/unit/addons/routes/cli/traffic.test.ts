@@ -1,15 +1,30 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { checkRoute } from '../../../../../src/addons/routes/cli/check-route.ts';
+import { checkRequest } from '../../../../../src/addons/routes/cli/check-routes.ts';
+import { readPage, rowsOf, since } from '../../../../../src/addons/routes/cli/traffic-numbers.ts';
+import { keysFor } from '../../../../../src/injection/keys.ts';
+import type { KubeClient } from '../../../../../src/kube/client/client.ts';
 import { runCli } from '../../../../../src/program.ts';
+import type { JsonObject } from '../../../../../src/util/json.ts';
 import { MemoryTerminal } from '../../../../support/cli/memory-terminal.ts';
 import { KubeletPorts } from '../../../../support/cluster/kubelet-ports.ts';
-import { STATUS } from '../../../../support/injection/demo.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../../../support/injection/demo.ts';
+import { injectChecked } from '../../../../support/injection/inject-checked.ts';
 import { testAuthority } from '../../../../support/kube/test-authority.ts';
+import { grpcRouteFor, routeFor, serviceAt } from '../../../../support/routing/routes.ts';
 
 const series = (route: string, backend: string, code: string, count: number) => {
   const labels = `route="${route}",backend="${backend}",code="${code}",grpc_status=""`;
@@ -151,4 +166,122 @@ describe('traffic', () => {
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });
+});
+
+/** A page with the buckets 10 and 100, of which `slow` requests are in the second one and `slower` in none. */
+function page(
+  counts: Readonly<Record<string, number>>,
+  { uptime = 100, slow = 0, slower = 0, name = 'route="shop/web rules[0]",backend="shop/v1:80"' } = {},
+): string {
+  const lines = Object.entries(counts).flatMap(([tags, count]) => {
+    const labels = `${name},code="${tags.split('/')[0]}",grpc_status="${tags.split('/')[1] ?? ''}"`;
+    const within = [count - slow - slower, count - slower];
+    return [
+      ...[10, 100].map((le, i) => `envoy_route_milliseconds_bucket{${labels},le="${le}"} ${within[i]}`),
+      `envoy_route_milliseconds_bucket{${labels},le="+Inf"} ${count}`,
+      `envoy_route_milliseconds_count{${labels}} ${count}`,
+    ];
+  });
+  return [...lines, `envoy_server_uptime{} ${uptime}`, ''].join('\n');
+}
+const row = (...pages: readonly string[]) => rowsOf(pages.map(readPage))[0];
+
+describe('a row', () => {
+  test.each<[string, Readonly<Record<string, number>>, number]>([
+    ['all answers but 5xx', { '2xx': 90, '3xx': 2, '4xx': 3, '5xx': 5 }, 0.95],
+    ['no request without an answer', { '2xx': 3, xx: 1 }, 0.75],
+    ['no fault of gRPC, whose code is 200', { '2xx/0': 1, '2xx/5': 1, '2xx/14': 1, '2xx/2': 1 }, 0.5],
+  ])('counts as success %s', (_, counts, success) => {
+    expect(row(page(counts))).toMatchObject({ success, route: 'shop/web rules[0]', backend: 'shop/v1:80' });
+  });
+
+  test('adds up what several sidecars have seen, and the rate of each since it started', () => {
+    const sum = row(page({ '2xx': 100 }), page({ '5xx': 100 }, { uptime: 10 }));
+    expect(sum).toMatchObject({ requests: 200, success: 0.5, rps: 11, clients: 2 });
+  });
+
+  test('has the percentiles of all its codes, evenly spread in a bucket, and infinite ones beyond the last', () => {
+    expect(row(page({ '2xx': 100 }, { slow: 50 }))).toMatchObject({ p50: 10, p95: 91, p99: 98.2 });
+    expect(row(page({ '2xx': 100 }, { slower: 2 }))).toMatchObject({ p99: Number.POSITIVE_INFINITY });
+    expect(row(page({ '2xx': 50, '5xx': 50 }, { slow: 25 }))).toMatchObject({ p50: 10, requests: 100 });
+  });
+
+  test('is there for each rule and backend with requests, in their order', () => {
+    const pages = [page({ '2xx': 1 }, { name: 'route="b",backend="x"' }), page({ '2xx': 0 })];
+    const rows = rowsOf([...pages, page({ '4xx': 2 }, { name: 'route="",backend=""' })].map(readPage));
+    expect(rows.map(({ route, requests }) => [route, requests])).toEqual([
+      ['', 2],
+      ['b', 1],
+    ]);
+  });
+});
+
+describe('what came since an earlier reading', () => {
+  const between = (before: string, now: string) => rowsOf([since(readPage(now), readPage(before))])[0];
+
+  test('is the difference, of the percentiles, too', () => {
+    const now = page({ '2xx': 130 }, { uptime: 110, slow: 20 });
+    expect(between(page({ '2xx': 100 }), now)).toMatchObject({
+      requests: 30,
+      rps: 3,
+      success: 1,
+      p95: 93.25,
+    });
+    expect(between(now, now)).toBeUndefined();
+  });
+
+  test('is all of a sidecar that has started again', () => {
+    const restarted = page({ '2xx': 200 }, { uptime: 2 });
+    expect(between(page({ '2xx': 100 }), restarted)).toMatchObject({ requests: 200, rps: 100 });
+  });
+});
+
+const set = templateSet({ config: readFileSync('deploy/transparent/template.yaml', 'utf8') });
+const app = (name: string, runAsUser = 5) => ({ name, image: 'i', securityContext: { runAsUser } });
+
+function check(spec: JsonObject, annotations: JsonObject = {}, templates = set) {
+  const key = 'initializer.kubernetes.io/envoy';
+  const given = podWith(spec, { annotations: { [key]: 'true', ...annotations } });
+  const { pod } = injectChecked(decideInput(given, { state: { set: templates } }));
+  return checkPod(pod);
+}
+
+function checkPod(pod: JsonObject) {
+  const client = { get: async () => pod, list: async () => ({ items: [] }) } as unknown as KubeClient;
+  const request = { to: new URL('http://web/'), method: 'GET', headers: [] };
+  return checkRequest(client, 'default', 'a', request, keysFor());
+}
+
+test('a pod without a sidecar, or with one that captures nothing, follows no routes', async () => {
+  const spec = { containers: [app('b')] };
+  expect((await checkPod(podWith(spec))).findings).toMatchObject([{ reason: 'no-sidecar' }]);
+  const { findings } = await check(spec, {}, templateSet({ config: DEMO_TEMPLATE }));
+  expect(findings).toMatchObject([{ reason: 'no-capture' }]);
+});
+
+// As capture.sh reads the list.
+test.each(['80', '22, 80', '22 80'])('excluded ports bypass it: %j', async (ports) => {
+  const key = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
+  const { findings } = await check({ containers: [app('b')] }, { [key]: ports });
+  expect(findings).toEqual([expect.objectContaining({ reason: 'excluded-port' })]);
+});
+
+test('an HTTPRoute says which GRPCRoute comes before it, and a GRPCRoute is checked by its own name', async () => {
+  const backendRefs = [{ name: 'web', port: 80 }];
+  const items: Readonly<Record<string, readonly object[]>> = {
+    httproutes: [routeFor('shop/r', 'shop/web', [{ backendRefs }])],
+    services: [serviceAt('shop/web', '10.96.0.7')],
+    grpcroutes: [grpcRouteFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'gone', port: 80 }] }])],
+  };
+  const client = {
+    list: async ({ plural }: { readonly plural: string }) => ({ metadata: {}, items: items[plural] ?? [] }),
+  } as unknown as KubeClient;
+  const object = { namespace: 'shop', name: 'r' };
+  expect((await checkRoute(client, 'HTTPRoute', object)).findings).toContainEqual({
+    reason: 'Conflicted',
+    message: 'parentRefs: GRPCRoute shop/r is for Service shop/web port 80, and comes before HTTPRoutes',
+  });
+  const report = await checkRoute(client, 'GRPCRoute', object);
+  expect(report.object).toBe('grpcroute/r');
+  expect(report.findings.map(({ reason }) => reason)).toEqual(['BackendNotFound']);
 });

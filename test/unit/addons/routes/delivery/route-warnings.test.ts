@@ -1,11 +1,15 @@
 import { expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import type { HTTPRoute, Route, Service } from '../../../../../src/addons/routes/compile/route.ts';
+import { Changes } from '../../../../../src/addons/routes/delivery/live-compilation.ts';
+import { routeMetrics, weightsOf } from '../../../../../src/addons/routes/delivery/metrics.ts';
 import { createRouteHandler, parentsIn } from '../../../../../src/addons/routes/delivery/route-warnings.ts';
 import type { AdmissionRequest } from '../../../../../src/kube/admission/review.ts';
 import { Slices } from '../../../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../../../src/kube/workqueue/clock.ts';
 import { times } from '../../../../support/growth/growing-input.ts';
-import { routeFor, serviceAt } from '../../../../support/routing/routes.ts';
+import { grpcRouteFor, routeFor, serviceAt } from '../../../../support/routing/routes.ts';
+import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
 const backendRefs = [{ name: 'echo', port: 80 }];
 const good = routeFor('shop/new', 'shop/echo', [{ backendRefs }]);
@@ -137,4 +141,87 @@ test('a list that the CRD does not allow is not read', async () => {
     ]);
   expect(await warningsFor(withHeaders(set))).toBeUndefined();
   expect(await warningsFor(withHeaders(set.slice(1)))).toHaveLength(1);
+});
+
+const backend = (name: string, weight = 1) => ({ name, port: 80, weight });
+
+test('the weights of rules with several backends are shares, named as sidecars do', () => {
+  const routes = [
+    routeFor('shop/web', 'shop/web', [
+      { backendRefs: [backend('v1', 9), { name: 'v2', port: 80, namespace: 'next' }] },
+      { backendRefs: [backend('v1')] },
+      { backendRefs: [backend('v1', 0), backend('v2', 0)] },
+    ]),
+    grpcRouteFor('shop/calls', 'shop/web', [{ backendRefs: [backend('v1', 1), backend('v1', 3)] }]),
+  ];
+  expect(weightsOf(routes)).toEqual([
+    { route: 'shop/web rules[0]', backend: 'shop/v1:80', share: 0.9 },
+    { route: 'shop/web rules[0]', backend: 'next/v2:80', share: 0.1 },
+    { route: 'GRPCRoute shop/calls rules[0]', backend: 'shop/v1:80', share: 1 },
+  ]);
+});
+
+test('a tenant’s 1,000 routes with names that they make up leave the others theirs', () => {
+  const split = [{ backendRefs: [backend('"} 1\n'), backend('\\')] }];
+  const routes = [...times(1000, (at) => `bad/r${at}`), 'good/web'].map((key) => routeFor(key, key, split));
+  const weights = weightsOf(routes);
+  expect(weights).toHaveLength(102);
+  expect(weights.at(-1)).toMatchObject({ route: 'good/web rules[0]' });
+});
+
+function setUp() {
+  const [clock, stop] = [new FakeClock(), new AbortController()];
+  const changes = new Changes(clock);
+  const handled: number[] = [];
+  const running = changes.run(async () => void handled.push(clock.now()), stop.signal);
+  const end = async () => {
+    stop.abort();
+    await running;
+  };
+  return { clock, changes, handled, end };
+}
+
+test('are handled once, when there were none for 50 ms', async () => {
+  const { clock, changes, handled, end } = setUp();
+  changes.mark();
+  await clock.advanceAsync(30);
+  changes.mark();
+  await clock.advanceAsync(500);
+  expect(handled).toEqual([100]);
+  await end();
+});
+
+test('are handled after a second though there are more', async () => {
+  const { clock, changes, handled, end } = setUp();
+  for (let ms = 0; ms < 1100; ms += 20) {
+    changes.mark();
+    await clock.advanceAsync(20);
+  }
+  expect(handled).toEqual([1000]);
+  await end();
+});
+
+/** The samples of a metric, as `LABELS VALUE`. */
+async function samples(registry: Registry, name: string): Promise<readonly string[]> {
+  const text = await registry.getSingleMetricAsString(`envoy_initializer_routes_${name}`);
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.replace(`envoy_initializer_routes_${name}`, ''));
+}
+
+test('the files of the 100 largest namespaces have series, until the end of the term', async () => {
+  const registry = new Registry();
+  const metrics = routeMetrics(registry, {
+    behind: () => 0,
+    weights: () => [],
+  });
+  for (let size = 1; size <= 101; size++) metrics.size(`ns-${size}`, size);
+  metrics.size('ns-2', 1000);
+  const series = await samples(registry, 'file_bytes');
+  expect(series).toHaveLength(100);
+  expect(series).toContain('{namespace="ns-2"} 1000');
+  expect(series.join()).not.toContain('"ns-1"');
+  metrics.reset();
+  expect(await samples(registry, 'file_bytes')).toEqual([]);
 });

@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { RateLimitedSingleflight } from '../../../../src/kube/util/rate-limited-singleflight.ts';
+import { SharedValues } from '../../../../src/kube/util/shared-values.ts';
+import { Slices } from '../../../../src/kube/util/slices.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+
+let clock: FakeClock;
+/** Keys in the order of the requests. */
+let sent: string[];
+/** The state in the API server. */
+let state: string;
+let lookUps: RateLimitedSingleflight<string>;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  sent = [];
+  state = 'first';
+  lookUps = new RateLimitedSingleflight({
+    clock,
+    perSecond: 1,
+    burst: 3,
+    async ask(key) {
+      sent.push(key);
+      if (state === 'none') throw new Error('not found');
+      return `${key}: ${state}`;
+    },
+  });
+});
+
+const forever = new AbortController().signal;
+
+describe('look-ups', () => {
+  test('share one request among the callers that came before it was sent', async () => {
+    const answers = Promise.all([1, 2, 3, 4, 5].map(() => lookUps.get('a', forever)));
+    await clock.advanceAsync(0);
+    expect(await answers).toEqual(Array(5).fill('a: first'));
+    expect(sent).toEqual(['a']);
+  });
+
+  test('never return an answer that is older than the question', async () => {
+    const before = lookUps.get('a', forever);
+    await clock.advanceAsync(0);
+    state = 'second';
+    const after = [lookUps.get('a', forever), lookUps.get('a', forever)];
+    await clock.advanceAsync(249);
+    expect(sent).toEqual(['a']);
+    await clock.advanceAsync(1);
+    expect(await Promise.all([before, ...after])).toEqual(['a: first', 'a: second', 'a: second']);
+    expect(sent).toEqual(['a', 'a']);
+  });
+
+  test('beyond the burst and the rate are refused with 503', async () => {
+    const keys = ['a', 'b', 'c', 'd', 'e'];
+    const outcomes = Promise.allSettled(keys.map((key) => lookUps.get(key, forever)));
+    await clock.advanceAsync(0);
+    expect(await outcomes).toMatchObject([
+      { value: 'a: first' },
+      { value: 'b: first' },
+      { value: 'c: first' },
+      { reason: { status: 503, refusal: 'too_many_lookups' } },
+      { reason: { status: 503, refusal: 'too_many_lookups' } },
+    ]);
+    expect(sent).toEqual(['a', 'b', 'c']);
+    clock.advance(1000);
+    const later = lookUps.get('f', forever);
+    await clock.advanceAsync(0);
+    expect(await later).toBe('f: first');
+    await expect(lookUps.get('g', forever)).rejects.toMatchObject({ status: 503 });
+  });
+
+  test('continue for the other callers when one caller aborts', async () => {
+    const gone = new AbortController();
+    const given = expect(lookUps.get('a', gone.signal)).rejects.toThrow('hung up');
+    const stays = lookUps.get('a', forever);
+    gone.abort(new Error('hung up'));
+    await given;
+    await clock.advanceAsync(0);
+    expect(await stays).toBe('a: first');
+  });
+});
+
+const LABELS = { app: 'shop', tier: 'web' };
+
+test('any JSON stays equal, and is not changed', () => {
+  const shared = new SharedValues();
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = JSON.stringify(value);
+      // JSON has no -0.
+      expect(JSON.stringify(shared.within(value))).toBe(text);
+      expect(JSON.stringify(value)).toBe(text);
+    }),
+  );
+});
+
+test('a value that stays in use is kept while others come and go; what nothing asks for is forgotten', () => {
+  const shared = new SharedValues();
+  const [used, unused] = [shared.of({ ...LABELS }), shared.of({ old: 'labels' })];
+  for (let nth = 0; nth < 40; nth++) {
+    shared.of({ nth, text: 'x'.repeat(100_000) });
+    expect(shared.of({ ...LABELS })).toBe(used);
+  }
+  expect(shared.of({ old: 'labels' })).not.toBe(unused);
+});
+
+test('a huge value does not take the place of others, and is not kept', () => {
+  const shared = new SharedValues();
+  const first = shared.of({ ...LABELS });
+  const huge = () => ({ text: 'x'.repeat(1_000_000) });
+  const kept = [huge(), huge(), huge()].map((value) => shared.of(value));
+  expect(new Set(kept).size).toBe(3);
+  expect(shared.of({ ...LABELS })).toBe(first);
+});
+
+/** Work of so many milliseconds, which writes down who did it. */
+function* work(
+  owner: string,
+  ms: number,
+  clock: FakeClock,
+  done: string[],
+): Generator<void, string, undefined> {
+  for (let spent = 0; spent < ms; spent += 1) {
+    done.push(owner);
+    clock.advance(1);
+    yield;
+  }
+  return owner;
+}
+
+test('work stops after 4 ms for 12, and owners take turns', async () => {
+  const clock = new FakeClock();
+  const [slices, done] = [new Slices(clock), [] as string[]];
+  const all = Promise.all([
+    slices.run('a', work('a', 8, clock, done)),
+    slices.run('a', work('A', 2, clock, done)),
+    slices.run('b', work('b', 5, clock, done)),
+  ]);
+  expect(done.join('')).toBe('aaaa');
+  await clock.advanceAsync(11);
+  expect(done.join('')).toBe('aaaa');
+  await clock.advanceAsync(1);
+  expect(done.join('')).toBe('aaaabbbb');
+  for (let left = 10; left > 0; left -= 1) await clock.advanceAsync(20);
+  expect(done.join('')).toBe('aaaabbbbaaaabAA');
+  expect(await all).toEqual(['a', 'A', 'b']);
+});
+
+test('work that throws rejects, and the rest goes on', async () => {
+  const slices = new Slices(new FakeClock());
+  const failing = (function* (): Generator<void, void, undefined> {
+    yield;
+    throw new Error('no');
+  })();
+  const [first, second] = [slices.run('a', failing), slices.run('a', [1][Symbol.iterator]())];
+  await expect(first).rejects.toThrow('no');
+  await expect(second).resolves.toBeUndefined();
+});
