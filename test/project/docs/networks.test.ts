@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
+import { runCommand } from '../../env/control-plane/run-command.ts';
 import { anchors, documents, prose, section } from '../../support/jest/markdown.ts';
 import { documentedMetrics } from '../../support/operator/documented-metrics.ts';
 
@@ -104,4 +105,22 @@ test('docs/operations.md has each metric of the code, with its type, and no othe
   );
   const wrong = [...types].filter(([name, type]) => (declared.get(name) ?? type) !== type);
   expect(wrong).toEqual([]);
+});
+
+test('make generate has nothing to change in the documents', async () => {
+  const result = await runCommand(process.execPath, ['hack/generate-docs.ts', '--check'], {}, '');
+  expect(result).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+/** What a user reads: README and the pages of docs/, without decisions. */
+const pages = documents().filter(({ path }) => /^(README|docs\/[^/]+)\.md$/.test(path));
+
+test('a user has at most 14 pages of 12,000 words to read', () => {
+  expect(pages.length).toBeLessThanOrEqual(14);
+  const words = pages.map(({ text }) => text.split(/\s+/).filter(Boolean).length);
+  expect(words.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(12_000);
+});
+
+test.each(pages)('$path has the words of Kubernetes and English, not those of this house', ({ text }) => {
+  expect(text.match(/\b(also if|cannot go on|told|a walk|touched|rooms)\b|, too\b/gi) ?? []).toEqual([]);
 });

@@ -8,6 +8,9 @@ import type { DriftedPod, Survey } from '../../../../src/cli/survey.ts';
 import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
+import { VERSION } from '../../../../src/kube/util/version.ts';
+import { runCli } from '../../../../src/program.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 const NOW = Date.parse('2026-11-01T12:00:00Z');
@@ -254,4 +257,28 @@ describe('status', () => {
   ])('reports %s', async (_, served, check, expected) => {
     expect((await exceptions({}, served))[check]).toMatch(expected);
   });
+});
+
+async function version(...args: readonly string[]) {
+  const terminal = new MemoryTerminal({});
+  const code = await runCli(['node', 'envoy-initializer', 'version', ...args], terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+test.each([
+  ['is nobody at its address', ['--master=https://127.0.0.1:1']],
+  ['is no kubeconfig', ['--kubeconfig=/none']],
+])('where there %s, the version of the client is printed, and the rest is an error', async (_, args) => {
+  expect(await version(...args)).toEqual({
+    code: 1,
+    stdout: `client: ${VERSION}\n`,
+    stderr: expect.stringMatching(/^error: .*\n$/),
+  });
+  const { code, stdout } = await version(...args, '--output=json');
+  expect({ code, printed: JSON.parse(stdout) }).toEqual({ code: 1, printed: { client: VERSION } });
+});
+
+test('with --client no cluster is asked', async () => {
+  const printed = { code: 0, stdout: `client: ${VERSION}\n`, stderr: '' };
+  expect(await version('--client', '--kubeconfig=/none')).toEqual(printed);
 });
