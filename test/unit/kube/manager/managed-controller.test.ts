@@ -9,7 +9,7 @@ import { controllerMetrics, queueMetrics } from '../../../../src/kube/prometheus
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { deferred } from '../../../support/time/deferred.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
-import { until } from '../controller/controller-setup.ts';
+import { until } from '../../../support/time/until.ts';
 
 const MINUTE_MS = 60_000;
 const unused = () => {
