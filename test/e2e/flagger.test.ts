@@ -69,9 +69,7 @@ describeUnless(obstacle, 'Flagger, with a Service as the parent of its HTTPRoute
     await eventually('clients are answered', async () => (await answers()).at(-1) === 'v1');
   }, PREPARATION_MS);
 
-  afterAll(async () => {
-    await stopCluster(cluster);
-  });
+  afterAll(() => stopCluster(cluster));
 
   /** What one of the clients has printed. */
   async function answers(): Promise<readonly string[]> {

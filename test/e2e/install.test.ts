@@ -52,9 +52,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     await kubectl(cluster, `create namespace ${NAMESPACE}`);
   }, PREPARATION_MS);
 
-  afterAll(async () => {
-    await cluster?.stop();
-  });
+  afterAll(() => cluster?.stop());
 
   test('gives two replicas that are ready, and that the API server trusts', async () => {
     expect(await operator.pods()).toMatchObject([{ ready: true }, { ready: true }]);

@@ -53,9 +53,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     network = lab.tell('dual', dual);
   });
 
-  afterAll(async () => {
-    await lab?.stop();
-  });
+  afterAll(() => lab?.stop());
 
   test('give no address to a pod before the node agent has joined them', async () => {
     await expect(a.startPod(network, ['10.20.0.1/24'])).rejects.toThrow(

@@ -73,9 +73,7 @@ describeWithNode('the operator recovers by itself', () => {
     await recovered('at the start');
   }, PREPARATION_MS);
 
-  afterAll(async () => {
-    await stopCluster(cluster);
-  });
+  afterAll(() => stopCluster(cluster));
 
   test('from an API server that is away', async () => {
     await cluster.controlPlane.stopApiServer('SIGKILL');

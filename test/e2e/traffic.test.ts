@@ -113,9 +113,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     [captured = ''] = await podsOf('app=captured');
   }, PREPARATION_MS);
 
-  afterAll(async () => {
-    await stopCluster(cluster);
-  });
+  afterAll(() => stopCluster(cluster));
 
   test('goes through Envoy to an application that knows nothing of it, by its Service', async () => {
     const answer = await fetchFrom(peer, 'http://helloworld.helloworld');

@@ -16,9 +16,7 @@ beforeAll(async () => {
   await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } });
 });
 
-afterAll(async () => {
-  await fixture?.stop();
-});
+afterAll(() => fixture?.stop());
 
 async function cli(...args: readonly string[]) {
   const terminal = new MemoryTerminal();

@@ -101,9 +101,7 @@ beforeAll(async () => {
   });
 }, 600_000);
 
-afterAll(async () => {
-  await controlPlane?.stop();
-});
+afterAll(() => controlPlane?.stop());
 
 const reportOf = (name: string, namespace = AGENTS) => ({
   apiVersion: 'v1',

@@ -103,9 +103,7 @@ describe('in another namespace,', () => {
   beforeEach(async () => {
     directory = await realpath(await mkdtemp(join(tmpdir(), 'in-namespace-')));
   });
-  afterEach(async () => {
-    await rm(directory, { recursive: true });
-  });
+  afterEach(() => rm(directory, { recursive: true }));
 
   /** Writes the kustomization of docs/install.md. */
   async function moved(overlay: string, inner = '.'): Promise<void> {
@@ -240,9 +238,7 @@ describe('components', () => {
   beforeAll(async () => {
     directory = await realpath(await mkdtemp(join(tmpdir(), 'components-')));
   });
-  afterAll(async () => {
-    await rm(directory, { recursive: true });
-  });
+  afterAll(() => rm(directory, { recursive: true }));
 
   /** What kustomize makes of the default overlay with these, in this order. */
   async function combined(components: readonly string[]): Promise<readonly KubeObject[]> {

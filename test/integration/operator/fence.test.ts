@@ -54,9 +54,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await controlPlane?.stop();
-});
+afterAll(() => controlPlane?.stop());
 
 /** Older API servers cannot resize pods. */
 function possible<T extends readonly [string, ...unknown[]]>(calls: readonly T[]): readonly T[] {

@@ -120,9 +120,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     await writeChart(kubectl, chart);
   });
 
-  afterAll(async () => {
-    await rm(home, { recursive: true });
-  });
+  afterAll(() => rm(home, { recursive: true }));
 
   async function helm(args: readonly string[], kubeconfig = '/dev/null'): Promise<CommandResult> {
     return await runCommand(program ?? '', args, { HOME: home, KUBECONFIG: kubeconfig }, '');

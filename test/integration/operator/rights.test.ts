@@ -58,9 +58,7 @@ beforeAll(async () => {
   calls = await operatorCalls(controlPlane.auditLogPath);
 });
 
-afterAll(async () => {
-  await controlPlane?.stop();
-});
+afterAll(() => controlPlane?.stop());
 
 /** What the roles of an overlay grant, of one kind. */
 async function granted(overlay: string, kind: 'Role' | 'ClusterRole'): Promise<readonly Grant[]> {

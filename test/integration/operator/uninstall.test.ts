@@ -53,9 +53,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await controlPlane?.stop();
-});
+afterAll(() => controlPlane?.stop());
 
 const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 

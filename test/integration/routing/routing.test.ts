@@ -35,9 +35,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-routes-'));
     });
 
-    afterAll(async () => {
-      await rm(directory, { recursive: true });
-    });
+    afterAll(() => rm(directory, { recursive: true }));
 
     /** transparent.json with routes in the place of the file that has them. Rejects if Envoy refuses it. */
     async function validate(text: string): Promise<void> {
@@ -88,9 +86,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       echo = `127.0.1.1:${lab.port}`;
     });
 
-    afterAll(async () => {
-      await lab?.stop();
-    });
+    afterAll(() => lab?.stop());
 
     test.each<[string, (index: number) => HTTPRouteRule]>([
       [

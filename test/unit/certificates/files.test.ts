@@ -13,9 +13,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'key-pair-'));
 });
 
-afterEach(async () => {
-  await rm(directory, { recursive: true });
-});
+afterEach(() => rm(directory, { recursive: true }));
 
 const files = () => ({ certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') });
 

@@ -28,9 +28,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'reconciler-'));
 });
 
-afterEach(async () => {
-  await rm(root, { recursive: true });
-});
+afterEach(() => rm(root, { recursive: true }));
 
 function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
   const node = new ModelNode();

@@ -122,9 +122,7 @@ const { 'envoy-initializer-ovs': script = '' } = new OvnNode({
   ...{ node: '', root: '', plugins: '', nowMs: () => 0 },
 }).scripts;
 
-beforeEach(async () => {
-  await writeFile(join(root, 'envoy-initializer-ovs'), script, { mode: 0o755 });
-});
+beforeEach(() => writeFile(join(root, 'envoy-initializer-ovs'), script, { mode: 0o755 }));
 
 /** Stands for ovs-cni: shows what it gets. */
 const installOvs = () => writeFile(join(root, 'ovs'), '#!/bin/sh\necho "$CNI_ARGS"\ncat\n', { mode: 0o755 });

@@ -24,9 +24,7 @@ beforeEach(async () => {
   await writeFile(kubeconfig, JSON.stringify(CONFIG));
 });
 
-afterEach(async () => {
-  await rm(directory, { recursive: true });
-});
+afterEach(() => rm(directory, { recursive: true }));
 
 describe('the kubeconfig', () => {
   test('names the server in its current context', () => {
