@@ -222,7 +222,7 @@ test('an operator that starts on poisoned objects of each kind is Ready, and ser
   expect(await world.run('get pod after -o jsonpath={.spec.containers[*].name}')).toContain('envoy');
   await world.apply(route('HTTPRoute', 'later', { path: { type: 'PathPrefix', value: '/b' } }));
   const accepted = '{.status.parents[0].conditions[?(@.type=="Accepted")].status}';
-  await world.run(`wait httproute/later --for=jsonpath=${accepted}=True --timeout=60s`);
+  await world.run(`wait httproute/later --for=jsonpath=${accepted}=True --timeout=${60 + SEEDS}s`);
   await world.untilGates('after');
 
   const log = (await readFile(world.fixture.logFile, 'utf8')).slice(before);
