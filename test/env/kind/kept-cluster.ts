@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tryBuildLock, waitForBuildLock } from '../control-plane/build-lock.ts';
@@ -35,8 +44,11 @@ export class KeptCluster<Ready> {
     mkdirSync(dirname(this.#file), { recursive: true });
     const lock = tryBuildLock(this.#lockFile);
     if (lock === undefined) return undefined;
-    const write = (cluster: Kept<Ready>) =>
-      writeFileSync(this.#file, JSON.stringify(cluster), { mode: 0o600 });
+    // Others read it at any moment.
+    const write = (cluster: Kept<Ready>) => {
+      writeFileSync(`${this.#file}.new`, JSON.stringify(cluster), { mode: 0o600 });
+      renameSync(`${this.#file}.new`, this.#file);
+    };
     write({ pid: process.pid });
     return {
       tell: (ready) => write({ pid: process.pid, ready }),
@@ -51,7 +63,11 @@ export class KeptCluster<Ready> {
   find(): Kept<Ready> | undefined {
     mkdirSync(dirname(this.#file), { recursive: true });
     const lock = tryBuildLock(this.#lockFile);
-    if (lock === undefined) return JSON.parse(readFileSync(this.#file, 'utf8')) as Kept<Ready>;
+    if (lock === undefined) {
+      // Without a file, the one that keeps it has just begun, or is about to end.
+      const text = existsSync(this.#file) ? readFileSync(this.#file, 'utf8') : 'null';
+      return (JSON.parse(text) as Kept<Ready> | null) ?? undefined;
+    }
     // Left by a program that was killed.
     rmSync(this.#file, { force: true });
     lock.release();
