@@ -10,7 +10,7 @@ import { NeutronConnection } from './connection.ts';
 import { NeutronGarbageCollector, type NeutronMetrics } from './garbage-collector.ts';
 import { NeutronProvider } from './neutron.ts';
 import type { HttpMetrics } from './openstack/http.ts';
-import { PortRemover, type PortRemoverOptions } from './pods/port-remover.ts';
+import { PortGarbageCollector, type PortGarbageCollectorOptions } from './pods/port-garbage-collector.ts';
 import { NeutronPodPorts } from './pods/ports.ts';
 import type { NeutronPort } from './resources.ts';
 import { NeutronStore } from './store.ts';
@@ -56,8 +56,8 @@ function setUpNeutron(
   const api = () => connection.api();
   const store = new NeutronStore({ api, clock });
   const clusterId = clusterIdOf(client);
-  const remover = setUpRemover(manager, context, { api, store, clusterId });
-  const onPort = (port: NeutronPort) => remover.learn(port);
+  const portGarbage = setUpPortGarbageCollector(manager, context, { api, store, clusterId });
+  const onPort = (port: NeutronPort) => portGarbage.learn(port);
   const { pods, enqueue, usageOf, definitions } = context;
   const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
   const attaching = { definitions, attachesPods, usageOf, ports };
@@ -79,7 +79,7 @@ function setUpNeutron(
   const check = async (signal: AbortSignal) => {
     if (!connection.hasBeenConfigured) return;
     await garbage.check(signal);
-    await remover.sweep(signal);
+    await portGarbage.sweep(signal);
   };
   manager.singleton('neutron', check, {
     after,
@@ -90,13 +90,13 @@ function setUpNeutron(
 }
 
 /** Ports are removed also after pods can attach no longer. */
-function setUpRemover(
+function setUpPortGarbageCollector(
   manager: Manager,
   { pods, after }: Pick<ProviderContext, 'pods' | 'after'>,
-  options: Pick<PortRemoverOptions, 'api' | 'store' | 'clusterId'>,
-): PortRemover {
+  options: Pick<PortGarbageCollectorOptions, 'api' | 'store' | 'clusterId'>,
+): PortGarbageCollector {
   const controller = manager.controller('neutron-port', WORKERS);
-  const remover = new PortRemover({
+  const portGarbage = new PortGarbageCollector({
     ...options,
     client: manager.leaderClient,
     log: manager.log,
@@ -104,10 +104,10 @@ function setUpRemover(
     enqueue: (key) => controller.queue.add(key),
   });
   pods.onGone((key) => {
-    if (remover.has(key)) controller.queue.add(key);
+    if (portGarbage.has(key)) controller.queue.add(key);
   });
-  controller.reconcile(remover.reconcile, { keys: () => [], after });
-  return remover;
+  controller.reconcile(portGarbage.reconcile, { keys: () => [], after });
+  return portGarbage;
 }
 
 /** The UID of kube-system: as good as a cluster's ID, since that namespace lives as long as the cluster. */

@@ -72,7 +72,7 @@ export function step(
   const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable };
   const started = new Set(goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health, limits));
   // A failed pod of the canary keeps the others of its workload from proving more.
-  const isStuck =
+  const canaryFailed =
     phase === 'canary' &&
     health.failing.length > 0 &&
     health.pending + survey.draining.length + started.size === 0;
@@ -92,7 +92,7 @@ export function step(
     actions,
     pods: states,
     health,
-    decision: isStuck ? { do: 'halt' } : decision,
+    decision: canaryFailed ? { do: 'halt' } : decision,
     wakeInMs: wake.inMs,
   };
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { OpenStackError } from '../../../../../src/addons/neutron/openstack/error.ts';
-import { PortRemover } from '../../../../../src/addons/neutron/pods/port-remover.ts';
+import { PortGarbageCollector } from '../../../../../src/addons/neutron/pods/port-garbage-collector.ts';
 import { NeutronPodPorts } from '../../../../../src/addons/neutron/pods/ports.ts';
 import {
   NEUTRON_NETWORKS,
@@ -149,12 +149,12 @@ const OURS = { owner: 'envoy-initializer:pod', device: 'uid-p', description: 'Ku
 /** Pods in the API server, by key. */
 let live: Map<string, object>;
 let queued: string[];
-let remover: PortRemover;
+let remover: PortGarbageCollector;
 let owners: string[];
 
 beforeEach(() => {
   [live, queued, owners] = [new Map(), [], ['cluster']];
-  remover = new PortRemover({
+  remover = new PortGarbageCollector({
     api: () => neutron.api,
     log,
     client: {

@@ -13,7 +13,7 @@ import { NEUTRON_PORTS, type NeutronPort } from '../resources.ts';
 import type { NeutronStore } from '../store.ts';
 import { BORROWER, podOf } from './port-plan.ts';
 
-export interface PortRemoverOptions {
+export interface PortGarbageCollectorOptions {
   readonly client: Pick<KubeClient, 'get'>;
   /** Returns the client. @throws NotConfiguredError without one. */
   readonly api: () => NeutronApi;
@@ -44,14 +44,14 @@ const RETRY_MS = 10_000;
  * Removes ports of the operator whose pods are gone, and surplus ports of a pod. It learns of ports when they are made,
  * and from the lists of the store, so it also finds those of a former leader.
  */
-export class PortRemover {
-  readonly #options: PortRemoverOptions;
+export class PortGarbageCollector {
+  readonly #options: PortGarbageCollectorOptions;
   /** The ports of each pod, by their IDs. */
   readonly #ports = new Map<ObjectKey, Map<string, NeutronPort>>();
   /** IDs of removed ports that the lists may still have. */
   readonly #removed = new Set<string>();
 
-  constructor(options: PortRemoverOptions) {
+  constructor(options: PortGarbageCollectorOptions) {
     this.#options = options;
   }
 
