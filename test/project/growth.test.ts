@@ -13,7 +13,7 @@ const UNOPTIMIZED = ['--no-opt', '--no-maglev'];
 /** Steps that are noise: a list that exceeds the limit of a search without an index. */
 const NOISE = 500;
 
-test('the work grows in proportion to the input', async () => {
+test('the work of each function grows in proportion to the input', async () => {
   const script = fileURLToPath(import.meta.resolve('../support/growth/measure.js'));
   const { stdout } = await promisify(execFile)(process.execPath, [...UNOPTIMIZED, script], {
     maxBuffer: 1e8,

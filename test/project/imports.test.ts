@@ -47,7 +47,7 @@ function importsOf(path: string): readonly string[] {
   );
 }
 
-test('each module imports only those below it', () => {
+test('each module of src imports only those below it', () => {
   const modules = Object.keys(MAY_IMPORT);
   const wrong = files.flatMap((path) => {
     const own = within(path, modules) ?? path;
@@ -63,7 +63,7 @@ test('each module imports only those below it', () => {
   expect(wrong).toEqual([]);
 });
 
-test('pure modules import no client, logger, clock or I/O', () => {
+test('pure modules of src import no client, logger, clock or I/O', () => {
   const wrong = files
     .filter((path) => within(path, PURE) !== undefined && within(path, IMPURE) === undefined)
     .flatMap((path) => importsOf(path).map((from) => ({ path, from })))
@@ -72,7 +72,7 @@ test('pure modules import no client, logger, clock or I/O', () => {
   expect(wrong).toEqual([]);
 });
 
-test('the folders of networks import each other in one direction', () => {
+test('the folders of src/networks import each other in one direction', () => {
   const inNetworks = files.filter((path) => path.startsWith('networks/'));
   // A file beside the folders stands for itself.
   const folderOf = (path: string) => (path.split('/').length > 2 ? dirname(path) : path);

@@ -43,14 +43,14 @@ test.each([
   ["throw new Error('it waits, also if none asks');", ['1: write: even if']],
   ["const why = 'the pod cannot start, and it’s late';", ['1: write contractions out']],
   ["log.info('API server version changed'); // it isn't read", []],
-])('%s', (source, faults) => {
+])('the rules for messages find the faults of %s', (source, faults) => {
   expect(faultsOf(source).map((fault) => fault.replace(/: (?:[^:]*)$/, ''))).toEqual(faults);
 });
 
 /** The folders whose messages keep the rules. */
 const files = globSync('src/**/*.ts');
 
-test('messages say what is wrong, in words of a log', () => {
+test('messages of src say what is wrong, in words of a log', () => {
   expect(files.length).toBeGreaterThan(50);
   const found = files.flatMap((file) =>
     faultsOf(readFileSync(file, 'utf8')).map((fault) => `${file}:${fault}`),

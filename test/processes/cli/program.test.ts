@@ -19,14 +19,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }));
 
-test('the bundle runs, with the modules of each command', async () => {
+test('the bundle of the program runs, with the modules of each command', async () => {
   for (const command of ['serve', 'node-agent', 'lint', 'drift']) {
     const { code, stdout } = await run([join(directory, 'main.js'), command, '--help']);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`Usage: envoy-initializer ${command}`)]);
   }
 });
 
-test('a stack trace names functions, and files and lines of the source where Node has source maps', async () => {
+test('a stack trace of the program names functions, files and lines, where Node has source maps', async () => {
   const args = [join(directory, 'main.js'), 'lint', '/does/not/exist.yaml'];
   const trap = `data:text/javascript,${encodeURIComponent(
     "process.stderr.write = (text) => { console.log(new Error('here').stack); process.exit(0) }",

@@ -135,7 +135,7 @@ beforeAll(async () => {
 });
 
 test.each(Object.entries(KINDS))(
-  '%s: as much runs beside twice as many objects',
+  '%s: the operator runs as much code beside twice as many objects',
   (kind, { isForAll = false }) => {
     expect(grown(kind, isForAll ? MOST : 1)).toEqual([]);
   },

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
 import { imageParts } from '../../../hack/deploy/image-reference.ts';
 import { type Change, helmTemplate, type Manifests, valueName } from '../../../hack/helm/template.ts';
@@ -32,54 +32,44 @@ function templateOf(base: Manifests, components: Readonly<Record<string, Manifes
   );
 }
 
-describe('the template of the chart', () => {
-  test('prints braces of the manifests', () => {
-    expect(templateOf(manifests(['a', 'x: {{ $value }}']), {})).toBe('---\nx: {{ "{{" }} $value }}\n');
-  });
-
-  test('is refused if two components replace one line, or add one object', () => {
-    const base = manifests(['a', 'x: 1', 'y: 1']);
-    const one = manifests(['a', 'x: 2', 'y: 1'], ['b', 'z: 1']);
-    expect(() => templateOf(base, { one, two: manifests(['a', 'x: 3', 'y: 1']) })).toThrow(
-      'two components replace line 1 of a: expected one',
-    );
-    expect(() => templateOf(base, { one, two: manifests(['a', 'x: 1', 'y: 1'], ['b', 'z: 1']) })).toThrow(
-      'two components add b: expected one',
-    );
-  });
+test('the template of the Helm chart prints braces of the manifests', () => {
+  expect(templateOf(manifests(['a', 'x: {{ $value }}']), {})).toBe('---\nx: {{ "{{" }} $value }}\n');
 });
 
-test('components are values in camel case', () => {
+test('the template of the Helm chart is refused if two components replace one line, or add one object', () => {
+  const base = manifests(['a', 'x: 1', 'y: 1']);
+  const one = manifests(['a', 'x: 2', 'y: 1'], ['b', 'z: 1']);
+  expect(() => templateOf(base, { one, two: manifests(['a', 'x: 3', 'y: 1']) })).toThrow(
+    'two components replace line 1 of a: expected one',
+  );
+  expect(() => templateOf(base, { one, two: manifests(['a', 'x: 1', 'y: 1'], ['b', 'z: 1']) })).toThrow(
+    'two components add b: expected one',
+  );
+});
+
+test('the components of the Helm chart are values in camel case', () => {
   expect(['repair', 'cert-manager', 'all-pods'].map(valueName)).toEqual(['repair', 'certManager', 'allPods']);
 });
 
-test('manifests without the places of values are refused', () => {
+test("manifests without the places of the Helm chart's values are refused", () => {
   expect(() => withValues('kind: Deployment\n', 'a')).toThrow(
     /^expected 1 times .* got 0: change hack\/helm/,
   );
 });
 
-test('each component is a value, and in the schema', () => {
+test('each component is a value of the Helm chart, and in its schema', () => {
   const read = (file: string) => load(readFileSync(`deploy/helm/${file}`, 'utf8')) as Values & Schema;
   const expected = [...readdirSync('deploy/components').map(valueName), 'gatewayApi'].sort();
   expect(Object.keys(read('values.yaml').components).sort()).toEqual(expected);
   expect(Object.keys(read('values.schema.json').properties.components.properties).sort()).toEqual(expected);
 });
 
-describe('an image reference', () => {
-  test.each([
-    ['envoy-initializer:v1', { newName: 'envoy-initializer', newTag: 'v1' }],
-    [
-      'registry.example.com:5000/team/app:v2',
-      { newName: 'registry.example.com:5000/team/app', newTag: 'v2' },
-    ],
-    [
-      'registry.example.com:5000/team/app',
-      { newName: 'registry.example.com:5000/team/app', newTag: 'latest' },
-    ],
-    ['example.com/app@sha256:abc', { newName: 'example.com/app', digest: 'sha256:abc' }],
-    ['example.com/app:v2@sha256:abc', { newName: 'example.com/app', digest: 'sha256:abc' }],
-  ])('%s is split into its parts', (reference, parts) => {
-    expect(imageParts(reference)).toEqual(parts);
-  });
+test.each([
+  ['envoy-initializer:v1', { newName: 'envoy-initializer', newTag: 'v1' }],
+  ['registry.example.com:5000/team/app:v2', { newName: 'registry.example.com:5000/team/app', newTag: 'v2' }],
+  ['registry.example.com:5000/team/app', { newName: 'registry.example.com:5000/team/app', newTag: 'latest' }],
+  ['example.com/app@sha256:abc', { newName: 'example.com/app', digest: 'sha256:abc' }],
+  ['example.com/app:v2@sha256:abc', { newName: 'example.com/app', digest: 'sha256:abc' }],
+])('the image reference %s is split into its parts', (reference, parts) => {
+  expect(imageParts(reference)).toEqual(parts);
 });

@@ -14,7 +14,7 @@ test.each(claims)('$file contains the test: $title', async ({ file, title }) => 
   expect(await readFile(file, 'utf8')).toContain(title);
 });
 
-test('its table of writes names each file that writes to the API server or to Neutron, and no other', async () => {
+test('test/security.md names each file that writes to the API server or to Neutron, and no other', async () => {
   const writes =
     /\b(client|leaderClient|api|api\(\)|session|secret)\.(create|apply|mergePatch|jsonPatch|delete|update|replace|tag)\(|request\(\s*'(POST|PUT|PATCH|DELETE)'|\bevict\(/;
   const files = (await readdir('src', { recursive: true })).filter(

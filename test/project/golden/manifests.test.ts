@@ -23,7 +23,7 @@ async function run(command: string, templates: string, args: readonly string[], 
 }
 
 describe.each(cases)('%s', (name) => {
-  test('gives the expected manifests', async () => {
+  test(`inject and uninject make of test/golden/manifests/${name} what is expected`, async () => {
     const golden = new GoldenCase(FAMILY, name);
     const input = await golden.read('input.yaml');
     const templates = (await golden.read('template.yaml')) || GOLDEN_TEMPLATE;
@@ -57,6 +57,6 @@ function withoutBlanks(value: JsonValue): JsonValue {
   );
 }
 
-test('has cases', () => {
+test('test/golden/manifests has cases', () => {
   expect(cases.length).toBeGreaterThan(15);
 });

@@ -12,7 +12,7 @@ import { routingInput } from '../../support/routing/routes.ts';
 const FAMILY = 'routes';
 const cases = goldenCases(FAMILY);
 
-test.each(cases)('%s', async (name) => {
+test.each(cases)('the conditions and problems of test/golden/routes/%s are those expected', async (name) => {
   const golden = new GoldenCase(FAMILY, name);
   const compilation = compileRoutes(routingInput(await golden.read('input.yaml')));
   const lines = [...compilation.routes].flatMap(([key, route]) => [
@@ -30,6 +30,6 @@ function placeIn(message: string): string {
   return /^\w+[[.][^\s:]+/.exec(message)?.[0] ?? '';
 }
 
-test('has cases', () => {
+test('test/golden/routes has cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(10);
 });

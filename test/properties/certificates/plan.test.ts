@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { RotationWorld, SimulatedController } from './rotation-world.ts';
 
@@ -70,50 +70,48 @@ test('every API server trusts what any replica serves, whenever leaders stop, di
   expect(rotations).toBeGreaterThan(20);
 });
 
-describe('through the rotation of an authority, in steps', () => {
-  const STEPS = 16;
-  const STARTS = 10;
-  const PAUSES = 7;
+const STEPS = 16;
+const STARTS = 10;
+const PAUSES = 7;
 
-  /** Runs from just before the authority is due until a new one signs; calls `interlude(i)` before step i. */
-  async function rotate(interlude: (step: number, world: RotationWorld) => Promise<void>): Promise<void> {
-    const world = await RotationWorld.create(lifetimes);
-    const leader = new SimulatedController(world);
-    const first = world.material.issuer;
-    world.now += (2 / 3) * lifetimes.authorityMs - lifetimes.settleMs;
-    for (let step = 0; step < STEPS; step += 1) {
-      await interlude(step, world);
-      world.now += lifetimes.settleMs / 3;
-      await leader.wake();
-      while (leader.isWaiting) await leader.move();
-      expect(world.refused(lag)).toEqual([]);
-    }
-    expect(world.material.issuer).not.toBe(first);
+/** Runs from just before the authority is due until a new one signs; calls `interlude(i)` before step i. */
+async function rotate(interlude: (step: number, world: RotationWorld) => Promise<void>): Promise<void> {
+  const world = await RotationWorld.create(lifetimes);
+  const leader = new SimulatedController(world);
+  const first = world.material.issuer;
+  world.now += (2 / 3) * lifetimes.authorityMs - lifetimes.settleMs;
+  for (let step = 0; step < STEPS; step += 1) {
+    await interlude(step, world);
+    world.now += lifetimes.settleMs / 3;
+    await leader.wake();
+    while (leader.isWaiting) await leader.move();
+    expect(world.refused(lag)).toEqual([]);
   }
+  expect(world.material.issuer).not.toBe(first);
+}
 
-  const starts = Array.from({ length: STARTS }, (_, start) => start);
-  test.each(starts)(
-    'a rival that begins in step %i, and stops anywhere for any time, harms nothing',
-    async (start) => {
-      for (let pause = 0; pause <= PAUSES; pause += 1) {
-        for (let end = start; end < STEPS; end += 1) {
-          let rival: SimulatedController | undefined;
-          await rotate(async (step, world) => {
-            if (step === start) {
-              rival = new SimulatedController(world);
-              world.meddle();
-              await rival.wake();
-              for (let moved = 0; moved < pause; moved += 1) await rival.move();
-            }
-            while (step === end && rival?.isWaiting) await rival.move();
-          });
-        }
+const starts = Array.from({ length: STARTS }, (_, start) => start);
+test.each(starts)(
+  'a rival that begins in step %i of a rotation, and stops anywhere for any time, harms nothing',
+  async (start) => {
+    for (let pause = 0; pause <= PAUSES; pause += 1) {
+      for (let end = start; end < STEPS; end += 1) {
+        let rival: SimulatedController | undefined;
+        await rotate(async (step, world) => {
+          if (step === start) {
+            rival = new SimulatedController(world);
+            world.meddle();
+            await rival.wake();
+            for (let moved = 0; moved < pause; moved += 1) await rival.move();
+          }
+          while (step === end && rival?.isWaiting) await rival.move();
+        });
       }
-    },
-  );
-});
+    }
+  },
+);
 
-test('an undisturbed leader renews in time for years, and its bundle does not grow', async () => {
+test('an undisturbed leader renews its authority in time for years, and its bundle does not grow', async () => {
   const world = await RotationWorld.create(lifetimes);
   const leader = new SimulatedController(world);
   const authorities = new Set<string>();

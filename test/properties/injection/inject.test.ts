@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
@@ -26,72 +26,70 @@ const input = (pod: JsonObject, state: { set: ReturnType<typeof templateSet> }) 
 const byName = (list: JsonValue | undefined) =>
   new Map((Array.isArray(list) ? (list as readonly JsonObject[]) : []).map((item) => [item.name, item]));
 
-describe('for every pod and template', () => {
-  test('the patch fits, a second implementation agrees, and a second pass changes nothing', () => {
-    let injected = 0;
-    fc.assert(
-      fc.property(pods, states, (pod, state) => {
-        if (inject(input(pod, state)).outcome !== 'injected') return;
-        injectChecked(input(pod, state));
-        injected += 1;
-      }),
-      { numRuns: 300 },
-    );
-    expect(injected).toBeGreaterThan(50);
-  });
+test('the patch of any pod fits, a second implementation agrees, and a second pass changes nothing', () => {
+  let injected = 0;
+  fc.assert(
+    fc.property(pods, states, (pod, state) => {
+      if (inject(input(pod, state)).outcome !== 'injected') return;
+      injectChecked(input(pod, state));
+      injected += 1;
+    }),
+    { numRuns: 300 },
+  );
+  expect(injected).toBeGreaterThan(50);
+});
 
-  test("the pod's own containers keep their order and content, apart from the template's additions", () => {
-    fc.assert(
-      fc.property(pods, states, (pod, state) => {
-        const result = inject(input(pod, state));
-        if (result.outcome !== 'injected') return;
-        const own = (specOf(pod).containers as readonly JsonObject[]).filter(({ image }) => image !== 'auto');
-        const after = byName(specOf(result.pod).containers);
-        for (const before of own) {
-          const { env: _env, volumeMounts: _mounts, ...rest } = after.get(before.name) ?? {};
-          const { env: _ownEnv, volumeMounts: _ownMounts, ...ownRest } = before;
-          expect(rest).toEqual(ownRest);
-        }
-        expect([...after.keys()].filter((key) => own.some(({ name: n }) => n === key))).toEqual(
-          own.map(({ name: n }) => n),
-        );
-      }),
-    );
-  });
+test("a pod's own containers keep order and content in any injection, but for the template's additions", () => {
+  fc.assert(
+    fc.property(pods, states, (pod, state) => {
+      const result = inject(input(pod, state));
+      if (result.outcome !== 'injected') return;
+      const own = (specOf(pod).containers as readonly JsonObject[]).filter(({ image }) => image !== 'auto');
+      const after = byName(specOf(result.pod).containers);
+      for (const before of own) {
+        const { env: _env, volumeMounts: _mounts, ...rest } = after.get(before.name) ?? {};
+        const { env: _ownEnv, volumeMounts: _ownMounts, ...ownRest } = before;
+        expect(rest).toEqual(ownRest);
+      }
+      expect([...after.keys()].filter((key) => own.some(({ name: n }) => n === key))).toEqual(
+        own.map(({ name: n }) => n),
+      );
+    }),
+  );
+});
 
-  test('unknown fields survive', () => {
-    fc.assert(
-      fc.property(pods, states, (pod, state) => {
-        const result = inject(input(pod, state));
-        if (result.outcome !== 'injected') return;
-        expect(specOf(result.pod).odd).toBe(specOf(pod).odd);
-        expect(JSON.stringify(result.pod.status)).toBe(JSON.stringify(pod.status));
-      }),
-    );
-  });
+test('unknown fields of a pod survive injection', () => {
+  fc.assert(
+    fc.property(pods, states, (pod, state) => {
+      const result = inject(input(pod, state));
+      if (result.outcome !== 'injected') return;
+      expect(specOf(result.pod).odd).toBe(specOf(pod).odd);
+      expect(JSON.stringify(result.pod.status)).toBe(JSON.stringify(pod.status));
+    }),
+  );
+});
 
-  test('the number of operations depends on the template alone, not on the size of the pod', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 3 }), (variables, count) => {
-        const env = Array.from({ length: variables }, (_, i) => ({ name: `K${i}`, value: 'v' }));
-        const own = Array.from({ length: count }, (_, i) => ({ name: `app-${i}`, image: 'a', env }));
-        const { operations } = injectChecked(
-          input({ metadata: {}, spec: { containers: own } }, { set: templateSet() }),
-        );
-        expect(operations).toHaveLength(3);
-      }),
-      { numRuns: 8 },
-    );
-  });
+test('the number of operations of a patch depends on the template alone, not on the size of the pod', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 3 }), (variables, count) => {
+      const env = Array.from({ length: variables }, (_, i) => ({ name: `K${i}`, value: 'v' }));
+      const own = Array.from({ length: count }, (_, i) => ({ name: `app-${i}`, image: 'a', env }));
+      const { operations } = injectChecked(
+        input({ metadata: {}, spec: { containers: own } }, { set: templateSet() }),
+      );
+      expect(operations).toHaveLength(3);
+    }),
+    { numRuns: 8 },
+  );
+});
 
-  test('any pod is skipped or injected, and never throws', () => {
-    fc.assert(
-      fc.property(record(anything), record(anything), record(anything), (root, metadata, spec) => {
-        const pod = { ...root, metadata, spec };
-        expect(['injected', 'skipped']).toContain(inject(input(pod, { set: templateSet() })).outcome);
-      }),
-    );
-  });
+test('any pod is skipped or injected, and none makes inject throw', () => {
+  fc.assert(
+    fc.property(record(anything), record(anything), record(anything), (root, metadata, spec) => {
+      const pod = { ...root, metadata, spec };
+      expect(['injected', 'skipped']).toContain(inject(input(pod, { set: templateSet() })).outcome);
+    }),
+  );
 });
 
 const KEYS = keysFor();
@@ -112,34 +110,32 @@ function normal(value: JsonValue): JsonValue {
   );
 }
 
-describe('uninject', () => {
-  test('returns the original pod, for every pod and template', () => {
-    let injected = 0;
-    fc.assert(
-      fc.property(pods, states, fc.boolean(), (generated, state, overrideFirst) => {
-        const pod = overrideFirst ? withNativeOverride(generated) : generated;
-        const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
-        if (result.outcome !== 'injected') return;
-        injected += 1;
-        const frozen = structuredClone(result.pod);
-        expect(normal(uninject(result.pod, KEYS) ?? null)).toEqual(normal(pod));
-        expect(result.pod).toEqual(frozen);
-      }),
-      { numRuns: 1000 },
-    );
-    expect(injected).toBeGreaterThan(200);
-  });
+test('uninject returns the original pod, for every pod and template', () => {
+  let injected = 0;
+  fc.assert(
+    fc.property(pods, states, fc.boolean(), (generated, state, overrideFirst) => {
+      const pod = overrideFirst ? withNativeOverride(generated) : generated;
+      const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
+      if (result.outcome !== 'injected') return;
+      injected += 1;
+      const frozen = structuredClone(result.pod);
+      expect(normal(uninject(result.pod, KEYS) ?? null)).toEqual(normal(pod));
+      expect(result.pod).toEqual(frozen);
+    }),
+    { numRuns: 1000 },
+  );
+  expect(injected).toBeGreaterThan(200);
+});
 
-  test('does not throw for any status', () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (added, moved) => {
-        const overlaid = { 'myapp-container': { name: 'x' }, gone: { name: 'y' } };
-        const text = JSON.stringify({ version: 1, added, overlaid, moved });
-        const back = uninject(podWith({}, { annotations: { [STATUS]: text } }), KEYS);
-        expect(own(own(metadataOf(back ?? {}), 'annotations'), STATUS)).toBeUndefined();
-      }),
-    );
-  });
+test('uninject does not throw for any status', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (added, moved) => {
+      const overlaid = { 'myapp-container': { name: 'x' }, gone: { name: 'y' } };
+      const text = JSON.stringify({ version: 1, added, overlaid, moved });
+      const back = uninject(podWith({}, { annotations: { [STATUS]: text } }), KEYS);
+      expect(own(own(metadataOf(back ?? {}), 'annotations'), STATUS)).toBeUndefined();
+    }),
+  );
 });
 
 /** The pod with an init container that overrides the template's container. */
@@ -179,7 +175,7 @@ const places = fc.record({
   namespaceTemplates: fc.constantFrom(undefined, 'other', 'missing'),
 });
 
-test('an answer that is remembered is the one for the pod, and for its twin with other random names', () => {
+test('a remembered injection is the one for the pod, and for its twin with other random names', () => {
   fc.assert(
     fc.property(fc.oneof(pods, plausiblePods, securedPods), fc.tuple(places, places), (pod, both) => {
       for (const set of SETS) {
@@ -195,7 +191,7 @@ test('an answer that is remembered is the one for the pod, and for its twin with
   );
 });
 
-test('pods of one workload share an answer; others do not, nor pods elsewhere or with another configuration', () => {
+test('pods of one workload share an injection; no others do, nor with another configuration', () => {
   const [set] = SETS;
   if (!set) throw new Error('no templates');
   const pod = (image: string, random: string) =>

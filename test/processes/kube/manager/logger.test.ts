@@ -32,13 +32,13 @@ test.each([
   ['by process.exit', 'process.exit(3);'],
   ['by an exception', 'throw new Error("unexpected");'],
   ['by a rejection', 'await Promise.reject(new Error("unexpected"));'],
-])('a process that ends %s has written every line', async (_, ending) => {
+])('a process that ends %s has written every line of its log', async (_, ending) => {
   // A batch that a thread still writes may come after those that the end flushes.
   const lines = (await logged(ending)).toSorted((a, b) => a - b);
   expect(lines).toEqual(Array.from({ length: LINES }, (_, line) => line));
 });
 
-test('lines are written while the process runs', async () => {
+test('the log is written while the process runs', async () => {
   const child = spawn(
     process.execPath,
     logging('setTimeout(() => process.kill(process.pid, "SIGKILL"), 4_000);'),

@@ -50,7 +50,7 @@ function fed() {
   return { informer, sink: informer.sink, close };
 }
 
-test('a cache, its indices and what handlers hear are as a plain map, after any changes', async () => {
+test("an informer's cache and indices, and what handlers hear, are as a plain map, after any changes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       const { informer, sink, close } = fed();
@@ -111,7 +111,7 @@ test('a cache, its indices and what handlers hear are as a plain map, after any 
   );
 });
 
-test('the objects of a long list do not wait for the handlers as a whole', async () => {
+test("the objects of a long list do not wait for an informer's handlers as a whole", async () => {
   const { informer, sink, close } = fed();
   const size = 10_000;
   let [handled, most] = [0, 0];

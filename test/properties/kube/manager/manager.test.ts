@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Schedule, TermModel } from '../../../support/kube/term-model.ts';
 
@@ -36,30 +36,28 @@ async function violationsOf(played: Schedule): Promise<readonly string[]> {
   return model.violations;
 }
 
-describe('terms of a Manager that leads', () => {
-  test(`the current leader reconciles, and no process writes after its deadline (${RUNS} schedules)`, async () => {
-    await fc.assert(
-      fc.asyncProperty(schedule, async (played) => {
-        expect(await violationsOf(played)).toEqual([]);
-      }),
-      { numRuns: RUNS },
-    );
-  });
+test(`the current leader reconciles, and no process writes after its deadline (${RUNS} schedules)`, async () => {
+  await fc.assert(
+    fc.asyncProperty(schedule, async (played) => {
+      expect(await violationsOf(played)).toEqual([]);
+    }),
+    { numRuns: RUNS },
+  );
+});
 
-  test('a leader whose connections hang for 12 s reconciles later changes', async () => {
-    const both = [0, 1].map((replica) => ({
-      replica,
-      kind: 'connect' as const,
-      fromMs: 7_000,
-      forMs: 12_000,
-    }));
-    const changes = [8_000, 14_000, 30_000].map((atMs) => ({ atMs, workMs: 100, isDeaf: false }));
-    expect(await violationsOf({ seed: 1, outages: both, changes })).toEqual([]);
-  });
+test('a leader whose connections hang for 12 s reconciles later changes', async () => {
+  const both = [0, 1].map((replica) => ({
+    replica,
+    kind: 'connect' as const,
+    fromMs: 7_000,
+    forMs: 12_000,
+  }));
+  const changes = [8_000, 14_000, 30_000].map((atMs) => ({ atMs, workMs: 100, isDeaf: false }));
+  expect(await violationsOf({ seed: 1, outages: both, changes })).toEqual([]);
+});
 
-  test('a term begins when the work of the previous one has ended, even if that ignores its signal', async () => {
-    const outages = [{ replica: 0, kind: 'refuse' as const, fromMs: 41, forMs: 8_000 }];
-    const changes = [{ atMs: 0, workMs: 12_000, isDeaf: true }];
-    expect(await violationsOf({ seed: 0, outages, changes })).toEqual([]);
-  });
+test("a leader's term begins when the previous one's work has ended, even if that ignores its signal", async () => {
+  const outages = [{ replica: 0, kind: 'refuse' as const, fromMs: 41, forMs: 8_000 }];
+  const changes = [{ atMs: 0, workMs: 12_000, isDeaf: true }];
+  expect(await violationsOf({ seed: 0, outages, changes })).toEqual([]);
 });

@@ -61,7 +61,7 @@ const step = fc.oneof(
   fc.constant((model: Model) => model.take()),
 );
 
-test('no sequence of calls puts a key in work twice at once, or loses an added key', async () => {
+test('no sequence of calls makes a workqueue hand out a key twice at once, or lose an added key', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const model = new Model();

@@ -132,8 +132,8 @@ const twice = (addresses: readonly string[]) =>
 describe.each([
   ['one family', SMALL],
   ['two families', DUAL],
-])('whatever happens to pods, leaders and caches, with %s', (_, ranges) => {
-  test('an address is of one pod, and free when nobody has it', async () => {
+])('with %s', (_, ranges) => {
+  test('an address of a Network is of one pod, and free when nobody has it, whatever happens', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const world = new AddressWorld(ranges);

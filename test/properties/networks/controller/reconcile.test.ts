@@ -64,8 +64,8 @@ async function take(model: NetworkModel, step: Step, provider: NonNullable<Netwo
   }
 }
 
-describe.each(['multus', 'neutron'] as const)('with provider %s, after any steps and faults', (provider) => {
-  test('a Network never has two real networks, and ends with the one in its spec', async () => {
+describe.each(['multus', 'neutron'] as const)('with provider %s', (provider) => {
+  test(`a Network of ${provider} never has two real networks, and ends with the one in its spec`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { maxLength: 12 }), async (taken) => {
         const model = new NetworkModel();
@@ -84,7 +84,7 @@ describe.each(['multus', 'neutron'] as const)('with provider %s, after any steps
     );
   });
 
-  test('a crash or a failure at any call leaves no duplicates and no leftovers', async () => {
+  test(`a crash or failure at any call leaves no duplicate and no leftover of a Network of ${provider}`, async () => {
     for (const lost of ['creation', 'change', 'deletion'] as const) {
       for (let nth = 0; nth < CALLS; nth++) {
         for (const [done, dies] of [

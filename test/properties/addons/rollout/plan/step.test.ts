@@ -153,63 +153,61 @@ function budgetKeeper(world: RolloutWorld): () => void {
 
 const seeds = fc.nat();
 
-describe('a rollout of a good template', () => {
-  test('reaches every pod within the budgets, wherever the operator is killed', () => {
-    fc.assert(
-      fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
-        const { world, random } = worldOf({ workloads: given, strategy, seed });
-        world.adopted = NEW;
-        world.keepHistory();
-        runUntilQuiet({ world, random, afterWrite: budgetKeeper(world) });
-        expect(world.revisions.target.state).toBe('promoted');
-        for (const { pod, is, why } of world.step().pods) {
-          const isLeft = strategy.singleReplica === 'leave' && is === 'left' && why === 'single-replica';
-          expect(isLeft ? 'current' : is).toBe('current');
-          expect(pod.isDraining).toBe(false);
-        }
-        expect(world.step().phase).toBe('done');
-      }),
-      { numRuns: 120 },
-    );
-  });
+test('a rollout of a good template reaches every pod within the budgets, wherever the operator is killed', () => {
+  fc.assert(
+    fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
+      const { world, random } = worldOf({ workloads: given, strategy, seed });
+      world.adopted = NEW;
+      world.keepHistory();
+      runUntilQuiet({ world, random, afterWrite: budgetKeeper(world) });
+      expect(world.revisions.target.state).toBe('promoted');
+      for (const { pod, is, why } of world.step().pods) {
+        const isLeft = strategy.singleReplica === 'leave' && is === 'left' && why === 'single-replica';
+        expect(isLeft ? 'current' : is).toBe('current');
+        expect(pod.isDraining).toBe(false);
+      }
+      expect(world.step().phase).toBe('done');
+    }),
+    { numRuns: 120 },
+  );
+});
 
-  test('replaces pods where the shape differs, or says why not', () => {
-    fc.assert(
-      fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
-        const { world, random } = worldOf({ workloads: given, strategy, seed });
-        world.adopted = RESHAPED;
-        world.keepHistory();
-        runUntilQuiet({ world, random, afterWrite: budgetKeeper(world) });
-        const replaces = strategy.mode === 'in-place-or-replace';
-        for (const { is, why } of world.step().pods) {
-          if (!replaces) expect([is, why]).toEqual(['left', 'not-in-place']);
-          else if (why !== 'single-replica') expect(is).toBe('current');
-        }
-        expect(world.writes.some(({ action }) => action === 'change')).toBe(false);
-      }),
-      { numRuns: 60 },
-    );
-  });
+test('a rollout of a good template replaces pods where the shape differs, or says why not', () => {
+  fc.assert(
+    fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
+      const { world, random } = worldOf({ workloads: given, strategy, seed });
+      world.adopted = RESHAPED;
+      world.keepHistory();
+      runUntilQuiet({ world, random, afterWrite: budgetKeeper(world) });
+      const replaces = strategy.mode === 'in-place-or-replace';
+      for (const { is, why } of world.step().pods) {
+        if (!replaces) expect([is, why]).toEqual(['left', 'not-in-place']);
+        else if (why !== 'single-replica') expect(is).toBe('current');
+      }
+      expect(world.writes.some(({ action }) => action === 'change')).toBe(false);
+    }),
+    { numRuns: 60 },
+  );
+});
 
-  test('and back gives each pod what it had', () => {
-    fc.assert(
-      fc.property(workloads, strategies, seeds, fc.nat(40), (given, strategy, seed, turns) => {
-        const { world, random } = worldOf({ workloads: given, strategy, seed });
-        world.adopted = NEW;
-        world.keepHistory();
-        takeTurns(world, random, turns);
-        world.adopted = OLD;
-        world.keepHistory();
-        runUntilQuiet({ world, random });
-        for (const pod of world.pods.values()) expect(world.has(pod, OLD)).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
-  });
+test('a rollout of a good template and the way back give each pod what it had', () => {
+  fc.assert(
+    fc.property(workloads, strategies, seeds, fc.nat(40), (given, strategy, seed, turns) => {
+      const { world, random } = worldOf({ workloads: given, strategy, seed });
+      world.adopted = NEW;
+      world.keepHistory();
+      takeTurns(world, random, turns);
+      world.adopted = OLD;
+      world.keepHistory();
+      runUntilQuiet({ world, random });
+      for (const pod of world.pods.values()) expect(world.has(pod, OLD)).toBe(true);
+    }),
+    { numRuns: 60 },
+  );
 });
 
 describe.each(['cannot be pulled', 'is never ready'] as const)('a template that %s', (behaviour) => {
-  test('reaches no more pods than may fail, and then goes back or stops', () => {
+  test(`a rollout of a template that ${behaviour} reaches no more pods than may fail, and goes back or stops`, () => {
     fc.assert(
       fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
         const { world, random } = worldOf({
@@ -245,7 +243,7 @@ describe.each(['cannot be pulled', 'is never ready'] as const)('a template that 
   });
 });
 
-test('the corrected template reaches every pod after a bad one, wherever it was stopped', () => {
+test('the corrected template reaches every pod after a bad one, wherever that was stopped', () => {
   fc.assert(
     fc.property(workloads, strategies, seeds, fc.nat(60), (given, strategy, seed, turns) => {
       const random = randomFrom(seed);
@@ -269,7 +267,7 @@ test('the corrected template reaches every pod after a bad one, wherever it was 
   );
 });
 
-test('beside pods that their users let fail for ever, it ends, or only they and their own workloads wait', () => {
+test('a rollout beside pods that fail for ever ends, or only they and their own workloads wait', () => {
   fc.assert(
     fc.property(
       workloads,
@@ -305,7 +303,7 @@ test('beside pods that their users let fail for ever, it ends, or only they and 
   );
 });
 
-test('a pause stops it, and no pod stays drained', () => {
+test('a pause stops a rollout, and no pod stays drained', () => {
   fc.assert(
     fc.property(workloads, strategies, seeds, fc.nat(30), (given, strategy, seed, turns) => {
       const { world, random } = worldOf({ workloads: given, strategy, seed });
