@@ -137,13 +137,13 @@ describe('Drift', () => {
     return drift.findings.map(({ kind, pod: found }) => `${kind} ${found.metadata.name}`);
   }
 
-  test('finds a pod of an opted-in namespace without its sidecar, and reports it once', async () => {
+  test('Drift finds a pod of an opted-in namespace without its sidecar, and reports it once', async () => {
     expect(await look(pod('a'))).toEqual(['missed a']);
     await look();
     expect(reported).toEqual(['missed a']);
   });
 
-  test('finds a stale pod after the template has changed', async () => {
+  test('Drift finds a stale pod after the template has changed', async () => {
     await look(injected(pod('a'), templates(DEMO_TEMPLATE)));
     basis = { options, state: { set: templates(DEMO_TEMPLATE.replace('concurrency 4', 'concurrency 2')) } };
     expect(await look()).toEqual(['stale a']);
@@ -152,18 +152,18 @@ describe('Drift', () => {
   test.each<[string, KubeObject & JsonObject]>([
     ['opts out', pod('a', { labels: { [OPT_IN]: 'false' } })],
     ['is being deleted', pod('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
-  ])('ignores a pod that %s, without reading it', async (_, found) => {
+  ])('Drift ignores a pod that %s, without reading it', async (_, found) => {
     expect(await look(found)).toEqual([]);
     expect(got).toEqual([]);
   });
 
-  test('reads the whole pod once if metadata cannot show that it needs no sidecar', async () => {
+  test('Drift reads the whole pod once if metadata cannot show that it needs no sidecar', async () => {
     expect(await look(pod('a', {}, { hostNetwork: true }))).toEqual([]);
     await look();
     expect(got).toEqual(['a']);
   });
 
-  test('reads the whole pod again after a reset', async () => {
+  test('Drift reads the whole pod again after a reset', async () => {
     await look(pod('a', {}, { hostNetwork: true }));
     drift.reset(['web/another']);
     await look();
@@ -173,7 +173,7 @@ describe('Drift', () => {
     expect(got).toEqual(['a', 'a']);
   });
 
-  test('reports the same pods again in the next term, and none before', async () => {
+  test('Drift reports the same pods again in the next term, and none before', async () => {
     await look(pod('a'), pod('b', {}, { hostNetwork: true }));
     drift.forget();
     expect(drift.findings).toEqual([]);
@@ -251,13 +251,13 @@ test.each([
   ['a template less', templateSet({ config: ONE.config }), 10],
   ['the options', templateSet({ ...ONE, options: 'position: first' }), 16],
   ['nothing', templateSet(ONE), 0],
-])('after a change of %s, the pods that select it are looked at again', (_, to, count) => {
+])('drift looks at pods that select a template again after a change of %s', (_, to, count) => {
   const { concerned, changed } = setUp().change(to);
   expect(concerned).toHaveLength(count);
   expect(concerned).toEqual(expect.arrayContaining(changed));
 });
 
-test('a template that fits other pods now is a change', () => {
+test('drift takes a template that fits other pods now for a change', () => {
   const { change } = setUp();
   expect(change(withMisfit(templateSet(ONE))).concerned).toHaveLength(6);
 });

@@ -26,7 +26,7 @@ test.each<[string, ReturnType<typeof pod>, string | undefined]>([
     pod({ namespace: 'other' }, { uid: 'busy' }),
     undefined,
   ],
-])('%s is spared: %s', (_, candidate, reason) => {
+])('the repair spares %s: %s', (_, candidate, reason) => {
   expect(spared(candidate, rules)).toBe(reason);
 });
 
@@ -39,14 +39,14 @@ describe('RepairBreaker', () => {
     breaker = new RepairBreaker();
   });
 
-  test('allows one eviction and waits for the replacement', () => {
+  test('RepairBreaker allows one eviction and waits for the replacement', () => {
     expect(breaker.mayEvict(NOW)).toBe(true);
     breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
     expect(breaker.busy).toEqual(new Set(['a']));
   });
 
-  test('doubles the limit after each replacement with a sidecar, up to eight workloads', () => {
+  test('RepairBreaker doubles the limit after each replacement with a sidecar, up to eight workloads', () => {
     const widths: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       let width = 0;
@@ -57,7 +57,7 @@ describe('RepairBreaker', () => {
     expect(widths).toEqual([1, 2, 8, 8, 8]);
   });
 
-  test('stops at a replacement without a sidecar, until a later pod has one', () => {
+  test('RepairBreaker stops at a replacement without a sidecar, until a later pod has one', () => {
     breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     back('a', false);
     expect(breaker.mayEvict(NOW)).toBe(false);
@@ -71,13 +71,13 @@ describe('RepairBreaker', () => {
     expect(breaker.mayEvict(NOW)).toBe(true);
   });
 
-  test('goes on after a replacement that asks for no sidecar', () => {
+  test('RepairBreaker goes on after a replacement that asks for no sidecar', () => {
     breaker.evicting('a', new Set(['a-old']), NOW);
     expect(breaker.seen('a', { uid: 'a-new', createdAt: NOW, injected: undefined }, NOW)).toBe(true);
     expect([breaker.stopped, breaker.mayEvict(NOW)]).toEqual([undefined, true]);
   });
 
-  test('allows a trial ten seconds after a stop, then after twenty, and so on', () => {
+  test('RepairBreaker allows a trial ten seconds after a stop, then after twenty, and so on', () => {
     for (const [round, wait] of [10_000, 20_000, 40_000].entries()) {
       breaker.evicting(`${round}`, new Set(['old']), NOW);
       back(`${round}`, false);
@@ -88,7 +88,7 @@ describe('RepairBreaker', () => {
     expect(breaker.mayEvict(NOW + 40_000)).toBe(false);
   });
 
-  test('gives up a workload that creates no pod, without a stop', () => {
+  test('RepairBreaker gives up a workload that creates no pod, without a stop', () => {
     breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     breaker.giveUp(NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
@@ -120,7 +120,7 @@ describe('repairReconcile', () => {
   });
 
   test.each([true, false])(
-    'sees a replacement that comes before the answer to the eviction (with a sidecar: %s)',
+    'repairReconcile sees a replacement that comes before the answer to the eviction (with a sidecar: %s)',
     async (injected) => {
       await repair(async () => {
         breaker.seen('default/web', { uid: 'new', createdAt: NOW, injected }, NOW);
@@ -138,7 +138,7 @@ describe('repairReconcile', () => {
     ['the pod is gone', 404, {}, {}],
     ['another pod has its name', 409, {}, {}],
     ['it fails', 500, {}, 'rejected'],
-  ])('waits for no replacement if %s', async (_, status, more, expected) => {
+  ])('repairReconcile waits for no replacement if %s', async (_, status, more, expected) => {
     const error = new ApiError({ status, reason: '', message: 'no', ...more });
     const result = await repair(() => Promise.reject(error)).catch(() => 'rejected');
     expect(result).toEqual(expected);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { NeutronClient } from '../../../../src/addons/neutron/client.ts';
 import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
@@ -27,77 +27,71 @@ function clientOf(...bodies: readonly (JsonValue | Error | undefined)[]) {
 
 const next = (href: string) => [{ rel: 'next', href }];
 
-describe('a list', () => {
-  test('is read by page after the last ID, and not by link', async () => {
-    const { client, requests } = clientOf(
-      { networks: [{ id: 'a' }, { id: 'b' }], networks_links: next('https://elsewhere.test/?marker=x') },
-      { networks: [{ id: 'c' }], networks_links: [{ rel: 'previous', href: '' }] },
-    );
-    const networks = await client.list(NEUTRON_NETWORKS, { description: 'd' }, signal);
-    expect(networks.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
-    expect(
-      requests.map(({ request }) => [request.path, request.query?.description, request.query?.marker]),
-    ).toEqual([
-      ['/networks', 'd', undefined],
-      ['/networks', 'd', 'b'],
-    ]);
-  });
-
-  test.each<[string, readonly (JsonValue | undefined)[]]>([
-    [
-      'repeats its page',
-      [
-        { networks: [{ id: 'a' }], networks_links: next('') },
-        { networks: [{ id: 'a' }], networks_links: next('') },
-      ],
-    ],
-    ['has an empty page and a next one', [{ networks: [], networks_links: next('') }]],
-  ])('that %s is refused', async (_, bodies) => {
-    await expect(clientOf(...bodies).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow(
-      'a last page',
-    );
-  });
-
-  test.each<[JsonValue | undefined]>([
-    [undefined],
-    ['networks'],
-    [{ networks: {} }],
-    [{ networks: [7] }],
-    [{ networks: [{ id: '' }] }],
-  ])('of %j is refused, and does not count as empty', async (body) => {
-    await expect(clientOf(body).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow(/expected/);
-  });
+test('a list of Neutron is read by page after the last ID, and not by link', async () => {
+  const { client, requests } = clientOf(
+    { networks: [{ id: 'a' }, { id: 'b' }], networks_links: next('https://elsewhere.test/?marker=x') },
+    { networks: [{ id: 'c' }], networks_links: [{ rel: 'previous', href: '' }] },
+  );
+  const networks = await client.list(NEUTRON_NETWORKS, { description: 'd' }, signal);
+  expect(networks.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+  expect(
+    requests.map(({ request }) => [request.path, request.query?.description, request.query?.marker]),
+  ).toEqual([
+    ['/networks', 'd', undefined],
+    ['/networks', 'd', 'b'],
+  ]);
 });
 
-describe('a write', () => {
-  const network = {
-    ...{ id: 'a', name: '', description: '', mtu: 1500, tags: [], createdAt: '', subnetIds: [] },
-    revision: 7,
-  };
+test.each<[string, readonly (JsonValue | undefined)[]]>([
+  [
+    'repeats its page',
+    [
+      { networks: [{ id: 'a' }], networks_links: next('') },
+      { networks: [{ id: 'a' }], networks_links: next('') },
+    ],
+  ],
+  ['has an empty page and a next one', [{ networks: [], networks_links: next('') }]],
+])('a list of Neutron that %s is refused', async (_, bodies) => {
+  await expect(clientOf(...bodies).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow('a last page');
+});
 
-  test('is tied to the revision that was read', async () => {
-    const { client, requests } = clientOf({}, {});
-    await client.update(NEUTRON_NETWORKS, network, { mtu: 1400 }, signal);
-    await client.delete(NEUTRON_NETWORKS, network, signal);
-    expect(requests.map(({ method, request }) => [method, request.headers])).toEqual([
-      ['PUT', { 'if-match': 'revision_number=7' }],
-      ['DELETE', { 'if-match': 'revision_number=7' }],
-    ]);
-  });
+test.each<[JsonValue | undefined]>([
+  [undefined],
+  ['networks'],
+  [{ networks: {} }],
+  [{ networks: [7] }],
+  [{ networks: [{ id: '' }] }],
+])('a list of Neutron with %j is refused, and does not count as empty', async (body) => {
+  await expect(clientOf(body).client.list(NEUTRON_NETWORKS, {}, signal)).rejects.toThrow(/expected/);
+});
 
-  test('is not tied if the server has no revisions', async () => {
-    const { client, requests } = clientOf({});
-    await client.delete(NEUTRON_NETWORKS, { ...network, revision: undefined }, signal);
-    expect(requests[0]?.request.headers).toEqual({});
-  });
+const network = {
+  ...{ id: 'a', name: '', description: '', mtu: 1500, tags: [], createdAt: '', subnetIds: [] },
+  revision: 7,
+};
 
-  test('that deletes ignores a 404, and no other error', async () => {
-    const gone = new OpenStackError(404, 'NetworkNotFound', 'gone');
-    const refused = new OpenStackError(409, 'NetworkInUse', 'in use');
-    const { client } = clientOf(gone, refused);
-    await client.delete(NEUTRON_NETWORKS, network, signal);
-    await expect(client.delete(NEUTRON_NETWORKS, network, signal)).rejects.toBe(refused);
-  });
+test('a write to Neutron is tied to the revision that was read', async () => {
+  const { client, requests } = clientOf({}, {});
+  await client.update(NEUTRON_NETWORKS, network, { mtu: 1400 }, signal);
+  await client.delete(NEUTRON_NETWORKS, network, signal);
+  expect(requests.map(({ method, request }) => [method, request.headers])).toEqual([
+    ['PUT', { 'if-match': 'revision_number=7' }],
+    ['DELETE', { 'if-match': 'revision_number=7' }],
+  ]);
+});
+
+test('a write to Neutron is not tied if the server has no revisions', async () => {
+  const { client, requests } = clientOf({});
+  await client.delete(NEUTRON_NETWORKS, { ...network, revision: undefined }, signal);
+  expect(requests[0]?.request.headers).toEqual({});
+});
+
+test('a write that deletes from Neutron ignores a 404, and no other error', async () => {
+  const gone = new OpenStackError(404, 'NetworkNotFound', 'gone');
+  const refused = new OpenStackError(409, 'NetworkInUse', 'in use');
+  const { client } = clientOf(gone, refused);
+  await client.delete(NEUTRON_NETWORKS, network, signal);
+  await expect(client.delete(NEUTRON_NETWORKS, network, signal)).rejects.toBe(refused);
 });
 
 const SPEC = { provider: 'neutron', cidr: '10.20.0.0/24', gateway: '10.20.0.1' } as const;
@@ -123,7 +117,7 @@ async function created(spec: object = {}): Promise<void> {
 
 const ready = () => conditionOf(model.network?.status?.conditions, 'Ready');
 
-test('a second range comes with its network, changes its gateway, moves and goes', async () => {
+test('a second range in Neutron comes with its network, changes its gateway, moves and goes', async () => {
   const range = (cidr: string, gateway: string) => ({ secondary: { cidr, gateway } });
   await created(range('fd00:20::/64', 'fd00:20::1'));
   const first = '10.20.0.0/24 10.20.0.1';
@@ -143,7 +137,7 @@ test('a second range comes with its network, changes its gateway, moves and goes
   expect(model.events.map((event) => event.split(':')[0])).toEqual(['Updated', 'Updated', 'Updated']);
 });
 
-test('ports hold their subnet and their network, and are named', async () => {
+test('ports in Neutron hold their subnet and their network, and are named', async () => {
   await created();
   const [id = ''] = model.neutron.networks.keys();
   const port = model.neutron.addPort(id, { name: 'vm-1', owner: 'compute:nova' });
@@ -166,7 +160,7 @@ test('ports hold their subnet and their network, and are named', async () => {
   expect([model.real(), model.network]).toEqual([[], undefined]);
 });
 
-test('what others change or take away is set right', async () => {
+test('what others change or take away in Neutron is set right', async () => {
   await created();
   const { networks, subnets } = model.neutron;
   const spoil = <T extends { readonly revision: number | undefined }>(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   type CompileOptions,
   compilePolicies,
@@ -35,72 +35,68 @@ const compile = (data: Record<string, string>, options: Partial<CompileOptions> 
 const named = (objects: readonly PolicyObject[]) =>
   objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
 
-describe('compilePolicies', () => {
-  test('returns a policy with the name of each webhook, and its binding', () => {
-    expect(named(compile({ config: DEMO_TEMPLATE }).objects)).toEqual([
-      'MutatingAdmissionPolicy envoy.initializer.kubernetes.io',
-      'MutatingAdmissionPolicyBinding envoy.initializer.kubernetes.io',
-      'MutatingAdmissionPolicy namespace.envoy.initializer.kubernetes.io',
-      'MutatingAdmissionPolicyBinding namespace.envoy.initializer.kubernetes.io',
-    ]);
-  });
+test('compilePolicies returns a policy with the name of each webhook, and its binding', () => {
+  expect(named(compile({ config: DEMO_TEMPLATE }).objects)).toEqual([
+    'MutatingAdmissionPolicy envoy.initializer.kubernetes.io',
+    'MutatingAdmissionPolicyBinding envoy.initializer.kubernetes.io',
+    'MutatingAdmissionPolicy namespace.envoy.initializer.kubernetes.io',
+    'MutatingAdmissionPolicyBinding namespace.envoy.initializer.kubernetes.io',
+  ]);
+});
 
-  test('fails closed for opted-in pods only if there is no webhook', () => {
-    const policies = (alone: boolean) =>
-      compile({ config: DEMO_TEMPLATE }, { alone }).objects.flatMap(({ kind, spec }) =>
-        kind.endsWith('Policy') ? [`${kind} ${spec.failurePolicy}`] : [],
-      );
-    expect(policies(false)).toEqual(['MutatingAdmissionPolicy Ignore', 'MutatingAdmissionPolicy Ignore']);
-    expect(policies(true)).toEqual([
-      'MutatingAdmissionPolicy Fail',
-      'MutatingAdmissionPolicy Ignore',
-      'ValidatingAdmissionPolicy Ignore',
-    ]);
-  });
+test('compilePolicies fails closed for opted-in pods only if there is no webhook', () => {
+  const policies = (alone: boolean) =>
+    compile({ config: DEMO_TEMPLATE }, { alone }).objects.flatMap(({ kind, spec }) =>
+      kind.endsWith('Policy') ? [`${kind} ${spec.failurePolicy}`] : [],
+    );
+  expect(policies(false)).toEqual(['MutatingAdmissionPolicy Ignore', 'MutatingAdmissionPolicy Ignore']);
+  expect(policies(true)).toEqual([
+    'MutatingAdmissionPolicy Fail',
+    'MutatingAdmissionPolicy Ignore',
+    'ValidatingAdmissionPolicy Ignore',
+  ]);
+});
 
-  test.each([
-    ['skip', 'Warn'],
-    ['deny', 'Deny'],
-  ])('alone, with onConflict %s, what gets no sidecar is met by %s', (onConflict, action) => {
+test.each([
+  ['skip', 'Warn'],
+  ['deny', 'Deny'],
+])(
+  'compilePolicies without a webhook and with onConflict %s answers what gets no sidecar with %s',
+  (onConflict, action) => {
     const { objects } = compile(
       { config: DEMO_TEMPLATE, options: `onConflict: ${onConflict}` },
       { alone: true },
     );
     expect(objects.at(-1)?.spec.validationActions).toEqual([action]);
+  },
+);
+
+test('compilePolicies leaves to the webhook a template that pods select by name', () => {
+  expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
+    'template "other": only the webhook injects it, because pods and namespaces select it by annotation',
+  ]);
+});
+
+test('compilePolicies leaves to the webhook all pods if the template is too long for an expression', () => {
+  const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
+  expect(compile({ config })).toEqual({
+    objects: [],
+    left: ['template "config": only the webhook injects it: it is too long for a policy'],
   });
 });
 
-describe('compilePolicies leaves to the webhook', () => {
-  test('a template that pods select by name', () => {
-    expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
-      'template "other": only the webhook injects it, because pods and namespaces select it by annotation',
-    ]);
-  });
-
-  test('all pods if the template is too long for an expression', () => {
-    const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
-    expect(compile({ config })).toEqual({
-      objects: [],
-      left: ['template "config": only the webhook injects it: it is too long for a policy'],
-    });
-  });
+test.each([
+  ['plain', '"plain"'],
+  ['"quoted" \\ \'\n', '"\\"quoted\\" \\\\ \'\\n"'],
+  ['\u0000\u0007\u001b', '"\\u0000\\u0007\\u001b"'],
+  ['🔑 ключ \u2028', '"🔑 ключ \u2028"'],
+  ['half of a pair: \ud800', '"half of a pair: \ufffd"'],
+])('a policy has the string %j written %s', (text, literal) => {
+  expect(celString(text)).toBe(literal);
 });
 
-describe('a string', () => {
-  test.each([
-    ['plain', '"plain"'],
-    ['"quoted" \\ \'\n', '"\\"quoted\\" \\\\ \'\\n"'],
-    ['\u0000\u0007\u001b', '"\\u0000\\u0007\\u001b"'],
-    ['🔑 ключ \u2028', '"🔑 ключ \u2028"'],
-    ['half of a pair: \ud800', '"half of a pair: \ufffd"'],
-  ])('%j is written %s', (text, literal) => {
-    expect(celString(text)).toBe(literal);
-  });
-});
-
-describe('a value', () => {
-  // biome-ignore format: a line for each case
-  test.each<[string, JsonValue, FieldSchema, string]>([
+// biome-ignore format: a line for each case
+test.each<[string, JsonValue, FieldSchema, string]>([
     ['a list of strings', ['a', 'b'], { type: 'string', list: true }, '["a", "b"]'],
     ['an empty list', [], { type: 'string', list: true }, '[]'],
     ['a map', { 'a"b': 'c' }, { type: 'string', map: true }, '{"a\\"b": "c"}'],
@@ -111,28 +107,27 @@ describe('a value', () => {
     ['a port by number', 80, { type: 'int-or-string' }, '80'],
     ['a boolean', false, { type: 'boolean' }, 'false'],
     ['an empty object', {}, { type: 'EmptyDirVolumeSource' }, 'Object.spec.x{}'],
-  ])('%s', (_, value, field, literal) => {
+  ])('a policy has a value as CEL: %s', (_, value, field, literal) => {
     expect(celLiteral(value, field, 'spec.x')).toBe(literal);
   });
 
-  test('is typed by its path at any depth', () => {
-    const container = {
-      name: 'a',
-      lifecycle: { preStop: { httpGet: { port: 1, httpHeaders: [{ name: 'h', value: 'v' }] } } },
-    };
-    expect(celObject(container, 'Container', 'spec.containers').replace(/\s+/g, ' ')).toBe(
-      'Object.spec.containers{ name: "a", lifecycle: Object.spec.containers.lifecycle{ preStop: ' +
-        'Object.spec.containers.lifecycle.preStop{ httpGet: Object.spec.containers.lifecycle.preStop.httpGet{ port: 1, ' +
-        'httpHeaders: [Object.spec.containers.lifecycle.preStop.httpGet.httpHeaders{name: "h", value: "v"}] } } } }',
-    );
-  });
+test('a value in a policy is typed by its path at any depth', () => {
+  const container = {
+    name: 'a',
+    lifecycle: { preStop: { httpGet: { port: 1, httpHeaders: [{ name: 'h', value: 'v' }] } } },
+  };
+  expect(celObject(container, 'Container', 'spec.containers').replace(/\s+/g, ' ')).toBe(
+    'Object.spec.containers{ name: "a", lifecycle: Object.spec.containers.lifecycle{ preStop: ' +
+      'Object.spec.containers.lifecycle.preStop{ httpGet: Object.spec.containers.lifecycle.preStop.httpGet{ port: 1, ' +
+      'httpHeaders: [Object.spec.containers.lifecycle.preStop.httpGet.httpHeaders{name: "h", value: "v"}] } } } }',
+  );
+});
 
-  test('can have any type of a template, with every field', () => {
-    for (const type of Object.keys(POD_SCHEMA)) {
-      if (type === 'ManagedFieldsEntry' || type === 'ObjectMeta') continue;
-      expect(() => celObject(everything(type), type, 'spec.x')).not.toThrow();
-    }
-  });
+test('a value in a policy can have any type of a template, with every field', () => {
+  for (const type of Object.keys(POD_SCHEMA)) {
+    if (type === 'ManagedFieldsEntry' || type === 'ObjectMeta') continue;
+    expect(() => celObject(everything(type), type, 'spec.x')).not.toThrow();
+  }
 });
 
 /** An object with every field of its type. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { isSpec, PolicyController } from '../../../../src/addons/policies/controller.ts';
 import { type LivePolicyObject, POLICIES } from '../../../../src/addons/policies/resources.ts';
@@ -101,58 +101,52 @@ function object(name: string): LivePolicyObject {
   return { metadata: { name }, spec: {} };
 }
 
-describe('PolicyController', () => {
-  test('writes each policy before its binding, and nothing twice', async () => {
-    const { reconcile, kept } = controllerOf();
-    expect(await reconcile()).toEqual(ALL.map((each) => `apply ${each}`));
-    expect(await reconcile()).toEqual([]);
-    expect(kept).toEqual([2, 2]);
-  });
-
-  test('deletes only its own objects if policies are off, bindings first', async () => {
-    const { reconcile, stores, kept } = controllerOf({ enabled: false });
-    for (const name of [NAME, 'of-others']) stores.policies.set(object(name));
-    for (const name of [`all.${NAME}`, NAME]) stores.bindings.set(object(name));
-    expect(await reconcile()).toEqual([
-      `delete MutatingAdmissionPolicyBinding all.${NAME}`,
-      `delete MutatingAdmissionPolicyBinding ${NAME}`,
-      `delete MutatingAdmissionPolicy ${NAME}`,
-    ]);
-    expect(kept).toEqual([0]);
-  });
-
-  test('keeps the policies of the last valid template while the template is invalid', async () => {
-    const { reconcile, stores } = controllerOf({ state: { fault: 'bad' } });
-    stores.policies.set(object(NAME));
-    expect(await reconcile()).toEqual([]);
-  });
-
-  test('deletes all policies if the API server rejects one', async () => {
-    const refuse = (name: string) =>
-      name === NAME
-        ? undefined
-        : new ApiError({ status: 422, reason: 'Invalid', message: 'no such function' });
-    const { reconcile, stores, kept } = controllerOf({ refuse });
-    await reconcile();
-    expect([...stores.policies.list(), ...stores.bindings.list()]).toEqual([]);
-    expect(kept).toEqual([0]);
-    // Its own writes wake it.
-    expect(await reconcile()).toEqual([]);
-  });
+test('PolicyController writes each policy before its binding, and nothing twice', async () => {
+  const { reconcile, kept } = controllerOf();
+  expect(await reconcile()).toEqual(ALL.map((each) => `apply ${each}`));
+  expect(await reconcile()).toEqual([]);
+  expect(kept).toEqual([2, 2]);
 });
 
-describe('isSpec', () => {
-  const written = { policyName: 'a', matchResources: { namespaceSelector: { matchExpressions: [] } } };
+test('PolicyController deletes only its own objects if policies are off, bindings first', async () => {
+  const { reconcile, stores, kept } = controllerOf({ enabled: false });
+  for (const name of [NAME, 'of-others']) stores.policies.set(object(name));
+  for (const name of [`all.${NAME}`, NAME]) stores.bindings.set(object(name));
+  expect(await reconcile()).toEqual([
+    `delete MutatingAdmissionPolicyBinding all.${NAME}`,
+    `delete MutatingAdmissionPolicyBinding ${NAME}`,
+    `delete MutatingAdmissionPolicy ${NAME}`,
+  ]);
+  expect(kept).toEqual([0]);
+});
 
-  test('accepts the defaults of the API server', () => {
-    const filled = { matchPolicy: 'Equivalent', objectSelector: {}, ...written.matchResources };
-    expect(isSpec({ ...written, matchResources: filled }, written)).toBe(true);
-    expect(isSpec({ ...written, matchResources: { ...filled, matchPolicy: 'Exact' } }, written)).toBe(false);
-  });
+test('PolicyController keeps the policies of the last valid template while the template is invalid', async () => {
+  const { reconcile, stores } = controllerOf({ state: { fault: 'bad' } });
+  stores.policies.set(object(NAME));
+  expect(await reconcile()).toEqual([]);
+});
 
-  test('does not accept additions of others', () => {
-    expect(isSpec({ policyName: 'a', paramRef: {} }, { policyName: 'a' })).toBe(false);
-  });
+test('PolicyController deletes all policies if the API server rejects one', async () => {
+  const refuse = (name: string) =>
+    name === NAME ? undefined : new ApiError({ status: 422, reason: 'Invalid', message: 'no such function' });
+  const { reconcile, stores, kept } = controllerOf({ refuse });
+  await reconcile();
+  expect([...stores.policies.list(), ...stores.bindings.list()]).toEqual([]);
+  expect(kept).toEqual([0]);
+  // Its own writes wake it.
+  expect(await reconcile()).toEqual([]);
+});
+
+const written = { policyName: 'a', matchResources: { namespaceSelector: { matchExpressions: [] } } };
+
+test('isSpec accepts the defaults of the API server', () => {
+  const filled = { matchPolicy: 'Equivalent', objectSelector: {}, ...written.matchResources };
+  expect(isSpec({ ...written, matchResources: filled }, written)).toBe(true);
+  expect(isSpec({ ...written, matchResources: { ...filled, matchPolicy: 'Exact' } }, written)).toBe(false);
+});
+
+test('isSpec does not accept additions of others', () => {
+  expect(isSpec({ policyName: 'a', paramRef: {} }, { policyName: 'a' })).toBe(false);
 });
 
 /** Policies whose API server answers the question about them so, and begins lists that do not end. */
@@ -191,7 +185,7 @@ function policiesOf(discovery: () => unknown) {
   return { end, requests, lists, kept, clock };
 }
 
-test('an API server that knows policies after an upgrade is asked for them', async () => {
+test('PolicyController asks an API server that knows policies after an upgrade for them', async () => {
   let discovery: object = { resources: [{ name: 'mutatingwebhookconfigurations' }] };
   const { end, requests, lists, kept, clock } = policiesOf(() => discovery);
   await clock.advanceAsync(0);

@@ -69,7 +69,7 @@ async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') 
 const notFound = (kind: string) =>
   new ApiError({ status: 404, reason: 'NotFound', message: 'not found', kind });
 
-test('a pod must be replaced where the API server does not serve pods/resize', async () => {
+test('a pod is replaced by a rollout where the API server does not serve pods/resize', async () => {
   expect(await resized(notFound(''))).toEqual({
     outcome: 'left',
     verdict: {
@@ -96,7 +96,7 @@ test.each<[string, ConstructorParameters<typeof ApiError>[0]]>([
   });
 });
 
-test('a pod with a field that cannot change while it runs is replaced', async () => {
+test('a pod with a field that cannot change while it runs is replaced by a rollout', async () => {
   const message = 'Pod "web" is invalid: spec: Forbidden: pod updates may not change fields';
   const answer = new ApiError({ status: 422, reason: 'Invalid', message, kind: 'Pod', fields: field });
   expect(await resized(answer)).toEqual({ outcome: 'left', verdict: { how: 'replace', why: message } });

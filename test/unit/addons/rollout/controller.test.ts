@@ -3,7 +3,7 @@ import { rolloutReconcile, STEP_MS } from '../../../../src/addons/rollout/contro
 import { PodMemory } from '../../../../src/addons/rollout/memory.ts';
 import { setOf, statusOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
 
-test('a step that takes long leaves the rest to the next one, which puts drained pods back first', async () => {
+test('a step of a rollout that takes long leaves the rest to the next, which puts drained pods back first', async () => {
   const target = {
     set: {
       ...setOf('envoy:2'),
@@ -51,7 +51,7 @@ test('a step that takes long leaves the rest to the next one, which puts drained
   expect(drained.length).toBeLessThan(40);
 });
 
-test('a step that halts publishes no status: whether pods go back, the next one says', async () => {
+test('a step of a rollout that halts publishes no status: whether pods go back, the next one says', async () => {
   const rollout = strategyOf('mode: in-place\nbreaker: {failures: 1, of: 1, then: back}');
   const set = { ...setOf('envoy:2'), rollout };
   const canary = { namespaces: undefined, percent: 100 };

@@ -27,7 +27,7 @@ function halted(recorder: RolloutEvents, image: string, pod: string, breaker?: s
   recorder.seen(step as unknown as Step, { target } as Revisions, 0);
 }
 
-test('each halt has an Event of its own, with its pods', () => {
+test('each halt of a rollout has an Event of its own, with its pods', () => {
   const told: { readonly regarding: KubeObject; readonly details: EventDetails }[] = [];
   const recorder = new RolloutEvents(
     { event: (regarding, details) => void told.push({ regarding, details }) },
@@ -57,7 +57,7 @@ test('each halt has an Event of its own, with its pods', () => {
   expect(new Set(keys).size).toBe(4);
 });
 
-test('the first pod that is refused, and that waits for a minute, is told once for each template', () => {
+test('the first pod that is refused, and that waits for a minute, has an Event once for each template', () => {
   const told: EventDetails[] = [];
   const recorder = new RolloutEvents(
     { event: (_, details) => void told.push(details) },

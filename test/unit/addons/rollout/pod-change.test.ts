@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { type ChangeOptions, podChange } from '../../../../src/addons/rollout/pod-change.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
@@ -45,108 +45,103 @@ function podOf(
 const changeTo = (to: TemplateSet, pod = podOf(set()), options: ChangeOptions = {}) =>
   podChange(pod, NOWHERE, to, OPTIONS, options);
 
-describe('a pod gets other templates in place', () => {
-  test('if they differ in the image', () => {
-    expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }))).toMatchObject({
-      how: 'in-place',
-      images: [
-        {
-          list: 'containers',
-          index: 1,
-          name: 'envoy',
-          from: 'envoyproxy/envoy:v1',
-          to: 'envoyproxy/envoy:v2',
-        },
-      ],
-      resources: [],
-      restarts: true,
-    });
-  });
-
-  test('if they differ in cpu and memory, without a restart', () => {
-    const resources = { requests: { cpu: '200m', memory: '65536Ki' }, limits: { memory: '1Gi', cpu: 1 } };
-    expect(changeTo(set({ resources }))).toMatchObject({
-      how: 'in-place',
-      images: [],
-      resources: [
-        {
-          name: 'envoy',
-          to: { requests: { cpu: '200m', memory: '64Mi' }, limits: { memory: '1Gi', cpu: 1 } },
-        },
-      ],
-      restarts: false,
-    });
-  });
-
-  test('with the overrides of the pod, in the place that the sidecar has', () => {
-    const pod = podOf(set(), { restartPolicy: 'Never' });
-    const annotations = {
-      [`${OPT_IN}-cpu-request`]: '300m',
-      ...((pod.metadata as JsonObject).annotations as object),
-    };
-    const changed = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
-    expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), changed)).toMatchObject({
-      images: [{ list: 'initContainers', index: 0 }],
-      resources: [{ to: { requests: { cpu: '300m' } } }],
-    });
-  });
-
-  test('and its status is that of an injection with them', () => {
-    const to = set({ image: 'envoyproxy/envoy:v2' });
-    const { status } = injectChecked(
-      decideInput(podWith({ containers: [APP] }, { annotations: { [OPT_IN]: 'true' } }), {
-        state: { set: to },
-      }),
-    );
-    expect(changeTo(to)).toMatchObject({ status });
-  });
-
-  test('if a limit was added by others, and the templates of the pod are known', () => {
-    const pod = podOf(set(), {}, (envoy) => {
-      envoy.resources = { ...TEMPLATE.resources, limits: { memory: '512Mi', cpu: '2' } };
-    });
-    const to = set({ image: 'envoyproxy/envoy:v2' });
-    expect(changeTo(to, pod, { from: set() })).toMatchObject({ how: 'in-place', resources: [] });
-    expect(changeTo(to, pod)).toEqual({
-      how: 'replace',
-      why: 'container envoy has limits of cpu, which cannot be removed in place',
-    });
+test('a pod gets a template in place that differs in the image', () => {
+  expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }))).toMatchObject({
+    how: 'in-place',
+    images: [
+      {
+        list: 'containers',
+        index: 1,
+        name: 'envoy',
+        from: 'envoyproxy/envoy:v1',
+        to: 'envoyproxy/envoy:v2',
+      },
+    ],
+    resources: [],
+    restarts: true,
   });
 });
 
-describe('for a changed configuration', () => {
-  test('the image gets its other spelling', () => {
-    expect(changeTo(set(), podOf(set()), { restart: true })).toMatchObject({
-      how: 'in-place',
-      images: [{ to: 'docker.io/envoyproxy/envoy:v1' }],
-      restarts: true,
-    });
-  });
-
-  test('the other spelling counts as the image of the template', () => {
-    const pod = podOf(set(), {}, (envoy) => {
-      envoy.image = 'docker.io/envoyproxy/envoy:v1';
-    });
-    expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), pod, { from: set() })).toMatchObject({
-      how: 'in-place',
-    });
-    expect(changeTo(set(), pod, { restart: true })).toMatchObject({
-      images: [{ to: 'envoyproxy/envoy:v1' }],
-    });
-  });
-
-  test('a pod whose image has no other spelling is replaced', () => {
-    const from = set({ image: 'quay.io/a/envoy:v1' });
-    expect(changeTo(from, podOf(from), { restart: true })).toEqual({
-      how: 'replace',
-      why: 'image quay.io/a/envoy:v1 has no equivalent reference, so the container cannot restart in place',
-    });
+test('a pod gets a template in place that differs in cpu and memory, without a restart', () => {
+  const resources = { requests: { cpu: '200m', memory: '65536Ki' }, limits: { memory: '1Gi', cpu: 1 } };
+  expect(changeTo(set({ resources }))).toMatchObject({
+    how: 'in-place',
+    images: [],
+    resources: [
+      {
+        name: 'envoy',
+        to: { requests: { cpu: '200m', memory: '64Mi' }, limits: { memory: '1Gi', cpu: 1 } },
+      },
+    ],
+    restarts: false,
   });
 });
 
-describe('a pod is replaced', () => {
-  // biome-ignore format: a line for each case
-  test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
+test('a pod gets a template in place with its overrides, where it has the sidecar', () => {
+  const pod = podOf(set(), { restartPolicy: 'Never' });
+  const annotations = {
+    [`${OPT_IN}-cpu-request`]: '300m',
+    ...((pod.metadata as JsonObject).annotations as object),
+  };
+  const changed = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
+  expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), changed)).toMatchObject({
+    images: [{ list: 'initContainers', index: 0 }],
+    resources: [{ to: { requests: { cpu: '300m' } } }],
+  });
+});
+
+test('a pod that gets a template in place has the status of an injection with it', () => {
+  const to = set({ image: 'envoyproxy/envoy:v2' });
+  const { status } = injectChecked(
+    decideInput(podWith({ containers: [APP] }, { annotations: { [OPT_IN]: 'true' } }), {
+      state: { set: to },
+    }),
+  );
+  expect(changeTo(to)).toMatchObject({ status });
+});
+
+test('a pod gets a template in place if a limit was added by others, and its templates are known', () => {
+  const pod = podOf(set(), {}, (envoy) => {
+    envoy.resources = { ...TEMPLATE.resources, limits: { memory: '512Mi', cpu: '2' } };
+  });
+  const to = set({ image: 'envoyproxy/envoy:v2' });
+  expect(changeTo(to, pod, { from: set() })).toMatchObject({ how: 'in-place', resources: [] });
+  expect(changeTo(to, pod)).toEqual({
+    how: 'replace',
+    why: 'container envoy has limits of cpu, which cannot be removed in place',
+  });
+});
+
+test('a changed configuration gives the image of a pod its other spelling', () => {
+  expect(changeTo(set(), podOf(set()), { restart: true })).toMatchObject({
+    how: 'in-place',
+    images: [{ to: 'docker.io/envoyproxy/envoy:v1' }],
+    restarts: true,
+  });
+});
+
+test('the other spelling counts as the image of the template for a changed configuration', () => {
+  const pod = podOf(set(), {}, (envoy) => {
+    envoy.image = 'docker.io/envoyproxy/envoy:v1';
+  });
+  expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), pod, { from: set() })).toMatchObject({
+    how: 'in-place',
+  });
+  expect(changeTo(set(), pod, { restart: true })).toMatchObject({
+    images: [{ to: 'envoyproxy/envoy:v1' }],
+  });
+});
+
+test('a pod whose image has no other spelling is replaced for a changed configuration', () => {
+  const from = set({ image: 'quay.io/a/envoy:v1' });
+  expect(changeTo(from, podOf(from), { restart: true })).toEqual({
+    how: 'replace',
+    why: 'image quay.io/a/envoy:v1 has no equivalent reference, so the container cannot restart in place',
+  });
+});
+
+// biome-ignore format: a line for each case
+test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
     ['for other arguments', set({ args: [] }), podOf(set()), {}, /differ in more than images, cpu and memory/],
     ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
     [
@@ -173,12 +168,11 @@ describe('a pod is replaced', () => {
       { kubelet: 'v1.31.14' },
       /kubelet v1.31.14, which cannot restart native sidecars: upgrade it to v1.32/,
     ],
-  ])('%s', (_, to, pod, options, why) => {
+  ])('a pod is replaced by a rollout %s', (_, to, pod, options, why) => {
     expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
   });
-});
 
-test('a pod that would get no sidecar any more is refused', () => {
+test('a pod that would get no sidecar any more is refused by a rollout', () => {
   const to = set({ image: 'envoyproxy/envoy:v2', ports: [{ containerPort: 80 }] });
   const pod = podOf(set(), { containers: [{ ...APP, ports: [{ containerPort: 80 }] }] });
   expect(changeTo(to, pod)).toEqual({

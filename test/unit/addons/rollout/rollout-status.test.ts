@@ -11,7 +11,7 @@ const textOf = (states: readonly Said[]) => {
 };
 const refused = (message: string): Said => ({ is: 'refused', why: 'refused', message });
 
-test('what a step has found out about pods is what the command line reads', () => {
+test('the command line reads what a step of a rollout has found out about pods', () => {
   const text = textOf([{ is: 'current' }, refused('frozen'), { is: 'current' }, { is: 'left', why: 'job' }]);
   expect(readStatus(text)).toEqual({
     phase: 'canary',
@@ -25,7 +25,7 @@ test('what a step has found out about pods is what the command line reads', () =
   expect([undefined, 'no JSON', '[]', '{"groups": 1}'].map(readStatus)).toEqual(Array(4).fill(undefined));
 });
 
-test('however many pods and reasons there are, they fit into an annotation, and all are counted', () => {
+test('the status of a rollout fits into an annotation for any number of pods and reasons, and counts all', () => {
   const states = Array.from({ length: 9_000 }, (_, i) => refused(`${i % 60} ${'"'.repeat(400)}`));
   const text = textOf(states);
   expect(text.length).toBeLessThan(150_000);
@@ -50,6 +50,6 @@ test.each([
   expect(exitCodeOf(shown as never)).toBe(code);
 });
 
-test('a pod that waits for its disruption need not wait for a PodDisruptionBudget: its message says why', () => {
+test('the message of a pod that waits for its disruption says why, PodDisruptionBudget or not', () => {
   expect(REASONS.budget).not.toContain('PodDisruptionBudget');
 });

@@ -17,7 +17,7 @@ function revisionOf(image: string, state: 'canary' | 'promoted' | 'halted') {
 test.each([
   ['halted', 'envoy:1'],
   ['canary', 'envoy:2'],
-] as const)('while the rollout is %s, pods are compared with %s', async (state, image) => {
+] as const)('pods are compared, while the rollout is %s, with %s', async (state, image) => {
   const client = {
     get: async () => ({ metadata, data: { ...dataOf('envoy:2'), rollout: 'mode: in-place' } }),
     list: async () => ({ items: [revisionOf('envoy:1', 'promoted'), revisionOf('envoy:2', state)] }),

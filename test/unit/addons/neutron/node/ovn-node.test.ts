@@ -38,7 +38,7 @@ const has = async (path: string) => {
 const PLUGIN = 'bin/ovs';
 const BRIDGE = 'proc/sys/net/ipv4/conf/br-int';
 
-test('a Network of Neutron with pods on the node has the problem that the node lacks something', async () => {
+test('a Network of Neutron with pods on a node has the problem that the node lacks something', async () => {
   expect(await problems()).toEqual({
     'red/blue': 'it has no CNI plugin ovs: install ovs-cni, and no bridge br-int: start ovn-controller',
   });
@@ -48,7 +48,7 @@ test('a Network of Neutron with pods on the node has the problem that the node l
   expect(await problems()).toEqual({});
 });
 
-describe('with the database of Open vSwitch', () => {
+describe('the database of Open vSwitch', () => {
   let server: Server;
   /** What the database answers, in these parts. */
   let answer: readonly string[];
@@ -74,7 +74,7 @@ describe('with the database of Open vSwitch', () => {
     JSON.stringify({ id: 0, error: null, result: [{ rows: all }] }),
   ];
 
-  test('a port that ovn-controller does not connect for ten seconds is a problem', async () => {
+  test('a port that ovn-controller does not connect for ten seconds is a problem of the node', async () => {
     const there = row('vethaa', { 'iface-id': 'port-1', 'ovn-installed': 'true' });
     answer = rows(
       there,
@@ -99,13 +99,13 @@ describe('with the database of Open vSwitch', () => {
   test.each([
     ['{"id":0,"result":null,"error":"no"}', 'expected a result'],
     ['[]', 'ended without an answer'],
-  ])('the answer %s is a problem', async (text, why) => {
+  ])('the answer %s of Open vSwitch is a problem of the node', async (text, why) => {
     answer = [text];
     if (text === '[]') server.on('connection', (socket) => socket.once('data', () => socket.end()));
     expect(Object.values(await problems())).toEqual([expect.stringContaining(why)]);
   });
 
-  test('a database that is away is a problem', async () => {
+  test('a database of Open vSwitch that is away is a problem of the node', async () => {
     await rm(join(root, 'run/openvswitch/db.sock'));
     expect(Object.values(await problems())).toEqual([
       expect.stringMatching(/^Open vSwitch does not answer: .*ENOENT/),
@@ -142,7 +142,7 @@ test('the plugin calls ovs with the port and the MAC of the pod, and the same co
   );
 });
 
-test('it asks to be called again while the pod has no port, but always removes what is there', async () => {
+test('the plugin asks to be called again while the pod has no port, but always removes what is there', async () => {
   await installOvs();
   const { status, stdout } = run(CONFIG, 'ADD');
   expect(status).toBe(1);
@@ -150,7 +150,7 @@ test('it asks to be called again while the pod has no port, but always removes w
   expect(run(CONFIG, 'DEL').status).toBe(0);
 });
 
-test('it says what a node lacks', () => {
+test('the plugin says what a node lacks', () => {
   const { status, stdout } = run(CONFIG, 'ADD');
   expect(status).toBe(1);
   expect(JSON.parse(stdout.toString()).msg).toBe('this node has no CNI plugin ovs: install ovs-cni');

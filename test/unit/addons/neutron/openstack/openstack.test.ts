@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { type Cloud, parseClouds } from '../../../../../src/addons/neutron/openstack/cloud.ts';
 import { isGone, isUnavailable } from '../../../../../src/addons/neutron/openstack/error.ts';
 import {
@@ -12,36 +12,34 @@ import type { JsonArray } from '../../../../../src/util/json.ts';
 import { SilentServer } from '../../../../support/kube/silent-server.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
-describe('a request to OpenStack', () => {
-  test('ends with its signal while the handshake hangs', async () => {
-    const silent = await SilentServer.start();
-    const http = new OpenStackHttp({ clock: new FakeClock() });
-    const controller = new AbortController();
-    const url = new URL(`https://127.0.0.1:${silent.port}/v2.0/networks`);
-    const sent = http.send({ method: 'POST', url, signal: controller.signal });
-    await silent.connected;
-    controller.abort(new Error('the term is over'));
-    await expect(sent).rejects.toThrow('the term is over');
-    expect(silent.openConnections).toBe(1);
-    await http.close();
-    await silent.close();
-  });
+test('a request to OpenStack ends with its signal while the handshake hangs', async () => {
+  const silent = await SilentServer.start();
+  const http = new OpenStackHttp({ clock: new FakeClock() });
+  const controller = new AbortController();
+  const url = new URL(`https://127.0.0.1:${silent.port}/v2.0/networks`);
+  const sent = http.send({ method: 'POST', url, signal: controller.signal });
+  await silent.connected;
+  controller.abort(new Error('the term is over'));
+  await expect(sent).rejects.toThrow('the term is over');
+  expect(silent.openConnections).toBe(1);
+  await http.close();
+  await silent.close();
+});
 
-  test('is not sent if guard throws', async () => {
-    const signals: AbortSignal[] = [];
-    const http = new OpenStackHttp({
-      clock: new FakeClock(),
-      guard(signal) {
-        signals.push(signal);
-        throw new Error('this process does not lead');
-      },
-    });
-    const { signal } = new AbortController();
-    const sent = http.send({ method: 'POST', url: new URL('http://127.0.0.1:1/'), signal });
-    await expect(sent).rejects.toThrow('this process does not lead');
-    expect(signals).toEqual([signal]);
-    await http.close();
+test('a request to OpenStack is not sent if guard throws', async () => {
+  const signals: AbortSignal[] = [];
+  const http = new OpenStackHttp({
+    clock: new FakeClock(),
+    guard(signal) {
+      signals.push(signal);
+      throw new Error('this process does not lead');
+    },
   });
+  const { signal } = new AbortController();
+  const sent = http.send({ method: 'POST', url: new URL('http://127.0.0.1:1/'), signal });
+  await expect(sent).rejects.toThrow('this process does not lead');
+  expect(signals).toEqual([signal]);
+  await http.close();
 });
 
 const { signal } = new AbortController();
@@ -106,47 +104,45 @@ class FakeServices {
 
 const list = (session: OpenStackSession) => session.request('GET', { path: '/networks', signal });
 
-describe('a session', () => {
-  test('fetches one token for concurrent requests, and finds Neutron in its catalog', async () => {
-    const services = new FakeServices();
-    const session = services.session();
-    await Promise.all([list(session), list(session)]);
-    await list(session);
-    const call = 'GET https://neutron.test/network/v2.0/networks token-1';
-    expect(services.requests).toEqual(['keystone', call, call, call]);
-  });
+test('a session of OpenStack fetches one token for concurrent requests, and finds Neutron in its catalog', async () => {
+  const services = new FakeServices();
+  const session = services.session();
+  await Promise.all([list(session), list(session)]);
+  await list(session);
+  const call = 'GET https://neutron.test/network/v2.0/networks token-1';
+  expect(services.requests).toEqual(['keystone', call, call, call]);
+});
 
-  test('renews a refused token, and retries once', async () => {
-    const services = new FakeServices();
-    const session = services.session();
-    await list(session);
-    services.refused.add('token-1');
-    await Promise.all([list(session), list(session)]);
-    expect(services.requests.filter((request) => request === 'keystone')).toHaveLength(2);
-    services.refused.add('token-2').add('token-3');
-    await expect(list(session)).rejects.toThrow('Neutron, GET /networks: 401');
-    expect(services.requests.slice(-3)).toEqual([
-      expect.stringContaining('token-2'),
-      'keystone',
-      expect.stringContaining('token-3'),
-    ]);
-  });
+test('a session of OpenStack renews a refused token, and retries once', async () => {
+  const services = new FakeServices();
+  const session = services.session();
+  await list(session);
+  services.refused.add('token-1');
+  await Promise.all([list(session), list(session)]);
+  expect(services.requests.filter((request) => request === 'keystone')).toHaveLength(2);
+  services.refused.add('token-2').add('token-3');
+  await expect(list(session)).rejects.toThrow('Neutron, GET /networks: 401');
+  expect(services.requests.slice(-3)).toEqual([
+    expect.stringContaining('token-2'),
+    'keystone',
+    expect.stringContaining('token-3'),
+  ]);
+});
 
-  test('reports a refused credential with an error other than for a deleted network', async () => {
-    const services = new FakeServices();
-    services.keystone = 'refuses';
-    const error = await list(services.session()).catch((thrown: unknown) => thrown);
-    expect(String(error)).toContain('refuses the application credential: 404');
-    expect([isGone(error), isUnavailable(error)]).toEqual([false, true]);
-  });
+test('a session of OpenStack reports a refused credential otherwise than a deleted network', async () => {
+  const services = new FakeServices();
+  services.keystone = 'refuses';
+  const error = await list(services.session()).catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain('refuses the application credential: 404');
+  expect([isGone(error), isUnavailable(error)]).toEqual([false, true]);
+});
 
-  test.each<[string, string, RegExp]>([
-    ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
-    ['several regions without a region_name', '"x":""', /\(two, one\): set region_name/],
-  ])('reports a problem of the catalog: %s', async (_, field, message) => {
-    const cloud = parseClouds(clouds.replace('"region_name":"one"', field), undefined);
-    await expect(list(new FakeServices().session(cloud))).rejects.toThrow(message);
-  });
+test.each<[string, string, RegExp]>([
+  ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
+  ['several regions without a region_name', '"x":""', /\(two, one\): set region_name/],
+])('a session of OpenStack reports a problem of the catalog: %s', async (_, field, message) => {
+  const cloud = parseClouds(clouds.replace('"region_name":"one"', field), undefined);
+  await expect(list(new FakeServices().session(cloud))).rejects.toThrow(message);
 });
 
 /** The format of Horizon's download for an application credential. */
@@ -171,76 +167,70 @@ const auth = {
   application_credential_secret: 'the-secret',
 };
 
-describe('a clouds.yaml', () => {
-  test('may have the format of Horizon', () => {
-    const { keystone, ...rest } = parseClouds(DOWNLOADED, undefined);
-    expect(keystone?.url.href).toBe('https://keystone.example.org:5000/v3');
-    expect(keystone?.credential).toEqual({ id: 'the-id', secret: 'the-secret' });
-    expect(rest).toEqual({
-      name: 'openstack',
-      region: 'RegionOne',
-      interface: 'public',
-      endpoint: undefined,
-      ca: undefined,
-    });
+test('a clouds.yaml may have the format of Horizon', () => {
+  const { keystone, ...rest } = parseClouds(DOWNLOADED, undefined);
+  expect(keystone?.url.href).toBe('https://keystone.example.org:5000/v3');
+  expect(keystone?.credential).toEqual({ id: 'the-id', secret: 'the-secret' });
+  expect(rest).toEqual({
+    name: 'openstack',
+    region: 'RegionOne',
+    interface: 'public',
+    endpoint: undefined,
+    ca: undefined,
   });
+});
 
-  test('has one cloud of any name, or one named openstack', () => {
-    expect(parseClouds(cloud({ auth }, 'mine'), undefined).name).toBe('mine');
-    const two = JSON.stringify({ clouds: { mine: {}, openstack: { auth } } });
-    expect(parseClouds(two, undefined).name).toBe('openstack');
-  });
+test('a clouds.yaml has one cloud of any name, or one named openstack', () => {
+  expect(parseClouds(cloud({ auth }, 'mine'), undefined).name).toBe('mine');
+  const two = JSON.stringify({ clouds: { mine: {}, openstack: { auth } } });
+  expect(parseClouds(two, undefined).name).toBe('openstack');
+});
 
-  test('may be of a Neutron without authentication', () => {
-    const { keystone, endpoint } = parseClouds(
-      cloud({ auth_type: 'none', auth: { endpoint: 'http://127.0.0.1:9696' } }),
-      undefined,
-    );
-    expect(keystone).toBeUndefined();
-    expect(endpoint?.href).toBe('http://127.0.0.1:9696/');
-  });
+test('a clouds.yaml may be of a Neutron without authentication', () => {
+  const { keystone, endpoint } = parseClouds(
+    cloud({ auth_type: 'none', auth: { endpoint: 'http://127.0.0.1:9696' } }),
+    undefined,
+  );
+  expect(keystone).toBeUndefined();
+  expect(endpoint?.href).toBe('http://127.0.0.1:9696/');
+});
 
-  test.each<[string, string, RegExp]>([
-    ['is not YAML', 'a: [', /expected YAML/],
-    ['has no cloud', 'a: 1', /a mapping `clouds`/],
-    ['has several clouds', '{"clouds":{"a":{},"b":{}}}', /one cloud, or one named openstack, got a, b/],
-    [
-      'has a password',
-      cloud({ auth: { auth_url: 'https://k', password: 'hush' } }),
-      /passwords are not supp/,
-    ],
-    ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url to be a URL/],
-    ['disables verification', cloud({ auth, verify: false }), /put the authority's certificate into key/],
-    ['has an unknown interface', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
-    ['has no address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
-  ])('that %s is refused, and the message says what to write', (_, text, message) => {
-    expect(() => parseClouds(text, undefined)).toThrow(message);
-  });
+test.each<[string, string, RegExp]>([
+  ['is not YAML', 'a: [', /expected YAML/],
+  ['has no cloud', 'a: 1', /a mapping `clouds`/],
+  ['has several clouds', '{"clouds":{"a":{},"b":{}}}', /one cloud, or one named openstack, got a, b/],
+  ['has a password', cloud({ auth: { auth_url: 'https://k', password: 'hush' } }), /passwords are not supp/],
+  ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url to be a URL/],
+  ['disables verification', cloud({ auth, verify: false }), /put the authority's certificate into key/],
+  ['has an unknown interface', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
+  ['has no address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
+])('a clouds.yaml that %s is refused, and the message says what to write', (_, text, message) => {
+  expect(() => parseClouds(text, undefined)).toThrow(message);
+});
 
-  test('with an invalid certificate is refused, and the message says where to put one', () => {
-    const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
-    const messageFor = (where: string) =>
-      `${where} is invalid: expected certificates, not a path: put the authority's certificate`;
-    for (const none of ['', 'rubbish', broken]) {
-      expect(() => parseClouds(cloud({ auth }), none)).toThrow(messageFor('key cacert'));
+test('a clouds.yaml with an invalid certificate is refused, and the message says where to put one', () => {
+  const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const messageFor = (where: string) =>
+    `${where} is invalid: expected certificates, not a path: put the authority's certificate`;
+  for (const none of ['', 'rubbish', broken]) {
+    expect(() => parseClouds(cloud({ auth }), none)).toThrow(messageFor('key cacert'));
+  }
+  const path = cloud({ auth, cacert: '/etc/ssl/ca.pem' });
+  expect(() => parseClouds(path, undefined)).toThrow(messageFor('cacert in clouds.yaml'));
+});
+
+test.each([
+  'application_credential_secret: hush\n  : [',
+  cloud({ auth: { ...auth, auth_url: 'hush', application_credential_secret: 'hush' } }),
+  cloud({ auth: { application_credential_secret: 'hush', password: 'hush' } }),
+])('a clouds.yaml never shows its secret in a message', (text) => {
+  const refusal = (() => {
+    try {
+      return parseClouds(text, undefined);
+    } catch (error) {
+      return error;
     }
-    const path = cloud({ auth, cacert: '/etc/ssl/ca.pem' });
-    expect(() => parseClouds(path, undefined)).toThrow(messageFor('cacert in clouds.yaml'));
-  });
-
-  test.each([
-    'application_credential_secret: hush\n  : [',
-    cloud({ auth: { ...auth, auth_url: 'hush', application_credential_secret: 'hush' } }),
-    cloud({ auth: { application_credential_secret: 'hush', password: 'hush' } }),
-  ])('never shows its secret in a message', (text) => {
-    const refusal = (() => {
-      try {
-        return parseClouds(text, undefined);
-      } catch (error) {
-        return error;
-      }
-    })();
-    expect(refusal).toBeInstanceOf(Error);
-    expect(`${refusal} ${(refusal as Error).cause}`).not.toContain('hush');
-  });
+  })();
+  expect(refusal).toBeInstanceOf(Error);
+  expect(`${refusal} ${(refusal as Error).cause}`).not.toContain('hush');
 });

@@ -66,7 +66,7 @@ const heals = () => {
   neutron.through = async (call) => call();
 };
 
-test('a pod gets one port, with two requests, and the same one again', async () => {
+test('a pod gets one port in Neutron, with two requests, and the same one again', async () => {
   const first = await attach();
   expect(neutron.calls).toEqual(['list ports', 'create port']);
   const [port] = [...neutron.ports.values()] as [NeutronPort];
@@ -82,7 +82,7 @@ test('a pod gets one port, with two requests, and the same one again', async () 
   expect(learned).toEqual([port.id, port.id]);
 });
 
-test('a request without an answer leaves no second port', async () => {
+test('a request for a port without an answer leaves no second port', async () => {
   neutron.through = async (call) => {
     const done = call();
     if (neutron.calls.at(-1) === 'create port') throw new OpenStackError(503, '', 'gone');
@@ -116,7 +116,7 @@ test.each([
   [409, 'IpAddressAlreadyAllocated', 'WaitsForNetwork'],
   [400, 'InvalidIpForSubnet', 'PortRefused'],
   [404, 'SecurityGroupNotFound', 'PortRefused'],
-])('%i %s is %s, and of this pod alone', async (status, type, reason) => {
+])('the refusal %i %s of a port is %s, and of this pod alone', async (status, type, reason) => {
   fails(status, type);
   expect(await attach()).toMatchObject({ reason, retryAfterMs: 10_000 });
   expect(ports.refusalOn(NETWORK)).toBeUndefined();
@@ -125,7 +125,7 @@ test.each([
 test.each([
   [409, 'OverQuota'],
   [403, 'PolicyNotAuthorized'],
-])('%i %s is also of the Network, until a pod gets its port', async (status, type) => {
+])('the refusal %i %s of a port is also of the Network, until a pod gets its port', async (status, type) => {
   fails(status, type, 'no more');
   for (const _ of [1, 2]) expect(await attach()).toMatchObject({ reason: 'PortRefused', why: 'no more' });
   expect(ports.refusalOn(NETWORK)).toBe('no more');
@@ -136,7 +136,7 @@ test.each([
   expect(refused).toEqual(['red/blue', 'red/blue']);
 });
 
-test('while Neutron is away, a pod causes no request', async () => {
+test('a pod causes no request while Neutron is away', async () => {
   away = new OpenStackError(503, '', 'Neutron is away');
   expect(await attach()).toEqual({
     ...{ reason: 'ProviderUnavailable', why: 'Neutron is away', retryAfterMs: 10_000 },
@@ -190,14 +190,14 @@ const left = () => [...neutron.ports.keys()];
 test.each([
   ['finished', () => podWith('uid-p', '', 'Succeeded')],
   ['replaced by one of the same name', () => podWith('uid-q')],
-])('a port goes when its pod is %s', async (_, pod) => {
+])('a port in Neutron goes when its pod is %s', async (_, pod) => {
   live.set('red/p', pod());
   remover.learn(addOurs());
   await remover.reconcile('red/p', signal);
   expect(left()).toEqual([]);
 });
 
-test('a sweep finds ports without a pod, and never those of others', async () => {
+test('a sweep finds ports in Neutron without a pod, and never those of others', async () => {
   const foreign = [
     neutron.addPort(networkId, { owner: 'compute:nova', device: 'vm', description: OURS.description }),
     addOurs({ description: 'edited by a user' }),
@@ -210,14 +210,14 @@ test('a sweep finds ports without a pod, and never those of others', async () =>
   expect(left()).toEqual(foreign);
 });
 
-test('a sweep leaves networks of other clusters alone', async () => {
+test('a sweep of ports leaves networks of other clusters alone', async () => {
   owners = ['another'];
   addOurs();
   await remover.sweep(signal);
   expect(queued).toEqual([]);
 });
 
-test('of two ports of a pod, the one in its annotation stays, and both while it has none', async () => {
+test("the port in a pod's annotation stays of two, and both while it has none", async () => {
   const [first, second] = [addOurs().id, addOurs().id];
   live.set('red/p', podWith('uid-p'));
   await remover.sweep(signal);
@@ -238,7 +238,7 @@ test('the port of a user is released, and not deleted', async () => {
   expect(neutron.ports.get(id)).toMatchObject({ owner: '', device: '', description: '' });
 });
 
-test('while Neutron is away, the port is tried again', async () => {
+test('the removal of a port is tried again while Neutron is away', async () => {
   remover.learn(addOurs());
   neutron.through = async () => {
     throw new OpenStackError(503, '', 'away');

@@ -10,7 +10,7 @@ async function policy(files: Readonly<Record<string, string>>, ...args: readonly
   return { code, stdout: terminal.stdout, stderr: terminal.stderr };
 }
 
-test('prints policies that kubectl can apply, and what they leave out', async () => {
+test('policy prints policies that kubectl can apply, and what they leave out', async () => {
   const { code, stdout, stderr } = await policy({ 't.yaml': DEMO_TEMPLATE }, '-f', 't.yaml');
   const objects = loadAll(stdout) as { kind: string; spec: { failurePolicy?: string } }[];
   expect(objects.map(({ kind, spec }) => [kind, spec.failurePolicy])).toEqual([
@@ -29,7 +29,7 @@ test('prints policies that kubectl can apply, and what they leave out', async ()
   expect(JSON.parse(json.stdout)).toEqual({ apiVersion: 'v1', kind: 'List', items: objects });
 });
 
-test('follows the flags of the installation', async () => {
+test('policy follows the flags of the installation', async () => {
   const { stdout } = await policy(
     { 't.yaml': DEMO_TEMPLATE },
     ...['-f', 't.yaml', '--annotation=example.com/mesh', '--initializer-name=mesh.example.com'],
@@ -47,7 +47,7 @@ test('follows the flags of the installation', async () => {
   ]);
 });
 
-test('returns 1 if no policy can express the template', async () => {
+test('policy returns 1 if no policy can express the template', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { code, stdout, stderr } = await policy({ '-': long }, '-f', '-');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

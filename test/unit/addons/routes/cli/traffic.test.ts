@@ -118,7 +118,7 @@ describe('traffic', () => {
     return { code, stdout: terminal.stdout, stderr: terminal.stderr };
   }
 
-  test('shows rows by route and backend, and which of the clients did not answer', async () => {
+  test('traffic shows rows by route and backend, and which of the clients did not answer', async () => {
     const { code, stdout, stderr } = await traffic();
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['ROUTE', 'BACKEND', 'REQUESTS', 'SUCCESS', 'RPS', 'P50', 'P95', 'P99'],
@@ -138,7 +138,7 @@ describe('traffic', () => {
     ['httproute/split', ['shop/v1:80', 'shop/v2:80']],
     ['httproute/spli', []],
     ['pod/client', ['', 'other/web:80', 'shop/v1:80', 'shop/v2:80']],
-  ])('of %s shows its rows', async (target, backends) => {
+  ])('traffic of %s shows its rows', async (target, backends) => {
     const { stdout, code } = await traffic(...target.split('/'), '-o', 'json');
     const { rows, silent } = JSON.parse(stdout);
     expect(rows.map((row: { readonly backend: string }) => row.backend)).toEqual(backends);
@@ -146,7 +146,7 @@ describe('traffic', () => {
     expect(code).toBe(silent.length);
   });
 
-  test('does not wait for a client that takes the question and does not answer', async () => {
+  test('traffic does not wait for a client that takes the question and does not answer', async () => {
     const { stdout, stderr, code } = await traffic('pod/mute', '-o', 'json');
     expect(JSON.parse(stdout)).toEqual({ rows: [], silent: [{ pod: 'shop/mute', why: expect.any(String) }] });
     expect(stderr).toMatch(/no answer from pod shop\/mute: .*3/);
@@ -161,7 +161,7 @@ describe('traffic', () => {
     [['svc', 'a', 'b'], "unexpected argument 'b'"],
     [['../x'], 'unknown kind ".."'],
     [['--watch', '0'], 'Use a number of seconds such as 10.'],
-  ])('refuses %j', async (args, message) => {
+  ])('traffic refuses %j', async (args, message) => {
     const { stderr, code } = await traffic(...args);
     expect(stderr).toContain(message);
     expect(code).toBe(2);
@@ -186,54 +186,50 @@ function page(
 }
 const row = (...pages: readonly string[]) => rowsOf(pages.map(readPage))[0];
 
-describe('a row', () => {
-  test.each<[string, Readonly<Record<string, number>>, number]>([
-    ['all answers but 5xx', { '2xx': 90, '3xx': 2, '4xx': 3, '5xx': 5 }, 0.95],
-    ['no request without an answer', { '2xx': 3, xx: 1 }, 0.75],
-    ['no fault of gRPC, whose code is 200', { '2xx/0': 1, '2xx/5': 1, '2xx/14': 1, '2xx/2': 1 }, 0.5],
-  ])('counts as success %s', (_, counts, success) => {
-    expect(row(page(counts))).toMatchObject({ success, route: 'shop/web rules[0]', backend: 'shop/v1:80' });
-  });
-
-  test('adds up what several sidecars have seen, and the rate of each since it started', () => {
-    const sum = row(page({ '2xx': 100 }), page({ '5xx': 100 }, { uptime: 10 }));
-    expect(sum).toMatchObject({ requests: 200, success: 0.5, rps: 11, clients: 2 });
-  });
-
-  test('has the percentiles of all its codes, evenly spread in a bucket, and infinite ones beyond the last', () => {
-    expect(row(page({ '2xx': 100 }, { slow: 50 }))).toMatchObject({ p50: 10, p95: 91, p99: 98.2 });
-    expect(row(page({ '2xx': 100 }, { slower: 2 }))).toMatchObject({ p99: Number.POSITIVE_INFINITY });
-    expect(row(page({ '2xx': 50, '5xx': 50 }, { slow: 25 }))).toMatchObject({ p50: 10, requests: 100 });
-  });
-
-  test('is there for each rule and backend with requests, in their order', () => {
-    const pages = [page({ '2xx': 1 }, { name: 'route="b",backend="x"' }), page({ '2xx': 0 })];
-    const rows = rowsOf([...pages, page({ '4xx': 2 }, { name: 'route="",backend=""' })].map(readPage));
-    expect(rows.map(({ route, requests }) => [route, requests])).toEqual([
-      ['', 2],
-      ['b', 1],
-    ]);
-  });
+test.each<[string, Readonly<Record<string, number>>, number]>([
+  ['all answers but 5xx', { '2xx': 90, '3xx': 2, '4xx': 3, '5xx': 5 }, 0.95],
+  ['no request without an answer', { '2xx': 3, xx: 1 }, 0.75],
+  ['no fault of gRPC, whose code is 200', { '2xx/0': 1, '2xx/5': 1, '2xx/14': 1, '2xx/2': 1 }, 0.5],
+])('a row of traffic counts as success %s', (_, counts, success) => {
+  expect(row(page(counts))).toMatchObject({ success, route: 'shop/web rules[0]', backend: 'shop/v1:80' });
 });
 
-describe('what came since an earlier reading', () => {
-  const between = (before: string, now: string) => rowsOf([since(readPage(now), readPage(before))])[0];
+test('a row of traffic adds up several sidecars, and the rate of each since it started', () => {
+  const sum = row(page({ '2xx': 100 }), page({ '5xx': 100 }, { uptime: 10 }));
+  expect(sum).toMatchObject({ requests: 200, success: 0.5, rps: 11, clients: 2 });
+});
 
-  test('is the difference, of the percentiles, too', () => {
-    const now = page({ '2xx': 130 }, { uptime: 110, slow: 20 });
-    expect(between(page({ '2xx': 100 }), now)).toMatchObject({
-      requests: 30,
-      rps: 3,
-      success: 1,
-      p95: 93.25,
-    });
-    expect(between(now, now)).toBeUndefined();
-  });
+test('a row of traffic has percentiles, evenly spread in a bucket, and infinite ones beyond the last', () => {
+  expect(row(page({ '2xx': 100 }, { slow: 50 }))).toMatchObject({ p50: 10, p95: 91, p99: 98.2 });
+  expect(row(page({ '2xx': 100 }, { slower: 2 }))).toMatchObject({ p99: Number.POSITIVE_INFINITY });
+  expect(row(page({ '2xx': 50, '5xx': 50 }, { slow: 25 }))).toMatchObject({ p50: 10, requests: 100 });
+});
 
-  test('is all of a sidecar that has started again', () => {
-    const restarted = page({ '2xx': 200 }, { uptime: 2 });
-    expect(between(page({ '2xx': 100 }), restarted)).toMatchObject({ requests: 200, rps: 100 });
+test('a row of traffic is there for each rule and backend with requests, in their order', () => {
+  const pages = [page({ '2xx': 1 }, { name: 'route="b",backend="x"' }), page({ '2xx': 0 })];
+  const rows = rowsOf([...pages, page({ '4xx': 2 }, { name: 'route="",backend=""' })].map(readPage));
+  expect(rows.map(({ route, requests }) => [route, requests])).toEqual([
+    ['', 2],
+    ['b', 1],
+  ]);
+});
+
+const between = (before: string, now: string) => rowsOf([since(readPage(now), readPage(before))])[0];
+
+test('traffic since an earlier reading is the difference, of the percentiles, too', () => {
+  const now = page({ '2xx': 130 }, { uptime: 110, slow: 20 });
+  expect(between(page({ '2xx': 100 }), now)).toMatchObject({
+    requests: 30,
+    rps: 3,
+    success: 1,
+    p95: 93.25,
   });
+  expect(between(now, now)).toBeUndefined();
+});
+
+test('traffic since an earlier reading is all of a sidecar that has started again', () => {
+  const restarted = page({ '2xx': 200 }, { uptime: 2 });
+  expect(between(page({ '2xx': 100 }), restarted)).toMatchObject({ requests: 200, rps: 100 });
 });
 
 const set = templateSet({ config: readFileSync('deploy/transparent/template.yaml', 'utf8') });
@@ -260,7 +256,7 @@ test('a pod without a sidecar, or with one that captures nothing, follows no rou
 });
 
 // As capture.sh reads the list.
-test.each(['80', '22, 80', '22 80'])('excluded ports bypass it: %j', async (ports) => {
+test.each(['80', '22, 80', '22 80'])('the ports %j, excluded from a sidecar, bypass it', async (ports) => {
   const key = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
   const { findings } = await check({ containers: [app('b')] }, { [key]: ports });
   expect(findings).toEqual([expect.objectContaining({ reason: 'excluded-port' })]);

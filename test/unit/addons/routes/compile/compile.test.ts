@@ -29,73 +29,69 @@ function routesAt(compilation: Compilation, client: string): readonly string[] {
     .flatMap((port) => port.entries.map(({ route }) => `${port.service}: ${route}`));
 }
 
-describe('a route', () => {
-  const producer = routeFor('shop/producer', 'shop/echo', rules);
-  const consumer = routeFor('office/consumer', 'shop/echo', rules);
+const producer = routeFor('shop/producer', 'shop/echo', rules);
+const consumer = routeFor('office/consumer', 'shop/echo', rules);
 
-  test('of the namespace of the Service holds everywhere, but where clients have their own', () => {
-    const compilation = compile(producer, consumer);
-    expect(routesAt(compilation, 'shop')).toEqual(['shop/echo: shop/producer']);
-    expect(routesAt(compilation, 'elsewhere')).toEqual(['shop/echo: shop/producer']);
-    expect(routesAt(compilation, 'office')).toEqual(['shop/echo: office/consumer']);
-  });
-
-  test('of another namespace holds there alone', () => {
-    const compilation = compile(consumer);
-    expect(routesAt(compilation, 'office')).toEqual(['shop/echo: office/consumer']);
-    expect(routesAt(compilation, 'elsewhere')).toEqual([]);
-  });
-
-  test('that names a port twice has its entries once', () => {
-    const [reference] = producer.spec.parentRefs ?? [];
-    const twice = {
-      ...producer,
-      spec: { ...producer.spec, parentRefs: [reference, reference].flatMap((r) => r ?? []) },
-    };
-    expect(routesAt(compile(twice), 'shop')).toEqual(['shop/echo: shop/producer']);
-  });
-
-  test('of a Service with the address of another gives it up', () => {
-    const compilation = compile(producer, routeFor('shop/other', 'shop/twin', rules));
-    expect(routesAt(compilation, 'shop')).toEqual(['shop/echo: shop/producer']);
-  });
+test('a route of the namespace of the Service holds everywhere, but where clients have their own', () => {
+  const compilation = compile(producer, consumer);
+  expect(routesAt(compilation, 'shop')).toEqual(['shop/echo: shop/producer']);
+  expect(routesAt(compilation, 'elsewhere')).toEqual(['shop/echo: shop/producer']);
+  expect(routesAt(compilation, 'office')).toEqual(['shop/echo: office/consumer']);
 });
 
-describe('the file', () => {
-  test('is one for all namespaces without routes of their own', () => {
-    const desk = routeFor('office/desk', 'office/desk', rules);
-    const compilation = compile(desk, routeFor('office/consumer', 'shop/echo', rules));
-    expect(compilation.file('shop')).toBe(compilation.file('elsewhere'));
-    expect(compilation.file('office')).not.toBe(compilation.file('elsewhere'));
-  });
-
-  test('has a version that names its content', () => {
-    const [none, one, same] = [compile(), compile(routeFor('shop/a', 'shop/echo', rules)), compile()];
-    expect(none?.file('a').version).toBe(same?.file('a').version);
-    expect(none?.file('a').version).not.toBe(one?.file('a').version);
-    expect(one?.file('a').text).toContain(one?.file('a').version);
-  });
-
-  test('has the new address of a backend though no route has changed', () => {
-    const routes = [routeFor('shop/a', 'shop/echo', [{ backendRefs: [{ name: 'v1', port: 80 }] }])];
-    const [before, after] = ['10.96.3.1', '10.96.3.2'].map((address) =>
-      compileRoutes({
-        routes,
-        services: servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/v1', address)]),
-      }).file('shop'),
-    );
-    expect(before?.text).toContain('10.96.3.1:80');
-    expect(after?.text).toContain('10.96.3.2:80');
-    expect(after?.text).not.toContain('10.96.3.1:80');
-  });
-
-  test('without routes is as that of deploy/envoy, but for its version', () => {
-    const { text, version } = compile().file('a');
-    expect(text.replace(version, 'none')).toBe(NO_ROUTES);
-  });
+test('a route of another namespace than the Service holds there alone', () => {
+  const compilation = compile(consumer);
+  expect(routesAt(compilation, 'office')).toEqual(['shop/echo: office/consumer']);
+  expect(routesAt(compilation, 'elsewhere')).toEqual([]);
 });
 
-describe('a file that would be too large', () => {
+test('a route that names a port twice has its entries once', () => {
+  const [reference] = producer.spec.parentRefs ?? [];
+  const twice = {
+    ...producer,
+    spec: { ...producer.spec, parentRefs: [reference, reference].flatMap((r) => r ?? []) },
+  };
+  expect(routesAt(compile(twice), 'shop')).toEqual(['shop/echo: shop/producer']);
+});
+
+test('a route of a Service with the address of another gives that up', () => {
+  const compilation = compile(producer, routeFor('shop/other', 'shop/twin', rules));
+  expect(routesAt(compilation, 'shop')).toEqual(['shop/echo: shop/producer']);
+});
+
+test('the file of routes is one for all namespaces without routes of their own', () => {
+  const desk = routeFor('office/desk', 'office/desk', rules);
+  const compilation = compile(desk, routeFor('office/consumer', 'shop/echo', rules));
+  expect(compilation.file('shop')).toBe(compilation.file('elsewhere'));
+  expect(compilation.file('office')).not.toBe(compilation.file('elsewhere'));
+});
+
+test('the file of routes has a version that names its content', () => {
+  const [none, one, same] = [compile(), compile(routeFor('shop/a', 'shop/echo', rules)), compile()];
+  expect(none?.file('a').version).toBe(same?.file('a').version);
+  expect(none?.file('a').version).not.toBe(one?.file('a').version);
+  expect(one?.file('a').text).toContain(one?.file('a').version);
+});
+
+test('the file of routes has the new address of a backend though no route has changed', () => {
+  const routes = [routeFor('shop/a', 'shop/echo', [{ backendRefs: [{ name: 'v1', port: 80 }] }])];
+  const [before, after] = ['10.96.3.1', '10.96.3.2'].map((address) =>
+    compileRoutes({
+      routes,
+      services: servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/v1', address)]),
+    }).file('shop'),
+  );
+  expect(before?.text).toContain('10.96.3.1:80');
+  expect(after?.text).toContain('10.96.3.2:80');
+  expect(after?.text).not.toContain('10.96.3.1:80');
+});
+
+test('a file without routes is as that of deploy/envoy, but for its version', () => {
+  const { text, version } = compile().file('a');
+  expect(text.replace(version, 'none')).toBe(NO_ROUTES);
+});
+
+describe('too large', () => {
   const path = (value: string) => [
     {
       matches: [{ path: { type: 'Exact' as const, value: `/${value}` } }],
@@ -117,7 +113,7 @@ describe('a file that would be too large', () => {
       services: many,
     });
 
-  test('is without the routes of the namespace that has most, except for its own clients', () => {
+  test('a file that would be too large leaves out the namespace with most routes, but for its own clients', () => {
     const compilation = compile(600, 250);
     const file = compilation.file('elsewhere');
     expect(heldBy(file)).toEqual(['large', 'small']);
@@ -128,7 +124,7 @@ describe('a file that would be too large', () => {
     expect(Buffer.byteLength(compilation.file('giant').text)).toBeLessThanOrEqual(MAX_BYTES);
   });
 
-  test('is without those of two namespaces only where one is not enough', () => {
+  test('a file that would be too large leaves out two namespaces only where one is not enough', () => {
     const compilation = compile(600, 560);
     expect([...compilation.file('elsewhere').leftOut.keys()]).toEqual(['giant']);
     const both = compile(600, 590, 100).file('elsewhere');
@@ -137,7 +133,7 @@ describe('a file that would be too large', () => {
   });
 });
 
-describe('routes of one namespace that take more than its share', () => {
+describe('a share', () => {
   const many = servicesOf(
     ['a/web', 'a/api', 'b/web'].map((key, index) => serviceAt(key, `10.96.3.${index}`)),
   );
@@ -176,18 +172,21 @@ describe('routes of one namespace that take more than its share', () => {
       ],
       /^HTTPRoute a\/giant takes 7\d{4} bytes, more than 64000/,
     ],
-  ])('one that does by %s is left out, by name, and nobody else notices', (_, rules, why) => {
-    const giant = routeFor('a/giant', 'a/api', rules);
-    const compilation = compile(giant, honest('a'));
-    const [attachment] = compilation.routes.get('a/giant')?.attachments ?? [];
-    expect(attachment).toMatchObject({ missing: expect.stringMatching(why), reason: 'RoutesTooLarge' });
-    expect(compilation.file('c').text).toBe(compile(honest('a')).file('c').text);
-    // As the operator keeps it in memory.
-    const kept = compile(withoutLongRules(giant), honest('a'));
-    expect(kept.routes.get('a/giant')?.attachments).toEqual([attachment]);
-  });
+  ])(
+    "a route that exceeds its namespace's share by %s is left out, by name, and nobody else notices",
+    (_, rules, why) => {
+      const giant = routeFor('a/giant', 'a/api', rules);
+      const compilation = compile(giant, honest('a'));
+      const [attachment] = compilation.routes.get('a/giant')?.attachments ?? [];
+      expect(attachment).toMatchObject({ missing: expect.stringMatching(why), reason: 'RoutesTooLarge' });
+      expect(compilation.file('c').text).toBe(compile(honest('a')).file('c').text);
+      // As the operator keeps it in memory.
+      const kept = compile(withoutLongRules(giant), honest('a'));
+      expect(kept.routes.get('a/giant')?.attachments).toEqual([attachment]);
+    },
+  );
 
-  test('the largest are left out until the others have a place, and of one port all or none', () => {
+  test('the largest routes are left out until the others have a place, and of one port all or none', () => {
     const large = { matches: matches(100), backendRefs: backends };
     const routes = [
       routeFor('a/one', 'a/web', [large]),
@@ -202,7 +201,7 @@ describe('routes of one namespace that take more than its share', () => {
     expect(accepted(compilation, 'b/api')).toEqual(['ports']);
   });
 
-  test('those in place of a Service’s own are left out for these own', () => {
+  test('producer routes in place of a Service’s own are left out for these own', () => {
     const giant = routeFor(
       'a/giant',
       'b/web',
@@ -214,7 +213,7 @@ describe('routes of one namespace that take more than its share', () => {
     expect(compilation.file('c').text).toContain('b/api rules[0]');
   });
 
-  test('many that are small are not even read', () => {
+  test('routes of one namespace that are many and small are not even read', () => {
     const value = 'x'.repeat(4000);
     const rules: HTTPRouteRule[] = times(15, (index) => ({
       matches: matches(1),
@@ -229,7 +228,7 @@ describe('routes of one namespace that take more than its share', () => {
     expect(accepted(compilation, 'b/api')).toEqual(['ports']);
   });
 
-  test('one is attached to 128 ports at most', () => {
+  test('a route is attached to 128 ports at most', () => {
     const ports = times(129, (index) => ({ port: index + 1 }));
     const service = { metadata: { namespace: 'a', name: 'web' }, spec: { clusterIPs: ['10.96.3.0'], ports } };
     const route = routeFor('a/r', 'a/web', [{ matches: matches(1) }]);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
 import {
   explainRequest,
@@ -26,7 +26,7 @@ const newer = (value: object) => value as never;
 const route = (rules: readonly HTTPRouteRule[], more: Partial<ParentReference> = {}) =>
   routeFor('shop/r', 'shop/echo', rules, more);
 
-test('a good route has none, and neither has one that does not exist', () => {
+test('a good route has no problems, and neither has one that does not exist', () => {
   expect(problemsOf(route([{ backendRefs }]))).toEqual([]);
   expect(routeProblems(compileRoutes({ routes: [], services }), 'shop/r')).toEqual([]);
 });
@@ -71,25 +71,25 @@ test.each<readonly [string, HTTPRoute, readonly string[]]>([
       'RuleNeverMatches: rules[1] gets no request with path below "/a": shop/r rules[0] has the same match and comes first',
     ],
   ],
-])('says what is wrong with %s', (_, object, problems) => {
+])('the problems of a route say what is wrong with %s', (_, object, problems) => {
   expect(problemsOf(object)).toEqual(problems);
 });
 
-test('an older route with the same match is named', () => {
+test('the problems of a route name an older route with the same match', () => {
   const older = routeFor('shop/a', 'shop/echo', [{ backendRefs }]);
   expect(problemsOf(route([{ backendRefs }]), older)).toEqual([
     'RuleNeverMatches: rules[0] gets no request with path below "/": shop/a rules[0] has the same match and comes first',
   ]);
 });
 
-test('a Service with the address of another is named', () => {
+test('the problems of a route name a Service with the address of another', () => {
   const first = routeFor('shop/a', 'shop/echo', [{ backendRefs }]);
   expect(problemsOf(routeFor('shop/r', 'shop/twin', [{ backendRefs }]), first)).toEqual([
     'AddressTaken: another Service has the same addresses as Service shop/twin port 80',
   ]);
 });
 
-test('host names are for a Gateway', () => {
+test('the problems of a route say that host names are for a Gateway', () => {
   const named = (object: HTTPRoute): HTTPRoute => ({
     ...object,
     spec: { ...object.spec, hostnames: ['a.test'] },
@@ -106,72 +106,68 @@ function compile(...routes: readonly HTTPRoute[]) {
   return compileRoutes({ routes, services });
 }
 
-describe('a request', () => {
-  const matches: readonly HTTPRouteMatch[] = [
-    { path: { type: 'Exact', value: '/a' } },
-    { path: { type: 'RegularExpression', value: '/v[0-9]+' } },
-    { path: { value: '/a' }, method: 'POST' },
-    { path: { value: '/a' }, headers: [{ name: 'X-User', value: 'me' }] },
-    { path: { value: '/a' }, queryParams: [{ name: 'q', type: 'RegularExpression', value: '1.*' }] },
-    { path: { value: '/a' } },
-    {},
-  ];
-  const [port] = compile(
-    routeFor(
-      'shop/r',
-      'shop/echo',
-      matches.map((each) => ({ matches: [each], backendRefs })),
-    ),
-  ).ports('x');
+const matches: readonly HTTPRouteMatch[] = [
+  { path: { type: 'Exact', value: '/a' } },
+  { path: { type: 'RegularExpression', value: '/v[0-9]+' } },
+  { path: { value: '/a' }, method: 'POST' },
+  { path: { value: '/a' }, headers: [{ name: 'X-User', value: 'me' }] },
+  { path: { value: '/a' }, queryParams: [{ name: 'q', type: 'RegularExpression', value: '1.*' }] },
+  { path: { value: '/a' } },
+  {},
+];
+const [port] = compile(
+  routeFor(
+    'shop/r',
+    'shop/echo',
+    matches.map((each) => ({ matches: [each], backendRefs })),
+  ),
+).ports('x');
 
-  test('is told what wins, and why not the others', () => {
-    const verdicts = port
-      ? explainRequest(port, { method: 'GET', path: '/a/b?q=2', headers: { 'x-user': 'you' } })
-      : [];
-    expect(verdicts.map(({ entry, wins, why }) => `${entry.rule} ${wins}: ${why}`)).toEqual([
-      '0 false: path is "/a/b", not "/a"',
-      '1 false: path is "/a/b", not a match of "/v[0-9]+"',
-      '2 false: method is GET, not POST',
-      '3 false: header x-user is "you", not "me"',
-      '4 false: query parameter q is "2", not a match of "1.*"',
-      '5 true: matches path below "/a"',
-      '6 false: comes after shop/r rules[5]',
-    ]);
-  });
-
-  test('is told what it lacks', () => {
-    const verdicts = port ? explainRequest(port, { method: 'POST', path: '/a/b', headers: {} }) : [];
-    expect(verdicts.map(({ why }) => why)).toEqual(
-      expect.arrayContaining([
-        'header x-user is missing: "me"',
-        'query parameter q is missing: a match of "1.*"',
-      ]),
-    );
-    expect(verdicts.find(({ wins }) => wins)?.why).toBe('matches path below "/a", method POST');
-  });
+test('explainRequest says which rule wins, and why not the others', () => {
+  const verdicts = port
+    ? explainRequest(port, { method: 'GET', path: '/a/b?q=2', headers: { 'x-user': 'you' } })
+    : [];
+  expect(verdicts.map(({ entry, wins, why }) => `${entry.rule} ${wins}: ${why}`)).toEqual([
+    '0 false: path is "/a/b", not "/a"',
+    '1 false: path is "/a/b", not a match of "/v[0-9]+"',
+    '2 false: method is GET, not POST',
+    '3 false: header x-user is "you", not "me"',
+    '4 false: query parameter q is "2", not a match of "1.*"',
+    '5 true: matches path below "/a"',
+    '6 false: comes after shop/r rules[5]',
+  ]);
 });
 
-describe('a route', () => {
-  const producer = routeFor('shop/r', 'shop/echo', [{ backendRefs }]);
-  const consumer = routeFor('office/r', 'shop/echo', [
-    { backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }] },
+test('explainRequest says what a request lacks', () => {
+  const verdicts = port ? explainRequest(port, { method: 'POST', path: '/a/b', headers: {} }) : [];
+  expect(verdicts.map(({ why }) => why)).toEqual(
+    expect.arrayContaining([
+      'header x-user is missing: "me"',
+      'query parameter q is missing: a match of "1.*"',
+    ]),
+  );
+  expect(verdicts.find(({ wins }) => wins)?.why).toBe('matches path below "/a", method POST');
+});
+
+const producer = routeFor('shop/r', 'shop/echo', [{ backendRefs }]);
+const consumer = routeFor('office/r', 'shop/echo', [
+  { backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }] },
+]);
+
+test('explainRoute says to which clients a route applies', () => {
+  expect(explainRoute(compile(producer), 'shop/r')).toEqual([
+    'Service shop/echo port 80: applies to clients in all namespaces',
   ]);
+  expect(explainRoute(compile(producer, consumer), 'shop/r')).toEqual([
+    'Service shop/echo port 80: applies to clients in all namespaces except office, which have routes of their own',
+  ]);
+  expect(explainRoute(compile(producer, consumer), 'office/r')).toEqual([
+    'Service shop/echo port 80: applies to clients in office only, instead of the routes in shop',
+  ]);
+});
 
-  test('says to which clients it applies', () => {
-    expect(explainRoute(compile(producer), 'shop/r')).toEqual([
-      'Service shop/echo port 80: applies to clients in all namespaces',
-    ]);
-    expect(explainRoute(compile(producer, consumer), 'shop/r')).toEqual([
-      'Service shop/echo port 80: applies to clients in all namespaces except office, which have routes of their own',
-    ]);
-    expect(explainRoute(compile(producer, consumer), 'office/r')).toEqual([
-      'Service shop/echo port 80: applies to clients in office only, instead of the routes in shop',
-    ]);
-  });
-
-  test('that does not exist, or is for a Gateway, applies nowhere', () => {
-    const gateway = routeFor('shop/g', 'shop/echo', [], { kind: 'Gateway' });
-    expect(explainRoute(compile(gateway), 'shop/r')).toEqual([]);
-    expect(explainRoute(compile(gateway), 'shop/g')).toEqual([]);
-  });
+test('explainRoute says that a route that does not exist, or is for a Gateway, applies nowhere', () => {
+  const gateway = routeFor('shop/g', 'shop/echo', [], { kind: 'Gateway' });
+  expect(explainRoute(compile(gateway), 'shop/r')).toEqual([]);
+  expect(explainRoute(compile(gateway), 'shop/g')).toEqual([]);
 });

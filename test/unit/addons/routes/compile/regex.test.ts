@@ -20,7 +20,7 @@ test.each([
   '\\\\777',
   'é',
   'a{900}',
-])('allows %s', (pattern) => {
+])('regexFault allows %s', (pattern) => {
   expect(regexFault(pattern)).toBeUndefined();
 });
 
@@ -38,11 +38,11 @@ test.each([
   ['a|\\400', 'has a character above \\xff'],
   ['\\\\\\777', 'has a character above \\xff'],
   ['\\p{Emoji}', 'names the class Emoji, which is not a general category such as Lu'],
-])('says what is wrong with "%s"', (pattern, fault) => {
+])('regexFault says what is wrong with "%s"', (pattern, fault) => {
   expect(regexFault(pattern)).toBe(fault);
 });
 
-test('matches the whole text, byte by byte', () => {
+test('the expression of a route matches the whole text, byte by byte', () => {
   expect(regexMatches('a+', 'aa')).toBe(true);
   expect(regexMatches('a+', 'aab')).toBe(false);
   expect(regexMatches('..', 'é')).toBe(true);
@@ -67,13 +67,13 @@ test.each([
   ['\\Q[\\E.{10}', 31, 25],
   ['a{12}(?i){2}', 54, 28],
   ['(a{1,31}){1,31}', 1989, 1987],
-])('%s has at most %d steps, really %d', (pattern, steps, size) => {
+])('the expression %s has at most %d steps, really %d', (pattern, steps, size) => {
   expect(regexSteps(pattern)).toBe(steps);
   expect(steps).toBeGreaterThanOrEqual(size);
 });
 
 test.each(['/v[0-9]+/.*', '.*@example\\.com', '.*(Chrome|Firefox|Safari)/.*', '.*a.{3}', '.{990}'])(
-  'of %s, Envoy keeps little, whatever it matches',
+  'Envoy keeps little for the expression %s, whatever it matches',
   (pattern) => {
     expect(automatonBytes(pattern)).toBeLessThan(240_000);
   },
@@ -86,7 +86,7 @@ test.each([
   '[ab]{0,30}a[ab]{20}',
   '(a{1,31}){1,31}',
   '\\W*\\pP\\W{20}',
-])('of %s, Envoy may keep megabytes', (pattern) => {
+])('Envoy may keep megabytes for the expression %s', (pattern) => {
   expect(automatonBytes(pattern)).toBe(2_700_000);
 });
 
@@ -96,6 +96,6 @@ test.each([
   `(?i)${'\\pL'.repeat(1300)}`,
   'a'.repeat(6000),
   '['.repeat(1_000_000),
-])('refuses %.20s before it is compiled', (pattern) => {
+])('the expression %.20s is refused before it is compiled', (pattern) => {
   expect(regexFault(pattern)).toBe(TOO_LARGE);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
 import { grantsOf, type ReferenceGrant } from '../../../../../src/addons/routes/compile/grants.ts';
 import type {
@@ -33,67 +33,65 @@ const other: RouteParentStatus = {
   ],
 };
 
-describe('the next parents', () => {
-  test('are those of other controllers, and ours', () => {
-    const next = nextParents([other], wanted(), early);
-    expect(next?.map(({ controllerName }) => controllerName)).toEqual([
-      other.controllerName,
-      CONTROLLER_NAME,
-    ]);
-    expect(next?.[0]).toBe(other);
-    expect(next?.[1]?.conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
-      'Accepted=True',
-      'ResolvedRefs=True',
-    ]);
-  });
+test('the next parents of a route are those of other controllers, and ours', () => {
+  const next = nextParents([other], wanted(), early);
+  expect(next?.map(({ controllerName }) => controllerName)).toEqual([other.controllerName, CONTROLLER_NAME]);
+  expect(next?.[0]).toBe(other);
+  expect(next?.[1]?.conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+    'Accepted=True',
+    'ResolvedRefs=True',
+  ]);
+});
 
-  test('are undefined if nothing changes', () => {
-    const next = nextParents([other], wanted(), early);
-    expect(nextParents(next, wanted(), late)).toBeUndefined();
-    expect(nextParents(undefined, [], late)).toBeUndefined();
-  });
+test('the next parents of a route are undefined if nothing changes', () => {
+  const next = nextParents([other], wanted(), early);
+  expect(nextParents(next, wanted(), late)).toBeUndefined();
+  expect(nextParents(undefined, [], late)).toBeUndefined();
+});
 
-  test('have a new time only where the status changes', () => {
-    const before = nextParents([], wanted(), early);
-    const rules = [{ backendRefs: [{ name: 'gone', port: 80 }] }];
-    const next = nextParents(before, wanted({ ...route, spec: { ...route.spec, rules } }), late);
-    expect(next?.[0]?.conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
-      ['Accepted', early],
-      ['ResolvedRefs', late],
-    ]);
-  });
+test('the next parents of a route have a new time only where the status changes', () => {
+  const before = nextParents([], wanted(), early);
+  const rules = [{ backendRefs: [{ name: 'gone', port: 80 }] }];
+  const next = nextParents(before, wanted({ ...route, spec: { ...route.spec, rules } }), late);
+  expect(next?.[0]?.conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
+    ['Accepted', early],
+    ['ResolvedRefs', late],
+  ]);
+});
 
-  test('are never more than the API server accepts, and those of others come first', () => {
-    const others = Array.from({ length: 32 }, (_, i) => ({ ...other, controllerName: `example.org/c${i}` }));
-    expect(nextParents(others, wanted(), early)).toBeUndefined();
-    expect(nextParents(others.slice(1), wanted(), early)).toHaveLength(32);
-  });
+test('the next parents of a route are never more than the API server accepts, with those of others first', () => {
+  const others = Array.from({ length: 32 }, (_, i) => ({ ...other, controllerName: `example.org/c${i}` }));
+  expect(nextParents(others, wanted(), early)).toBeUndefined();
+  expect(nextParents(others.slice(1), wanted(), early)).toHaveLength(32);
+});
 
-  test('say what keeps routes from sidecars', () => {
-    const obstacle = { reason: 'RoutesTooLarge', message: 'they are too large' } as const;
-    const conditions = wanted(route, { sidecars: 1, of: 2, obstacle })[0]?.conditions;
-    expect(conditions?.at(-1)).toMatchObject({
-      type: PROGRAMMED,
-      status: 'False',
-      reason: 'RoutesTooLarge',
-      message: '1 of 2 sidecars: they are too large',
-    });
+test('the next parents of a route say what keeps routes from sidecars', () => {
+  const obstacle = { reason: 'RoutesTooLarge', message: 'they are too large' } as const;
+  const conditions = wanted(route, { sidecars: 1, of: 2, obstacle })[0]?.conditions;
+  expect(conditions?.at(-1)).toMatchObject({
+    type: PROGRAMMED,
+    status: 'False',
+    reason: 'RoutesTooLarge',
+    message: '1 of 2 sidecars: they are too large',
   });
+});
 
-  test('leave out a parent that is gone', () => {
-    const before = nextParents([other], wanted(), early);
-    expect(nextParents(before, wanted({ ...route, spec: { rules: [] } }), late)).toEqual([other]);
-  });
+test('the next parents of a route leave out a parent that is gone', () => {
+  const before = nextParents([other], wanted(), early);
+  expect(nextParents(before, wanted({ ...route, spec: { rules: [] } }), late)).toEqual([other]);
 });
 
 test.each([
   [{ sidecars: 48, of: 50 }, 'False', 'Pending', '48 of 50 sidecars'],
   [{ sidecars: 50, of: 50 }, 'True', 'Programmed', '50 of 50 sidecars'],
-])('says how many sidecars have taken it: %j', (programmed, status, reason, message) => {
-  const [parent] = wanted(route, programmed);
-  const type = 'initializer.kubernetes.io/Programmed';
-  expect(parent?.conditions).toContainEqual({ type, status, reason, message, observedGeneration: 1 });
-});
+])(
+  'the status of a route says how many sidecars have taken it: %j',
+  (programmed, status, reason, message) => {
+    const [parent] = wanted(route, programmed);
+    const type = 'initializer.kubernetes.io/Programmed';
+    expect(parent?.conditions).toContainEqual({ type, status, reason, message, observedGeneration: 1 });
+  },
+);
 
 test('a route that has no parent is not programmed', () => {
   const [parent] = wanted(routeFor('shop/r', 'shop/gone', []), { sidecars: 0, of: 0 });
@@ -139,47 +137,45 @@ function compile(route: HTTPRoute, ...grants: readonly ReferenceGrant[]) {
   };
 }
 
-describe('a route of all clients', () => {
-  test('without a grant has errors for the share of the other namespace, and no mirror there', () => {
-    const { file, reason, message } = compile(producer);
-    expect(file('anywhere')).not.toMatch(/10\.96\.0\.[23]/);
-    expect(file('anywhere')).toContain('"weight":3');
-    expect(reason).toBe('RefNotPermitted');
-    expect(message).toMatch(
-      /rules\[0\]\.backendRefs\[1\]: .* Service bank\/web.*rules\[0\]\.filters: .* bank\/safe/,
-    );
-  });
+test('a route of all clients without a grant answers 500 for the share of the other namespace', () => {
+  const { file, reason, message } = compile(producer);
+  expect(file('anywhere')).not.toMatch(/10\.96\.0\.[23]/);
+  expect(file('anywhere')).toContain('"weight":3');
+  expect(reason).toBe('RefNotPermitted');
+  expect(message).toMatch(
+    /rules\[0\]\.backendRefs\[1\]: .* Service bank\/web.*rules\[0\]\.filters: .* bank\/safe/,
+  );
+});
 
-  test('says the same of a Service that does not exist', () => {
-    const absent = routeFor('shop/r', 'shop/web', [{ backendRefs: [{ ...bank, name: 'absent' }] }]);
-    expect(compile(absent).reason).toBe('RefNotPermitted');
-    expect(compile(absent).message).not.toContain('exist');
-  });
+test('a route of all clients without a grant does not say whether a Service exists', () => {
+  const absent = routeFor('shop/r', 'shop/web', [{ backendRefs: [{ ...bank, name: 'absent' }] }]);
+  expect(compile(absent).reason).toBe('RefNotPermitted');
+  expect(compile(absent).message).not.toContain('exist');
+});
 
-  test('with a grant has both, and loses what the grant does not name', () => {
-    const granted = compile(producer, grant());
-    expect(granted.reason).toBe('ResolvedRefs');
-    expect(granted.file('anywhere')).toMatch(/10\.96\.0\.2:80[\s\S]*10\.96\.0\.3:80/);
-    const one = compile(producer, grant({}, { name: 'web' }));
-    expect(one.reason).toBe('RefNotPermitted');
-    expect(one.file('anywhere')).toContain('10.96.0.2:80');
-    expect(one.file('anywhere')).not.toContain('10.96.0.3:80');
-  });
+test('a route of all clients with a grant has both backends, and loses what the grant does not name', () => {
+  const granted = compile(producer, grant());
+  expect(granted.reason).toBe('ResolvedRefs');
+  expect(granted.file('anywhere')).toMatch(/10\.96\.0\.2:80[\s\S]*10\.96\.0\.3:80/);
+  const one = compile(producer, grant({}, { name: 'web' }));
+  expect(one.reason).toBe('RefNotPermitted');
+  expect(one.file('anywhere')).toContain('10.96.0.2:80');
+  expect(one.file('anywhere')).not.toContain('10.96.0.3:80');
+});
 
-  test('with a grant after 256 others of its namespace has none', () => {
-    const named = (index: number) => {
-      const { spec, metadata } = grant({}, index === 0 ? {} : { name: `${index}` });
-      return { spec, metadata: { ...metadata, name: `g${2000 - index}` } };
-    };
-    expect(compile(producer, ...times(256, named)).reason).toBe('ResolvedRefs');
-    expect(compile(producer, ...times(257, named)).reason).toBe('RefNotPermitted');
-  });
+test('a route of all clients has no grant that comes after 256 others of its namespace', () => {
+  const named = (index: number) => {
+    const { spec, metadata } = grant({}, index === 0 ? {} : { name: `${index}` });
+    return { spec, metadata: { ...metadata, name: `g${2000 - index}` } };
+  };
+  expect(compile(producer, ...times(256, named)).reason).toBe('ResolvedRefs');
+  expect(compile(producer, ...times(257, named)).reason).toBe('RefNotPermitted');
+});
 
-  test('needs none in its own namespace', () => {
-    expect(
-      compile(routeFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'web', port: 80 }] }])).reason,
-    ).toBe('ResolvedRefs');
-  });
+test('a route of all clients needs no grant in its own namespace', () => {
+  expect(compile(routeFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'web', port: 80 }] }])).reason).toBe(
+    'ResolvedRefs',
+  );
 });
 
 test('a route of the clients of its own namespace needs no grant', () => {
@@ -195,7 +191,7 @@ test.each([
   ['to another group', grant({}, { group: 'apps' })],
   ['to another name', grant({}, { name: 'we' })],
   ['in another namespace', { ...grant(), metadata: { namespace: 'banks', name: 'g' } }],
-])('a grant %s allows nothing', (_, given) => {
+])('a ReferenceGrant %s allows nothing', (_, given) => {
   expect(grantsOf([given])('HTTPRoute', 'shop', 'bank/web')).toBe(false);
   expect(grantsOf([given, grant()])('HTTPRoute', 'shop', 'bank/web')).toBe(true);
 });

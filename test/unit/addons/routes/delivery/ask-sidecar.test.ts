@@ -21,7 +21,7 @@ afterEach(() => {
   server = undefined;
 });
 
-test('answers with the version that the sidecar says at /routes', async () => {
+test('askSidecar answers with the version that the sidecar says at /routes', async () => {
   const urls: (string | undefined)[] = [];
   await serve(({ url }, response) => {
     urls.push(url);
@@ -36,16 +36,16 @@ test.each<[string, RequestListener]>([
   ['hangs up', ({ socket }) => void socket.destroy()],
   ['hangs up amid its answer', (_, response) => void response.write('0123', () => response.destroy())],
   ['says too much', (_, response) => void response.write('x'.repeat(101))],
-])('answers with nothing where the sidecar %s', async (_, listener) => {
+])('askSidecar answers with nothing where the sidecar %s', async (_, listener) => {
   await serve(listener);
   expect(await askSidecar(ADDRESS, signal)).toBeUndefined();
 });
 
-test('answers with nothing where no sidecar listens', async () => {
+test('askSidecar answers with nothing where no sidecar listens', async () => {
   expect(await askSidecar(ADDRESS, signal)).toBeUndefined();
 });
 
-test('waits no longer when the process ends, nor for a sidecar that never answers', async () => {
+test('askSidecar waits no longer when the process ends, nor for a sidecar that never answers', async () => {
   const stop = new AbortController();
   await serve(() => stop.abort());
   expect(await askSidecar(ADDRESS, stop.signal)).toBeUndefined();

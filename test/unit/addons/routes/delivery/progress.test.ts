@@ -46,7 +46,7 @@ function setUp() {
   return { progress, compile, run, take, of, obstacles, served };
 }
 
-test('a sidecar has a route once it runs a file with it', () => {
+test('a sidecar counts for a route once it runs a file with it', () => {
   const { compile, take, of } = setUp();
   compile();
   take('shop');
@@ -76,7 +76,7 @@ test('the change of one route changes the numbers of no other', () => {
   expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
 });
 
-test('sidecars in namespaces where a route does not hold do not count', () => {
+test('sidecars in namespaces where a route does not hold do not count for it', () => {
   const { compile, take, of } = setUp();
   compile(
     at(routeFor('shop/one', 'shop/echo', rule('/1')), 1),
@@ -91,7 +91,7 @@ test('sidecars in namespaces where a route does not hold do not count', () => {
   ]);
 });
 
-test('an obstacle counts in a namespace whose sidecars are behind', () => {
+test('an obstacle of a route counts in a namespace whose sidecars are behind', () => {
   const { compile, run, take, of, obstacles } = setUp();
   const obstacle = { reason: 'RoutesTooLarge', message: 'office' } as const;
   obstacles.set('office', obstacle);
@@ -103,7 +103,7 @@ test('an obstacle counts in a namespace whose sidecars are behind', () => {
   expect(of('shop/a')).toEqual({ sidecars: 2, of: 2 });
 });
 
-test('a namespace without a file does not count any more', () => {
+test('a namespace without a file of routes does not count any more', () => {
   const { compile, take, of, progress, served } = setUp();
   compile(routeFor('shop/a', 'shop/echo', rule('/a')));
   take('shop');

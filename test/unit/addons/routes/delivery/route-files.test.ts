@@ -82,7 +82,7 @@ const patch = (resourceVersion: string, text: string) => [
 ];
 const PATCH = patch('7', 'new');
 
-test('is made with the label of the operator, and only then delivered', async () => {
+test('a file of routes is made with the label of the operator, and only then delivered', async () => {
   const { files, done } = setUp({});
   expect(await files.reconcile('shop', signal)).toEqual({});
   expect(done).toEqual([
@@ -101,7 +101,7 @@ test('is made with the label of the operator, and only then delivered', async ()
   ]);
 });
 
-test('is not made for a namespace without sidecars, but for its first one', async () => {
+test('a file of routes is not made for a namespace without sidecars, but for its first one', async () => {
   const { files, done } = setUp({ hasSidecars: false });
   await files.reconcile('shop', signal);
   expect(done).toEqual([['forget', 'shop']]);
@@ -109,19 +109,19 @@ test('is not made for a namespace without sidecars, but for its first one', asyn
   expect(done).toHaveLength(3);
 });
 
-test('is changed where it is as it was seen, and only then delivered', async () => {
+test('a file of routes is changed where it is as it was seen, and only then delivered', async () => {
   const { files, done } = setUp({ found: OURS });
   await files.reconcile('shop', signal);
   expect(done).toEqual([READ, PATCH, ['delivered', 'shop', 'v', true]]);
 });
 
-test('is left as it is where it is right', async () => {
+test('a file of routes is left as it is where it is right', async () => {
   const { files, done } = setUp({ found: { ...OURS, data: { 'rds.json': 'new' } } });
   await files.reconcile('shop', signal);
   expect(done).toEqual([READ, ['delivered', 'shop', 'v', false]]);
 });
 
-test('is read again only after another client has changed it', async () => {
+test('a file of routes is read again only after another client has changed it', async () => {
   const { files, done, world } = setUp({ found: OURS });
   await files.reconcile('shop', signal);
   // The watch has not come to what was written.
@@ -146,7 +146,7 @@ test('is read again only after another client has changed it', async () => {
   expect(done).toEqual([READ, patch('20', 'newer'), ['delivered', 'shop', 'newer', true]]);
 });
 
-test('is not made twice before the watch tells of it, and is made again after a deletion', async () => {
+test('a file of routes is not made twice before the watch shows it, and is made again after a deletion', async () => {
   const { files, done, world } = setUp({});
   await files.reconcile('shop', signal);
   await files.reconcile('shop', signal);
@@ -163,19 +163,19 @@ test.each([
   ['it is gone', OURS, refusal(404, 'NotFound')],
   ['another client has made it', undefined, refusal(409, 'AlreadyExists')],
   ['the namespace is going', undefined, refusal(403, 'Forbidden', ['NamespaceTerminating'])],
-])('is not delivered where %s: the watch tells of it', async (_, found, fails) => {
+])('a file of routes is not delivered where %s: the watch shows it', async (_, found, fails) => {
   const { files, done } = setUp({ ...(found && { found }), fails });
   expect(await files.reconcile('shop', signal)).toEqual({});
   expect(done.filter(([what]) => what !== 'read')).toHaveLength(1);
 });
 
-test('is tried again by the queue where the API server fails', async () => {
+test('a file of routes is tried again by the queue where the API server fails', async () => {
   const { files, done } = setUp({ found: OURS, fails: refusal(500, 'InternalError') });
   await expect(files.reconcile('shop', signal)).rejects.toThrow('InternalError');
   expect(done).toEqual([READ, PATCH]);
 });
 
-test('that a policy denies is tried again, and an Event and an obstacle say why', async () => {
+test('a file of routes that a policy denies is tried again, and an Event and an obstacle say why', async () => {
   const fails = apiErrorFrom(422, { message: 'needs a team', details: { kind: 'configmaps' } });
   const { files, done } = setUp({ found: OURS, fails });
   await expect(files.reconcile('shop', signal)).rejects.toBe(fails);
@@ -185,7 +185,7 @@ test('that a policy denies is tried again, and an Event and an obstacle say why'
   expect(files.obstacles.get('shop')).toEqual({ reason: 'RequestRefused', message: note });
 });
 
-test('is a user’s without the label: nothing is written, and an Event says so', async () => {
+test('a file of routes is a user’s without the label: nothing is written, and an Event says so', async () => {
   const { metadata, ...rest } = OURS;
   const { files, done } = setUp({ found: { ...rest, metadata: { ...metadata, labels: {} } } });
   await files.reconcile('shop', signal);
@@ -196,7 +196,7 @@ test('is a user’s without the label: nothing is written, and an Event says so'
   ]);
 });
 
-test('is written without the routes that have no place, and an Event names them', async () => {
+test('a file of routes is written without the routes that have no place, and an Event names them', async () => {
   const { files, done } = setUp({ found: OURS, leftOut: new Map([['giant', 900_001]]) });
   await files.reconcile('shop', signal);
   expect(done).toEqual([
@@ -224,6 +224,6 @@ test.each([
   ['is immutable', map('old', true), 'immutable'],
   ['is immutable and right', map('v', true), 'in-place'],
   ['is going', map('old', false, { deletionTimestamp: 'now' }), 'nothing'],
-] as const)('a ConfigMap that %s', (_, found, step) => {
+] as const)('a ConfigMap of routes that %s', (_, found, step) => {
   expect(planFile('v', found, false)).toBe(step);
 });

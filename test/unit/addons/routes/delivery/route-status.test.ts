@@ -52,7 +52,7 @@ function setUp(service = 'shop/echo') {
   return { clock, programmed, writes, versions, events, state, change, reconcile, numbers };
 }
 
-test('is written once, with an Event', async () => {
+test('the status of a route is written once, with an Event', async () => {
   const { programmed, writes, versions, events, reconcile } = setUp();
   programmed.sidecars = 2;
   expect(await reconcile()).toEqual({});
@@ -64,7 +64,7 @@ test('is written once, with an Event', async () => {
   });
 });
 
-test('numbers are written every 10 s at most, and at once when all have the route', async () => {
+test('the numbers of a route are written every 10 s at most, and at once when all have the route', async () => {
   const { clock, programmed, reconcile, numbers } = setUp();
   for (let second = 0; second < 25; second += 1) {
     await reconcile();
@@ -77,7 +77,7 @@ test('numbers are written every 10 s at most, and at once when all have the rout
   expect(numbers().at(-1)).toBe('27 of 27 sidecars');
 });
 
-test('pods that come and go change it rarely, but the first at once', async () => {
+test('the numbers of a route follow pods that come and go rarely, but the first at once', async () => {
   const { clock, programmed, reconcile, numbers } = setUp();
   programmed.of = 0;
   await reconcile();
@@ -90,7 +90,7 @@ test('pods that come and go change it rarely, but the first at once', async () =
   expect(numbers()).toEqual(['0 of 0 sidecars', '1 of 1 sidecars', '2 of 2 sidecars']);
 });
 
-test('what is wrong is an Event, and so is that nobody follows', async () => {
+test('a problem of a route is an Event, and so is that no sidecar follows', async () => {
   const none = setUp('shop/none');
   await none.reconcile();
   expect(none.events).toEqual(['Warning NoMatchingParent']);
@@ -100,7 +100,7 @@ test('what is wrong is an Event, and so is that nobody follows', async () => {
   expect(alone.events).toEqual(['Normal Accepted', 'Warning NoSidecar']);
 });
 
-test('one that another client has written meanwhile is left for the next time, without Events', async () => {
+test('a status of a route that another client wrote meanwhile is left for the next time, without Events', async () => {
   const { state, writes, events, reconcile } = setUp();
   state.isOvertaken = true;
   await reconcile();
@@ -110,7 +110,7 @@ test('one that another client has written meanwhile is left for the next time, w
   expect(writes).toHaveLength(1);
 });
 
-test('a new leader leaves the numbers alone until it has asked all sidecars, and then writes them at once', async () => {
+test('a new leader writes the numbers of a route once it has asked all sidecars, and then at once', async () => {
   const { programmed, writes, state, events, reconcile, numbers } = setUp();
   Object.assign(programmed, { sidecars: 3, of: 3 });
   await reconcile();
@@ -125,7 +125,7 @@ test('a new leader leaves the numbers alone until it has asked all sidecars, and
   expect({ writes: writes.length, events }).toEqual({ writes: 2, events: ['Normal Accepted'] });
 });
 
-test('a route that is new to a new leader is accepted at once, without numbers, and is not said to be without sidecars', async () => {
+test('a route that is new to a new leader is accepted at once, without numbers or missing sidecars', async () => {
   const { programmed, state, events, reconcile, numbers } = setUp();
   state.isSurveyed = false;
   Object.assign(programmed, { sidecars: 0, of: 0 });
@@ -138,7 +138,7 @@ test('a route that is new to a new leader is accepted at once, without numbers, 
 });
 
 test.each([true, false])(
-  'a new generation is said at once, whatever the numbers wait for (surveyed: %s)',
+  'a new generation of a route is said at once, whatever the numbers wait for (surveyed: %s)',
   async (isSurveyed) => {
     const { writes, state, change, reconcile } = setUp();
     await reconcile();

@@ -65,7 +65,7 @@ test('a route without a problem has no warning', async () => {
   expect(await warningsFor(good)).toEqual([]);
 });
 
-test('a route with problems has one for each', async () => {
+test('a route with problems has a warning for each', async () => {
   const route = routeFor('shop/new', 'shop/echo', [
     { backendRefs: [{ name: 'none', port: 80 }], filters: [{ type: 'ExtensionRef' }] },
     { backendRefs },
@@ -88,7 +88,7 @@ test('a route is compared with those before it, and an update of one not with it
   expect(await warningsFor(before, { routes: [before] })).toEqual([]);
 });
 
-test('clients without a sidecar that follows routes: for a producer in no namespace, for a consumer in its own', async () => {
+test('a route warns of clients without a sidecar: for a producer everywhere, for a consumer in its own', async () => {
   const told = ['NoSidecar: no running pod follows this route: its clients need the template transparent'];
   expect(await warningsFor(good, { sidecarsIn: [] })).toEqual(told);
   const consumer = routeFor('office/new', 'shop/echo', [
@@ -98,14 +98,14 @@ test('clients without a sidecar that follows routes: for a producer in no namesp
   expect(await warningsFor(consumer, { sidecarsIn: ['office'] })).toEqual([]);
 });
 
-test('a Service that comes into the cache a moment later is no problem', async () => {
+test('a Service that comes into the cache a moment after its route is no problem', async () => {
   const services = new Map<string, Service>();
   const answer = warningsFor(good, { services });
   services.set('shop/echo', serviceAt('shop/echo', '10.96.0.7') as Service);
   expect(await answer).toEqual([]);
 });
 
-test('a flood of reviews keeps no room: more than four at once are answered, and those that nobody waits for end', async () => {
+test('more than four reviews of routes at once get no warnings, until others end or nobody waits for them', async () => {
   const [handler, over] = [handlerOf({ services: new Map() }), new AbortController()];
   const flood = times(4, () => warningsFor(good, {}, {}, handler, over.signal));
   expect(await warningsFor(good, {}, {}, handler)).toBeUndefined();
@@ -114,7 +114,7 @@ test('a flood of reviews keeps no room: more than four at once are answered, and
   expect(await warningsFor(good, {}, {}, handler)).toHaveLength(2);
 });
 
-test('nothing is said before the caches are filled, of another kind, of its status, or if the spec is the same', async () => {
+test('a route has no warnings before caches are filled, nor for its status or an unchanged spec', async () => {
   const bad = routeFor('shop/new', 'shop/none', []);
   const object = JSON.parse(JSON.stringify(bad));
   expect(await warningsFor(bad)).toEqual(['NoMatchingParent: Service shop/none does not exist']);
@@ -125,7 +125,7 @@ test('nothing is said before the caches are filled, of another kind, of its stat
   expect(await warningsFor(bad, {}, { operation: 'UPDATE', oldObject: object })).toBeUndefined();
 });
 
-test('a Service with very many routes is not compared with them', async () => {
+test('a route of a Service with very many routes is not compared with them', async () => {
   const routes = Array.from({ length: 501 }, (_, i) =>
     routeFor(`shop/a${i}`, 'shop/echo', [{ backendRefs }]),
   );
@@ -133,7 +133,7 @@ test('a Service with very many routes is not compared with them', async () => {
   expect(await warningsFor(good, { routes: routes.slice(1) })).toHaveLength(1);
 });
 
-test('a list that the CRD does not allow is not read', async () => {
+test('a route with a list that the CRD does not allow is not read', async () => {
   const set = Array.from({ length: 65 }, (_, i) => ({ name: `x-${i}`, value: '' }));
   const withHeaders = (headers: typeof set) =>
     routeFor('shop/new', 'shop/none', [
@@ -161,7 +161,7 @@ test('the weights of rules with several backends are shares, named as sidecars d
   ]);
 });
 
-test('a tenant’s 1,000 routes with names that they make up leave the others theirs', () => {
+test('a tenant’s 1,000 routes with names that they make up leave the others their series', () => {
   const split = [{ backendRefs: [backend('"} 1\n'), backend('\\')] }];
   const routes = [...times(1000, (at) => `bad/r${at}`), 'good/web'].map((key) => routeFor(key, key, split));
   const weights = weightsOf(routes);
@@ -181,7 +181,7 @@ function setUp() {
   return { clock, changes, handled, end };
 }
 
-test('are handled once, when there were none for 50 ms', async () => {
+test('changes of routes are handled once, when there were none for 50 ms', async () => {
   const { clock, changes, handled, end } = setUp();
   changes.mark();
   await clock.advanceAsync(30);
@@ -191,7 +191,7 @@ test('are handled once, when there were none for 50 ms', async () => {
   await end();
 });
 
-test('are handled after a second though there are more', async () => {
+test('changes of routes are handled after a second though there are more', async () => {
   const { clock, changes, handled, end } = setUp();
   for (let ms = 0; ms < 1100; ms += 20) {
     changes.mark();

@@ -56,7 +56,7 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
   return { clock, pod, touches, failures, asked: () => asked, seconds, refusals, sidecars, settle };
 }
 
-test('a sidecar that runs the file is left alone', async () => {
+test('a sidecar that runs the file of routes is left alone', async () => {
   const { pod, touches, sidecars, settle } = setUp();
   sidecars.delivered('shop', 'new', true);
   pod.version = 'new';
@@ -65,13 +65,13 @@ test('a sidecar that runs the file is left alone', async () => {
   expect([...sidecars.tally('shop')]).toEqual([['new', 1]]);
 });
 
-test('one whose file is not in place yet is neither asked nor touched: its kubelet would mount the old one', async () => {
+test('a sidecar whose file is not in place yet is neither asked nor touched', async () => {
   const { touches, sidecars, settle } = setUp();
   expect(await settle(1000)).toBe('settled');
   expect({ touches, tally: [...sidecars.tally('shop')] }).toEqual({ touches: [], tally: [] });
 });
 
-test('one that runs an older file is touched, and asks for no pod in the answer', async () => {
+test('a sidecar that runs an older file is touched, and asks for no pod in the answer', async () => {
   const { clock, pod, touches, seconds, sidecars, settle } = setUp();
   sidecars.delivered('shop', 'new', true);
   await sidecars.reconcile('shop/a', signal);
@@ -94,7 +94,7 @@ test('one that runs an older file is touched, and asks for no pod in the answer'
   expect({ seconds, behind: sidecars.behind() }).toEqual({ seconds: [1.5], behind: 0 });
 });
 
-test('a touch that the API server refuses does not count', async () => {
+test('a touch of a sidecar that the API server refuses does not count', async () => {
   const { touches, failures, sidecars } = setUp();
   sidecars.delivered('shop', 'old', false);
   await sidecars.reconcile('shop/a', signal);
@@ -106,7 +106,7 @@ test('a touch that the API server refuses does not count', async () => {
   expect(touches).toHaveLength(1);
 });
 
-test('one that stays old is touched five times, each time later and with another text', async () => {
+test('a sidecar that stays old is touched five times, each time later and with another text', async () => {
   const { clock, touches, sidecars, settle } = setUp();
   sidecars.delivered('shop', 'new', true);
   expect(await settle(600_000)).toBe('settled');
@@ -114,7 +114,7 @@ test('one that stays old is touched five times, each time later and with another
   expect(clock.now()).toBeGreaterThan(90_000);
 });
 
-test('one that never answers is touched twice, and left after a while', async () => {
+test('a sidecar that never answers is touched twice, and left after a while', async () => {
   const { pod, touches, sidecars, settle } = setUp();
   pod.version = undefined;
   sidecars.delivered('shop', 'new', true);
@@ -123,7 +123,7 @@ test('one that never answers is touched twice, and left after a while', async ()
   expect([...sidecars.tally('shop')]).toEqual([]);
 });
 
-test('one that has not started waits for its next update', async () => {
+test('a sidecar that has not started waits for its next update', async () => {
   const { pod, touches, sidecars, settle } = setUp();
   pod.address = undefined;
   sidecars.delivered('shop', 'new', true);
@@ -131,7 +131,7 @@ test('one that has not started waits for its next update', async () => {
   expect(touches).toEqual([]);
 });
 
-test('without touches, one is asked until the kubelet has mounted the file', async () => {
+test('a sidecar without touches is asked until the kubelet has mounted the file', async () => {
   const { clock, pod, touches, sidecars, settle } = setUp({ touch: false });
   sidecars.delivered('shop', 'new', true);
   expect(await settle(90_000)).toBe('busy');
@@ -141,7 +141,7 @@ test('without touches, one is asked until the kubelet has mounted the file', asy
   expect(touches).toEqual([]);
 });
 
-test('a namespace is surveyed when each of its sidecars was asked, whatever it answered, and again in the next term', async () => {
+test('a namespace is surveyed when each of its sidecars was asked, and again in the next term', async () => {
   const { clock, pod, sidecars } = setUp();
   const isSurveyed = () => {
     clock.advance(250);
@@ -157,7 +157,7 @@ test('a namespace is surveyed when each of its sidecars was asked, whatever it a
   expect(isSurveyed()).toBe(false);
 });
 
-test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
+test('a namespace whose file of routes is never in place holds up the numbers for 30 s', () => {
   const { clock, sidecars } = setUp();
   expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   clock.advance(29_999);
@@ -211,7 +211,7 @@ test('sidecars that never answer do not take all workers from those that do', as
   expect((await round()).count).toBe(24);
 });
 
-test('a sidecar whose pod may not be touched is asked on, and the refusal is told', async () => {
+test('a sidecar whose pod may not be touched is asked on, and the refusal is reported', async () => {
   const { pod, failures, asked, refusals, sidecars, settle } = setUp();
   sidecars.delivered('shop', 'old', false);
   await settle(1000);
