@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CertificateAndKey } from '../../../src/certificates/x509/authority.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -75,34 +75,32 @@ async function review(certificate?: CertificateAndKey): Promise<number | string>
   }
 }
 
-describe('with --client-ca-file', () => {
-  test('the API server gets its pods injected', async () => {
-    const metadata = {
-      name: 'one',
-      namespace: 'default',
-      labels: { 'initializer.kubernetes.io/envoy': 'true' },
-    };
-    const spec = { containers: [{ name: 'app', image: 'busybox' }] };
-    await fixture.apply({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
-    const names = ['get', 'pod', 'one', '-o', 'jsonpath={.spec.containers[*].name}'];
-    expect(await fixture.kubectl(...names)).toBe('app envoy');
-  });
+test('the API server gets its pods injected with --client-ca-file', async () => {
+  const metadata = {
+    name: 'one',
+    namespace: 'default',
+    labels: { 'initializer.kubernetes.io/envoy': 'true' },
+  };
+  const spec = { containers: [{ name: 'app', image: 'busybox' }] };
+  await fixture.apply({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
+  const names = ['get', 'pod', 'one', '-o', 'jsonpath={.spec.containers[*].name}'];
+  expect(await fixture.kubectl(...names)).toBe('app envoy');
+});
 
-  test('clients are refused but those whose certificate the authority has issued for clients', async () => {
-    expect(await review()).toBe(REFUSED);
-    expect(await review(await other.client('kube-apiserver'))).toBe(REFUSED);
-    expect(await review(await authority.server())).toBe(REFUSED);
-    expect(await review(await authority.client('kube-apiserver'))).toBe(200);
-  });
+test('with --client-ca-file, clients are refused but those whose certificate the authority issued for them', async () => {
+  expect(await review()).toBe(REFUSED);
+  expect(await review(await other.client('kube-apiserver'))).toBe(REFUSED);
+  expect(await review(await authority.server())).toBe(REFUSED);
+  expect(await review(await authority.client('kube-apiserver'))).toBe(200);
+});
 
-  test('the file is read again when it changes, and not when it holds no authority', async () => {
-    const [former, next] = [await authority.client('former'), await other.client('next')];
-    await writeFile(caFile, other.caPem);
-    await eventually('the new authority is trusted', async () => (await review(next)) === 200);
-    expect(await review(former)).toBe(REFUSED);
-    await writeFile(caFile, 'none');
-    await writeFile(caFile, authority.caPem + other.caPem);
-    await eventually('both are trusted', async () => (await review(former)) === 200);
-    expect(await review(next)).toBe(200);
-  });
+test('the file of --client-ca-file is read again when it changes, and not when it holds no authority', async () => {
+  const [former, next] = [await authority.client('former'), await other.client('next')];
+  await writeFile(caFile, other.caPem);
+  await eventually('the new authority is trusted', async () => (await review(next)) === 200);
+  expect(await review(former)).toBe(REFUSED);
+  await writeFile(caFile, 'none');
+  await writeFile(caFile, authority.caPem + other.caPem);
+  await eventually('both are trusted', async () => (await review(former)) === 200);
+  expect(await review(next)).toBe(200);
 });

@@ -12,7 +12,7 @@ import { serviceAccount } from '../../support/operator/default-account.ts';
 import { GITOPS_TOOLS, manifestsOf } from '../../support/operator/gitops-objects.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
-describe('beside an operator', () => {
+describe('with an operator', () => {
   let fixture: OperatorFixture;
   let reader: Reader;
   const kubectl = (...args: readonly string[]) => fixture.kubectl(...args);
@@ -24,26 +24,26 @@ describe('beside an operator', () => {
   });
   afterAll(() => fixture?.stop());
 
-  test('README.md: what happens', async () => {
+  test('README.md # What happens prints what it says', async () => {
     await follow(reader, 'README.md', '## What happens');
     await kubectl('delete', 'network/example-network', 'pod/myapp-pod', '--now');
   });
 
-  test('docs/networks.md: walkthrough', async () => {
+  test('docs/networks.md # Walkthrough prints what it says', async () => {
     await follow(reader, 'docs/networks.md', '## Walkthrough');
     await kubectl('delete', 'networks', '--all');
   });
 
-  test.each(['## inject', '## uninject', '## version'])('docs/cli.md: %s', (heading) =>
+  test.each(['## inject', '## uninject', '## version'])('docs/cli.md %s prints what it says', (heading) =>
     follow(reader, 'docs/cli.md', heading),
   );
 
-  test('docs/envoy.md: deploy/envoy', async () => {
+  test('docs/envoy.md # Configure Envoy prints what it says', async () => {
     await follow(reader, 'docs/envoy.md', '# Configure Envoy');
     await kubectl('delete', '-k', example('../envoy'));
   });
 
-  test("docs/envoy.md: what kubectl says of Envoy's configuration", async () => {
+  test('docs/envoy.md quotes what kubectl says of a configuration of Envoy', async () => {
     const data = { 'envoy.json': '{"static_resources":{"clusters":[{"name":"app","hosts":[]}]}}' };
     await reader.save(
       'old.yaml',
@@ -54,17 +54,17 @@ describe('beside an operator', () => {
     expect(stdout.trim().split('\n')).toEqual(first?.output);
   });
 
-  test('README.md: on the command line', async () => {
+  test('README.md # On the command line prints what it says', async () => {
     await kubectl('wait', 'deployment/web', '--for=jsonpath={.status.replicas}=1', '--timeout=60s');
     await reader.save('my-template.yaml', 'containers:\n- name: envoy\n  image: envoyproxy/envoy:v1.40.0\n');
     await follow(reader, 'README.md', '## On the command line');
   });
 
-  since(36).test('docs/operations.md: policies (since 1.36)', () =>
+  since(36).test('docs/operations.md # Policies prints what it says (since 1.36)', () =>
     follow(reader, 'docs/operations.md', '## Policies'),
   );
 
-  test('docs/cli.md: check', async () => {
+  test('docs/cli.md # check prints what it says', async () => {
     const template = {
       metadata: { labels: { app: 'habit' } },
       spec: { containers: [{ name: 'app', image: 'busybox' }] },
@@ -78,18 +78,18 @@ describe('beside an operator', () => {
     await follow(reader, 'docs/cli.md', '## check');
   });
 
-  test('docs/cli.md: lint', async () => {
+  test('docs/cli.md # lint prints what it says', async () => {
     await reader.save('bad.yaml', badTemplate('      - name: envoy\n        args: []', '        '));
     await follow(reader, 'docs/cli.md', '## lint');
   });
 
-  test('docs/install.md: the template', async () => {
+  test('docs/install.md # The template prints what it says', async () => {
     const config = 'containers:\n- name: envoy\n  imag: envoy\n  ports: [{containerPort: "80"}]\n';
     await reader.save('bad.yaml', JSON.stringify(templateConfigMap(config)));
     await follow(reader, 'docs/install.md', '## The template');
   });
 
-  test('docs/envoy.md: the template transparent comes beside an applied one, and stays with it', async () => {
+  test('the template transparent of docs/envoy.md comes beside an applied one, and stays with it', async () => {
     const commands = commandsOf(section(textOf('docs/envoy.md'), '## All connections of a pod'));
     const add = commands.find(({ command }) => command.includes('deploy/transparent'))?.command ?? '';
     const apply = 'kubectl apply -f deploy/examples/template.yaml';
@@ -101,7 +101,7 @@ describe('beside an operator', () => {
     expect(Object.keys(data).sort()).toEqual(['config', 'config.transparent']);
   });
 
-  test('docs/install.md: further templates, such as the one that came just now', async () => {
+  test('docs/install.md # Further templates prints what it says, with the one that came just now', async () => {
     await kubectl('create', 'namespace', 'shop');
     const [annotate] = commandsOf(section(textOf('docs/install.md'), '### Further templates'));
     await eventually(
@@ -112,7 +112,7 @@ describe('beside an operator', () => {
     await follow(reader, 'docs/install.md', '### Further templates');
   });
 
-  test('docs/networks.md: pods on a Network', async () => {
+  test('docs/networks.md # Pods on a Network prints what it says', async () => {
     await kubectl('apply', '-f', example('example-network.yaml'), '-f', example('network-pod.yaml'));
     await kubectl(
       'wait',
@@ -130,14 +130,14 @@ describe('beside an operator', () => {
     await kubectl('delete', 'pod', 'network-pod', '--now');
   });
 
-  test('docs/networks.md: a role for tenants', async () => {
+  test('the role of docs/networks.md # Tenants lets tenants create Networks', async () => {
     await kubectl('create', 'namespace', 'team');
     await follow(reader, 'docs/networks.md', '## Tenants');
     const tenant = ['--as=someone', '--as-group=team', '--namespace=team'];
     expect(await kubectl('auth', 'can-i', 'create', 'networks', ...tenant)).toMatch(/^yes$/m);
   });
 
-  test('docs/operations.md: missed and stale pods', async () => {
+  test('docs/operations.md # Missed and stale pods prints what it says', async () => {
     await kubectl('create', 'namespace', 'web');
     await kubectl('label', 'namespace', 'web', 'initializer.kubernetes.io/envoy=true');
     await kubectl('create', 'deployment', 'web', '--image=busybox', '--namespace=web');
@@ -150,7 +150,7 @@ describe('beside an operator', () => {
     await follow(reader, 'docs/operations.md', '## Missed and stale pods');
   });
 
-  test('docs/troubleshooting.md: a conflict is an Event of the ReplicaSet', async () => {
+  test('a conflict is an Event of the ReplicaSet, as docs/troubleshooting.md says', async () => {
     await kubectl('delete', 'deployment', 'web');
     await fixture.apply(templateConfigMap(TEMPLATE_WITH_VOLUME));
     const metadata = { labels: { app: 'web', 'initializer.kubernetes.io/envoy': 'true' } };
@@ -170,7 +170,7 @@ describe('beside an operator', () => {
     await follow(reader, 'docs/troubleshooting.md', '## A pod runs without its sidecar');
   });
 
-  test('docs/troubleshooting.md: after an uninstall', () =>
+  test('docs/troubleshooting.md # Pods are refused after an uninstall prints what it says', () =>
     follow(reader, 'docs/troubleshooting.md', '## Pods are refused after an uninstall'));
 });
 
@@ -197,7 +197,7 @@ function badTemplate(container: string, indent: string): string {
   return `${head}\ndata:\n  config: |\n    containers:\n${container}\n${mistakes}\n`;
 }
 
-describe('with no operator', () => {
+describe('without an operator', () => {
   let controlPlane: ControlPlane;
   let reader: Reader;
   beforeAll(async () => {
@@ -207,7 +207,7 @@ describe('with no operator', () => {
   });
   afterAll(() => controlPlane?.stop());
 
-  since(36).test('docs/operations.md: policies without the operator (since 1.36)', async () => {
+  since(36).test('docs/operations.md # Without the operator prints what it says (since 1.36)', async () => {
     const optIn = 'initializer.kubernetes.io/envoy';
     const pod = (...how: readonly string[]) =>
       controlPlane.kubectl(['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml', ...how]);
@@ -222,7 +222,7 @@ describe('with no operator', () => {
     );
   });
 
-  test("docs/envoy.md: what lint says of Envoy's configuration, and of one of the v2 API", async () => {
+  test('docs/envoy.md quotes what lint says of a configuration of Envoy, and of one of the v2 API', async () => {
     await reader.save('old.json', OLD_JSON);
     const [, ...commands] = commandsOf(section(textOf('docs/envoy.md'), '## Check a configuration'));
     for (const { command, output } of commands)
@@ -237,23 +237,26 @@ describe('with no operator', () => {
     ),
   ];
 
-  test.each(directories)('kubectl apply -k %s is taken by the API server', async (directory) => {
-    await reader.type('kubectl create namespace monitoring');
-    const namespace = directory === 'deploy/monitoring' ? '--namespace=monitoring' : '';
-    const { code, stdout } = await reader.type(`kubectl apply -k ${directory} ${namespace}`);
-    expect({ code, stdout }).toMatchObject({ code: 0 });
-  });
+  test.each(directories)(
+    'kubectl apply -k %s of the documents is taken by the API server',
+    async (directory) => {
+      await reader.type('kubectl create namespace monitoring');
+      const namespace = directory === 'deploy/monitoring' ? '--namespace=monitoring' : '';
+      const { code, stdout } = await reader.type(`kubectl apply -k ${directory} ${namespace}`);
+      expect({ code, stdout }).toMatchObject({ code: 0 });
+    },
+  );
 
   test.each([
     ['docs/operations.md', '## Alerts and dashboard'],
     ['docs/operations.md', '### Repair'],
     ['docs/operations.md', '## Node agents'],
-  ])('%s: %s', async (path, heading) => {
+  ])('%s %s prints what it says', async (path, heading) => {
     await reader.type('kubectl create namespace monitoring');
     await follow(reader, path, heading);
   });
 
-  test.each(GITOPS_TOOLS)('docs/gitops.md: $heading', async (tool) => {
+  test.each(GITOPS_TOOLS)('docs/gitops.md $heading prints what it says', async (tool) => {
     const { heading, namespace } = tool;
     await reader.save('tool.yaml', await manifestsOf(tool));
     for (const command of [
@@ -269,7 +272,7 @@ describe('with no operator', () => {
     await follow(reader, 'docs/gitops.md', heading);
   });
 
-  test('docs/install.md: what is there is what is in deploy/, and can get a priority class', async () => {
+  test('docs/install.md says what deploy/ installs, and its pods can get a priority class', async () => {
     await reader.type('kubectl apply -k deploy/overlays/default');
     await follow(reader, 'docs/install.md', '## Upgrade');
     await follow(reader, 'docs/install.md', '## What is installed');

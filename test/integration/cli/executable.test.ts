@@ -51,7 +51,7 @@ async function type(line: string, input = '') {
   return await runCommand('sh', ['-c', line], { PATH, KUBECONFIG: controlPlane.kubeconfigPath }, input);
 }
 
-test('is not built for a URL that krew cannot load', async () => {
+test('the executable is not built for a URL that krew cannot load', async () => {
   const script = join(projectDirectory(), 'hack/cli/build.ts');
   const flags = ['--output', output, '--url', 'example.com/files'];
   expect(
@@ -63,13 +63,13 @@ test('is not built for a URL that krew cannot load', async () => {
   });
 });
 
-test('runs by itself', async () => {
+test('the executable runs where there is no Node.js', async () => {
   expect(await type(`${NAME} --version`)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   const linted = await type(`${NAME} lint -`, 'containers: [{name: envoy, imag: x}]');
   expect(linted).toMatchObject({ code: 1, stdout: expect.stringContaining('did you mean image?') });
 });
 
-test('has the packages that only some flags need', async () => {
+test('the executable has the packages that only some flags need', async () => {
   const flags = ['--log-format=pretty', '--port=0', '--metrics-port=0', '--master=https://127.0.0.1:1'];
   const served = spawn(join(output, NAME), ['serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(served.stdout, 'data');
@@ -77,7 +77,7 @@ test('has the packages that only some flags need', async () => {
   expect(String(line)).toMatch(/^\[.*\] INFO: listening/);
 });
 
-test('is a plugin of kubectl, with its connection flags', async () => {
+test('the executable is a plugin of kubectl, with its connection flags', async () => {
   expect((await type('kubectl envoy drift --help')).stdout).toMatch(/^Usage: kubectl envoy drift /);
   // The first request gets as far as the API server's authorization.
   expect(await type('kubectl envoy drift -n web --as=someone --as-group=few --request-timeout=20s')).toEqual({
@@ -90,7 +90,7 @@ test('is a plugin of kubectl, with its connection flags', async () => {
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('--context is "none", but the') });
 });
 
-test('is packed with its licenses, and the manifest for krew has its digest', async () => {
+test('the executable is packed with its licenses, and the manifest for krew has its digest', async () => {
   const { spec } = load(await readFile(join(output, 'envoy.yaml'), 'utf8')) as {
     spec: { version: string; platforms: readonly [{ uri: string; sha256: string; bin: string }] };
   };
@@ -123,12 +123,12 @@ describeUnless(programs ? undefined : 'krew is not built: make test-release', 'k
     env = { HOME: home, KREW_ROOT: root, PATH, KUBECONFIG: controlPlane.kubeconfigPath };
   });
 
-  test('accepts the manifest as its index does', async () => {
+  test('krew accepts the manifest of the executable as its index does', async () => {
     const { code, stderr } = await run(`${validator} -manifest ${output}/envoy.yaml -skip-install`);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('validation OK') });
   });
 
-  test('installs the plugin', async () => {
+  test('krew installs the executable as a plugin of kubectl', async () => {
     const install = `kubectl krew install --manifest=${output}/envoy.yaml`;
     const { code, stderr } = await run(`${install} --archive="$(echo ${output}/*.tar.gz)"`);
     expect({ code, stderr }).toMatchObject({

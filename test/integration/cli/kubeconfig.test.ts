@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
@@ -111,112 +111,105 @@ const plugin = (change: object = {}) => ({
 const told = { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }] };
 const ROBOT = { username: 'system:serviceaccount:default:robot' };
 
-describe('the operator is to the API server what kubectl is', () => {
-  test.each<[string, () => Parts, object]>([
-    ['by certificate', () => ({ user: admin }), { groups: expect.arrayContaining(['system:masters']) }],
-    ['by token', () => ({ user: { token } }), ROBOT],
-    ['by a file of a token', () => ({ user: { tokenFile: 'token' } }), ROBOT],
-    ['by a file of a token beside a token', () => ({ user: { token: 'old', tokenFile: 'token' } }), ROBOT],
-    [
-      'as another, with an id, groups and extra fields',
-      () => ({
-        user: {
-          ...admin,
-          as: 'jürgen',
-          'as-uid': '7',
-          'as-groups': ['a', 'b c'],
-          'as-user-extra': { 'example.com/Scope 100%': ['x', 'ÿ'] },
-        },
-      }),
-      {
-        username: 'jürgen',
-        uid: '7',
-        groups: ['a', 'b c', 'system:authenticated'],
-        extra: { 'example.com/scope 100%': ['x', 'ÿ'] },
+test.each<[string, () => Parts, object]>([
+  ['by certificate', () => ({ user: admin }), { groups: expect.arrayContaining(['system:masters']) }],
+  ['by token', () => ({ user: { token } }), ROBOT],
+  ['by a file of a token', () => ({ user: { tokenFile: 'token' } }), ROBOT],
+  ['by a file of a token beside a token', () => ({ user: { token: 'old', tokenFile: 'token' } }), ROBOT],
+  [
+    'as another, with an id, groups and extra fields',
+    () => ({
+      user: {
+        ...admin,
+        as: 'jürgen',
+        'as-uid': '7',
+        'as-groups': ['a', 'b c'],
+        'as-user-extra': { 'example.com/Scope 100%': ['x', 'ÿ'] },
       },
-    ],
-    ['by a plugin that is told of the cluster', () => ({ cluster: told, user: { exec: plugin() } }), ROBOT],
-    [
-      'by a plugin of the former version',
-      () => ({
-        cluster: told,
-        user: {
-          exec: plugin({ apiVersion: 'client.authentication.k8s.io/v1beta1', interactiveMode: undefined }),
-        },
-      }),
-      ROBOT,
-    ],
-    [
-      'through a proxy',
-      () => ({ cluster: { 'proxy-url': `http://127.0.0.1:${proxy.port}` }, user: { token } }),
-      ROBOT,
-    ],
-  ])('%s', async (_, parts, identity) => {
-    const file = await write(parts());
-    const kubectl = await kubectlIs(file);
-    expect(await operatorIs(file)).toEqual(kubectl);
-    expect(kubectl).toMatchObject(identity);
-  });
+    }),
+    {
+      username: 'jürgen',
+      uid: '7',
+      groups: ['a', 'b c', 'system:authenticated'],
+      extra: { 'example.com/scope 100%': ['x', 'ÿ'] },
+    },
+  ],
+  ['by a plugin that is told of the cluster', () => ({ cluster: told, user: { exec: plugin() } }), ROBOT],
+  [
+    'by a plugin of the former version',
+    () => ({
+      cluster: told,
+      user: {
+        exec: plugin({ apiVersion: 'client.authentication.k8s.io/v1beta1', interactiveMode: undefined }),
+      },
+    }),
+    ROBOT,
+  ],
+  [
+    'through a proxy',
+    () => ({ cluster: { 'proxy-url': `http://127.0.0.1:${proxy.port}` }, user: { token } }),
+    ROBOT,
+  ],
+])('the operator is to the API server who kubectl is: %s', async (_, parts, identity) => {
+  const file = await write(parts());
+  const kubectl = await kubectlIs(file);
+  expect(await operatorIs(file)).toEqual(kubectl);
+  expect(kubectl).toMatchObject(identity);
 });
 
-describe('the command line says what to do', () => {
-  async function run(parts: Parts, ...args: readonly string[]) {
-    const terminal = new MemoryTerminal({});
-    const flags = ['--kubeconfig', await write({ user: admin, ...parts })];
-    const code = await runCli(['node', 'envoy-initializer', ...args, ...flags], terminal);
-    return { code, stderr: terminal.stderr };
-  }
+async function run(parts: Parts, ...args: readonly string[]) {
+  const terminal = new MemoryTerminal({});
+  const flags = ['--kubeconfig', await write({ user: admin, ...parts })];
+  const code = await runCli(['node', 'envoy-initializer', ...args, ...flags], terminal);
+  return { code, stderr: terminal.stderr };
+}
 
-  test.each<[string, Parts, RegExp]>([
-    [
-      'a refused token',
-      { user: { token: 'expired' } },
-      /^error: the API server responded: Unauthorized: check the user of the kubeconfig, /,
-    ],
-    [
-      'a certificate of another name',
-      { cluster: { 'tls-server-name': 'elsewhere' } },
-      /elsewhere.*: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
-    ],
-    [
-      'a certificate of an unknown authority',
-      { cluster: { 'certificate-authority-data': undefined } },
-      /certificate: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
-    ],
-    [
-      'a plugin that fails',
-      {
-        user: {
-          exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' },
-        },
+test.each<[string, Parts, RegExp]>([
+  [
+    'a refused token',
+    { user: { token: 'expired' } },
+    /^error: the API server responded: Unauthorized: check the user of the kubeconfig, /,
+  ],
+  [
+    'a certificate of another name',
+    { cluster: { 'tls-server-name': 'elsewhere' } },
+    /elsewhere.*: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
+  ],
+  [
+    'a certificate of an unknown authority',
+    { cluster: { 'certificate-authority-data': undefined } },
+    /certificate: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
+  ],
+  [
+    'a plugin that fails',
+    {
+      user: {
+        exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' },
       },
-      /failed with exit code 1: check the user of the kubeconfig\n$/,
-    ],
-  ])('about %s', async (_, parts, message) => {
-    const { code, stderr } = await run(parts, 'drift');
-    expect(stderr).toMatch(message);
-    expect(code).toBe(2);
-  });
-
-  test.each<[readonly string[], RegExp]>([
-    [
-      ['rollout'],
-      /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: name the operator's/,
-    ],
-    [['rollout', 'pause', '--request-timeout=0'], /^error: ConfigMap .* does not exist/],
-    [['check', 'network/web'], /^error: the cluster has no Networks: install the operator\n$/],
-    [
-      ['check', '--all', '-n', 'nowhere'],
-      /^error: the API server responded: namespaces "nowhere" not found\n$/,
-    ],
-  ])('without the operator, about %j', async (args, message) => {
-    const { code, stderr } = await run({}, ...args);
-    expect(stderr).toMatch(message);
-    expect(code).toBe(2);
-  });
+    },
+    /failed with exit code 1: check the user of the kubeconfig\n$/,
+  ],
+])('the command line says what to do about %s', async (_, parts, message) => {
+  const { code, stderr } = await run(parts, 'drift');
+  expect(stderr).toMatch(message);
+  expect(code).toBe(2);
 });
 
-test('through a proxy: each of the two asked it for a tunnel to the API server', () => {
+test.each<[readonly string[], RegExp]>([
+  [['rollout'], /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: name the operator's/],
+  [['rollout', 'pause', '--request-timeout=0'], /^error: ConfigMap .* does not exist/],
+  [['check', 'network/web'], /^error: the cluster has no Networks: install the operator\n$/],
+  [
+    ['check', '--all', '-n', 'nowhere'],
+    /^error: the API server responded: namespaces "nowhere" not found\n$/,
+  ],
+])('the command line says what to do without the operator: %j', async (args, message) => {
+  const { code, stderr } = await run({}, ...args);
+  expect(stderr).toMatch(message);
+  expect(code).toBe(2);
+});
+
+test('the operator and kubectl ask the proxy of a kubeconfig for one tunnel each', () => {
   const { host } = new URL(controlPlane.server);
   expect(proxy.asked.map(({ target }) => target)).toEqual([host, host]);
 });

@@ -65,8 +65,8 @@ describeUnless(undefined, `the package on Node ${process.version}`, () => runsOn
 describeUnless('obstacle' in oldest ? oldest.obstacle : undefined, `the package on Node ${OLDEST}`, () =>
   runsOn('path' in oldest ? oldest.path : ''),
 );
-describeUnless('obstacle' in node20 ? node20.obstacle : undefined, 'the command on Node 20', () => {
-  test('says in one line that Node.js is too old', async () => {
+describeUnless('obstacle' in node20 ? node20.obstacle : undefined, 'the package on Node 20', () => {
+  test('the command says in one line that Node.js 20 is too old', async () => {
     const command = join(prefix, 'bin/envoy-initializer');
     const typed = await runCommand('path' in node20 ? node20.path : '', [command, '--version'], {}, '');
     expect(typed).toMatchObject({ code: 2, stdout: '' });
@@ -78,7 +78,7 @@ function runsOn(node: string): void {
   const PATH = () => [join(prefix, 'bin'), dirname(node), '/usr/bin', '/bin'].join(':');
   const type = (line: string, input = '') => runCommand('sh', ['-c', line], { PATH: PATH() }, input);
 
-  test('has the command and the plugin of kubectl', async () => {
+  test('the installed package has the command and the plugin of kubectl', async () => {
     const version = { code: 0, stdout: `${VERSION}\n`, stderr: '' };
     expect(await type('envoy-initializer --version')).toEqual(version);
     expect((await type('kubectl-envoy drift --help')).stdout).toMatch(/^Usage: kubectl envoy drift /);

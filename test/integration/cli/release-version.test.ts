@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { VERSION } from '../../../src/kube/util/version.ts';
 import { cacheRoot } from '../../env/control-plane/cache-directory.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -84,71 +84,68 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 // In this order: the last one makes the release.
-describe('make release VERSION=', () => {
-  test('with DRY_RUN=1 writes only into out/, and says what a release would lack', async () => {
-    const head = await succeed('git rev-parse HEAD');
-    const { code, stdout } = await release(`VERSION=${NEXT} DRY_RUN=1 BUILDER= KEY=`);
-    expect(code).toBe(0);
-    expect(stdout).toContain('a release would stop here: KEY is not set');
-    expect(stdout).toContain(`3. build, push and sign ${NAME}:${NEXT} (dry run: skipped`);
-    expect(await succeed('git status --porcelain; git tag; git rev-parse HEAD')).toBe(head);
-    expect(existsSync(join(tree, 'dist'))).toBe(false);
-    expect((await readdir(join(tree, 'out', `release-${NEXT}`))).toSorted()).toEqual([
-      'CHANGELOG.md',
-      'changes.patch',
-      `envoy-initializer-${NEXT}.tgz`,
-      `envoy-initializer-chart-${NEXT}.tgz`,
-      'install.yaml',
-      'notes.md',
-    ]);
-    expect(await output('CHANGELOG.md')).toMatch(
-      new RegExp(`^## \\[${NEXT}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm'),
-    );
-    expect(await output('install.yaml')).toContain(`image: ${NAME}:${NEXT}\n`);
-  });
 
-  test('commits, tags, signs and writes the files of the release', async () => {
-    const { code, stdout } = await release(`VERSION=${NEXT} BUILDER='${directory}/builder'`);
-    expect(code).toBe(0);
-    expect(await succeed('git log -1 --format=%s; git describe; git status --porcelain')).toBe(
-      `chore(release): ${NEXT}\nv${NEXT}\n`,
-    );
-    const old = `envoy-initializer(-capture)?[:-]${VERSION.replaceAll('.', '\\.')}`;
-    expect((await type(`git grep --extended-regexp '${old}' -- ':!CHANGELOG.md'`)).stdout).toBe('');
-    expect(await succeed('npm pkg get version')).toBe(`"${NEXT}"\n`);
+test('make release VERSION= DRY_RUN=1 writes only into out/, and says what a release would lack', async () => {
+  const head = await succeed('git rev-parse HEAD');
+  const { code, stdout } = await release(`VERSION=${NEXT} DRY_RUN=1 BUILDER= KEY=`);
+  expect(code).toBe(0);
+  expect(stdout).toContain('a release would stop here: KEY is not set');
+  expect(stdout).toContain(`3. build, push and sign ${NAME}:${NEXT} (dry run: skipped`);
+  expect(await succeed('git status --porcelain; git tag; git rev-parse HEAD')).toBe(head);
+  expect(existsSync(join(tree, 'dist'))).toBe(false);
+  expect((await readdir(join(tree, 'out', `release-${NEXT}`))).toSorted()).toEqual([
+    'CHANGELOG.md',
+    'changes.patch',
+    `envoy-initializer-${NEXT}.tgz`,
+    `envoy-initializer-chart-${NEXT}.tgz`,
+    'install.yaml',
+    'notes.md',
+  ]);
+  expect(await output('CHANGELOG.md')).toMatch(new RegExp(`^## \\[${NEXT}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm'));
+  expect(await output('install.yaml')).toContain(`image: ${NAME}:${NEXT}\n`);
+});
 
-    const reference = `${NAME}@${DIGEST}`;
-    expect(await output('install.yaml')).toContain(`image: ${reference}\n`);
-    const chart = `tar -xOf out/release-${NEXT}/envoy-initializer-chart-${NEXT}.tgz envoy-initializer`;
-    expect(await succeed(`${chart}/values.yaml`)).toContain(`image: ${reference}\n`);
-    expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\nversion: ${NEXT}\n`);
-    expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\n      image: ${reference}\n`);
-    expect(await readFile(join(directory, 'pushed'), 'utf8')).toMatch(
-      new RegExp(
-        `^push \\S+/envoy-initializer-chart-${NEXT}\\.tgz oci://${NAME.replace(/[^/]+$/, 'charts')}\n$`,
-      ),
-    );
-    expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(
-      `${NAME.replace(/([^/]+)$/, 'charts/$1')}@${DIGEST}\n`,
-    );
-    expect(await succeed(`${chart}/templates/manifests.yaml`)).toContain('kind: Deployment\n');
-    expect(await output('notes.md')).toBe('- A change.\n');
-    expect(await output('sbom.cdx.json')).toBe(BILL);
-    expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(`${reference}\n`);
-    const packed = `tar --extract --to-stdout --file out/release-${NEXT}/envoy-initializer-${NEXT}.tgz`;
-    expect(await succeed(`${packed} package/package.json`)).toContain(`"version": "${NEXT}"`);
-    expect(stdout).toMatch(
-      new RegExp(
-        `git push --follow-tags\n   make cli URL=https://…/releases/download/v${NEXT}\n   gh release create v${NEXT} `,
-      ),
-    );
-  });
+test('make release VERSION= commits, tags, signs and writes the files of the release', async () => {
+  const { code, stdout } = await release(`VERSION=${NEXT} BUILDER='${directory}/builder'`);
+  expect(code).toBe(0);
+  expect(await succeed('git log -1 --format=%s; git describe; git status --porcelain')).toBe(
+    `chore(release): ${NEXT}\nv${NEXT}\n`,
+  );
+  const old = `envoy-initializer(-capture)?[:-]${VERSION.replaceAll('.', '\\.')}`;
+  expect((await type(`git grep --extended-regexp '${old}' -- ':!CHANGELOG.md'`)).stdout).toBe('');
+  expect(await succeed('npm pkg get version')).toBe(`"${NEXT}"\n`);
 
-  test('refuses the same version again', async () => {
-    const { code, stderr } = await release(`VERSION=${NEXT} BUILDER='${directory}/builder'`);
-    expect(code).not.toBe(0);
-    expect(stderr).toContain(`not newer than ${NEXT}`);
-    expect(stderr).toContain(`the tag v${NEXT} exists`);
-    expect(stderr).toContain('CHANGELOG.md lists nothing under Unreleased');
-  });
+  const reference = `${NAME}@${DIGEST}`;
+  expect(await output('install.yaml')).toContain(`image: ${reference}\n`);
+  const chart = `tar -xOf out/release-${NEXT}/envoy-initializer-chart-${NEXT}.tgz envoy-initializer`;
+  expect(await succeed(`${chart}/values.yaml`)).toContain(`image: ${reference}\n`);
+  expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\nversion: ${NEXT}\n`);
+  expect(await succeed(`${chart}/Chart.yaml`)).toContain(`\n      image: ${reference}\n`);
+  expect(await readFile(join(directory, 'pushed'), 'utf8')).toMatch(
+    new RegExp(
+      `^push \\S+/envoy-initializer-chart-${NEXT}\\.tgz oci://${NAME.replace(/[^/]+$/, 'charts')}\n$`,
+    ),
+  );
+  expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(
+    `${NAME.replace(/([^/]+)$/, 'charts/$1')}@${DIGEST}\n`,
+  );
+  expect(await succeed(`${chart}/templates/manifests.yaml`)).toContain('kind: Deployment\n');
+  expect(await output('notes.md')).toBe('- A change.\n');
+  expect(await output('sbom.cdx.json')).toBe(BILL);
+  expect(await readFile(join(directory, 'signed'), 'utf8')).toContain(`${reference}\n`);
+  const packed = `tar --extract --to-stdout --file out/release-${NEXT}/envoy-initializer-${NEXT}.tgz`;
+  expect(await succeed(`${packed} package/package.json`)).toContain(`"version": "${NEXT}"`);
+  expect(stdout).toMatch(
+    new RegExp(
+      `git push --follow-tags\n   make cli URL=https://…/releases/download/v${NEXT}\n   gh release create v${NEXT} `,
+    ),
+  );
+});
+
+test('make release VERSION= refuses the same version again', async () => {
+  const { code, stderr } = await release(`VERSION=${NEXT} BUILDER='${directory}/builder'`);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(`not newer than ${NEXT}`);
+  expect(stderr).toContain(`the tag v${NEXT} exists`);
+  expect(stderr).toContain('CHANGELOG.md lists nothing under Unreleased');
 });

@@ -125,7 +125,7 @@ describe('with the operator', () => {
     });
   });
 
-  test('a pod that fails is named; one that ends or has ended is no replica', async () => {
+  test('status names a pod that fails; one that ends or has ended is no replica', async () => {
     const inNamespace = `--namespace=${OPERATOR_NAMESPACE}`;
     for (const [name, phase] of [
       ['ended', 'Succeeded'],
@@ -151,7 +151,7 @@ describe('with the operator', () => {
     await fixture.kubectl('delete', 'pod', 'ended', 'other', inNamespace, '--force', '--grace-period=0');
   });
 
-  test('a user without rights learns what is unknown, by which right, and gets exit code 2', async () => {
+  test('status says a user without rights what is unknown, and by which right, with exit code 2', async () => {
     const found = await rows('status', '--as=nobody');
     const { server, routes: _, multus: __, ...rest } = found;
     expect(server).toMatch(/^ok: /);
@@ -166,7 +166,7 @@ describe('with the operator', () => {
     });
   });
 
-  describe('while the live template is faulty', () => {
+  describe('with a faulty template', () => {
     const config = (text: string) => ({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -198,13 +198,13 @@ describe('with the operator', () => {
       await eventually('it is in use', async () => (await current()).startsWith('ok'));
     });
 
-    test('status names the fault, and the template that pods get', async () => {
+    test('status names the fault of the live template, and the template that pods get', async () => {
       expect(await current()).toMatch(
         /^problem: config:23:1: imag: .*: pods get the last valid template, if there was one$/,
       );
     });
 
-    test('check says what is wrong with it', async () => {
+    test('check says what is wrong with the live template', async () => {
       const { code, stderr } = await cli('check', '--all', '-n', 'web');
       expect({ code, stderr }).toEqual({
         code: 2,
@@ -213,7 +213,7 @@ describe('with the operator', () => {
     });
   });
 
-  test('check network/NAME says what is wrong, and which pods wait', async () => {
+  test('check network/NAME says what is wrong with a Network, and which pods wait', async () => {
     await fixture.apply(
       {
         apiVersion: 'samplecrd.k8s.io/v1',
@@ -250,7 +250,7 @@ describe('with the operator', () => {
     );
   });
 
-  test('check --all names the objects with findings, and counts the others', async () => {
+  test('with the operator check --all names the objects with findings, and counts the others', async () => {
     const { code, stdout } = await cli('check', '--all', '-n', 'web');
     expect(stdout).toMatch(/^pod\/waits in namespace web\n/m);
     expect(stdout).toMatch(/\n1 checked, 1 with findings\n$/);

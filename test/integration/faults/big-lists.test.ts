@@ -97,7 +97,7 @@ async function peak(pid: number): Promise<number> {
 
 const isPodList = (url: string) => url.startsWith('/api/v1/pods?') && !isWatch(url);
 
-test(`${PODS_LISTED} pods of 10 kB fit into the memory of the manifests`, async () => {
+test(`a list of ${PODS_LISTED} pods of 10 kB fits into the memory of the manifests`, async () => {
   await createPods();
   const times = PODS_LISTED / PODS_CREATED;
   const rewrite = (url: string) => (times > 1 && isPodList(url) ? multipliedList(times) : undefined);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createAuthority, issueCertificate } from '../../../src/certificates/x509/authority.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
@@ -82,31 +82,29 @@ const files = (cert: string, key: string, ca?: string) => [
   ...(ca === undefined ? [] : [`--client-ca-file=${join(directory, ca)}`]),
 ];
 
-describe('files that cannot be used keep the process waiting: it is not ready, says why, and tries again', () => {
-  test.each<[string, [string, string, string?], RegExp]>([
-    ['a certificate that is missing', ['missing.crt', 'good.key'], /missing\.crt/],
-    ['a certificate that is garbage', ['garbage.pem', 'good.key'], /garbage\.pem is not valid PEM/],
-    ['a key of another certificate', ['good.crt', 'other.key'], /other\.key is not the key of/],
-    ['authorities of clients that are garbage', ['good.crt', 'good.key', 'garbage.pem'], /CA certificates/],
-  ])('%s', async (name, names, message) => {
-    const { started, lines, readyz } = await start(name.replaceAll(' ', '-'), ...files(...names));
-    await eventually(`/readyz says ${message}`, async () => message.test(await text(readyz)));
-    await eventually('the log says it', async () =>
-      lines.some((line) => line.includes('"error"') && message.test(line)),
-    );
-    started.kill();
-    expect((await started.exited).code).toBe(0);
-  });
+test.each<[string, [string, string, string?], RegExp]>([
+  ['a certificate that is missing', ['missing.crt', 'good.key'], /missing\.crt/],
+  ['a certificate that is garbage', ['garbage.pem', 'good.key'], /garbage\.pem is not valid PEM/],
+  ['a key of another certificate', ['good.crt', 'other.key'], /other\.key is not the key of/],
+  ['authorities of clients that are garbage', ['good.crt', 'good.key', 'garbage.pem'], /CA certificates/],
+])('serve waits, is not ready and says why, with %s', async (name, names, message) => {
+  const { started, lines, readyz } = await start(name.replaceAll(' ', '-'), ...files(...names));
+  await eventually(`/readyz says ${message}`, async () => message.test(await text(readyz)));
+  await eventually('the log says it', async () =>
+    lines.some((line) => line.includes('"error"') && message.test(line)),
+  );
+  started.kill();
+  expect((await started.exited).code).toBe(0);
+});
 
-  test('until they are there: an Issuer may write the authority later', async () => {
-    const ca = join(directory, 'ca.crt');
-    const { started, readyz } = await start('ca', ...files('good.crt', 'good.key'), `--tls-ca-file=${ca}`);
-    await eventually('/readyz names the file', async () => (await text(readyz)).includes(ca));
-    await writeFile(ca, authority);
-    await eventually('/readyz does not', async () => !(await text(readyz)).includes(ca));
-    started.kill();
-    await started.exited;
-  });
+test('serve waits until its files are there: an Issuer may write the authority later', async () => {
+  const ca = join(directory, 'ca.crt');
+  const { started, readyz } = await start('ca', ...files('good.crt', 'good.key'), `--tls-ca-file=${ca}`);
+  await eventually('/readyz names the file', async () => (await text(readyz)).includes(ca));
+  await writeFile(ca, authority);
+  await eventually('/readyz does not', async () => !(await text(readyz)).includes(ca));
+  started.kill();
+  await started.exited;
 });
 
 const text = (url: string) =>
@@ -115,8 +113,9 @@ const text = (url: string) =>
     () => '',
   );
 
-describe('a fatal error ends the process with exit code 1 and one line that says why', () => {
-  test.each(['--port', '--metrics-port'])('%s that another program listens on', async (flag) => {
+test.each(['--port', '--metrics-port'])(
+  'a fatal error ends the process with exit code 1, and one line names a %s that is taken',
+  async (flag) => {
     const taken = createServer().listen(0);
     const address = taken.address();
     const port = typeof address === 'object' ? address?.port : undefined;
@@ -127,5 +126,5 @@ describe('a fatal error ends the process with exit code 1 and one line that says
       level: 'fatal',
       err: { message: expect.stringContaining(`EADDRINUSE`) },
     });
-  });
-});
+  },
+);

@@ -36,7 +36,7 @@ async function play(seed: number, met: string[]): Promise<string | undefined> {
   return `seed ${seed} (FAULT_SEED=${seed} replays it), after ${result.numShrinks} steps smaller:\n${smallest}\n${result.errorInstance}`;
 }
 
-test(`whatever happens on the way, an informer ends with what the server has (${seeds.length} seeds)`, async () => {
+test(`an informer ends with what the server has, whatever happens on the way (${seeds.length} seeds)`, async () => {
   const waiting = [...seeds];
   const failures: string[] = [];
   const met: string[] = [];

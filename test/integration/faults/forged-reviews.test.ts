@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { eventually } from '../../env/eventually.ts';
 import { podReview } from '../../support/injection/admission-review.ts';
@@ -84,101 +84,99 @@ async function regarded(): Promise<readonly string[]> {
     .toSorted();
 }
 
-describe('forged reviews', () => {
-  test('300 of pods of owners that are made up: there are Events of what is there, and of nothing else', async () => {
-    const forged = (index: number) => ({
-      object: podOf([ownerOf(`made-up-${index}`, `made-up-${index}`)], { generateName: 'made-up-' }),
-    });
-    expect(await reviews(300, '/inject', forged)).toEqual({ 200: 300 });
-    // What comes behind them in the queue is written: one of a pod, and one of a pod's owner.
-    await fixture.apply({
-      apiVersion: 'apps/v1',
-      kind: 'ReplicaSet',
-      metadata: { name: 'real', namespace: 'default' },
-      spec: {
-        replicas: 0,
-        selector: { matchLabels: { app: 'real' } },
-        template: { metadata: { labels: { app: 'real' } }, spec },
-      },
-    });
-    const uid = await fixture.kubectl('get', 'replicaset', 'real', '-o', 'jsonpath={.metadata.uid}');
-    const pod = { apiVersion: 'v1', kind: 'Pod' };
-    const labels = { app: 'real' };
-    await fixture.apply(
-      { ...pod, ...podOf([ownerOf('real', uid)], { name: 'owned', namespace: 'default', labels }) },
-      { ...pod, ...podOf([], { name: 'alone', namespace: 'default' }) },
-    );
-    const wanted = ['Pod alone', 'ReplicaSet real'];
-    await eventually('there are Events of them', async () => {
-      const found = await regarded();
-      expect(found.filter((each) => !wanted.includes(each))).toEqual([]);
-      return found.length === wanted.length;
-    });
+test('300 reviews of pods of forged owners: there are Events of what is there, and of nothing else', async () => {
+  const forged = (index: number) => ({
+    object: podOf([ownerOf(`made-up-${index}`, `made-up-${index}`)], { generateName: 'made-up-' }),
   });
-
-  test('300 of namespaces that are made up: requests come by their rate, and the rest is refused', async () => {
-    const forged = (index: number) => ({ namespace: `made-up-${index}`, object: podOf([]) });
-    let statuses: Record<number, number> = {};
-    const { count, seconds } = await requestsOf(/^get .*\/namespaces\/made-up/, async () => {
-      statuses = await reviews(300, '/inject', forged);
-    });
-    expect(count).toBeGreaterThan(0);
-    expect(count).toBeLessThanOrEqual(20 + 10 * seconds + 1);
-    expect(statuses).toEqual({ 500: count, 503: 300 - count });
+  expect(await reviews(300, '/inject', forged)).toEqual({ 200: 300 });
+  // What comes behind them in the queue is written: one of a pod, and one of a pod's owner.
+  await fixture.apply({
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'real', namespace: 'default' },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: 'real' } },
+      template: { metadata: { labels: { app: 'real' } }, spec },
+    },
   });
-
-  test('300 that ask for nothing share requests, and are answered', async () => {
-    let statuses: Record<number, number> = {};
-    const { count, seconds } = await requestsOf(/^get .*\/namespaces\/default/, async () => {
-      statuses = await reviews(300, '/inject', () => ({ object: { metadata: {}, spec } }));
-    });
-    expect(statuses).toEqual({ 200: 300 });
-    expect(count).toBeGreaterThan(0);
-    expect(count).toBeLessThanOrEqual(seconds / 0.25 + 1);
+  const uid = await fixture.kubectl('get', 'replicaset', 'real', '-o', 'jsonpath={.metadata.uid}');
+  const pod = { apiVersion: 'v1', kind: 'Pod' };
+  const labels = { app: 'real' };
+  await fixture.apply(
+    { ...pod, ...podOf([ownerOf('real', uid)], { name: 'owned', namespace: 'default', labels }) },
+    { ...pod, ...podOf([], { name: 'alone', namespace: 'default' }) },
+  );
+  const wanted = ['Pod alone', 'ReplicaSet real'];
+  await eventually('there are Events of them', async () => {
+    const found = await regarded();
+    expect(found.filter((each) => !wanted.includes(each))).toEqual([]);
+    return found.length === wanted.length;
   });
+});
 
-  test('200 of pods with five Networks each: one list at a time does for all of a namespace', async () => {
-    const asked = { 'samplecrd.k8s.io/network': 'one, two, three, four, five' };
-    const forged = () => ({ object: { metadata: { annotations: asked }, spec: { ...spec, nodeName: 'a' } } });
-    let statuses: Record<number, number> = {};
-    const { count, seconds } = await requestsOf(/^(get|list) .*\/networks/, async () => {
-      statuses = await reviews(200, '/attach', forged);
-    });
-    expect(statuses).toEqual({ 200: 200 });
-    expect(count).toBeGreaterThan(0);
-    expect(count).toBeLessThanOrEqual(seconds / 0.25 + 1);
+test('300 reviews of forged namespaces: requests come by their rate, and the rest is refused', async () => {
+  const forged = (index: number) => ({ namespace: `made-up-${index}`, object: podOf([]) });
+  let statuses: Record<number, number> = {};
+  const { count, seconds } = await requestsOf(/^get .*\/namespaces\/made-up/, async () => {
+    statuses = await reviews(300, '/inject', forged);
   });
+  expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(20 + 10 * seconds + 1);
+  expect(statuses).toEqual({ 500: count, 503: 300 - count });
+});
 
-  test('200 of ConfigMaps with 50 templates: dry runs come by their rate', async () => {
-    const text = (index: number) => `containers: [{name: envoy, image: "i:v${index}"}]`;
-    const forged = (index: number) => {
-      const further = Array.from({ length: 49 }, (_, i) => [`config.t${i}`, text(index)]);
-      const name = 'envoy-initializer';
-      return {
-        kind: { group: '', version: 'v1', kind: 'ConfigMap' },
-        resource: { group: '', version: 'v1', resource: 'configmaps' },
-        namespace: name,
-        name,
-        object: { metadata: { name }, data: { config: text(index), ...Object.fromEntries(further) } },
-      };
+test('300 reviews of pods that ask for nothing share requests, and are answered', async () => {
+  let statuses: Record<number, number> = {};
+  const { count, seconds } = await requestsOf(/^get .*\/namespaces\/default/, async () => {
+    statuses = await reviews(300, '/inject', () => ({ object: { metadata: {}, spec } }));
+  });
+  expect(statuses).toEqual({ 200: 300 });
+  expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(seconds / 0.25 + 1);
+});
+
+test('200 reviews of pods with five Networks each: one list at a time does for all of a namespace', async () => {
+  const asked = { 'samplecrd.k8s.io/network': 'one, two, three, four, five' };
+  const forged = () => ({ object: { metadata: { annotations: asked }, spec: { ...spec, nodeName: 'a' } } });
+  let statuses: Record<number, number> = {};
+  const { count, seconds } = await requestsOf(/^(get|list) .*\/networks/, async () => {
+    statuses = await reviews(200, '/attach', forged);
+  });
+  expect(statuses).toEqual({ 200: 200 });
+  expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(seconds / 0.25 + 1);
+});
+
+test('200 reviews of ConfigMaps with 50 templates: dry runs come by their rate', async () => {
+  const text = (index: number) => `containers: [{name: envoy, image: "i:v${index}"}]`;
+  const forged = (index: number) => {
+    const further = Array.from({ length: 49 }, (_, i) => [`config.t${i}`, text(index)]);
+    const name = 'envoy-initializer';
+    return {
+      kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+      resource: { group: '', version: 'v1', resource: 'configmaps' },
+      namespace: name,
+      name,
+      object: { metadata: { name }, data: { config: text(index), ...Object.fromEntries(further) } },
     };
-    const { count, seconds } = await requestsOf(/^create .*\/pods\?dryRun=All/, async () => {
-      expect(await reviews(200, '/validate', forged)).toEqual({ 200: 200 });
-    });
-    expect(count).toBeGreaterThan(0);
-    expect(count).toBeLessThanOrEqual(300 + 10 * seconds + 1);
+  };
+  const { count, seconds } = await requestsOf(/^create .*\/pods\?dryRun=All/, async () => {
+    expect(await reviews(200, '/validate', forged)).toEqual({ 200: 200 });
   });
+  expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(300 + 10 * seconds + 1);
+});
 
-  test('beside them, a pod is injected whose namespace was labelled a moment before', async () => {
-    const pod = { object: { metadata: {}, spec: { containers: spec.containers } } };
-    for (let round = 0; round < 5; round += 1) {
-      const namespace = `late-${round}`;
-      await fixture.kubectl('create', 'namespace', namespace);
-      const asking = reviews(60, '/inject', () => ({ namespace, ...pod }));
-      await fixture.kubectl('label', 'namespace', namespace, `${KEY}=true`);
-      const { body } = await review('/inject', { namespace, ...pod });
-      expect(JSON.parse(body).response.patchType).toBe('JSONPatch');
-      expect(Object.keys(await asking)).toEqual(['200']);
-    }
-  });
+test('a pod is injected beside forged reviews whose namespace was labelled a moment before', async () => {
+  const pod = { object: { metadata: {}, spec: { containers: spec.containers } } };
+  for (let round = 0; round < 5; round += 1) {
+    const namespace = `late-${round}`;
+    await fixture.kubectl('create', 'namespace', namespace);
+    const asking = reviews(60, '/inject', () => ({ namespace, ...pod }));
+    await fixture.kubectl('label', 'namespace', namespace, `${KEY}=true`);
+    const { body } = await review('/inject', { namespace, ...pod });
+    expect(JSON.parse(body).response.patchType).toBe('JSONPatch');
+    expect(Object.keys(await asking)).toEqual(['200']);
+  }
 });

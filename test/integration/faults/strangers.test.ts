@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect as connectPlainly } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type StrangerKind, Strangers } from '../../support/faults/strangers.ts';
 import { podReview } from '../../support/injection/admission-review.ts';
 import { answerTo, HttpsClient } from '../../support/kube/https-client.ts';
@@ -65,55 +65,54 @@ async function reviewsBeside(): Promise<{ answers: number; failures: string[] }>
   return result;
 }
 
-describe('strangers at the port of the webhook', () => {
-  // Each stays for as long as it may, which is 10 s: those that are there at once do not add up.
-  test.each<Partial<Record<StrangerKind, number>>>([
-    { 'slow body': 200, 'declared body': 200, 'chunked body': 200 },
-    { 'body in tiny pieces': 100 },
-    { 'dense review': 50 },
-  ])('with %j at once: pods are reviewed meanwhile, and memory stays', async (counts) => {
-    const before = (await memoryOf(pid)).now;
-    await come(counts);
-    const { answers, failures } = await reviewsBeside();
-    const after = await memoryOf(pid);
-    expect(failures).toEqual([]);
-    expect(answers).toBeGreaterThan(1);
-    for (const longestMs of await stays()) expect(longestMs).toBeLessThan(PATIENCE_MS);
-    expect(after.most - before).toBeLessThan(128);
-    expect(after.most).toBeLessThan(LIMIT_MIB);
-  });
+// Each stays for as long as it may, which is 10 s: those that are there at once do not add up.
+test.each<Partial<Record<StrangerKind, number>>>([
+  { 'slow body': 200, 'declared body': 200, 'chunked body': 200 },
+  { 'body in tiny pieces': 100 },
+  { 'dense review': 50 },
+])('strangers send %j at once: pods are reviewed meanwhile, and memory stays', async (counts) => {
+  const before = (await memoryOf(pid)).now;
+  await come(counts);
+  const { answers, failures } = await reviewsBeside();
+  const after = await memoryOf(pid);
+  expect(failures).toEqual([]);
+  expect(answers).toBeGreaterThan(1);
+  for (const longestMs of await stays()) expect(longestMs).toBeLessThan(PATIENCE_MS);
+  expect(after.most - before).toBeLessThan(128);
+  expect(after.most).toBeLessThan(LIMIT_MIB);
+});
 
-  test('that begin and do not go on, all at once, are closed, and pods are reviewed meanwhile', async () => {
-    const slow = { 'slow head': 150, 'slow second head': 150, 'unread answers': 10 };
-    await come({ ...slow, 'silent TLS': 150, 'silent TCP': 150, 'half handshake': 150 });
-    const { failures } = await reviewsBeside();
-    expect(failures).toEqual([]);
-    for (const longestMs of await stays()) expect(longestMs).toBeLessThan(PATIENCE_MS);
-  });
+test('strangers that begin and do not go on, all at once, are closed, and pods are reviewed meanwhile', async () => {
+  const slow = { 'slow head': 150, 'slow second head': 150, 'unread answers': 10 };
+  await come({ ...slow, 'silent TLS': 150, 'silent TCP': 150, 'half handshake': 150 });
+  const { failures } = await reviewsBeside();
+  expect(failures).toEqual([]);
+  for (const longestMs of await stays()) expect(longestMs).toBeLessThan(PATIENCE_MS);
+});
 
-  test('by the thousand are no more connections than may be, and an idle one from before is still good', async () => {
-    const kept = new HttpsClient(port, fixture.operator.caPem);
-    const sockets = new Set<unknown>();
-    const callKept = async () => {
-      const call = kept.start('/inject');
-      call.once('socket', (socket) => sockets.add(socket));
-      call.end(review);
-      return (await answerTo(call)).status;
-    };
-    expect(await callKept()).toBe(200);
-    await come({ 'silent TLS': 1500 }, 1500);
-    const { failures } = await reviewsBeside();
-    expect(failures).toEqual([]);
-    expect(
-      await metric('envoy_initializer_webhook_refused_total{reason="too_many_connections"}'),
-    ).toBeGreaterThan(0);
-    expect(await callKept()).toBe(200);
-    expect(sockets.size).toBe(1);
-    kept.disconnect();
-  });
+test('strangers by the thousand are no more connections than may be, and an earlier idle one still serves', async () => {
+  const kept = new HttpsClient(port, fixture.operator.caPem);
+  const sockets = new Set<unknown>();
+  const callKept = async () => {
+    const call = kept.start('/inject');
+    call.once('socket', (socket) => sockets.add(socket));
+    call.end(review);
+    return (await answerTo(call)).status;
+  };
+  expect(await callKept()).toBe(200);
+  await come({ 'silent TLS': 1500 }, 1500);
+  const { failures } = await reviewsBeside();
+  expect(failures).toEqual([]);
+  expect(
+    await metric('envoy_initializer_webhook_refused_total{reason="too_many_connections"}'),
+  ).toBeGreaterThan(0);
+  expect(await callKept()).toBe(200);
+  expect(sockets.size).toBe(1);
+  kept.disconnect();
+});
 
-  // biome-ignore format: a line for each case
-  test.each<[string, string, RegExp]>([
+// biome-ignore format: a line for each case
+test.each<[string, string, RegExp]>([
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^$/],
     ['no HTTP', '\0\xff'.repeat(5000), /^$/],
     ['a header of 64 KiB', `POST /inject HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`, /^$/],
@@ -129,20 +128,19 @@ describe('strangers at the port of the webhook', () => {
     ['no host', 'POST /inject HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400 /],
     ['an expectation', `${HEAD}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 400 /],
     ['another expectation', `${HEAD}Connection: close\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 417 /],
-  ])('with %s are refused and closed', async (_, sent, answer) => {
+  ])('strangers with %s are refused and closed', async (_, sent, answer) => {
     expect(await answerToText(sent)).toMatch(answer);
     expect(await callOnce()).toBe(200);
   });
 
-  test('without TLS are closed', async () => {
-    const refused = 'envoy_initializer_webhook_refused_total{reason="handshake_failed"}';
-    const before = (await metric(refused)) ?? 0;
-    const socket = connectPlainly({ host: '127.0.0.1', port }, () => socket.write(`${HEAD}\r\n`));
-    socket.resume();
-    await once(socket, 'close');
-    expect(await metric(refused)).toBe(before + 1);
-    expect(await callOnce()).toBe(200);
-  });
+test('strangers without TLS are closed', async () => {
+  const refused = 'envoy_initializer_webhook_refused_total{reason="handshake_failed"}';
+  const before = (await metric(refused)) ?? 0;
+  const socket = connectPlainly({ host: '127.0.0.1', port }, () => socket.write(`${HEAD}\r\n`));
+  socket.resume();
+  await once(socket, 'close');
+  expect(await metric(refused)).toBe(before + 1);
+  expect(await callOnce()).toBe(200);
 });
 
 /** All that the server answers to a text until it closes the connection. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path/posix';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Injection, inject } from '../../../src/injection/inject.ts';
 import { containers, initContainers, isNativeSidecar, volumes } from '../../../src/injection/podspec/pod.ts';
@@ -243,46 +243,37 @@ function verdictOf(injection: Injection): string {
   return injection.outcome === 'injected' ? 'injected' : injection.skip.reason;
 }
 
-describe('a pod and a template', () => {
-  test('conflict if and only if the API server refuses them together, or one overrides the other', () => {
-    const wrong = judged.filter(
-      ({ trouble, written }) => (trouble.length === 0 ? 'injected' : 'conflict') !== verdictOf(written),
-    );
-    expect(wrong.map(({ pod, set, trouble, written }) => shown(pod, set, trouble, written))).toEqual([]);
-  });
+test('a pod and a template conflict if and only if the API server refuses them, or one overrides the other', () => {
+  const wrong = judged.filter(
+    ({ trouble, written }) => (trouble.length === 0 ? 'injected' : 'conflict') !== verdictOf(written),
+  );
+  expect(wrong.map(({ pod, set, trouble, written }) => shown(pod, set, trouble, written))).toEqual([]);
+});
 
-  test('are judged alike as they are written and as the API server hands them on', () => {
-    const differing = judged.filter(({ written, stored }) => verdictOf(written) !== verdictOf(stored));
-    expect(differing.map(({ pod, set, trouble, stored }) => shown(pod, set, trouble, stored))).toEqual([]);
-  });
+test('a pod and a template are judged alike as they are written and as the API server hands them on', () => {
+  const differing = judged.filter(({ written, stored }) => verdictOf(written) !== verdictOf(stored));
+  expect(differing.map(({ pod, set, trouble, stored }) => shown(pod, set, trouble, stored))).toEqual([]);
+});
 
-  test('that fit are admitted together', () => {
-    const answers = judged.map(({ answer }) => answer).filter((answer) => answer !== undefined);
-    expect(answers.length).toBeGreaterThan(PAIRS / 10);
-    expect(answers.filter(({ accepted }) => !accepted)).toEqual([]);
-  });
+test('a pod and a template that fit are admitted together', () => {
+  const answers = judged.map(({ answer }) => answer).filter((answer) => answer !== undefined);
+  expect(answers.length).toBeGreaterThan(PAIRS / 10);
+  expect(answers.filter(({ accepted }) => !accepted)).toEqual([]);
+});
 
-  test('meet in every way', () => {
-    const kinds = new Set(judged.flatMap(({ trouble }) => trouble).map((text) => text.replace(/: .*/s, '')));
-    const ways = [
-      'both mounted and a device',
-      'misled',
-      'other volume',
-      'refused',
-      'shadowed',
-      'shared port',
-    ];
-    expect([...kinds].sort()).toEqual(ways);
-    const refusals = judged.flatMap(({ trouble }) => trouble).join('\n');
-    for (const words of [
-      /hostPort/,
-      /annotations: Too long/,
-      /must be unique/,
-      /volumeDevices/,
-      /Duplicate value: "setup"/,
-    ])
-      expect(refusals).toMatch(words);
-  });
+test('the generated pods and templates of this suite conflict in every way', () => {
+  const kinds = new Set(judged.flatMap(({ trouble }) => trouble).map((text) => text.replace(/: .*/s, '')));
+  const ways = ['both mounted and a device', 'misled', 'other volume', 'refused', 'shadowed', 'shared port'];
+  expect([...kinds].sort()).toEqual(ways);
+  const refusals = judged.flatMap(({ trouble }) => trouble).join('\n');
+  for (const words of [
+    /hostPort/,
+    /annotations: Too long/,
+    /must be unique/,
+    /volumeDevices/,
+    /Duplicate value: "setup"/,
+  ])
+    expect(refusals).toMatch(words);
 });
 
 function shown(pod: JsonObject, set: TemplateSet, trouble: readonly string[], injection: Injection) {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -87,77 +87,74 @@ async function withoutWebhook(run: () => Promise<void>): Promise<void> {
   }
 }
 
-describe("Envoy's configuration", () => {
-  const data = async (inNamespace: string) =>
-    JSON.parse(await kubectl(`get configmap envoy --namespace=${inNamespace} -o json`)).data;
-  const change = (inNamespace: string, value: string) =>
-    kubectl(
-      `patch configmap envoy --namespace=${inNamespace} --type=merge -p`,
-      JSON.stringify({ data: { 'envoy.json': value } }),
-    );
-
-  test('comes to a namespace with the first pod that has a sidecar, and follows its source', async () => {
-    await fixture.namespace('copied');
-    await fixture.apply(pod('a', 'copied', { [OPT_IN]: 'true' }));
-    await eventually(
-      'the copy is there',
-      async () => (await data('copied'))['envoy.json'] === (await data(OPERATOR))['envoy.json'],
-    );
-    await change(OPERATOR, '{"changed": true}');
-    await eventually(
-      'the copy is changed',
-      async () => (await data('copied'))['envoy.json'] === '{"changed": true}',
-    );
-  });
-
-  test("is left as it is where it is a user's own, and from when it is", async () => {
-    await fixture.namespace('own');
-    await kubectl('create configmap envoy --namespace=own --from-literal=envoy.json=mine');
-    await fixture.apply(pod('a', 'own', { [OPT_IN]: 'true' }));
-    await change('copied', 'mine now');
-    await fixture.namespace('later');
-    await change(OPERATOR, '{"changed": "again"}');
-    await fixture.apply(pod('a', 'later', { [OPT_IN]: 'true' }));
-    await eventually(
-      'a later copy is there',
-      async () => (await data('later'))['envoy.json'] === '{"changed": "again"}',
-    );
-    expect(await data('own')).toEqual({ 'envoy.json': 'mine' });
-    expect((await data('copied'))['envoy.json']).toBe('mine now');
-  });
-});
-
-describe('pods that were admitted without their sidecar', () => {
-  testWithControllerManager(
-    'are replaced where they have a controller, and told of where they have none',
-    async () => {
-      await fixture.namespace('missed', { [OPT_IN]: 'true' });
-      await withoutWebhook(async () => {
-        await fixture.apply(
-          deployment('one', 'missed', 4),
-          deployment('two', 'missed', 4),
-          pod('alone', 'missed'),
-        );
-        await eventually('all are there', async () => (await pods('missed')).length === 9);
-        expect((await pods('missed')).some(hasSidecar)).toBe(false);
-      });
-      await eventually('all but one have their sidecar', async () => {
-        const found = await pods('missed');
-        return found.length === 9 && found.filter(hasSidecar).length === 8;
-      });
-      expect(
-        hasSidecar(
-          (await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC },
-        ),
-      ).toBe(false);
-      expect(await kubectl('describe pod alone --namespace=missed')).toMatch(
-        /SidecarMissing .*no replica answered, or its namespace opted in later/,
-      );
-      expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
-    },
+const data = async (inNamespace: string) =>
+  JSON.parse(await kubectl(`get configmap envoy --namespace=${inNamespace} -o json`)).data;
+const change = (inNamespace: string, value: string) =>
+  kubectl(
+    `patch configmap envoy --namespace=${inNamespace} --type=merge -p`,
+    JSON.stringify({ data: { 'envoy.json': value } }),
   );
 
-  testWithControllerManager('are left alone once the first replacement came without it too', async () => {
+test("a namespace gets Envoy's configuration with its first pod with a sidecar, and it follows its source", async () => {
+  await fixture.namespace('copied');
+  await fixture.apply(pod('a', 'copied', { [OPT_IN]: 'true' }));
+  await eventually(
+    'the copy is there',
+    async () => (await data('copied'))['envoy.json'] === (await data(OPERATOR))['envoy.json'],
+  );
+  await change(OPERATOR, '{"changed": true}');
+  await eventually(
+    'the copy is changed',
+    async () => (await data('copied'))['envoy.json'] === '{"changed": true}',
+  );
+});
+
+test("Envoy's configuration is left alone where it is a user's own, and from when it is", async () => {
+  await fixture.namespace('own');
+  await kubectl('create configmap envoy --namespace=own --from-literal=envoy.json=mine');
+  await fixture.apply(pod('a', 'own', { [OPT_IN]: 'true' }));
+  await change('copied', 'mine now');
+  await fixture.namespace('later');
+  await change(OPERATOR, '{"changed": "again"}');
+  await fixture.apply(pod('a', 'later', { [OPT_IN]: 'true' }));
+  await eventually(
+    'a later copy is there',
+    async () => (await data('later'))['envoy.json'] === '{"changed": "again"}',
+  );
+  expect(await data('own')).toEqual({ 'envoy.json': 'mine' });
+  expect((await data('copied'))['envoy.json']).toBe('mine now');
+});
+
+testWithControllerManager(
+  'pods admitted without their sidecar are replaced if they have a controller, and reported if not',
+  async () => {
+    await fixture.namespace('missed', { [OPT_IN]: 'true' });
+    await withoutWebhook(async () => {
+      await fixture.apply(
+        deployment('one', 'missed', 4),
+        deployment('two', 'missed', 4),
+        pod('alone', 'missed'),
+      );
+      await eventually('all are there', async () => (await pods('missed')).length === 9);
+      expect((await pods('missed')).some(hasSidecar)).toBe(false);
+    });
+    await eventually('all but one have their sidecar', async () => {
+      const found = await pods('missed');
+      return found.length === 9 && found.filter(hasSidecar).length === 8;
+    });
+    expect(
+      hasSidecar((await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC }),
+    ).toBe(false);
+    expect(await kubectl('describe pod alone --namespace=missed')).toMatch(
+      /SidecarMissing .*no replica answered, or its namespace opted in later/,
+    );
+    expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
+  },
+);
+
+testWithControllerManager(
+  'pods admitted without their sidecar are left alone once the first replacement came without it too',
+  async () => {
     await fixture.namespace('broken', { [OPT_IN]: 'true' });
     await withoutWebhook(async () => {
       await fixture.apply(deployment('one', 'broken', 3), deployment('two', 'broken', 3));
@@ -173,50 +170,51 @@ describe('pods that were admitted without their sidecar', () => {
     await eventually('that is in the log', async () =>
       (await readFile(fixture.logFile, 'utf8')).includes('the replacement of an evicted pod has no sidecar'),
     );
-  });
+  },
+);
+
+const drift = async (...args: readonly string[]) => {
+  const terminal = new MemoryTerminal({});
+  const line = [
+    'node',
+    'envoy-initializer',
+    'drift',
+    `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
+    ...args,
+  ];
+  return { code: await runCli(line, terminal), out: terminal.stdout, err: terminal.stderr };
+};
+
+test('drift counts pods with the sidecar of another template also where they asked and were skipped', async () => {
+  await fixture.namespace('asked');
+  await fixture.apply(
+    pod('mistyped', 'asked', { [OPT_IN]: 'yes' }),
+    {
+      ...pod('own', 'asked', { [OPT_IN]: 'true' }),
+      spec: { containers: [{ name: 'envoy', image: 'own' }] },
+    },
+    pod('quiet', 'asked'),
+  );
+  expect((await drift('-n', 'asked')).err).toMatch(
+    /^no drift in 3 pods; 2 pods asked for a sidecar and got none \((invalid-value: 1|container-exists: 1|, ){3}\)\n$/,
+  );
 });
 
-describe('pods with the sidecar of another template', () => {
-  const drift = async (...args: readonly string[]) => {
-    const terminal = new MemoryTerminal({});
-    const line = [
-      'node',
-      'envoy-initializer',
-      'drift',
-      `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
-      ...args,
-    ];
-    return { code: await runCli(line, terminal), out: terminal.stdout, err: terminal.stderr };
-  };
-
-  test('are counted by drift also where they asked and were skipped', async () => {
-    await fixture.namespace('asked');
-    await fixture.apply(
-      pod('mistyped', 'asked', { [OPT_IN]: 'yes' }),
-      {
-        ...pod('own', 'asked', { [OPT_IN]: 'true' }),
-        spec: { containers: [{ name: 'envoy', image: 'own' }] },
-      },
-      pod('quiet', 'asked'),
-    );
-    expect((await drift('-n', 'asked')).err).toMatch(
-      /^no drift in 3 pods; 2 pods asked for a sidecar and got none \((invalid-value: 1|container-exists: 1|, ){3}\)\n$/,
-    );
+test('drift counts pods with the sidecar of another template also where Envoy is older than a fix', async () => {
+  await fixture.namespace('risky');
+  for (const name of ['old', 'new']) await fixture.apply(pod(name, 'risky', { [OPT_IN]: 'true' }));
+  await kubectl('set image pod/old envoy=envoyproxy/envoy:v1.38.0 --namespace=risky');
+  expect(await drift('-n', 'risky')).toEqual({
+    code: 0,
+    out: '',
+    err: 'no drift in 2 pods\n1 pod: Envoy 1.38.0 lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer\n',
   });
+  await kubectl('delete pods --all --now --namespace=risky');
+});
 
-  test('are counted by drift also where Envoy is older than a fix', async () => {
-    await fixture.namespace('risky');
-    for (const name of ['old', 'new']) await fixture.apply(pod(name, 'risky', { [OPT_IN]: 'true' }));
-    await kubectl('set image pod/old envoy=envoyproxy/envoy:v1.38.0 --namespace=risky');
-    expect(await drift('-n', 'risky')).toEqual({
-      code: 0,
-      out: '',
-      err: 'no drift in 2 pods\n1 pod: Envoy 1.38.0 lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer\n',
-    });
-    await kubectl('delete pods --all --now --namespace=risky');
-  });
-
-  testWithControllerManager('are listed by drift until they are recreated', async () => {
+testWithControllerManager(
+  'drift lists pods with the sidecar of another template until they are recreated',
+  async () => {
     await fixture.namespace('stale', { [OPT_IN]: 'true' });
     await fixture.apply(deployment('web', 'stale', 2));
     await eventually('its pods are there', async () => (await pods('stale')).filter(hasSidecar).length === 2);
@@ -248,5 +246,5 @@ describe('pods with the sidecar of another template', () => {
       const { out } = await drift('-n', 'stale', '-o', 'json');
       return JSON.parse(out).length < (await pods('stale')).length;
     });
-  });
-});
+  },
+);

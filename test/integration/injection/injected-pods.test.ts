@@ -64,10 +64,11 @@ function comparable({ code, message, pod }: Admission): unknown {
   };
 }
 
-describe('a golden case through the API server is what it is through the command line', () => {
-  let compared = 0;
+let compared = 0;
 
-  test.each(cases)('%s', async (name) => {
+test.each(cases)(
+  'test/golden/manifests/%s is through the API server what it is through the command line',
+  async (name) => {
     const read = (file: string) => readFile(join(GOLDEN, name, file), 'utf8').catch(() => '');
     const args = await read('args');
     const [input, expected] = [documents(await read('input.yaml')), documents(await read('expected.yaml'))];
@@ -99,11 +100,11 @@ describe('a golden case through the API server is what it is through the command
       );
       compared += 1;
     }
-  });
+  },
+);
 
-  test('and there are some', () => {
-    expect(compared).toBeGreaterThan(25);
-  });
+test('there are golden cases to send through the API server', () => {
+  expect(compared).toBeGreaterThan(25);
 });
 
 function documents(text: string): readonly JsonValue[] {
@@ -151,16 +152,15 @@ containers:
   resources: {limits: {memory: 128Mi}, requests: {cpu: 100m, memory: 64Mi}}
 `;
 
-describe('for generated pods', () => {
-  // biome-ignore format: a line for each case
-  test.each<[string, Readonly<Record<string, string>>]>([
+// biome-ignore format: a line for each case
+test.each<[string, Readonly<Record<string, string>>]>([
     ['the template of the demo', { config: DEMO_TEMPLATE }],
     ['the template that comes with the operator', { config: DEFAULT_TEMPLATE_YAML }],
     ['a template with something of everything', { config: RICH_TEMPLATE }],
     ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
     ['native sidecars, before all others', { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' }],
   ])(
-    'what the API server takes, it takes with %s, and as the command line would make it',
+    'a generated pod is admitted with %s, and as the command line would make it',
     async (_, data) => {
       await stage.adopt(data);
       const state = { set: templateSet(data) };
@@ -185,7 +185,6 @@ describe('for generated pods', () => {
       expect(injected).toBeGreaterThan(0);
     },
   );
-});
 
 test('a number that no double holds survives the webhook', async () => {
   await stage.adopt({ config: DEMO_TEMPLATE });
@@ -282,7 +281,7 @@ describe('pod security', () => {
     await stage.namespaces(Object.fromEntries(entries));
   }, 300_000);
 
-  test('what each version of it changes is foreseen as the API server sees it', async () => {
+  test('inject foresees what each version of pod security changes', async () => {
     for (const level of LEVELS) {
       for (const version of versions) for (const pod of EXAMPLES) await compare(level, version, pod);
       expect(seen.get(level)?.refused).toBeGreaterThan(versions.length);
@@ -290,7 +289,7 @@ describe('pod security', () => {
     }
   }, 120_000);
 
-  test('each level and version is foreseen for generated pods', async () => {
+  test('inject foresees each level and version of pod security for generated pods', async () => {
     const where = fc.tuple(fc.constantFrom(...LEVELS), fc.constantFrom('latest', ...versions));
     await fc.assert(
       fc.asyncProperty(where, securedPods, ([level, version], pod) => compare(level, version, pod)),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { networkMistakes } from '../../../src/cli/check/check-network.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { optInMistakes } from '../../../src/injection/mistakes.ts';
@@ -124,101 +124,101 @@ const KINDS = [
   ['v1', 'ReplicationController'],
 ] as const;
 
-describe('the key on a workload itself', () => {
-  test.each(KINDS)('is warned of in the words of check: %s %s', async (apiVersion, kind) => {
+test.each(KINDS)(
+  'the opt-in on a workload itself gets the warning of check: %s %s',
+  async (apiVersion, kind) => {
     const object = workload(apiVersion, kind, ON);
     const [site] = podSites(object);
     const [mistake] = site ? optInMistakes(site, keysFor()) : [];
     expect(await warnings(object)).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
-  });
+  },
+);
 
-  test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
-    'is warned of in the words of check: %s %s',
-    async (apiVersion, kind, paths) => {
-      const custom = (own: JsonObject, pod: JsonObject): JsonObject => ({
-        apiVersion,
-        kind,
-        metadata: { name: 'web', namespace: 'default', annotations: own },
-        ...objectAt(paths[0] ?? '', { metadata: { annotations: pod }, spec: {} }),
-      });
-      const [site] = podSites(custom(ON, {}));
-      const [mistake] = site ? optInMistakes(site, keysFor()) : [];
-      expect(mistake).toContain(`of the ${kind} itself`);
-      expect(await warnings(custom(ON, {}))).toContain(`: ${mistake}\n`);
-      expect(await warnings(custom(ON, ON))).toBe('');
-    },
-  );
-
-  test('is no mistake where the pods have one too, or it is not there', async () => {
-    expect(await warnings(workload('apps/v1', 'Deployment', ON, ON))).toBe('');
-    expect(await warnings(workload('apps/v1', 'Deployment', {}, ON))).toBe('');
-    expect(await warnings(workload('batch/v1', 'CronJob', ON, { [KEY]: 'false' }))).toBe('');
-  });
-});
-
-describe('the annotation for Networks', () => {
-  const NETWORK = { [NETWORK_ANNOTATION]: 'example-network' };
-
-  test('is warned of in the words of check on a workload itself', async () => {
-    const [apiVersion, kind] = KINDS[0];
-    const object = workload(apiVersion, kind, NETWORK);
-    const [mistake] = [...podSites(object)].flatMap((site) => [...networkMistakes(site)]);
-    expect(mistake).toContain(`of the ${kind} itself`);
-    expect(await warnings(object)).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
-    expect(await warnings(workload(apiVersion, kind, NETWORK, NETWORK))).toBe('');
-    expect(await warnings(workload(apiVersion, kind, {}, NETWORK))).toBe('');
-  });
-
-  test('is warned of in the labels of a pod, but not beside the annotation', async () => {
-    const pod = (annotations: JsonObject) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'web', namespace: 'default', labels: NETWORK, annotations },
-      spec: { containers: [{ name: 'a', image: 'a' }] },
+test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
+  'the opt-in on a custom workload itself gets the warning of check: %s %s',
+  async (apiVersion, kind, paths) => {
+    const custom = (own: JsonObject, pod: JsonObject): JsonObject => ({
+      apiVersion,
+      kind,
+      metadata: { name: 'web', namespace: 'default', annotations: own },
+      ...objectAt(paths[0] ?? '', { metadata: { annotations: pod }, spec: {} }),
     });
-    const [mistake] = [...podSites(pod({}))].flatMap((site) => [...networkMistakes(site)]);
-    expect(mistake).toContain('is in the labels of the pod');
-    expect(await warnings(pod({}))).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
-    expect(await warnings(pod(NETWORK))).toBe('');
-  });
+    const [site] = podSites(custom(ON, {}));
+    const [mistake] = site ? optInMistakes(site, keysFor()) : [];
+    expect(mistake).toContain(`of the ${kind} itself`);
+    expect(await warnings(custom(ON, {}))).toContain(`: ${mistake}\n`);
+    expect(await warnings(custom(ON, ON))).toBe('');
+  },
+);
+
+test('the opt-in on a workload is no mistake where its pods have one too, or it is not there', async () => {
+  expect(await warnings(workload('apps/v1', 'Deployment', ON, ON))).toBe('');
+  expect(await warnings(workload('apps/v1', 'Deployment', {}, ON))).toBe('');
+  expect(await warnings(workload('batch/v1', 'CronJob', ON, { [KEY]: 'false' }))).toBe('');
 });
 
-describe('what has no effect', () => {
-  const labels = ON;
-  const template = {
-    metadata: { labels: { app: 'web' } },
+const NETWORK = { [NETWORK_ANNOTATION]: 'example-network' };
+
+test('the annotation for Networks on a workload itself gets the warning of check', async () => {
+  const [apiVersion, kind] = KINDS[0];
+  const object = workload(apiVersion, kind, NETWORK);
+  const [mistake] = [...podSites(object)].flatMap((site) => [...networkMistakes(site)]);
+  expect(mistake).toContain(`of the ${kind} itself`);
+  expect(await warnings(object)).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
+  expect(await warnings(workload(apiVersion, kind, NETWORK, NETWORK))).toBe('');
+  expect(await warnings(workload(apiVersion, kind, {}, NETWORK))).toBe('');
+});
+
+test('the annotation for Networks among the labels of a pod is warned of, but not beside the annotation', async () => {
+  const pod = (annotations: JsonObject) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'default', labels: NETWORK, annotations },
     spec: { containers: [{ name: 'a', image: 'a' }] },
-  };
-  const inside = (apiVersion: string, kind: string, spec: JsonObject): JsonObject => ({
-    ...workload(apiVersion, kind, {}),
-    spec: { ...(workload(apiVersion, kind, {}).spec as JsonObject), ...spec },
   });
+  const [mistake] = [...podSites(pod({}))].flatMap((site) => [...networkMistakes(site)]);
+  expect(mistake).toContain('is in the labels of the pod');
+  expect(await warnings(pod({}))).toBe(`Warning: ${BY_POLICY}: ${mistake}\n`);
+  expect(await warnings(pod(NETWORK))).toBe('');
+});
 
-  test.each([
-    inside('batch/v1', 'CronJob', {
-      jobTemplate: {
-        metadata: { labels },
-        spec: { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
+const labels = ON;
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'a', image: 'a' }] },
+};
+const inside = (apiVersion: string, kind: string, spec: JsonObject): JsonObject => ({
+  ...workload(apiVersion, kind, {}),
+  spec: { ...(workload(apiVersion, kind, {}).spec as JsonObject), ...spec },
+});
+
+test.each([
+  inside('batch/v1', 'CronJob', {
+    jobTemplate: {
+      metadata: { labels },
+      spec: { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
+    },
+  }),
+  inside('apps/v1', 'StatefulSet', {
+    volumeClaimTemplates: [
+      {
+        metadata: { name: 'v', labels },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
       },
-    }),
-    inside('apps/v1', 'StatefulSet', {
-      volumeClaimTemplates: [
-        {
-          metadata: { name: 'v', labels },
-          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-        },
-      ],
-    }),
-    inside('jobset.x-k8s.io/v1', 'JobSet', {
-      replicatedJobs: [{ name: 'a', template: { metadata: { labels }, spec: { template } } }],
-    }),
-  ])('is an opt-in of another template: $kind', async (object) => {
-    expect(await warnings(object)).toContain(
-      `: ${KEY} is in the metadata of a template inside the ${object.kind}, which its pods do not inherit: move it`,
-    );
-  });
+    ],
+  }),
+  inside('jobset.x-k8s.io/v1', 'JobSet', {
+    replicatedJobs: [{ name: 'a', template: { metadata: { labels }, spec: { template } } }],
+  }),
+])('an opt-in of another template has no effect, and is warned of: $kind', async (object) => {
+  expect(await warnings(object)).toContain(
+    `: ${KEY} is in the metadata of a template inside the ${object.kind}, which its pods do not inherit: move it`,
+  );
+});
 
-  test.each(['inbound', 'outbound'])('is what is no port among %s ones', async (side) => {
+test.each(['inbound', 'outbound'])(
+  'an excluded port that is none has no effect, and is warned of, among %s ones',
+  async (side) => {
     const name = `${KEY}-exclude-${side}-ports`;
     const ports = (value: string) => workload('apps/v1', 'Deployment', {}, { [name]: value });
     for (const wrong of ['http, 9100', '70000', '0'])
@@ -226,59 +226,55 @@ describe('what has no effect', () => {
         `: annotation ${name} has a value that is no port: write`,
       );
     for (const right of ['', '22', '22,9100', '1, 65535,']) expect(await warnings(ports(right))).toBe('');
-  });
+  },
+);
+
+const VALUE = 'is "yes": write "true" or "false"';
+
+test('an opt-in that is neither true nor false is warned of in a pod template', async () => {
+  const [apiVersion, kind] = KINDS[0];
+  expect(await warnings(workload(apiVersion, kind, {}, { [KEY]: 'yes' }))).toContain(
+    `: ${KEY} of the pod template ${VALUE}\n`,
+  );
 });
 
-describe('a value that is neither true nor false', () => {
-  const VALUE = 'is "yes": write "true" or "false"';
+const pod = (value: string, namespace = 'default') => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace, labels: { app: 'web' }, annotations: { [KEY]: value } },
+  spec: { containers: [{ name: 'a', image: 'a' }] },
+});
 
-  test('is warned of in a pod template', async () => {
-    const [apiVersion, kind] = KINDS[0];
-    expect(await warnings(workload(apiVersion, kind, {}, { [KEY]: 'yes' }))).toContain(
-      `: ${KEY} of the pod template ${VALUE}\n`,
-    );
-  });
-
-  const pod = (value: string, namespace = 'default') => ({
+test('an opt-in that is neither true nor false is warned of on a pod and a Namespace, and quoted in part', async () => {
+  expect(await warnings(pod('yes'))).toContain(`: ${KEY} of the pod ${VALUE}\n`);
+  expect(await warnings(pod(`${'x'.repeat(40)}\ny`))).toContain(`of the pod is "${'x'.repeat(32)}…": write`);
+  expect(await warnings(pod('\n'))).toContain('of the pod is " ": write');
+  const namespace = {
     apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'web', namespace, labels: { app: 'web' }, annotations: { [KEY]: value } },
-    spec: { containers: [{ name: 'a', image: 'a' }] },
-  });
+    kind: 'Namespace',
+    metadata: { name: 'n', labels: { [KEY]: 'yes' } },
+  };
+  expect(await warnings(namespace)).toContain(`: ${KEY} of the namespace ${VALUE}\n`);
+});
 
-  test('is warned of on a pod and a Namespace, and quoted in part', async () => {
-    expect(await warnings(pod('yes'))).toContain(`: ${KEY} of the pod ${VALUE}\n`);
-    expect(await warnings(pod(`${'x'.repeat(40)}\ny`))).toContain(
-      `of the pod is "${'x'.repeat(32)}…": write`,
-    );
-    expect(await warnings(pod('\n'))).toContain('of the pod is " ": write');
-    const namespace = {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: 'n', labels: { [KEY]: 'yes' } },
-    };
-    expect(await warnings(namespace)).toContain(`: ${KEY} of the namespace ${VALUE}\n`);
+test('an opt-in that is neither true nor false is warned of on a Namespace, but not beside the label', async () => {
+  const annotations = { [KEY]: 'true' };
+  const namespace = (labels: JsonObject) => ({
+    ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n', labels, annotations } },
   });
+  expect(await warnings(namespace({}))).toContain(
+    `: ${KEY} is in the annotations of the namespace, where it has no effect: write it into its labels\n`,
+  );
+  expect(await warnings(namespace({ [KEY]: 'true' }))).toBe('');
+});
 
-  test('is warned of in the annotations of a Namespace, but not beside the label', async () => {
-    const annotations = { [KEY]: 'true' };
-    const namespace = (labels: JsonObject) => ({
-      ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n', labels, annotations } },
-    });
-    expect(await warnings(namespace({}))).toContain(
-      `: ${KEY} is in the annotations of the namespace, where it has no effect: write it into its labels\n`,
-    );
-    expect(await warnings(namespace({ [KEY]: 'true' }))).toBe('');
-  });
-
-  test('is left to the webhook in a namespace that opts in', async () => {
-    const metadata = { name: 'opted-in', labels: { [KEY]: 'true' } };
-    await must(
-      controlPlane,
-      ['apply', '-f', '-'],
-      JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }),
-    );
-    await serviceAccount(controlPlane, 'opted-in');
-    expect(await warnings(pod('yes', 'opted-in'))).toBe('');
-  });
+test('an opt-in that is neither true nor false is left to the webhook in a namespace that opts in', async () => {
+  const metadata = { name: 'opted-in', labels: { [KEY]: 'true' } };
+  await must(
+    controlPlane,
+    ['apply', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }),
+  );
+  await serviceAccount(controlPlane, 'opted-in');
+  expect(await warnings(pod('yes', 'opted-in'))).toBe('');
 });

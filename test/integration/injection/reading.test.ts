@@ -65,16 +65,16 @@ const { describe } = since(33);
 describe.each<[string, readonly OddText[], number]>([
   ['YAML', ODD_YAML, 100],
   ['JSON', ODD_JSON, 15],
-])('what kubectl (since 1.33) reads of odd %s', (kind, corpus, least) => {
+])('%s', (kind, corpus, least) => {
   const texts = corpus.map(([, text]) => text);
-  test(`is what inject reads, in at least ${least} forms`, async () => {
+  test(`what kubectl reads of odd ${kind} is what inject reads, in at least ${least} forms (since 1.33)`, async () => {
     expect(corpus.length).toBeGreaterThanOrEqual(least);
     const found = corpus.flatMap(([name, text]) => objectsIn(text).map((object) => ({ name, object })));
     const applied = await readByKubectl(`${kind}-as-it-is`, texts);
     expect(applied.map((object, index) => ({ name: found[index]?.name, object }))).toEqual(found);
   });
 
-  test('is with the sidecar what inject decided', async () => {
+  test(`what kubectl reads of injected odd ${kind} is what inject decided (since 1.33)`, async () => {
     const injected = texts.map((text) => injectManifests(text, MANIFEST_OPTIONS));
     const found = injected.flatMap(({ text }, index) =>
       objectsIn(text).map((object) => ({ name: corpus[index]?.[0], object })),

@@ -51,50 +51,48 @@ function leftAlone({ status, response }: Answer): readonly string[] {
   return (warnings ?? []) as readonly string[];
 }
 
-describe('a pod is left as it is for the reason', () => {
-  test.each(CASES)(
-    '%s: %s',
-    async (reason, _, { namespace = 'plain', pod, asked = true, warning, policyWarning, refused }) => {
-      const created = await stage.counting(() => stage.create(namespace, pod));
-      expect(created.asked).toBe(asked ? 1 : 0);
-      expect(created.decided).toEqual(asked ? { [`skipped/${reason}`]: 1 } : {});
-      if (refused) {
-        expect(created.result).toMatchObject({
-          code: refused.code,
-          message: expect.stringMatching(refused.message),
-        });
-      } else {
-        expect(created.result).toMatchObject({ code: 201, message: '' });
-        expect(containersOf(created.result.pod)).toEqual(containersOf(pod));
-      }
-      // As the selectors of another installation might let it through.
-      const direct = await stage.counting(() => stage.ask({ namespace, object: pod }));
-      expect(direct.decided).toEqual({ [`skipped/${reason}`]: 1 });
-      const told = leftAlone(direct.result);
-      if (warning) expect(told[0]?.replace(`no sidecar: ${reason}: `, '')).toMatch(warning);
-      else expect(told).toEqual([]);
-      const byPolicy = policyWarning ? [expect.stringMatching(policyWarning)] : [];
-      expect(created.result.warnings).toEqual(asked ? told : byPolicy);
-    },
-  );
+test.each(CASES)(
+  'a pod is left as it is for the reason %s: %s',
+  async (reason, _, { namespace = 'plain', pod, asked = true, warning, policyWarning, refused }) => {
+    const created = await stage.counting(() => stage.create(namespace, pod));
+    expect(created.asked).toBe(asked ? 1 : 0);
+    expect(created.decided).toEqual(asked ? { [`skipped/${reason}`]: 1 } : {});
+    if (refused) {
+      expect(created.result).toMatchObject({
+        code: refused.code,
+        message: expect.stringMatching(refused.message),
+      });
+    } else {
+      expect(created.result).toMatchObject({ code: 201, message: '' });
+      expect(containersOf(created.result.pod)).toEqual(containersOf(pod));
+    }
+    // As the selectors of another installation might let it through.
+    const direct = await stage.counting(() => stage.ask({ namespace, object: pod }));
+    expect(direct.decided).toEqual({ [`skipped/${reason}`]: 1 });
+    const told = leftAlone(direct.result);
+    if (warning) expect(told[0]?.replace(`no sidecar: ${reason}: `, '')).toMatch(warning);
+    else expect(told).toEqual([]);
+    const byPolicy = policyWarning ? [expect.stringMatching(policyWarning)] : [];
+    expect(created.result.warnings).toEqual(asked ? told : byPolicy);
+  },
+);
 
-  test('already-injected: when it comes a second time', async () => {
-    const { pod } = await stage.create('plain', OPTED_IN);
-    const { metadata, spec } = pod as { metadata: JsonObject; spec: JsonObject };
-    const { annotations } = metadata;
-    const again = { ...pod, metadata: { name: 'again', annotations: annotations ?? {} } };
-    const created = await stage.counting(() => stage.create('plain', again));
-    // The conditions of the webhooks pass over what has its sidecar already.
-    expect(created).toMatchObject({ asked: 0, decided: {} });
-    expect(created.result).toMatchObject({ code: 201, warnings: [], pod: { metadata: { annotations } } });
-    expect(specOf(created.result.pod).containers).toEqual(spec.containers);
-    const direct = await stage.counting(() => stage.ask({ namespace: 'plain', object: again }));
-    expect(direct.decided).toEqual({ 'skipped/already-injected': 1 });
-    expect(leftAlone(direct.result)).toEqual([]);
-  });
+test('a pod that comes a second time is left as it is for the reason already-injected', async () => {
+  const { pod } = await stage.create('plain', OPTED_IN);
+  const { metadata, spec } = pod as { metadata: JsonObject; spec: JsonObject };
+  const { annotations } = metadata;
+  const again = { ...pod, metadata: { name: 'again', annotations: annotations ?? {} } };
+  const created = await stage.counting(() => stage.create('plain', again));
+  // The conditions of the webhooks pass over what has its sidecar already.
+  expect(created).toMatchObject({ asked: 0, decided: {} });
+  expect(created.result).toMatchObject({ code: 201, warnings: [], pod: { metadata: { annotations } } });
+  expect(specOf(created.result.pod).containers).toEqual(spec.containers);
+  const direct = await stage.counting(() => stage.ask({ namespace: 'plain', object: again }));
+  expect(direct.decided).toEqual({ 'skipped/already-injected': 1 });
+  expect(leftAlone(direct.result)).toEqual([]);
 });
 
-test('proxy-user: a pod gets its sidecar, and its author a warning', async () => {
+test('a pod with the reason proxy-user gets its sidecar, and its author a warning', async () => {
   const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'capture' };
   const pod = appPod({ annotations }, { securityContext: { runAsUser: 1337 } });
   const created = await stage.counting(() => stage.create('plain', pod));
@@ -105,7 +103,7 @@ test('proxy-user: a pod gets its sidecar, and its author a warning', async () =>
   ]);
 });
 
-describe('not-a-pod-create: nothing but the creation of pods is looked at', () => {
+describe('not-a-pod-create', () => {
   const pods = '/api/v1/namespaces/plain/pods';
   const resource = (name: string, group = '') => ({ group, version: 'v1', resource: name });
   const deployment = {
@@ -159,7 +157,7 @@ describe('not-a-pod-create: nothing but the creation of pods is looked at', () =
       },
     ],
     ['a deletion', 'DELETE', `${pods}/there`, undefined, undefined, { operation: 'DELETE', object: null, oldObject: OPTED_IN }],
-  ])('%s', async (_, method, path, body, type, request) => {
+  ])('the webhook leaves alone what is not the creation of a pod: %s', async (_, method, path, body, type, request) => {
     const done = await stage.counting(() => stage.call(method, path, body, type));
     expect(done.result.message).toBe('');
     expect(done).toMatchObject({ asked: 0, decided: {} });
@@ -171,27 +169,28 @@ describe('not-a-pod-create: nothing but the creation of pods is looked at', () =
   });
 });
 
-describe('who asks: label before annotation, pod before namespace', () => {
-  const values = [undefined, 'true', 'false', 'maybe'];
-  const said = (value: string | undefined) => (value === undefined ? {} : { [OPT_IN]: value });
-  const spaces = [
-    ['plain', undefined],
-    ['opted-in', 'true'],
-    ['opted-out', 'false'],
-    ['mistyped', 'treu'],
-  ] as const;
-  const rows = spaces.flatMap(([namespace, its]) =>
-    values.flatMap((label) =>
-      values.map((annotation): [string, string | undefined, string | undefined, string | undefined] => [
-        namespace,
-        its,
-        label,
-        annotation,
-      ]),
-    ),
-  );
+const values = [undefined, 'true', 'false', 'maybe'];
+const said = (value: string | undefined) => (value === undefined ? {} : { [OPT_IN]: value });
+const spaces = [
+  ['plain', undefined],
+  ['opted-in', 'true'],
+  ['opted-out', 'false'],
+  ['mistyped', 'treu'],
+] as const;
+const rows = spaces.flatMap(([namespace, its]) =>
+  values.flatMap((label) =>
+    values.map((annotation): [string, string | undefined, string | undefined, string | undefined] => [
+      namespace,
+      its,
+      label,
+      annotation,
+    ]),
+  ),
+);
 
-  test.each(rows)('namespace %s (%s), label %s, annotation %s', async (namespace, its, label, annotation) => {
+test.each(rows)(
+  'an opt-in by label goes first, and of the pod: namespace %s (%s), label %s, annotation %s',
+  async (namespace, its, label, annotation) => {
     const pod = appPod({ labels: said(label), annotations: said(annotation) });
     const decision = decide(decideInput(pod, { namespaceLabels: said(its) }));
     const key = decision.inject ? 'injected/' : `skipped/${decision.reason}`;
@@ -205,8 +204,8 @@ describe('who asks: label before annotation, pod before namespace', () => {
     // Nothing that is to be injected is passed over by the selectors.
     expect(decision.inject && !isAsked).toBe(false);
     expect((await stage.counting(() => stage.ask({ namespace, object: pod }))).decided).toEqual({ [key]: 1 });
-  });
-});
+  },
+);
 
 describe('onConflict: deny', () => {
   beforeAll(() => stage.adopt({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }));
@@ -215,7 +214,7 @@ describe('onConflict: deny', () => {
   test.each<[string, JsonObject]>([
     ['conflict', appPod({}, { volumes: [{ name: 'envoy-conf', emptyDir: {} }] })],
     ['invalid-override', appPod({ annotations: { [`${OPT_IN}-cpu-limit`]: 'much' } })],
-  ])('refuses a pod for the reason %s', async (reason, pod) => {
+  ])('a pod is refused for the reason %s if onConflict is deny', async (reason, pod) => {
     const created = await stage.counting(() => stage.create('opted-in', pod));
     expect(created.decided).toEqual({ [`denied/${reason}`]: 1 });
     expect(created.result.code).toBe(403);
@@ -227,7 +226,7 @@ describe('onConflict: deny', () => {
   });
 });
 
-test('there is a test for every reason', () => {
+test('every reason to skip a pod has a test', () => {
   const apart = ['not-a-pod-create', 'no-template', 'already-injected', 'proxy-user'];
   const tabled = Object.entries(REASON_CASES).flatMap(([reason, cases]) =>
     cases.length > 0 ? [reason] : [],

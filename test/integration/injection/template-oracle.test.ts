@@ -116,7 +116,7 @@ async function judge({ name, template }: TemplateFault): Promise<Judged> {
 const NEWEST_FIELD = 36;
 const { test } = since(NEWEST_FIELD);
 
-test(`the rich template is accepted, with every shape (since 1.${NEWEST_FIELD})`, async () => {
+test(`the rich template is accepted by the API server, with every shape (since 1.${NEWEST_FIELD})`, async () => {
   expect(await judge({ name: 'none', template: RICH_TEMPLATE })).toEqual({
     fault: 'none',
     refusedBy: undefined,
@@ -124,7 +124,7 @@ test(`the rich template is accepted, with every shape (since 1.${NEWEST_FIELD})`
   });
 });
 
-test(`of ${COUNT} templates with a fault, none is adopted with which the API server refuses a pod (since 1.${NEWEST_FIELD})`, async () => {
+test(`of ${COUNT} faulty templates, none is adopted whose pods are refused (since 1.${NEWEST_FIELD})`, async () => {
   const judged: Judged[] = [];
   for (const fault of templateFaults(COUNT, SEED)) judged.push(await judge(fault));
   expect(judged.filter(({ missed }) => missed.length > 0)).toEqual([]);

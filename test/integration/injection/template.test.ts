@@ -99,7 +99,7 @@ const OLD = JSON.stringify({
   static_resources: { clusters: [{ name: 'app', hosts: [{ socket_address: { address: 'app' } }] }] },
 });
 
-test('kubectl apply of a configuration by which Envoy would not start warns of where and what, and takes it', async () => {
+test('kubectl apply of a configuration by which Envoy would not start warns of where and what, and works', async () => {
   expect(await applyData('envoy', { 'envoy.json': OLD })).toEqual({
     code: 0,
     stderr:
@@ -125,10 +125,10 @@ test('kubectl apply of weights by which no request is answered is refused, and t
   expect(JSON.parse(stored)).toEqual({ 'canary.app_v1': '90', 'canary.app_v2': '10' });
 });
 
-describe('kubectl apply of a faulty template is refused, and says where and what', () => {
+describe('a faulty template', () => {
   beforeAll(() => adopted({ config: GOOD }));
 
-  test('and what is there stays', async () => {
+  test('kubectl apply of a faulty template is refused, says where and what, and the previous one stays', async () => {
     const before = await stored();
     const { code, stderr } = await apply(configMap({ config: BAD }));
     expect({ code, stderr }).toEqual({
@@ -141,7 +141,7 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
   });
 
-  test('and all faults at once, a line each', async () => {
+  test('kubectl apply of a faulty template says all faults at once, a line each', async () => {
     const { stderr } = await apply(configMap({ config: BAD, 'config.b': 'x: 1', options: 'y: 1' }));
     expect(stderr.split('\n').slice(1, -1)).toEqual([
       `* data.config: ${WRONG}`,
@@ -151,25 +151,21 @@ describe('kubectl apply of a faulty template is refused, and says where and what
   });
 });
 
-describe('kubectl apply of a template', () => {
-  test('that is doubtful warns of what, and takes it', async () => {
-    const warnings = await accepted(
-      configMap({ config: GOOD, optoins: 'onConflict: deny' }),
-      '--dry-run=server',
-    );
-    expect(warnings.split('\n').slice(0, -1)).toEqual([
-      'Warning: optoins: unknown key: did you mean options?',
-    ]);
-  });
+test('kubectl apply of a doubtful template warns of what is doubtful, and works', async () => {
+  const warnings = await accepted(
+    configMap({ config: GOOD, optoins: 'onConflict: deny' }),
+    '--dry-run=server',
+  );
+  expect(warnings.split('\n').slice(0, -1)).toEqual(['Warning: optoins: unknown key: did you mean options?']);
+});
 
-  test('elsewhere is nothing of ours, and we are not asked', async () => {
-    const asked = 'controller_runtime_webhook_requests_total{webhook="/validate",code="200"}';
-    const before = await metric(asked);
-    expect(before).toBeDefined();
-    await accepted(configMap({ config: BAD }, 'other', TEMPLATE));
-    await accepted(configMap({ config: BAD }, TEMPLATE, 'default'));
-    expect(await metric(asked)).toBe(before);
-  });
+test('kubectl apply of a template elsewhere does not call the webhook', async () => {
+  const asked = 'controller_runtime_webhook_requests_total{webhook="/validate",code="200"}';
+  const before = await metric(asked);
+  expect(before).toBeDefined();
+  await accepted(configMap({ config: BAD }, 'other', TEMPLATE));
+  await accepted(configMap({ config: BAD }, TEMPLATE, 'default'));
+  expect(await metric(asked)).toBe(before);
 });
 
 /** Good by all that lint knows, but the API server refuses each pod with it. */
@@ -181,10 +177,10 @@ const RESTARTING = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolic
 const MISFIT =
   'spec.restartPolicy: Never: the API server refuses such pods with the template config: spec.initContainers[name=envoy].resizePolicy: ';
 
-describe('a template that only the API server knows to be bad', () => {
+describe('a template that only the API server refuses', () => {
   beforeAll(() => adopted({ config: GOOD.replace(':v1', ':v2') }));
 
-  test('is refused by kubectl apply, in its words', async () => {
+  test('a template that only the API server knows to be bad is refused by kubectl apply, in its words', async () => {
     const { code, stderr } = await apply(configMap({ config: UNFIT }));
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -192,7 +188,7 @@ describe('a template that only the API server knows to be bad', () => {
     });
   });
 
-  test('is not adopted if it gets in, and the last good one stays', async () => {
+  test('a template that only the API server knows to be bad is not adopted, and the last good one stays', async () => {
     const before = await metric('envoy_initializer_template_generation');
     await fixture.kubectl('delete', 'validatingwebhookconfiguration', TEMPLATE);
     await accepted(configMap({ config: UNFIT }));
@@ -208,7 +204,7 @@ describe('a template that only the API server knows to be bad', () => {
 
   // Older API servers drop `resizePolicy`.
   since(33).test(
-    'leaves out the pods that it does not fit, with a conflict, and only those (since 1.33)',
+    'pods of a shape that a template does not fit, and no others, have a conflict (since 1.33)',
     async () => {
       await adopted({ config: RESTARTING });
       const once = newPod();
@@ -222,7 +218,7 @@ describe('a template that only the API server knows to be bad', () => {
   );
 });
 
-describe('a bad template that got in while nobody answered', () => {
+describe('a bad template', () => {
   beforeAll(async () => {
     fixture.operator.process.kill('SIGTERM');
     await fixture.operator.process.exited;
@@ -230,7 +226,7 @@ describe('a bad template that got in while nobody answered', () => {
     await fixture.operator.restart();
   });
 
-  test('refuses who asks for the sidecar himself, with what is wrong with it', async () => {
+  test('pods that ask for the sidecar themselves are refused while the template is bad, with what is wrong', async () => {
     const { code, stderr } = await apply(newPod());
     expect(code).toBe(1);
     expect(stderr).toContain('failed calling webhook "envoy.initializer.kubernetes.io"');
@@ -241,7 +237,7 @@ describe('a bad template that got in while nobody answered', () => {
     expect(Number(await metric(counted))).toBeGreaterThan(0);
   });
 
-  test('lets in pods of a namespace that asks, and says so', async () => {
+  test('pods of a namespace that asks for the sidecar are admitted without it while the template is bad', async () => {
     const pod = newPod('opted-in');
     expect(await accepted(pod)).toBe(
       `Warning: no sidecar: no-template: the operator has no valid template: config:${NAMED}\n`,
@@ -249,7 +245,7 @@ describe('a bad template that got in while nobody answered', () => {
     expect(await imagesOf(pod)).toBe('busybox');
   });
 
-  test('is told of by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
+  test('a bad template is reported by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
     const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
     const note = `There is no valid template, so pods that opt in themselves are refused: config:${NAMED}`;
     await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
@@ -264,7 +260,7 @@ describe('a bad template that got in while nobody answered', () => {
     await fixture.kubectl('wait', '--for=condition=Ready', 'network/meanwhile', '--timeout=30s');
   });
 
-  test('is over when a good one is applied, with no restart', async () => {
+  test('a bad template ends when a good one is applied, with no restart', async () => {
     await adopted({ config: GOOD });
     const pod = newPod();
     await accepted(pod);

@@ -30,162 +30,158 @@ function untilCounted(name: string, pods: number): Promise<void> {
   );
 }
 
-describe('a pod that asks for a Network', () => {
-  test('made in one go with it waits for it, and no longer', async () => {
-    await world.apply(pod('together', 'together'), network('together'));
-    expect((await world.pod('together')).metadata.annotations?.['k8s.v1.cni.cncf.io/networks']).toContain(
-      'together',
-    );
-    await world.untilGates('together');
-    await kubectl('wait network/together --for=condition=Ready --timeout=5s');
-    await world.untilEvent('pod/together', 'NetworkReady', 'default/together');
-  });
-
-  test('waits for one that does not exist, says which, and goes on when it comes', async () => {
-    await world.apply(pod('early', 'late'));
-    await world.untilEvent('pod/early', 'WaitsForNetwork', 'Network default/late does not exist');
-    await world.untilGates('early', GATE);
-    await world.apply(network('late'));
-    await world.untilGates('early');
-  });
-
-  test('waits for all that it names', async () => {
-    await world.apply(network('one'), pod('of-two', 'one,two'));
-    await world.untilEvent('pod/of-two', 'WaitsForNetwork', 'Network default/two does not exist');
-    await world.apply(network('two'));
-    await world.untilGates('of-two');
-  });
-
-  test('keeps the gates of others, whatever their place', async () => {
-    const others = { schedulingGates: [{ name: 'example.org/a' }, { name: 'example.org/b' }] };
-    await world.apply(network('third'), pod('thrice', 'third', others));
-    await world.untilGates('thrice', 'example.org/a', 'example.org/b');
-  });
-
-  test('goes on when it asks no more', async () => {
-    await world.apply(pod('forgetful', 'never'));
-    await world.untilEvent('pod/forgetful', 'WaitsForNetwork', 'default/never');
-    await kubectl(`annotate pod forgetful ${ASKED}-`);
-    await world.untilGates('forgetful');
-  });
-
-  test('and asks for another is told to be made anew', async () => {
-    await world.apply(network('right'), pod('fickle', 'wrong'));
-    await world.untilEvent('pod/fickle', 'WaitsForNetwork', 'default/wrong');
-    await kubectl(`annotate --overwrite pod fickle ${ASKED}=right`);
-    await world.untilEvent('pod/fickle', 'InvalidNetworkAnnotation', 'recreate the pod');
-    await world.untilGates('fickle', GATE);
-  });
-
-  test('and names its node is admitted where its Network is Ready', async () => {
-    await world.apply(network('present'));
-    await kubectl('wait network/present --for=condition=Ready --timeout=10s');
-    await world.apply(pod('bound', 'present', { nodeName: 'n1' }));
-    expect((await world.pod('bound')).spec.schedulingGates).toBeUndefined();
-  });
-
-  test.each([
-    [
-      'names its node too early',
-      pod('bad', 'absent', { nodeName: 'n1' }),
-      'Network default/absent does not exist',
-    ],
-    [
-      'asks for one of another namespace',
-      pod('bad', 'kube-system/x'),
-      'which pods of namespace default are not allowed to use',
-    ],
-  ])('is refused when it %s', async (_, object, message) => {
-    const said = await refusal(world.apply(object));
-    expect(said).toContain('admission webhook "network.samplecrd.k8s.io" denied the request');
-    expect(said).toContain(message);
-  });
-});
-
-describe('a Network', () => {
-  test('counts its pods, and neither those that wait nor those that have ended', async () => {
-    await world.apply(
-      network('counted'),
-      pod('c1', 'counted'),
-      pod('c2', 'counted'),
-      pod('c3', 'counted,none'),
-    );
-    await untilCounted('counted', 2);
-    expect(await world.condition('counted', 'InUse', 'message')).toBe('attached: default/c1, default/c2');
-    const end = (name: string, phase: string) =>
-      world.merge(`pod ${name}`, { status: { phase } }, '--subresource=status');
-    await end('c1', 'Succeeded');
-    await untilCounted('counted', 1);
-    await end('c2', 'Failed');
-    await untilCounted('counted', 0);
-    expect(await world.condition('counted', 'InUse', 'status')).toBe('False');
-  });
-
-  test('counts pods that Multus has attached without us, and their addresses', async () => {
-    const n = await world.ready('bare');
-    const status = JSON.stringify([
-      { name: 'cluster-default', interface: 'eth0', ips: ['10.244.0.9'], default: true },
-      { name: 'default/bare', interface: 'net1', ips: [`10.${n}.0.2`, 'fd00::2'] },
-    ]);
-    const annotations = { 'k8s.v1.cni.cncf.io/network-status': status };
-    await world.apply(podOn('without-us', { metadata: { annotations } }));
-    await untilCounted('bare', 1);
-    await eventually('an address', async () => (await world.status('bare', 'capacity.allocated')) === '1');
-  });
-
-  test.each(['background', 'foreground'])(
-    'deleted (%s) while in use waits for its pods, says which, and goes with the last one',
-    async (cascade) => {
-      const [name, first, last] = [`held-${cascade}`, `first-${cascade}`, `last-${cascade}`];
-      await world.apply(network(name), pod(first, name), pod(last, name));
-      await world.untilGates(first);
-      await world.untilGates(last);
-      await kubectl(`delete network ${name} --wait=false --cascade=${cascade}`);
-      const waits = `waits for the pods that use it: default/${first}, default/${last}`;
-      await world.untilEvent(`network/${name}`, 'Deleting', waits);
-      expect(await world.condition(name, 'Progressing', 'message')).toBe(waits);
-      await world.apply(pod(`more-${cascade}`, name));
-      await world.untilEvent(
-        `pod/more-${cascade}`,
-        'WaitsForNetwork',
-        `Network default/${name} is being deleted`,
-      );
-      await kubectl(`delete pod ${first} --now`);
-      await kubectl(`get net-attach-def ${name}`);
-      await kubectl(`delete pod ${last} --now`);
-      await kubectl(`wait network/${name} --for=delete --timeout=20s`);
-      await world.untilEvent(
-        `pod/more-${cascade}`,
-        'WaitsForNetwork',
-        `Network default/${name} does not exist`,
-      );
-      await kubectl(`wait net-attach-def/${name} --for=delete --timeout=40s`);
-    },
+test('a pod that is applied with its Network waits for it, and no longer', async () => {
+  await world.apply(pod('together', 'together'), network('together'));
+  expect((await world.pod('together')).metadata.annotations?.['k8s.v1.cni.cncf.io/networks']).toContain(
+    'together',
   );
-
-  test('changes when the last pod is gone', async () => {
-    await world.apply(network('edited'), pod('user', 'edited'));
-    await world.untilGates('user');
-    await world.merge('network edited', { spec: { cidr: '10.200.0.0/16', gateway: '10.200.0.1' } });
-    await world.untilReason('edited', 'Ready', 'ChangePending');
-    expect(await world.condition('edited', 'Progressing', 'message')).toContain('default/user');
-    await kubectl('delete pod user --now');
-    await kubectl('wait network/edited --for=jsonpath={.status.cidr}=10.200.0.0/16 --timeout=20s');
-  });
-
-  test('is counted the same by an operator that was killed and started again', async () => {
-    await world.apply(network('kept'), pod('k1', 'kept'), pod('k2', 'kept,nowhere'));
-    await untilCounted('kept', 1);
-    const before = await kubectl('get network kept -o jsonpath={.status}');
-    await world.restart();
-    await world.apply(network('nowhere'));
-    await world.untilGates('k2');
-    expect(JSON.parse(before)).toMatchObject({ attachedPods: 1 });
-    await untilCounted('kept', 2);
-  });
+  await world.untilGates('together');
+  await kubectl('wait network/together --for=condition=Ready --timeout=5s');
+  await world.untilEvent('pod/together', 'NetworkReady', 'default/together');
 });
 
-describe('while an admission policy denies the writes of the operator', () => {
+test('a pod waits for a Network that does not exist, says which, and goes on when it comes', async () => {
+  await world.apply(pod('early', 'late'));
+  await world.untilEvent('pod/early', 'WaitsForNetwork', 'Network default/late does not exist');
+  await world.untilGates('early', GATE);
+  await world.apply(network('late'));
+  await world.untilGates('early');
+});
+
+test('a pod waits for all Networks that it names', async () => {
+  await world.apply(network('one'), pod('of-two', 'one,two'));
+  await world.untilEvent('pod/of-two', 'WaitsForNetwork', 'Network default/two does not exist');
+  await world.apply(network('two'));
+  await world.untilGates('of-two');
+});
+
+test('a pod that asks for a Network keeps the gates of others, whatever their place', async () => {
+  const others = { schedulingGates: [{ name: 'example.org/a' }, { name: 'example.org/b' }] };
+  await world.apply(network('third'), pod('thrice', 'third', others));
+  await world.untilGates('thrice', 'example.org/a', 'example.org/b');
+});
+
+test('a pod goes on when it asks for its Network no more', async () => {
+  await world.apply(pod('forgetful', 'never'));
+  await world.untilEvent('pod/forgetful', 'WaitsForNetwork', 'default/never');
+  await kubectl(`annotate pod forgetful ${ASKED}-`);
+  await world.untilGates('forgetful');
+});
+
+test('a pod that asks for another Network than before gets the advice to be recreated', async () => {
+  await world.apply(network('right'), pod('fickle', 'wrong'));
+  await world.untilEvent('pod/fickle', 'WaitsForNetwork', 'default/wrong');
+  await kubectl(`annotate --overwrite pod fickle ${ASKED}=right`);
+  await world.untilEvent('pod/fickle', 'InvalidNetworkAnnotation', 'recreate the pod');
+  await world.untilGates('fickle', GATE);
+});
+
+test('a pod that asks for a Network and names its node is admitted where its Network is Ready', async () => {
+  await world.apply(network('present'));
+  await kubectl('wait network/present --for=condition=Ready --timeout=10s');
+  await world.apply(pod('bound', 'present', { nodeName: 'n1' }));
+  expect((await world.pod('bound')).spec.schedulingGates).toBeUndefined();
+});
+
+test.each([
+  [
+    'names its node too early',
+    pod('bad', 'absent', { nodeName: 'n1' }),
+    'Network default/absent does not exist',
+  ],
+  [
+    'asks for one of another namespace',
+    pod('bad', 'kube-system/x'),
+    'which pods of namespace default are not allowed to use',
+  ],
+])('a pod that asks for a Network is refused when it %s', async (_, object, message) => {
+  const said = await refusal(world.apply(object));
+  expect(said).toContain('admission webhook "network.samplecrd.k8s.io" denied the request');
+  expect(said).toContain(message);
+});
+
+test('a Network counts its pods, and neither those that wait nor those that have ended', async () => {
+  await world.apply(
+    network('counted'),
+    pod('c1', 'counted'),
+    pod('c2', 'counted'),
+    pod('c3', 'counted,none'),
+  );
+  await untilCounted('counted', 2);
+  expect(await world.condition('counted', 'InUse', 'message')).toBe('attached: default/c1, default/c2');
+  const end = (name: string, phase: string) =>
+    world.merge(`pod ${name}`, { status: { phase } }, '--subresource=status');
+  await end('c1', 'Succeeded');
+  await untilCounted('counted', 1);
+  await end('c2', 'Failed');
+  await untilCounted('counted', 0);
+  expect(await world.condition('counted', 'InUse', 'status')).toBe('False');
+});
+
+test('a Network counts pods that only Multus has attached, and their addresses', async () => {
+  const n = await world.ready('bare');
+  const status = JSON.stringify([
+    { name: 'cluster-default', interface: 'eth0', ips: ['10.244.0.9'], default: true },
+    { name: 'default/bare', interface: 'net1', ips: [`10.${n}.0.2`, 'fd00::2'] },
+  ]);
+  const annotations = { 'k8s.v1.cni.cncf.io/network-status': status };
+  await world.apply(podOn('without-us', { metadata: { annotations } }));
+  await untilCounted('bare', 1);
+  await eventually('an address', async () => (await world.status('bare', 'capacity.allocated')) === '1');
+});
+
+test.each(['background', 'foreground'])(
+  'a Network deleted (%s) while in use waits for its pods, says which, and goes with the last one',
+  async (cascade) => {
+    const [name, first, last] = [`held-${cascade}`, `first-${cascade}`, `last-${cascade}`];
+    await world.apply(network(name), pod(first, name), pod(last, name));
+    await world.untilGates(first);
+    await world.untilGates(last);
+    await kubectl(`delete network ${name} --wait=false --cascade=${cascade}`);
+    const waits = `waits for the pods that use it: default/${first}, default/${last}`;
+    await world.untilEvent(`network/${name}`, 'Deleting', waits);
+    expect(await world.condition(name, 'Progressing', 'message')).toBe(waits);
+    await world.apply(pod(`more-${cascade}`, name));
+    await world.untilEvent(
+      `pod/more-${cascade}`,
+      'WaitsForNetwork',
+      `Network default/${name} is being deleted`,
+    );
+    await kubectl(`delete pod ${first} --now`);
+    await kubectl(`get net-attach-def ${name}`);
+    await kubectl(`delete pod ${last} --now`);
+    await kubectl(`wait network/${name} --for=delete --timeout=20s`);
+    await world.untilEvent(
+      `pod/more-${cascade}`,
+      'WaitsForNetwork',
+      `Network default/${name} does not exist`,
+    );
+    await kubectl(`wait net-attach-def/${name} --for=delete --timeout=40s`);
+  },
+);
+
+test('a Network in use changes when its last pod is gone', async () => {
+  await world.apply(network('edited'), pod('user', 'edited'));
+  await world.untilGates('user');
+  await world.merge('network edited', { spec: { cidr: '10.200.0.0/16', gateway: '10.200.0.1' } });
+  await world.untilReason('edited', 'Ready', 'ChangePending');
+  expect(await world.condition('edited', 'Progressing', 'message')).toContain('default/user');
+  await kubectl('delete pod user --now');
+  await kubectl('wait network/edited --for=jsonpath={.status.cidr}=10.200.0.0/16 --timeout=20s');
+});
+
+test('the pods of a Network are counted the same by an operator that was killed and started again', async () => {
+  await world.apply(network('kept'), pod('k1', 'kept'), pod('k2', 'kept,nowhere'));
+  await untilCounted('kept', 1);
+  const before = await kubectl('get network kept -o jsonpath={.status}');
+  await world.restart();
+  await world.apply(network('nowhere'));
+  await world.untilGates('k2');
+  expect(JSON.parse(before)).toMatchObject({ attachedPods: 1 });
+  await untilCounted('kept', 2);
+});
+
+describe("while a policy denies the operator's writes", () => {
   const DENIAL = 'needs a label team';
   const asked = { metadata: { name: 'asked', namespace: 'strict' } };
   let api: ApiAccess;
@@ -206,7 +202,7 @@ describe('while an admission policy denies the writes of the operator', () => {
   const outcome = (options: WriteOptions) =>
     api.client.create(CONFIG_MAPS, asked, options).catch((error: unknown) => error);
 
-  test('the API server answers otherwise than to a JSON patch that comes too late', async () => {
+  test('the API server answers a denied write otherwise than a JSON patch that comes too late', async () => {
     const late = [{ op: 'test', path: '/metadata/uid', value: 'other' }] as const;
     const ref = { namespace: OPERATOR_NAMESPACE, name: 'envoy' };
     const error: unknown = await api.client.jsonPatch(CONFIG_MAPS, ref, late).catch((err: unknown) => err);
@@ -214,7 +210,7 @@ describe('while an admission policy denies the writes of the operator', () => {
     expect(await outcome({})).toMatchObject({ status: 422, kind: 'configmaps' });
   });
 
-  test('each object that waits says so, the writes are counted, and made when the policy has gone', async () => {
+  test('an object whose write a policy denies says so, and is written when the policy has gone', async () => {
     const annotations = { [ASKED]: 'held', [OPT_IN]: 'true' };
     await world.apply(podOn('p', { metadata: { namespace: 'strict', annotations } }));
     await kubectl('delete network wanted -n strict --wait=false');

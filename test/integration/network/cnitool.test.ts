@@ -54,7 +54,7 @@ async function call(command: string, version: string, directory: string): Promis
   return node.space.programs.run('env', args).then(() => '', said);
 }
 
-describeWithNode('cnitool, which calls plugins as runtimes do,', () => {
+describeWithNode('cnitool', () => {
   beforeAll(async () => {
     const build = (name: string, source: string, pin = pinOf(PLUGINS)) =>
       ensureGoProgram({ name, package: source, pin }, process.env, process.stderr);
@@ -89,13 +89,16 @@ describeWithNode('cnitool, which calls plugins as runtimes do,', () => {
     ['1.0.0', '1.1.0'].flatMap((version) =>
       Object.entries(CALLS).map(([how, calls]) => ({ version, how, calls })),
     ),
-  )('leaves nothing behind: CNI $version, $how', async ({ version, calls }) => {
-    const before = await traces();
-    for (const each of calls.split(', ')) {
-      const [, lost, command = '', error] = /^(-?)(\w+)(?:: (.*))?$/.exec(each) ?? [];
-      const answer = await call(command, version, lost ? `${version}-lost` : version);
-      expect({ each, answer }).toEqual({ each, answer: error ? expect.stringContaining(error) : '' });
-    }
-    expect(await traces()).toEqual(before);
-  });
+  )(
+    'the plugins leave nothing behind when cnitool calls them: CNI $version, $how',
+    async ({ version, calls }) => {
+      const before = await traces();
+      for (const each of calls.split(', ')) {
+        const [, lost, command = '', error] = /^(-?)(\w+)(?:: (.*))?$/.exec(each) ?? [];
+        const answer = await call(command, version, lost ? `${version}-lost` : version);
+        expect({ each, answer }).toEqual({ each, answer: error ? expect.stringContaining(error) : '' });
+      }
+      expect(await traces()).toEqual(before);
+    },
+  );
 });

@@ -111,97 +111,92 @@ const reportOf = (name: string, namespace = AGENTS) => ({
 });
 const APPLY = 'apply --server-side --force-conflicts -f -';
 
-describe('the agent of a node', () => {
-  test('writes the report of its node, by apply where there is none, and again', async () => {
-    expect(await call('agent of n1', APPLY, reportOf('n1'))).toBe('');
-    expect(await call('agent of n1', APPLY, { ...reportOf('n1'), data: { report: '{"version":2}' } })).toBe(
-      '',
+test('the agent of a node writes the report of its node, by apply where there is none, and again', async () => {
+  expect(await call('agent of n1', APPLY, reportOf('n1'))).toBe('');
+  expect(await call('agent of n1', APPLY, { ...reportOf('n1'), data: { report: '{"version":2}' } })).toBe('');
+});
+
+test.each([
+  ['creates the report of another node', 'create -f -', reportOf('n2')],
+  ['applies the report of another node', APPLY, reportOf('n2')],
+  ['creates another ConfigMap', 'create -f -', reportOf('mine')],
+  [
+    'lets the API server choose a name',
+    'create -f -',
+    { ...reportOf(''), metadata: { generateName: 'n1', namespace: AGENTS } },
+  ],
+  ['deletes that of another node', `delete configmap theirs -n ${AGENTS}`, undefined],
+])('the agent of a node is refused where it %s', async (_, line, input) => {
+  await admin('apply -f -', JSON.stringify(reportOf('theirs')));
+  expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
+});
+
+test('the agent of a node has no right to Nodes, pods, definitions, or the status of Networks', async () => {
+  for (const what of ['list nodes', 'list pods', 'list configmaps', 'patch networks --subresource=status']) {
+    expect(await call('agent of n1', `auth can-i ${what} -A`)).not.toBe('');
+  }
+  expect(await call('agent of n1', 'create -f -', reportOf('n1', 'tenant'))).toContain('forbidden');
+});
+
+describe('with all rights by RBAC', () => {
+  beforeAll(async () => {
+    await admin(
+      `create clusterrolebinding thief --clusterrole=cluster-admin --serviceaccount=${AGENTS}:${AGENTS}`,
     );
+    await eventually('RBAC allows it', async () => {
+      return (await call('agent of n1', 'auth can-i create secrets -n tenant')) === '';
+    });
   });
+  afterAll(() => admin('delete clusterrolebinding thief'));
 
+  const named = (kind: string) => ({ apiVersion: 'v1', kind, metadata: { name: 'n1', namespace: AGENTS } });
   test.each([
-    ['creates the report of another node', 'create -f -', reportOf('n2')],
-    ['applies the report of another node', APPLY, reportOf('n2')],
-    ['creates another ConfigMap', 'create -f -', reportOf('mine')],
-    [
-      'lets the API server choose a name',
-      'create -f -',
-      { ...reportOf(''), metadata: { generateName: 'n1', namespace: AGENTS } },
-    ],
-    ['deletes that of another node', `delete configmap theirs -n ${AGENTS}`, undefined],
-  ])('is refused where it %s', async (_, line, input) => {
-    await admin('apply -f -', JSON.stringify(reportOf('theirs')));
-    expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
-  });
-
-  test('has no right to Nodes, pods, definitions, ConfigMaps elsewhere and the status of Networks', async () => {
-    for (const what of [
-      'list nodes',
-      'list pods',
-      'list configmaps',
-      'patch networks --subresource=status',
-    ]) {
-      expect(await call('agent of n1', `auth can-i ${what} -A`)).not.toBe('');
-    }
-    expect(await call('agent of n1', 'create -f -', reportOf('n1', 'tenant'))).toContain('forbidden');
-  });
-
-  describe('to whom RBAC allows everything', () => {
-    beforeAll(async () => {
-      await admin(
-        `create clusterrolebinding thief --clusterrole=cluster-admin --serviceaccount=${AGENTS}:${AGENTS}`,
-      );
-      await eventually('RBAC allows it', async () => {
-        return (await call('agent of n1', 'auth can-i create secrets -n tenant')) === '';
-      });
-    });
-    afterAll(() => admin('delete clusterrolebinding thief'));
-
-    const named = (kind: string) => ({ apiVersion: 'v1', kind, metadata: { name: 'n1', namespace: AGENTS } });
-    test.each([
-      ['its ConfigMap in another namespace', 'create -f -', reportOf('n1', 'tenant')],
-      ['a Secret of the name of its node', 'create -f -', named('Secret')],
-      ['an account of the name of its node', 'create -f -', named('ServiceAccount')],
-      ['its Node', 'label node n1 a=b', undefined],
-      ['a Network', 'patch network blue -n tenant --type=merge -p {"spec":{"mtu":1400}}', undefined],
-      ['all reports', `delete --raw /api/v1/namespaces/${AGENTS}/configmaps`, undefined],
-    ])('is refused where it writes %s', async (_, line, input) => {
+    ['its ConfigMap in another namespace', 'create -f -', reportOf('n1', 'tenant')],
+    ['a Secret of the name of its node', 'create -f -', named('Secret')],
+    ['an account of the name of its node', 'create -f -', named('ServiceAccount')],
+    ['its Node', 'label node n1 a=b', undefined],
+    ['a Network', 'patch network blue -n tenant --type=merge -p {"spec":{"mtu":1400}}', undefined],
+    ['all reports', `delete --raw /api/v1/namespaces/${AGENTS}/configmaps`, undefined],
+  ])(
+    'the agent of a node is refused, even with all rights by RBAC, where it writes %s',
+    async (_, line, input) => {
       expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
-    });
-  });
+    },
+  );
 });
 
 test('a token of the agents’ account that no pod has writes nothing', async () => {
   expect(await call('token of no pod', APPLY, reportOf('n1'))).toContain(NOT_ITS_NODE);
 });
 
-describe('the status of a Network', () => {
-  const { spec: _, ...blue } = NETWORK;
-  const write = (client: string) =>
-    call(client, `${APPLY} --subresource=status`, { ...blue, status: { vni: 9_000_000 } });
+const { spec: _, ...blue } = NETWORK;
+const write = (client: string) =>
+  call(client, `${APPLY} --subresource=status`, { ...blue, status: { vni: 9_000_000 } });
 
-  // kubectl apply has --subresource since 1.32.
-  since(32).test(
-    'is written by the operator alone, also where a role allows everything (since 1.32)',
-    async () => {
-      expect(await write('all of Networks')).toContain(ONLY_OPERATOR);
-      expect(await write('namesake')).toContain(ONLY_OPERATOR);
-      expect(await write('operator')).toBe('');
-    },
-  );
+// kubectl apply has --subresource since 1.32.
+since(32).test(
+  'the status of a Network is written by the operator alone, also where a role allows all (since 1.32)',
+  async () => {
+    expect(await write('all of Networks')).toContain(ONLY_OPERATOR);
+    expect(await write('namesake')).toContain(ONLY_OPERATOR);
+    expect(await write('operator')).toBe('');
+  },
+);
 
-  test('is written by an operator that an administrator runs outside of the cluster', async () => {
-    const status = ['patch network blue -n tenant --subresource=status --type=merge'];
-    await admin([...status, '-p {"status":{"vni":9000001}}'].join(' '));
-    expect(await admin('get network blue -n tenant -o jsonpath={.status.vni}')).toBe('9000001');
-  });
-
-  since(32).test('is nothing that a tenant has the right to (since 1.32)', async () => {
-    expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
-  });
+test('the status of a Network is written by an operator that an administrator runs outside of the cluster', async () => {
+  const status = ['patch network blue -n tenant --subresource=status --type=merge'];
+  await admin([...status, '-p {"status":{"vni":9000001}}'].join(' '));
+  expect(await admin('get network blue -n tenant -o jsonpath={.status.vni}')).toBe('9000001');
 });
 
-describe('the port of a pod in Neutron', () => {
+since(32).test(
+  'the status of a Network is nothing that a tenant has the right to write (since 1.32)',
+  async () => {
+    expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
+  },
+);
+
+describe('ports in Neutron', () => {
   const MULTUS = 'k8s.v1.cni.cncf.io/networks';
   const named = (key: string) => `[{"name": "blue", "cni-args": {"${key}": "7c0e6a4e-port-of-another"}}]`;
   const pod = (name: string, annotations: object) => ({
@@ -234,7 +229,7 @@ describe('the port of a pod in Neutron', () => {
     ['in other letters', MULTUS, 'ovnPORT'],
     ['as an escape of JSON', MULTUS, '\\u004fvnPort'],
     ['on the first interface', 'v1.multus-cni.io/default-network', 'OvnPort'],
-  ])('is not named by the author of the pod %s', async (_, annotation, key) => {
+  ])('the port of a pod in Neutron is not named by the author of the pod %s', async (_, annotation, key) => {
     expect(await call('namesake', 'create -f -', pod('thief', { [annotation]: named(key) }))).toContain(
       ONLY_PORTS,
     );
@@ -245,20 +240,20 @@ describe('the port of a pod in Neutron', () => {
     '"mac": "026e.7700.0001"',
     '"cni-args": {"MAC": "02-6e-77-00-00-01"}',
     '"mac": "\\u00302:6e:77:00:00:01"',
-  ])('nor is a gateway, by %s', async (option) => {
+  ])('the gateway of a pod in Neutron is not named by the author of the pod, by %s', async (option) => {
     const text = `[{"name": "blue", ${option}}]`;
     expect(await call('namesake', 'create -f -', pod('thief', { [MULTUS]: text }))).toContain(ONLY_PORTS);
     expect(await annotate('namesake', text)).toContain(ONLY_PORTS);
   });
 
-  test('but another address that has the same digits is', async () => {
+  test('a MAC with the same digits as a port in Neutron is named by the author of a pod', async () => {
     const text = '[{"name": "blue", "ips": ["fd00:1002:6e:77::1/64"]}]';
     expect(await call('namesake', 'create -f - --dry-run=server', pod('honest', { [MULTUS]: text }))).toBe(
       '',
     );
   });
 
-  test('is not named by a change of the pod, of its status, or by its binding', async () => {
+  test('the port of a pod in Neutron is not named by a change of the pod, of its status, or by its binding', async () => {
     expect(await annotate('namesake', named('OvnPort'))).toContain(ONLY_PORTS);
     expect(await annotate('namesake', named('OvnPort'), '--subresource=status')).toContain(ONLY_PORTS);
     const binding = {
@@ -270,7 +265,7 @@ describe('the port of a pod in Neutron', () => {
     expect(await call('namesake', path, binding)).toContain(ONLY_PORTS);
   });
 
-  test('is written by the operator, and stays while others change the pod', async () => {
+  test('the port of a pod in Neutron is written by the operator, and stays while others change the pod', async () => {
     expect(await annotate('operator', named('OvnPort'))).toBe('');
     expect(await call('namesake', 'label pod blue -n tenant a=b')).toBe('');
     expect(await annotate('namesake', named('OvnPort').replace('7c0e', '8d1f'))).toContain(ONLY_PORTS);
@@ -284,30 +279,26 @@ test('an account of the operator’s name without its right is not fenced', asyn
   expect(await call('operator', 'create -f -', elsewhere)).toContain('envoy-initializer-fence');
 });
 
-describe('a tenant', () => {
-  test('makes, changes and deletes Networks of its namespace', async () => {
-    const own = { ...NETWORK, metadata: { name: 'own', namespace: 'tenant' } };
-    expect(await call('tenant', 'create -f -', own)).toBe('');
-    expect(await call('tenant', 'patch network own -n tenant --type=merge -p {"spec":{"mtu":1400}}')).toBe(
-      '',
-    );
-    expect(await call('tenant', 'delete network own -n tenant --wait=false')).toBe('');
-  });
+test('a tenant makes, changes and deletes Networks of its namespace', async () => {
+  const own = { ...NETWORK, metadata: { name: 'own', namespace: 'tenant' } };
+  expect(await call('tenant', 'create -f -', own)).toBe('');
+  expect(await call('tenant', 'patch network own -n tenant --type=merge -p {"spec":{"mtu":1400}}')).toBe('');
+  expect(await call('tenant', 'delete network own -n tenant --wait=false')).toBe('');
+});
 
-  test.each([
-    'create net-attach-def -n tenant',
-    'create networks -n default',
-    'list networks -n default',
-    'deletecollection networks -n tenant',
-    'patch networks --subresource=finalizers -n tenant',
-    'get networks --subresource=status -n tenant',
-    'operate networks.operator.samplecrd.k8s.io -n tenant',
-    'get pods -n tenant',
-    'get configmaps -n tenant',
-    'get configmaps -n envoy-initializer-node-agent',
-  ])('may not %s', async (what) => {
-    expect(await call('tenant', `auth can-i ${what}`)).not.toBe('');
-  });
+test.each([
+  'create net-attach-def -n tenant',
+  'create networks -n default',
+  'list networks -n default',
+  'deletecollection networks -n tenant',
+  'patch networks --subresource=finalizers -n tenant',
+  'get networks --subresource=status -n tenant',
+  'operate networks.operator.samplecrd.k8s.io -n tenant',
+  'get pods -n tenant',
+  'get configmaps -n tenant',
+  'get configmaps -n envoy-initializer-node-agent',
+])('a tenant may not %s', async (what) => {
+  expect(await call('tenant', `auth can-i ${what}`)).not.toBe('');
 });
 
 test('no role of Kubernetes has the Networks of tenants by aggregation', async () => {

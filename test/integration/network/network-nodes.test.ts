@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -103,7 +103,7 @@ test('a node with a pod of the Network is in its status, and its trouble leaves 
   expect(await condition('blue', 'Ready', 'status')).toBe('True');
 });
 
-test('an agent whose pod is replaced says what it finds', async () => {
+test('an agent whose pod is replaced reports what it finds', async () => {
   await addNode('d', '192.0.2.4');
   await addNetwork('lone', '10.25.0.0/24');
   await addPod('lonely', 'lone', 'd');
@@ -157,66 +157,64 @@ test('a Network that is being deleted lists its nodes until the last pod is gone
   await run('wait network/blue --for=delete --timeout=30s');
 });
 
-describe('Multus', () => {
-  const bare = { ...fine, withoutMultus: 'its first CNI configuration is 10-kindnet.conflist (ptp)' };
-  const asking = (name: string, spec: object = {}) => podOn(name, { asked: 'cni', spec });
+const bare = { ...fine, withoutMultus: 'its first CNI configuration is 10-kindnet.conflist (ptp)' };
+const asking = (name: string, spec: object = {}) => podOn(name, { asked: 'cni', spec });
 
-  test('is waited for by a pod that may run only on a node without it', async () => {
-    await report('a', fine);
-    await addNode('bare', '192.0.2.77');
-    await report('bare', bare);
-    await addNetwork('cni', '10.60.0.0/24');
-    await until('cni', 'Ready', 'Ready');
-    const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
-    await world.apply(asking('tied', { nodeSelector }), asking('free'));
-    await world.untilGates('free');
-    await world.untilEvent('pod/tied', 'WaitsForNetwork', 'on bare: its first CNI');
-    await world.untilGates('tied', ASKED);
-    await report('bare', fine);
-    await world.untilGates('tied');
-  });
+test('a pod that may run only on a node without Multus waits for Multus', async () => {
+  await report('a', fine);
+  await addNode('bare', '192.0.2.77');
+  await report('bare', bare);
+  await addNetwork('cni', '10.60.0.0/24');
+  await until('cni', 'Ready', 'Ready');
+  const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
+  await world.apply(asking('tied', { nodeSelector }), asking('free'));
+  await world.untilGates('free');
+  await world.untilEvent('pod/tied', 'WaitsForNetwork', 'on bare: its first CNI');
+  await world.untilGates('tied', ASKED);
+  await report('bare', fine);
+  await world.untilGates('tied');
+});
 
-  test('is on no node: a Network is not Ready until it is on one', async () => {
-    const reports = await run(`get configmaps -n ${AGENTS} -l samplecrd.k8s.io/node-report -o name`);
-    // The agent of d is gone, and its report with it.
-    for (const name of reports.trim().replaceAll('configmap/', '').split('\n'))
-      if (name !== 'd') await report(name, bare);
-    await until('cni', 'Ready', 'ProviderUnavailable');
-    await world.apply(asking('held'));
-    await world.untilGates('held', ASKED);
-    await report('a', fine);
-    await until('cni', 'Ready', 'Ready');
-    await world.untilGates('held');
-  });
+test('a Network is not Ready until Multus is on a node', async () => {
+  const reports = await run(`get configmaps -n ${AGENTS} -l samplecrd.k8s.io/node-report -o name`);
+  // The agent of d is gone, and its report with it.
+  for (const name of reports.trim().replaceAll('configmap/', '').split('\n'))
+    if (name !== 'd') await report(name, bare);
+  await until('cni', 'Ready', 'ProviderUnavailable');
+  await world.apply(asking('held'));
+  await world.untilGates('held', ASKED);
+  await report('a', fine);
+  await until('cni', 'Ready', 'Ready');
+  await world.untilGates('held');
+});
 
-  test('was not there when a pod started: the pod, its Network and a metric say so', async () => {
-    await addPod('lacking', 'cni', 'a');
-    const status = { phase: 'Running', podIP: '10.244.0.9', podIPs: [{ ip: '10.244.0.9' }] };
-    await world.merge('pod lacking', { status }, '--subresource=status');
-    await until('cni', 'NodesReady', 'InterfaceMissing');
-    expect(await condition('cni', 'NodesReady', 'message')).toContain('a (recreate the pods');
-    await world.untilEvent('pod/lacking', 'InterfaceMissing', 'default/cni, because Multus');
-    expect(await world.metrics()).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
-    await removePod('lacking');
-    await until('cni', 'NodesReady', 'NodesReady');
-  });
+test('a pod that started without Multus has no interface: the pod, its Network and a metric say so', async () => {
+  await addPod('lacking', 'cni', 'a');
+  const status = { phase: 'Running', podIP: '10.244.0.9', podIPs: [{ ip: '10.244.0.9' }] };
+  await world.merge('pod lacking', { status }, '--subresource=status');
+  await until('cni', 'NodesReady', 'InterfaceMissing');
+  expect(await condition('cni', 'NodesReady', 'message')).toContain('a (recreate the pods');
+  await world.untilEvent('pod/lacking', 'InterfaceMissing', 'default/cni, because Multus');
+  expect(await world.metrics()).toMatch(/^envoy_initializer_network_pods_unattached 1$/m);
+  await removePod('lacking');
+  await until('cni', 'NodesReady', 'NodesReady');
+});
 
-  test('has attached a pod that loses its interface: the pod and its Network say so', async () => {
-    await addPod('loser', 'cni', 'a');
-    const metadata = {
-      annotations: { [`${MULTUS}-status`]: '[{"name":"default/cni","ips":["10.60.0.9"]}]' },
-    };
-    await world.merge('pod loser', { metadata });
-    const lost = {
-      'default/cni': { 'default/loser': await run('get pod loser -o jsonpath={.metadata.uid}') },
-    };
-    await report('a', { ...fine, lost });
-    await until('cni', 'NodesReady', 'InterfaceMissing');
-    await world.untilEvent('pod/loser', 'InterfaceMissing', 'default/cni, which it has lost');
-    await report('a', fine);
-    await until('cni', 'NodesReady', 'NodesReady');
-    await removePod('loser');
-  });
+test('a pod that loses its interface is reported by the pod and its Network', async () => {
+  await addPod('loser', 'cni', 'a');
+  const metadata = {
+    annotations: { [`${MULTUS}-status`]: '[{"name":"default/cni","ips":["10.60.0.9"]}]' },
+  };
+  await world.merge('pod loser', { metadata });
+  const lost = {
+    'default/cni': { 'default/loser': await run('get pod loser -o jsonpath={.metadata.uid}') },
+  };
+  await report('a', { ...fine, lost });
+  await until('cni', 'NodesReady', 'InterfaceMissing');
+  await world.untilEvent('pod/loser', 'InterfaceMissing', 'default/cni, which it has lost');
+  await report('a', fine);
+  await until('cni', 'NodesReady', 'NodesReady');
+  await removePod('loser');
 });
 
 // The last one: its agent has to be gone for a minute.

@@ -126,7 +126,7 @@ test('a range of --cluster-cidrs is taken', async () => {
   );
 });
 
-test('an edit to a taken range keeps the network that there is', async () => {
+test('an edit of a Network to a taken range keeps the network that there is', async () => {
   await addNetwork('edited', '10.211.0.0/24');
   await condition('edited', 'Ready', 'True Ready');
   await addNetwork('edited', '10.210.0.0/24');
@@ -135,13 +135,13 @@ test('an edit to a taken range keeps the network that there is', async () => {
   expect(await run('get network edited -o jsonpath={.status.cidr}')).toBe('10.211.0.0/24');
 });
 
-test('a finalizer that the user writes gives no range', async () => {
+test('a finalizer that the user writes gives a Network no range', async () => {
   await addNetwork('forged', '10.210.8.0/24', { finalizers: ['samplecrd.k8s.io/network-cleanup'] });
   await condition('forged', 'Accepted', 'False RangeTaken');
   expect(await isUnrealised('forged')).toBe(true);
 });
 
-test('a definition that the user writes gives no range', async () => {
+test('a definition that the user writes gives a Network no range', async () => {
   await addNetwork('worded', '10.210.7.0/24');
   await condition('worded', 'Accepted', 'False RangeTaken');
   const uid = await run('get network worded -o jsonpath={.metadata.uid}');

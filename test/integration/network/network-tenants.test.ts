@@ -74,7 +74,7 @@ async function untilRepaired(): Promise<void> {
   });
 }
 
-test('the tenant can write no Network, and no status of one', async () => {
+test('a tenant who may write definitions can write no Network, and no status of one', async () => {
   const user = `--as=system:serviceaccount:${VICTIM}:tenant`;
   const can = async (what: string) =>
     (
@@ -92,7 +92,7 @@ test('the VNI of a Network is in its status, and not in its definition', async (
   expect(await pluginOf('blue')).not.toHaveProperty('vni');
 });
 
-test('a definition with the VNI of another Network changes that in no way', async () => {
+test('a definition with the VNI of another Network changes that Network in no way', async () => {
   const vni = Number(await statusOf('vni'));
   const before = await configOf('blue');
   const subnet = { cidr: '10.21.0.0/24', gateway: '10.21.0.1', mtu: 1450 };
@@ -102,7 +102,7 @@ test('a definition with the VNI of another Network changes that in no way', asyn
   expect([await configOf('blue'), await statusOf('vni')]).toEqual([before, `${vni}`]);
 });
 
-test('a definition with the VNI that a Network would get takes that from it in no way', async () => {
+test('a definition with the VNI that a Network would get does not take it away', async () => {
   const green = networkOf('green', '10.22.0.0/24', {}, { namespace: VICTIM });
   await world.apply(green);
   await inVictim('wait network/green --for=condition=Ready --timeout=30s');

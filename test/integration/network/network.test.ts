@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { NETWORKS } from '../../../src/networks/api/resources.ts';
@@ -34,47 +34,45 @@ async function writes(namespace: string): Promise<readonly string[]> {
     .sort();
 }
 
-describe('the walk: a Network', () => {
-  const shown = async (line: string) => (await run(line)).replaceAll(/ +/g, ' ').trim();
+const shown = async (line: string) => (await run(line)).replaceAll(/ +/g, ' ').trim();
 
-  /** Also in the operator's log. */
-  async function untilTold(reason: string, note: string): Promise<void> {
-    await world.untilEvent('network/example-network', reason, note);
-    await eventually('it is in the log', async () => {
-      const log = (await readFile(world.fixture.logFile, 'utf8')).split('\n');
-      return log.some((line) => line.includes(`"reason":"${reason}"`) && line.includes(note));
-    });
-  }
-
-  test('is created, and shown', async () => {
-    await run(`apply -f ${example}`);
-    await run('wait network/example-network --for=condition=Ready --timeout=20s');
-    expect(await shown('get network')).toMatch(
-      /^NAME CIDR GATEWAY READY PODS AGE\nexample-network 192\.168\.0\.0\/16 192\.168\.0\.1 True 0 \d+s$/,
-    );
-    expect(await shown('get net -o wide')).toContain('192.168.0.1 True 0 Ready ');
-    await untilTold('Created', 'pods can attach to 192.168.0.0/16, gateway 192.168.0.1');
+/** Also in the operator's log. */
+async function untilTold(reason: string, note: string): Promise<void> {
+  await world.untilEvent('network/example-network', reason, note);
+  await eventually('it is in the log', async () => {
+    const log = (await readFile(world.fixture.logFile, 'utf8')).split('\n');
+    return log.some((line) => line.includes(`"reason":"${reason}"`) && line.includes(note));
   });
+}
 
-  test('is described, with all that is known of it', async () => {
-    const described = await shown('describe network example-network');
-    for (const line of ['Reason: NoPods', 'Total: 65533', 'Provider: multus', 'Normal Created'])
-      expect(described).toContain(line);
-    expect(await shown('explain network.spec')).toContain('-required-');
-    expect(await shown('explain network.status.attachedPods')).toContain('The number of attached pods');
-  });
+test('a Network is created, and kubectl get shows it', async () => {
+  await run(`apply -f ${example}`);
+  await run('wait network/example-network --for=condition=Ready --timeout=20s');
+  expect(await shown('get network')).toMatch(
+    /^NAME CIDR GATEWAY READY PODS AGE\nexample-network 192\.168\.0\.0\/16 192\.168\.0\.1 True 0 \d+s$/,
+  );
+  expect(await shown('get net -o wide')).toContain('192.168.0.1 True 0 Ready ');
+  await untilTold('Created', 'pods can attach to 192.168.0.0/16, gateway 192.168.0.1');
+});
 
-  test('is updated, and its real network with it', async () => {
-    await world.merge('network example-network', { spec: { gateway: '192.168.0.254' } });
-    await run('wait network/example-network --for=jsonpath={.status.gateway}=192.168.0.254 --timeout=20s');
-    await untilTold('Updated', 'gateway 192.168.0.1 to 192.168.0.254');
-  });
+test('a Network is described, with all that is known of it', async () => {
+  const described = await shown('describe network example-network');
+  for (const line of ['Reason: NoPods', 'Total: 65533', 'Provider: multus', 'Normal Created'])
+    expect(described).toContain(line);
+  expect(await shown('explain network.spec')).toContain('-required-');
+  expect(await shown('explain network.status.attachedPods')).toContain('The number of attached pods');
+});
 
-  test('is deleted, and its real network with it', async () => {
-    await run('delete network example-network --timeout=20s');
-    expect(await run('get network,net-attach-def -o name')).toBe('');
-    await untilTold('Deleted', 'deleted the real network of this Network (192.168.0.0/16, provider multus)');
-  });
+test('a Network is updated, and its real network with it', async () => {
+  await world.merge('network example-network', { spec: { gateway: '192.168.0.254' } });
+  await run('wait network/example-network --for=jsonpath={.status.gateway}=192.168.0.254 --timeout=20s');
+  await untilTold('Updated', 'gateway 192.168.0.1 to 192.168.0.254');
+});
+
+test('a Network is deleted, and its real network with it', async () => {
+  await run('delete network example-network --timeout=20s');
+  expect(await run('get network,net-attach-def -o name')).toBe('');
+  await untilTold('Deleted', 'deleted the real network of this Network (192.168.0.0/16, provider multus)');
 });
 
 test('Networks take three writes each to be Ready, and two for a change, resyncs or not', async () => {
@@ -109,44 +107,42 @@ test('a Network ends as it was last asked for, however quickly it is edited', as
   expect(await run('get net-attach-def quick -o jsonpath={.spec.config}')).toContain('"mtu":1400');
 });
 
-describe('what somebody takes away comes back:', () => {
-  test.each<[string, string, object, string]>([
-    ['the finalizer of a Network', 'network', { metadata: { finalizers: null } }, '{.metadata.finalizers}'],
-    [
-      'the finalizer of its definition',
-      'net-attach-def',
-      { metadata: { finalizers: null } },
-      '{.metadata.finalizers}',
-    ],
-    ['its configuration', 'net-attach-def', { spec: { config: '{"type":"macvlan"}' } }, '{.spec}'],
-  ])('%s', async (what, kind, patch, path) => {
-    const name = what.replaceAll(' ', '-').toLowerCase();
-    await world.ready(name);
-    const now = () => run(`get ${kind} ${name} -o jsonpath=${path}`);
-    const before = await now();
-    await run(`label ${kind} ${name} team=net`);
-    await world.merge(`${kind} ${name}`, patch);
-    await eventually('it is as before', async () => (await now()) === before);
-    expect(await run(`get ${kind} ${name} -o jsonpath={.metadata.labels.team}`)).toBe('net');
-  });
-
-  test('a definition, with its owner', async () => {
-    await world.ready('restored');
-    const now = () => run('get net-attach-def restored -o jsonpath={.spec}{.metadata.ownerReferences}');
-    const before = await now();
-    await run('delete net-attach-def restored --timeout=20s');
-    await eventually('it is back', async () => (await now()) === before);
-    await world.untilEvent('network/restored', 'Restored', '');
-  });
-
-  test('a status, though no event asks for it', async () => {
-    const n = await world.ready('resynced');
-    await world.merge('network resynced', { status: { cidr: '1.2.3.0/24' } }, '--subresource=status');
-    await run(`wait network/resynced --for=jsonpath={.status.cidr}=10.${n}.0.0/24 --timeout=20s`);
-  });
+test.each<[string, string, object, string]>([
+  ['the finalizer of a Network', 'network', { metadata: { finalizers: null } }, '{.metadata.finalizers}'],
+  [
+    'the finalizer of its definition',
+    'net-attach-def',
+    { metadata: { finalizers: null } },
+    '{.metadata.finalizers}',
+  ],
+  ['its configuration', 'net-attach-def', { spec: { config: '{"type":"macvlan"}' } }, '{.spec}'],
+])('%s comes back after somebody takes it away', async (what, kind, patch, path) => {
+  const name = what.replaceAll(' ', '-').toLowerCase();
+  await world.ready(name);
+  const now = () => run(`get ${kind} ${name} -o jsonpath=${path}`);
+  const before = await now();
+  await run(`label ${kind} ${name} team=net`);
+  await world.merge(`${kind} ${name}`, patch);
+  await eventually('it is as before', async () => (await now()) === before);
+  expect(await run(`get ${kind} ${name} -o jsonpath={.metadata.labels.team}`)).toBe('net');
 });
 
-test('a write that was decided on an older copy is refused, so that it undoes nothing', async () => {
+test('a definition comes back with its owner after somebody takes it away', async () => {
+  await world.ready('restored');
+  const now = () => run('get net-attach-def restored -o jsonpath={.spec}{.metadata.ownerReferences}');
+  const before = await now();
+  await run('delete net-attach-def restored --timeout=20s');
+  await eventually('it is back', async () => (await now()) === before);
+  await world.untilEvent('network/restored', 'Restored', '');
+});
+
+test('a status of a Network comes back after somebody takes it away, though no event asks for it', async () => {
+  const n = await world.ready('resynced');
+  await world.merge('network resynced', { status: { cidr: '1.2.3.0/24' } }, '--subresource=status');
+  await run(`wait network/resynced --for=jsonpath={.status.cidr}=10.${n}.0.0/24 --timeout=20s`);
+});
+
+test('a write of a Network that was decided on an older copy is refused', async () => {
   const { client, close } = connect(world.fixture.controlPlane.kubeconfigPath);
   const copies = new MutationCache<Network>({ get: () => undefined });
   const events = { event: () => undefined };
@@ -178,29 +174,32 @@ test('a namespace that is deleted goes with its Networks, also with those that a
 test.each([
   ['with deletionPolicy Retain', 'retained', { deletionPolicy: 'Retain' }, 'background'],
   ['by --cascade=orphan', 'orphaned', {}, 'orphan'],
-])('a deletion %s leaves the real network behind, as nobody’s', async (_, name, spec, cascade) => {
-  const n = await world.ready(name, 24, spec);
-  const get = (path: string) => run(`get net-attach-def ${name} -o jsonpath=${path}`);
-  const [uid, config] = [await get('{.metadata.uid}'), await get('{.spec.config}')];
-  await run(`delete network ${name} --cascade=${cascade} --timeout=20s`);
-  await eventually(
-    'it is nobody’s',
-    async () => (await get('{.metadata.ownerReferences}{.metadata.finalizers}')) === '',
-  );
-  expect([await get('{.metadata.uid}'), await get('{.metadata.deletionTimestamp}')]).toEqual([uid, '']);
-  // As a PersistentVolume that was retained, it serves the next of that name only if a user says so.
-  await world.apply(networkOf(name, `10.${n}.0.0/24`, { mtu: 1400 }));
-  await world.untilReason(name, 'Ready', 'NameConflict');
-  expect(await world.condition(name, 'Ready', 'message')).toMatch(/remains from a deleted Network/);
-  expect(await get('{.spec.config}')).toBe(config);
-  await run(`annotate net-attach-def ${name} samplecrd.k8s.io/network-uid-`);
-  await run(`wait network/${name} --for=condition=Ready --timeout=20s`);
-  expect(await get('{.metadata.uid}')).toBe(uid);
-  expect(await get('{.metadata.ownerReferences[0].uid}')).toBe(
-    await run(`get network ${name} -o jsonpath={.metadata.uid}`),
-  );
-  expect(await get('{.spec.config}')).toContain('"mtu":1400');
-});
+])(
+  'a deletion of a Network %s leaves the real network behind, as nobody’s',
+  async (_, name, spec, cascade) => {
+    const n = await world.ready(name, 24, spec);
+    const get = (path: string) => run(`get net-attach-def ${name} -o jsonpath=${path}`);
+    const [uid, config] = [await get('{.metadata.uid}'), await get('{.spec.config}')];
+    await run(`delete network ${name} --cascade=${cascade} --timeout=20s`);
+    await eventually(
+      'it is nobody’s',
+      async () => (await get('{.metadata.ownerReferences}{.metadata.finalizers}')) === '',
+    );
+    expect([await get('{.metadata.uid}'), await get('{.metadata.deletionTimestamp}')]).toEqual([uid, '']);
+    // As a PersistentVolume that was retained, it serves the next of that name only if a user says so.
+    await world.apply(networkOf(name, `10.${n}.0.0/24`, { mtu: 1400 }));
+    await world.untilReason(name, 'Ready', 'NameConflict');
+    expect(await world.condition(name, 'Ready', 'message')).toMatch(/remains from a deleted Network/);
+    expect(await get('{.spec.config}')).toBe(config);
+    await run(`annotate net-attach-def ${name} samplecrd.k8s.io/network-uid-`);
+    await run(`wait network/${name} --for=condition=Ready --timeout=20s`);
+    expect(await get('{.metadata.uid}')).toBe(uid);
+    expect(await get('{.metadata.ownerReferences[0].uid}')).toBe(
+      await run(`get network ${name} -o jsonpath={.metadata.uid}`),
+    );
+    expect(await get('{.spec.config}')).toContain('"mtu":1400');
+  },
+);
 
 /** What the operator has asked and written, but for its lease and its watches. */
 async function others(): Promise<readonly string[]> {

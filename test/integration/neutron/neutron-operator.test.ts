@@ -27,7 +27,7 @@ const reason = (type: string, expected: string) =>
 const metric = async (fixture: OperatorFixture, name: string) =>
   new RegExp(`^${name} (.*)$`, 'm').exec(await fixture.metrics())?.[1];
 
-describeWithNeutron('the operator on a real Neutron with a real Keystone', (environment) => {
+describeWithNeutron('with a real Keystone', (environment) => {
   let lab: NeutronLab;
   let keystone: RunningKeystone;
   let cloud: TlsCloud;
@@ -46,7 +46,7 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
     await lab?.stop();
   });
 
-  test('follows the Secret, and a Network through its life', async () => {
+  test('the operator follows the Secret of Keystone, and a Network through its life', async () => {
     await fixture.apply(neutronNetwork('walk', { cidr: '10.30.0.0/24', gateway: '10.30.0.1' }));
     await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
     await told(
@@ -100,7 +100,7 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
   }
 });
 
-describeWithNeutron('the operator on a real Neutron', (environment) => {
+describeWithNeutron('with a real Neutron', (environment) => {
   let lab: NeutronLab;
   let fixture: OperatorFixture;
   let hung: OpenStackProxy | undefined;
@@ -151,7 +151,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     `default/${name}: ${cidr} ${gateway} ${mtu}`;
   const named = (count: number) => Array.from({ length: count }, (_, i) => `net-${i}`);
 
-  test('may be killed after any call of a creation, of a change and of a deletion of a Network', async () => {
+  test('the operator may be killed after any call of a creation, change and deletion of a Neutron Network', async () => {
     const creations = await atEach(async (name) => {
       await fixture.apply(neutronNetwork(name, first(name)));
       await wait(fixture, name, 'condition=Ready');
@@ -183,7 +183,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     expect(await real()).toEqual([]);
   });
 
-  test('lets no Network of Multus wait for a Neutron that hangs', async () => {
+  test('the operator lets no Network of Multus wait for a Neutron that hangs', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `slow-${i}`);
     let hangs: () => void = () => undefined;
     const hanging = new Promise<void>((resolve) => {
@@ -213,7 +213,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     await fixture.kubectl('delete', 'network', 'quick', ...names, '--timeout=120s');
   });
 
-  test('makes what is Ready for others than pods, and tells a pod that asks for it', async () => {
+  test('the operator makes what is Ready for others than pods in Neutron, and tells a pod that asks for it', async () => {
     const pod = (name: string) => ({
       ...{ apiVersion: 'v1', kind: 'Pod' },
       metadata: { namespace: 'default', name, annotations: { 'samplecrd.k8s.io/network': 'no-pods' } },
@@ -239,13 +239,13 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     await fixture.kubectl('delete', 'network', 'no-pods', '--timeout=120s');
   });
 
-  test('docs/neutron.md: walkthrough', async () => {
+  test('docs/neutron.md # Walkthrough prints what it says', async () => {
     await follow(await Reader.at(fixture.controlPlane), 'docs/neutron.md', '## Walkthrough');
     expect(await realNames()).toEqual(['default/neutron-network']);
     await fixture.kubectl('delete', 'network', 'neutron-network', '--timeout=120s');
   });
 
-  test('removes what a Network left behind whose finalizer somebody took off', async () => {
+  test('the operator removes from Neutron what a Network left behind whose finalizer somebody took off', async () => {
     await fixture.apply(neutronNetwork('left', { cidr: '10.200.0.0/24', gateway: '10.200.0.1' }));
     await wait(fixture, 'left', 'condition=Ready');
     fixture.operator.process.kill('SIGKILL');

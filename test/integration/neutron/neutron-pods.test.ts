@@ -33,7 +33,7 @@ interface ApiPod {
   readonly spec: { readonly schedulingGates?: readonly unknown[] };
 }
 
-describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
+describeWithNeutron('with a real Neutron', (environment) => {
   let lab: NeutronLab;
   let fixture: OperatorFixture;
 
@@ -90,7 +90,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
   const requests = (method: string, part: string) =>
     lab.proxy.passed.filter((each) => each.method === method && each.url.includes(part)).length;
 
-  test('each pod has one port, with two requests to make it and one to remove it', async () => {
+  test('each pod has one port in Neutron, with two requests to make it and one to remove it', async () => {
     const names = Array.from({ length: NETWORKS }, (_, i) => `many-${i}`);
     await networks(...names);
     lab.proxy.heal();
@@ -183,7 +183,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
     });
     afterAll(() => fixture.kubectl('delete', 'networks', '--all', '--timeout=120s'));
 
-    test('a pod gets the address, the MAC and the security groups that it asks for', async () => {
+    test('a pod gets the address, the MAC and the security groups that it asks Neutron for', async () => {
       const group = await create('security_group', { name: 'group' });
       const asked = { ips: ['10.90.0.5/29'], mac: '02:00:00:00:00:05', 'security-groups': [group] };
       await fixture.apply(pod('choosy', { name: 'one', ...asked }));
@@ -193,7 +193,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
       expect(port?.fixed_ips[0]?.ip_address).toBe('10.90.0.5');
     });
 
-    test('a pod uses the port that it asks for, and leaves it there', async () => {
+    test('a pod uses the port in Neutron that it asks for, and leaves it there', async () => {
       const port = await create('port', { network_id: id, name: 'kept' });
       await fixture.apply(pod('user', { name: 'one', port }));
       expect(await started('user')).toMatchObject({ 'cni-args': { OvnPort: port } });
@@ -225,7 +225,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
       await eventually('one of those that wait has the address', async () => (await ofPods()).length === 5);
     });
 
-    test('an operator that is killed at any write leaves no port behind, and makes none twice', async () => {
+    test('an operator that is killed at any write leaves no port behind in Neutron, and makes none twice', async () => {
       const kept = await create('port', { network_id: id, name: 'kept' });
       const made = await atEachWrite(lab, fixture, async (n) => {
         await fixture.apply(pod(`new-${n}`, 'one'));
@@ -252,7 +252,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
       expect((await ports(`network_id=${id}`)).map((port) => port.id)).toEqual([kept]);
     });
 
-    test('the port of a pod that was deleted while no operator ran is removed', async () => {
+    test('the port in Neutron of a pod that was deleted while no operator ran is removed', async () => {
       await fixture.apply(pod('orphan', 'one'));
       await started('orphan');
       fixture.operator.process.kill('SIGKILL');
@@ -263,7 +263,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
     });
   });
 
-  test('with a range of each family, a pod has an address of both', async () => {
+  test('a pod on a Network with a range of each family has an address of both in Neutron', async () => {
     const secondary = { cidr: 'fd00:92::/64', gateway: 'fd00:92::1' };
     await fixture.apply(neutronNetwork('dual', { cidr: '10.92.0.0/24', gateway: '10.92.0.1', secondary }));
     await fixture.kubectl('wait', 'network/dual', '--for=condition=Ready', '--timeout=120s');

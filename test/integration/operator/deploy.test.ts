@@ -63,42 +63,40 @@ async function render(overlay: Overlay): Promise<ReadonlyMap<string, KubeObject>
   return new Map(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
 }
 
-describe('the default overlay', () => {
-  test('is accepted as a whole, with nothing to warn of', async () => {
-    const { code, stderr, stdout } = await apply('-k', directoryOf('default'));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const lines = stdout.trim().split('\n');
-    expect(lines.filter((line) => !line.endsWith(' created'))).toEqual([]);
-    expect(lines).toHaveLength((await rendered('default')).size);
-  });
-
-  test('applied again changes nothing', async () => {
-    const { stdout } = await apply('-k', directoryOf('default'));
-    const lines = stdout.trim().split('\n');
-    // kubectl sends the selector of a budget each time (`patchStrategy: replace`), and says so, although nothing changes.
-    const sent = 'poddisruptionbudget.policy/envoy-initializer configured';
-    expect(lines.filter((line) => !line.endsWith(' unchanged') && line !== sent)).toEqual([]);
-    const { code, stdout: difference } = await controlPlane.kubectl(['diff', '-k', directoryOf('default')]);
-    expect({ code, difference }).toEqual({ code: 0, difference: '' });
-  });
-
-  testWithControllerManager(
-    'makes pods that the restricted pod security of their namespace lets in',
-    async () => {
-      const { stdout: labels } = await must(controlPlane, [
-        ...['get', 'namespace', 'envoy-initializer', '-o', 'jsonpath={.metadata.labels}'],
-      ]);
-      expect(JSON.parse(labels)).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
-      const { code } = await controlPlane.kubectl([
-        ...['wait', '--namespace=envoy-initializer', '--for=jsonpath={.status.replicas}=2'],
-        ...['deployment/envoy-initializer', '--timeout=60s'],
-      ]);
-      expect(code).toBe(0);
-    },
-  );
+test('the default overlay is accepted as a whole, with no warning', async () => {
+  const { code, stderr, stdout } = await apply('-k', directoryOf('default'));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const lines = stdout.trim().split('\n');
+  expect(lines.filter((line) => !line.endsWith(' created'))).toEqual([]);
+  expect(lines).toHaveLength((await rendered('default')).size);
 });
 
-describe('in another namespace,', () => {
+test('the default overlay applied again changes nothing', async () => {
+  const { stdout } = await apply('-k', directoryOf('default'));
+  const lines = stdout.trim().split('\n');
+  // kubectl sends the selector of a budget each time (`patchStrategy: replace`), and says so, although nothing changes.
+  const sent = 'poddisruptionbudget.policy/envoy-initializer configured';
+  expect(lines.filter((line) => !line.endsWith(' unchanged') && line !== sent)).toEqual([]);
+  const { code, stdout: difference } = await controlPlane.kubectl(['diff', '-k', directoryOf('default')]);
+  expect({ code, difference }).toEqual({ code: 0, difference: '' });
+});
+
+testWithControllerManager(
+  'the default overlay makes pods that the restricted pod security of their namespace lets in',
+  async () => {
+    const { stdout: labels } = await must(controlPlane, [
+      ...['get', 'namespace', 'envoy-initializer', '-o', 'jsonpath={.metadata.labels}'],
+    ]);
+    expect(JSON.parse(labels)).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+    const { code } = await controlPlane.kubectl([
+      ...['wait', '--namespace=envoy-initializer', '--for=jsonpath={.status.replicas}=2'],
+      ...['deployment/envoy-initializer', '--timeout=60s'],
+    ]);
+    expect(code).toBe(0);
+  },
+);
+
+describe('in another namespace', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await realpath(await mkdtemp(join(tmpdir(), 'in-namespace-')));
@@ -128,7 +126,7 @@ describe('in another namespace,', () => {
         ),
       );
 
-  test.each(OVERLAYS)('%s is in it, with all that names it', async (overlay) => {
+  test.each(OVERLAYS)('the overlay %s is in another namespace, with all that names it', async (overlay) => {
     await moved(overlay);
     const { stdout } = await must(controlPlane, ['kustomize', directory]);
     const before = [...(await rendered(overlay)).values()];
@@ -143,7 +141,7 @@ describe('in another namespace,', () => {
     expect(webhooks).toHaveLength(length);
   });
 
-  test('networks adds node agents, in their own namespace, whose reports the operator may read', async () => {
+  test('the component networks adds agents whose reports the operator may read, in another namespace', async () => {
     await moved('default', 'operator');
     const components = [relative(directory, join(deploy, 'components/networks'))];
     const kustomization = { resources: ['operator'], components };
@@ -163,54 +161,55 @@ describe('in another namespace,', () => {
   });
 });
 
-describe('each overlay', () => {
-  test.each(OVERLAYS)('%s is accepted by the API server, every field known', async (overlay) => {
-    const { code, stderr } = await apply(
-      ...['-k', directoryOf(overlay), '--dry-run=server', '--validate=strict'],
-    );
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  });
+test.each(OVERLAYS)('the overlay %s is accepted by the API server, every field known', async (overlay) => {
+  const { code, stderr } = await apply(
+    ...['-k', directoryOf(overlay), '--dry-run=server', '--validate=strict'],
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
 
-  test.each(OVERLAYS)('%s labels all that it makes, but the CRD of users’ objects', async (overlay) => {
+test.each(OVERLAYS)(
+  'the overlay %s labels all that it makes, but the CRD of users’ objects',
+  async (overlay) => {
     const unlabelled = [...(await rendered(overlay))].filter(
       ([, { metadata }]) => metadata.labels?.app !== 'envoy-initializer',
     );
     expect(unlabelled.map(([name]) => name)).toEqual(['CustomResourceDefinition/networks.samplecrd.k8s.io']);
-  });
+  },
+);
 
-  test.each(OVERLAYS)('%s holds the account of its Deployment by the fence', async (overlay) => {
-    const objects = await rendered(overlay);
-    const { name } = objects.get('ServiceAccount/envoy-initializer')?.metadata ?? {};
-    const fence = objects.get('ValidatingAdmissionPolicy/envoy-initializer-fence');
-    expect(fence).toMatchObject({
-      spec: {
-        failurePolicy: 'Fail',
-        matchConditions: expect.arrayContaining([
-          {
-            name: 'is-the-operator',
-            expression: expect.stringContaining(`matches('^system:serviceaccount:[^:]+:${name}$')`),
-          },
-        ]),
-      },
-    });
-    expect(objects.get('ValidatingAdmissionPolicyBinding/envoy-initializer-fence')).toMatchObject({
-      spec: { policyName: 'envoy-initializer-fence', validationActions: ['Deny'] },
-    });
-  });
-
-  test.each(['all-pods', 'cert-manager', 'default'] as const)(
-    '%s takes the place of the one before',
-    async (overlay) => {
-      const { code, stderr } = await apply('-k', directoryOf(overlay));
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const { code: differs, stdout } = await controlPlane.kubectl(['diff', '-k', directoryOf(overlay)]);
-      expect({ differs, stdout }).toEqual({ differs: 0, stdout: '' });
+test.each(OVERLAYS)('the overlay %s holds the account of its Deployment by the fence', async (overlay) => {
+  const objects = await rendered(overlay);
+  const { name } = objects.get('ServiceAccount/envoy-initializer')?.metadata ?? {};
+  const fence = objects.get('ValidatingAdmissionPolicy/envoy-initializer-fence');
+  expect(fence).toMatchObject({
+    spec: {
+      failurePolicy: 'Fail',
+      matchConditions: expect.arrayContaining([
+        {
+          name: 'is-the-operator',
+          expression: expect.stringContaining(`matches('^system:serviceaccount:[^:]+:${name}$')`),
+        },
+      ]),
     },
-  );
+  });
+  expect(objects.get('ValidatingAdmissionPolicyBinding/envoy-initializer-fence')).toMatchObject({
+    spec: { policyName: 'envoy-initializer-fence', validationActions: ['Deny'] },
+  });
 });
 
+test.each(['all-pods', 'cert-manager', 'default'] as const)(
+  'the overlay %s takes the place of the one before',
+  async (overlay) => {
+    const { code, stderr } = await apply('-k', directoryOf(overlay));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { code: differs, stdout } = await controlPlane.kubectl(['diff', '-k', directoryOf(overlay)]);
+    expect({ differs, stdout }).toEqual({ differs: 0, stdout: '' });
+  },
+);
+
 test.each(['node-agent', 'networks', 'neutron-pods'])(
-  '%s is accepted, and labels all that it makes',
+  'the overlay %s is accepted, and labels all that it makes',
   async (overlay) => {
     const directory = join(deploy, 'overlays', overlay);
     const { code, stderr } = await apply('-k', directory, '--validate=strict');
@@ -263,7 +262,7 @@ describe('components', () => {
   test.each([
     ['in order', [...COMPONENTS, 'neutron-pods']],
     ['in reverse', COMPONENTS.toReversed()],
-  ])('add up %s, to what the API server accepts', async (_, components) => {
+  ])('components add up %s, to what the API server accepts', async (_, components) => {
     const args = argsOf(await combined(components));
     expect(args).toEqual(
       expect.arrayContaining([
@@ -279,7 +278,7 @@ describe('components', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test('make deploy takes several, and refuses unknown ones with those that there are', async () => {
+  test('make deploy takes several components, and refuses unknown ones with those that there are', async () => {
     const said: string[] = [];
     const say = (line: string) => said.push(line);
     const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 1, say };
@@ -307,29 +306,27 @@ describe('components', () => {
   });
 });
 
-test('dev leaves out what runs in the cluster', async () => {
+test('the overlay dev leaves out what runs in the cluster', async () => {
   const kinds = [...(await rendered('dev')).values()].map(({ kind }) => kind);
   expect(kinds).toContain('MutatingWebhookConfiguration');
   expect(kinds).not.toContain('Deployment');
   expect(kinds).not.toContain('Service');
 });
 
-describe('the examples', () => {
-  const files = readdirSync(join(deploy, 'examples')).filter(
-    (file) => file.endsWith('.yaml') && !file.startsWith('bad-'),
-  );
-  // The pods that opt in, or ask for a Network, wait for the operator: the webhook is there and answers nobody.
-  const waiting = ['myapp-pod.yaml', 'myapp-pod-by-label.yaml', 'network-pod.yaml', 'network-ping.yaml'];
-  const accepted = files.filter((file) => !waiting.includes(file));
+const files = readdirSync(join(deploy, 'examples')).filter(
+  (file) => file.endsWith('.yaml') && !file.startsWith('bad-'),
+);
+// The pods that opt in, or ask for a Network, wait for the operator: the webhook is there and answers nobody.
+const waiting = ['myapp-pod.yaml', 'myapp-pod-by-label.yaml', 'network-pod.yaml', 'network-ping.yaml'];
+const accepted = files.filter((file) => !waiting.includes(file));
 
-  test.each(accepted)('%s is accepted', async (file) => {
-    const { code, stderr } = await apply('-f', join(deploy, 'examples', file));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error/i) });
-  });
+test.each(accepted)('the example %s is accepted', async (file) => {
+  const { code, stderr } = await apply('-f', join(deploy, 'examples', file));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error/i) });
+});
 
-  test('bad-network.yaml is refused, by the name of its fault', async () => {
-    const { code, stderr } = await apply('-f', join(deploy, 'examples/bad-network.yaml'));
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/spec\.gateway.*must be inside spec\.cidr/);
-  });
+test('the example bad-network.yaml is refused, by the name of its fault', async () => {
+  const { code, stderr } = await apply('-f', join(deploy, 'examples/bad-network.yaml'));
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/spec\.gateway.*must be inside spec\.cidr/);
 });

@@ -108,7 +108,7 @@ describeUnless(await obstacleTo(EARLIER), 'upgrade and downgrade', () => {
     await untilWorks(name);
   }
 
-  test('the earlier version works', async () => {
+  test('the earlier version works under its own manifests', async () => {
     await applyOf(earlier);
     await run(earlier);
     await kubectl(`wait --for=create configmap/${PROGRAM} -n ${OPERATOR_NAMESPACE} --timeout=30s`);
@@ -151,12 +151,12 @@ describeUnless(await obstacleTo(EARLIER), 'upgrade and downgrade', () => {
     await works('stuck');
   });
 
-  test('the earlier manifests and version work again', async () => {
+  test('the earlier manifests and version work again after an upgrade', async () => {
     await applyOf(earlier);
     await works('downgraded');
   });
 
-  test('this version works again, and what all have made is left', async () => {
+  test('this version works again after a downgrade, and what all have made is left', async () => {
     await applyOf(THIS_VERSION);
     await run(THIS_VERSION);
     await works('again');

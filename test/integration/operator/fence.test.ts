@@ -61,21 +61,22 @@ function possible<T extends readonly [string, ...unknown[]]>(calls: readonly T[]
   return calls.filter(([what]) => MINOR >= 33 || !what.startsWith('resizes'));
 }
 
-describe('a thief of the token, to whom RBAC allows everything,', () => {
-  test.each(possible(MISUSES))('is refused where it %s', async (_, misuse, told) => {
+test.each(possible(MISUSES))(
+  'a thief of the token is refused, even with all rights by RBAC, where it %s',
+  async (_, misuse, told) => {
     const { code, stderr } = await call(misuse);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(REFUSAL) });
     expect(stderr).toMatch(told);
     expect(stderr).not.toContain('resulted in error');
-  });
+  },
+);
 
-  test('is refused as well where it only claims to be the account', async () => {
-    const { stderr } = await call({ args: ['create', 'namespace', 'mine'] }, [`--as=${ACCOUNT}`]);
-    expect(stderr).toContain(`${REFUSAL}the account of envoy-initializer may not CREATE namespaces`);
-  });
+test('a thief of the token is refused as well where it only claims to be the account', async () => {
+  const { stderr } = await call({ args: ['create', 'namespace', 'mine'] }, [`--as=${ACCOUNT}`]);
+  expect(stderr).toContain(`${REFUSAL}the account of envoy-initializer may not CREATE namespaces`);
 });
 
-describe('with deploy/overlays/rollout', () => {
+describe('overlays/rollout', () => {
   beforeAll(async () => {
     const file = join(projectDirectory(), 'deploy/components/rollout/fence.yaml');
     await admin([
@@ -91,15 +92,18 @@ describe('with deploy/overlays/rollout', () => {
     );
   });
 
-  test.each(possible(ROLLOUT_MISUSES))('a thief is refused where it %s', async (_, misuse, told) => {
-    const { code, stderr } = await call(misuse);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(REFUSAL) });
-    expect(stderr).toMatch(told);
-    expect(stderr).not.toContain('resulted in error');
-  });
+  test.each(possible(ROLLOUT_MISUSES))(
+    'a thief of the token is refused with deploy/overlays/rollout where it %s',
+    async (_, misuse, told) => {
+      const { code, stderr } = await call(misuse);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(REFUSAL) });
+      expect(stderr).toMatch(told);
+      expect(stderr).not.toContain('resulted in error');
+    },
+  );
 });
 
-test('an account of the same name elsewhere, without the right to operate Networks, is not held', async () => {
+test('an account of the same name elsewhere, without the right to operate Networks, is not fenced', async () => {
   const user = 'system:serviceaccount:default:envoy-initializer';
   await admin(['create', 'clusterrole', 'other', '--verb=create', '--resource=namespaces']);
   await admin(['create', 'clusterrolebinding', 'other', '--clusterrole=other', `--user=${user}`]);
@@ -109,7 +113,7 @@ test('an account of the same name elsewhere, without the right to operate Networ
   });
 });
 
-since(36).describe('policies (since 1.36), which the API server shows to no policy,', () => {
+since(36).describe('policies', () => {
   const POLICY = 'envoy.initializer.kubernetes.io';
   /** Server-side apply, as the operator writes them. */
   const bind = async (name: string): Promise<string> => {
@@ -123,11 +127,11 @@ since(36).describe('policies (since 1.36), which the API server shows to no poli
     return (await call({ args: ['apply', '--server-side', '--dry-run=server', '-f', '-'], input })).stderr;
   };
 
-  test('are not refused by the fence', async () => {
+  test('writes of policies, which the API server shows to no policy, pass the fence (since 1.36)', async () => {
     expect(await bind('mine')).toBe('');
   });
 
-  test('are refused by RBAC under another name', async () => {
+  test('policies of another name are refused by RBAC (since 1.36)', async () => {
     await admin(['delete', 'clusterrolebinding', 'thief']);
     await eventually('RBAC refuses the account what its roles do not have', async () => {
       return (await bind('mine')).includes('cannot patch resource "mutatingadmissionpolicybindings"');

@@ -143,7 +143,7 @@ function route(kind: string, parent: string, backend: string): KubeObject {
   } as KubeObject;
 }
 
-test('the manifests are applied again and again: the operator and they do not undo each other', async () => {
+test('the manifests that are applied again and again and the operator do not undo each other', async () => {
   // The first apply of a manager adds its name to each object.
   for (const manager of ['argocd-controller', 'kustomize-controller']) await apply(manager, manifests);
   const before = versions(await live());
@@ -183,7 +183,7 @@ test('what the operator writes into the manifests is what the Application ignore
   }
 });
 
-test('what the operator creates is not tracked, so nothing prunes it', async () => {
+test('what the operator creates is not tracked by GitOps, so nothing prunes it', async () => {
   const labelled = await run(
     'get networks,network-attachment-definitions,configmaps,secrets,leases -A -o json',
   );
@@ -196,7 +196,7 @@ test('what the operator creates is not tracked, so nothing prunes it', async () 
   expect(tracked.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual(['Network/after']);
 });
 
-test('a template that is pruned is restored, with its content', async () => {
+test('a template that is pruned by GitOps is restored, with its content', async () => {
   const config = 'containers:\n- {name: envoy, image: "envoy:of-git"}\n';
   const metadata = { name: 'envoy-initializer', namespace: 'envoy-initializer' };
   await must(
@@ -259,7 +259,7 @@ describe('health checks', () => {
     await apply('argocd-controller', [network('overlaps', 1)]);
   });
 
-  test('of Networks', async () => {
+  test('Argo CD and Flux see the health of Networks', async () => {
     const good = await observed('network', 'good');
     expect(await health(good)).toEqual({
       argo: 'Healthy',
@@ -287,7 +287,7 @@ describe('health checks', () => {
     expect(await health(later)).toMatchObject({ argo: 'Progressing' });
   });
 
-  test.each(SERVICES)('of %ss', async (kind, name) => {
+  test.each(SERVICES)('Argo CD and Flux see the health of %ss', async (kind, name) => {
     const good = await observed(kind, name);
     expect(await health(good)).toMatchObject({ argo: 'Healthy', flux: 'current' });
     expect(await health(await observed(kind, 'none'))).toEqual({

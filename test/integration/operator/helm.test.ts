@@ -145,11 +145,11 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     return byName(objects.filter((object) => object !== null).map(withoutLabels));
   }
 
-  test('passes helm lint', async () => {
+  test('the Helm chart passes helm lint', async () => {
     expect(await succeed(['lint', '--strict', chart])).toContain('1 chart(s) linted, 0 chart(s) failed');
   });
 
-  test('has a README with each value, a schema of all of them, and what Artifact Hub shows', async () => {
+  test('the Helm chart has a README with each value, a schema of all of them, and what Artifact Hub shows', async () => {
     const text = (name: string) => readFile(join(chart, name), 'utf8');
     const values = Object.keys(load(await text('values.yaml')) as object);
     const { properties } = JSON.parse(await text('values.schema.json'));
@@ -180,7 +180,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     });
   });
 
-  test('is the default overlay by default, but for the namespace, which Helm creates', async () => {
+  test('the Helm chart is the default overlay by default, but for the namespace, which Helm creates', async () => {
     const { stdout } = await runCommand(kubectl, ['kustomize', join(DEPLOY, 'overlays/default')], {}, '');
     const { 'Namespace//envoy-initializer': _, ...expected } = byName(loadAll(stdout) as Manifest[]);
     expect(await templated({})).toEqual(kept(expected));
@@ -190,14 +190,14 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     ...COMPONENTS.map((name) => [...neededBy(name), name]),
     COMPONENTS,
     ['repair', 'rollout', 'networks'],
-  ])('with %s %s %s is what kustomize makes with these components', async (...names) => {
+  ])('the Helm chart with %s %s %s is what kustomize makes with these components', async (...names) => {
     const components = Object.fromEntries(names.map((name) => [valueName(name), true]));
     const expected = await render(kubectl, names, 'mesh-system');
     const objects = [...expected.values()].flatMap((text) => loadAll(text) as Manifest[]);
     expect(await templated({ components }, 'mesh-system')).toEqual(kept(byName(objects)));
   });
 
-  test('fills values in', async () => {
+  test('the Helm chart fills values in', async () => {
     const pod = {
       imagePullSecrets: [{ name: 'registry' }],
       priorityClassName: 'system-cluster-critical',
@@ -257,7 +257,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     });
   });
 
-  test('writes the address of runbooks before their paths', async () => {
+  test('the Helm chart writes the address of runbooks before their paths', async () => {
     const runbooks = 'https://git.example.com/envoy-initializer/blob/v1/';
     const objects = await templated({ components: { monitoring: true }, runbooks });
     const { spec } = objects['PrometheusRule/envoy-initializer/envoy-initializer'] as unknown as Rules;
@@ -266,7 +266,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     for (const url of urls) expect(url).toMatch(/^https:\/\/.*\/v1\/docs\/troubleshooting\.md#[a-z]/);
   });
 
-  test('refuses values that it does not have', async () => {
+  test('the Helm chart refuses values that it does not have', async () => {
     const faults = {
       components: { repairs: true },
       extraArgs: ['debug'],
@@ -304,14 +304,14 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
 
     afterAll(() => controlPlane?.stop());
 
-    test('is installed, and the operator runs with it', async () => {
+    test('the Helm chart is installed on a control plane, and the operator runs with it', async () => {
       await succeed(['install', ...release, chart, '--create-namespace'], controlPlane.kubeconfigPath);
       const log = join(controlPlane.directory, 'operator.log');
       await startOperator(controlPlane, { log, ownCertificates: true, isInstalled: true });
       await installation.untilWritten();
     });
 
-    test('is upgraded and rolled back, and takes nothing back that the operator or a user wrote', async () => {
+    test('the Helm chart is upgraded and rolled back, and takes back nothing that operator or user wrote', async () => {
       await installation.changeTemplate();
       const before = await installation.written();
       const repair = ['--set=components.repair=true', '--set=components.networks=true'];
@@ -325,7 +325,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
       expect(await installation.written()).toEqual(before);
     });
 
-    test('leaves Networks and their CRD when Helm uninstalls it, and nothing after uninstall', async () => {
+    test('the Helm chart leaves Networks and their CRD when Helm uninstalls it, and nothing after uninstall', async () => {
       await run(`apply -f ${join(DEPLOY, 'examples/example-network.yaml')}`);
       await succeed(['uninstall', ...release], controlPlane.kubeconfigPath);
       expect(await run('get networks -A -o name')).toBe('network.samplecrd.k8s.io/example-network\n');

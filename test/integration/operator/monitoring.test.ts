@@ -84,7 +84,7 @@ const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr })),
 );
 
-describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promtool }) => {
+describeWithPrometheus('metrics', ({ prometheus: program, promtool }) => {
   let fixture: OperatorFixture;
   let prometheus: RunningPrometheus;
   let client: HttpsClient;
@@ -129,7 +129,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     }
   }
 
-  test.each(queries)('$title: $expr', async ({ expr }) => {
+  test.each(queries)('a query of the dashboard has a value: $title: $expr', async ({ expr }) => {
     const asked = expr.replaceAll('$__rate_interval', '30s');
     expect(asked).not.toContain('$');
     await eventually('it has a value', async () =>
@@ -149,7 +149,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     expect(missing).toEqual([]);
   });
 
-  test('the alerts are those for what is wrong', async () => {
+  test('the alerts that fire are those for what is wrong', async () => {
     const expected = ['EnvoyInitializerNeutronUnavailable', 'EnvoyInitializerPodsWithoutSidecar'];
     await eventually(`${expected} are about to fire`, async () => {
       const alerts = await prometheus.alerts();
@@ -179,7 +179,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     }
   });
 
-  test('the log tells of every reconcile and request, without secrets', async () => {
+  test('the log has every reconcile and request, without secrets', async () => {
     await eventually('both are told of', async () => {
       const text = await readFile(fixture.logFile, 'utf8');
       const told = text
@@ -196,7 +196,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     expect(await readFile(fixture.logFile, 'utf8')).not.toContain(PASSWORD);
   });
 
-  test('promtool finds nothing in our metrics to complain of', async () => {
+  test("promtool finds nothing wrong with the operator's metrics", async () => {
     const ours = metricsTextWithout(await scraped(), /^(process|nodejs)_/);
     expect(await runCommand(promtool, ['check', 'metrics'], {}, ours)).toEqual({
       code: 0,
@@ -221,8 +221,8 @@ const NODE_AGENT = {
   'envoy_initializer_cache_synced{resource="networks",instance="other agent"}': '1x200',
 };
 
-describeWithPrometheus('the alert rules', ({ promtool }) => {
-  test('are clean, by promtool', async () => {
+describeWithPrometheus('alert rules', ({ promtool }) => {
+  test('promtool finds nothing wrong with the alert rules', async () => {
     const { code, stdout, stderr } = await runCommand(
       promtool,
       ['check', 'rules', '--lint-fatal', alerts],
@@ -236,7 +236,7 @@ describeWithPrometheus('the alert rules', ({ promtool }) => {
   test.each([
     ['pass their unit tests', {}],
     ['pass them as well beside a node agent that is busy and failing', NODE_AGENT],
-  ])('%s', async (_, beside) => {
+  ])('the alert rules %s', async (_, beside) => {
     const tests = alertTests.flatMap(({ alert, at: eval_time, labels, summary, fires, quiet }) => {
       const rule = rules.find((each) => each.alert === alert);
       const exp_alerts = [

@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => controlPlane?.stop());
 
-test('injects sidecars, gives addresses, and is refused nothing', async () => {
+test('an operator in another namespace injects sidecars, gives addresses, and is refused nothing', async () => {
   await apply({
     apiVersion: 'samplecrd.k8s.io/v1',
     kind: 'Network',
@@ -56,14 +56,14 @@ test('injects sidecars, gives addresses, and is refused nothing', async () => {
   expect(await fencedCalls(controlPlane.auditLogPath, ACCOUNT)).toEqual([]);
 });
 
-test('its account is held by the fence', async () => {
+test('an operator in another namespace has its account held by the fence', async () => {
   const asked = controlPlane.kubectl([
     ...['create', 'configmap', 'any', `--namespace=${NAMESPACE}`, '--dry-run=server', `--as=${ACCOUNT}`],
   ]);
   expect((await asked).stderr).toContain("'envoy-initializer-fence'");
 });
 
-test('its account alone changes the file of routes', async () => {
+test('the account of an operator in another namespace alone changes the file of routes', async () => {
   const routes = (text: string) =>
     JSON.stringify({
       apiVersion: 'v1',

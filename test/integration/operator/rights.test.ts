@@ -75,17 +75,17 @@ async function granted(overlay: string, kind: 'Role' | 'ClusterRole'): Promise<r
 }
 
 /** Older API servers have no admission policies that inject, for which it needs rights. */
-since(36).describe('the operator, on a walk through all that it does (since 1.36)', () => {
-  test('needs no right that it has not', async () => {
+since(36).describe('rights', () => {
+  test('the operator needs no right that it has not (since 1.36)', async () => {
     expect(calls.length).toBeGreaterThan(50);
     expect(await forbiddenCalls(controlPlane.auditLogPath)).toEqual([]);
   });
 
-  test('is refused nothing by the fence', async () => {
+  test('the operator is refused nothing by the fence (since 1.36)', async () => {
     expect(await fencedCalls(controlPlane.auditLogPath)).toEqual([]);
   });
 
-  test('has no right that it does not need, but those that are listed, and with the reason', async () => {
+  test('the operator has no right that it does not need, but those listed with a reason (since 1.36)', async () => {
     const inNamespace = calls.filter(({ namespace }) => namespace === 'envoy-initializer');
     const [everywhere, inside] = [await granted('default', 'ClusterRole'), await granted('default', 'Role')];
     const unused = [...unusedGrants(everywhere, calls), ...unusedGrants(inside, inNamespace)];
@@ -94,13 +94,13 @@ since(36).describe('the operator, on a walk through all that it does (since 1.36
     expect([...MAY_GO_UNUSED.keys()].filter((grant) => !names.has(grant))).toEqual([]);
   });
 
-  test('may write no policy where an overlay does without', async () => {
+  test('the operator may write no policy where an overlay does without (since 1.36)', async () => {
     const grants = await granted('without-policies', 'ClusterRole');
     const ofPolicies = grants.filter(({ resource }) => resource.includes('admissionpolic'));
     expect(new Set(ofPolicies.map(({ verb }) => verb))).toEqual(new Set(['list', 'watch', 'delete']));
   });
 
-  test('has no right that a wildcard gives', async () => {
+  test('the operator has no right that a wildcard gives (since 1.36)', async () => {
     const all = [...(await granted('default', 'ClusterRole')), ...(await granted('default', 'Role'))];
     expect(all.filter(({ verb, resource }) => `${verb} ${resource}`.includes('*'))).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
 import { podReview } from '../../support/injection/admission-review.ts';
 import { HttpsClient } from '../../support/kube/https-client.ts';
@@ -49,51 +49,49 @@ async function injects(name: string): Promise<boolean> {
   );
 }
 
-describe('the operator', () => {
-  test('killed while it makes 200 Networks, and started again, leaves 200 and nothing else', async () => {
-    const wanted = Array.from({ length: 200 }, (_, i) => `net-${String(i).padStart(3, '0')}`);
-    const applied = fixture.apply(...wanted.map(network));
-    await eventually(
-      'some of them are made',
-      async () => (await names('network-attachment-definitions')).length >= 20,
-    );
-    fixture.operator.process.kill('SIGKILL');
-    await fixture.operator.restart();
-    await applied;
-    const ready = wanted.map((name) => `${name} True`);
-    await eventually(
-      'all of them are Ready',
-      async () => (await names('networks', READY)).join() === ready.join(),
-    );
-    expect(await names('network-attachment-definitions')).toEqual(wanted);
-  });
+test('an operator that is killed while it makes 200 Networks, and started again, leaves 200 and no more', async () => {
+  const wanted = Array.from({ length: 200 }, (_, i) => `net-${String(i).padStart(3, '0')}`);
+  const applied = fixture.apply(...wanted.map(network));
+  await eventually(
+    'some of them are made',
+    async () => (await names('network-attachment-definitions')).length >= 20,
+  );
+  fixture.operator.process.kill('SIGKILL');
+  await fixture.operator.restart();
+  await applied;
+  const ready = wanted.map((name) => `${name} True`);
+  await eventually(
+    'all of them are Ready',
+    async () => (await names('networks', READY)).join() === ready.join(),
+  );
+  expect(await names('network-attachment-definitions')).toEqual(wanted);
+});
 
-  test('does not mention OpenStack, for which no Secret asks', async () => {
-    const lines = (await readFile(fixture.logFile, 'utf8')).trim().split('\n');
-    expect(lines.length).toBeGreaterThan(10);
-    expect(lines.filter((line) => /neutron|openstack/i.test(line))).toEqual([]);
-  });
+test('the operator does not mention OpenStack, for which no Secret asks', async () => {
+  const lines = (await readFile(fixture.logFile, 'utf8')).trim().split('\n');
+  expect(lines.length).toBeGreaterThan(10);
+  expect(lines.filter((line) => /neutron|openstack/i.test(line))).toEqual([]);
+});
 
-  test('told to end, sends callers elsewhere while it still answers, gives back its lease and ends with 0', async () => {
-    const { webhookUrl, caPem } = fixture.operator;
-    const client = new HttpsClient(Number(new URL(webhookUrl).port), caPem);
-    const review = JSON.stringify(podReview());
-    const connection = async () => (await client.call('/inject', review)).headers.connection;
-    expect(await connection()).toBe('keep-alive');
-    fixture.operator.process.kill('SIGTERM');
-    await untilTrue(async () => (await connection()) === 'close');
-    expect(await fixture.operator.process.exited).toEqual({ code: 0, signal: null });
-    const lease = [
-      'get',
-      'lease',
-      'envoy-initializer',
-      '-n',
-      'envoy-initializer',
-      '-o',
-      'jsonpath={.spec.holderIdentity}',
-    ];
-    expect(await fixture.kubectl(...lease)).toBe('');
-    await fixture.operator.restart();
-    expect(await injects('after-the-restart')).toBe(true);
-  });
+test('an operator that ends sends callers elsewhere, gives back its lease and ends with 0', async () => {
+  const { webhookUrl, caPem } = fixture.operator;
+  const client = new HttpsClient(Number(new URL(webhookUrl).port), caPem);
+  const review = JSON.stringify(podReview());
+  const connection = async () => (await client.call('/inject', review)).headers.connection;
+  expect(await connection()).toBe('keep-alive');
+  fixture.operator.process.kill('SIGTERM');
+  await untilTrue(async () => (await connection()) === 'close');
+  expect(await fixture.operator.process.exited).toEqual({ code: 0, signal: null });
+  const lease = [
+    'get',
+    'lease',
+    'envoy-initializer',
+    '-n',
+    'envoy-initializer',
+    '-o',
+    'jsonpath={.spec.holderIdentity}',
+  ];
+  expect(await fixture.kubectl(...lease)).toBe('');
+  await fixture.operator.restart();
+  expect(await injects('after-the-restart')).toBe(true);
 });

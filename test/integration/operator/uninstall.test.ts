@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 import { render } from '../../../hack/helm/render.ts';
 import { findBinaries } from '../../env/control-plane/build.ts';
@@ -90,68 +90,69 @@ async function refused(why: string): Promise<void> {
   expect(await objectNames(controlPlane)).toEqual(installed);
 }
 
-describe('uninstall', () => {
-  test('refuses in one line while Networks exist, and changes nothing', async () => {
+test('uninstall refuses in one line while Networks exist, and changes nothing', async () => {
+  await apply(network('example-network'));
+  await run('wait --for=condition=Ready network/example-network --timeout=60s');
+  await refused(
+    'Networks exist, so nothing was removed (default/example-network): delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks',
+  );
+});
+
+testWithControllerManager(
+  'uninstall with --force deletes Networks and their real networks, lifts gates, and leaves nothing',
+  async () => {
     await apply(network('example-network'));
     await run('wait --for=condition=Ready network/example-network --timeout=60s');
-    await refused(
-      'Networks exist, so nothing was removed (default/example-network): delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks',
+    expect(await run('get network-attachment-definitions --output=name')).not.toBe('');
+    await apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'waiting',
+        namespace: 'default',
+        annotations: { 'samplecrd.k8s.io/network': 'nowhere' },
+      },
+      spec: {
+        schedulingGates: [{ name: 'example.com/other' }, { name: 'samplecrd.k8s.io/network' }],
+        containers: [{ name: 'app', image: 'busybox' }],
+      },
+    });
+    await applyCopy('envoy');
+    await applyCopy('taken-over');
+    await run('patch configmap taken-over --type=merge --patch={"data":{"envoy.json":"mine"}}');
+    // The Deployment that the process here stands for.
+    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
+    await run(
+      'wait deployment/envoy-initializer --namespace=envoy-initializer --for=jsonpath={.status.replicas}=2',
     );
-  });
 
-  testWithControllerManager(
-    'with --force deletes Networks and their real networks, lifts gates, and leaves nothing',
-    async () => {
-      await apply(network('example-network'));
-      await run('wait --for=condition=Ready network/example-network --timeout=60s');
-      expect(await run('get network-attachment-definitions --output=name')).not.toBe('');
-      await apply({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: {
-          name: 'waiting',
-          namespace: 'default',
-          annotations: { 'samplecrd.k8s.io/network': 'nowhere' },
-        },
-        spec: {
-          schedulingGates: [{ name: 'example.com/other' }, { name: 'samplecrd.k8s.io/network' }],
-          containers: [{ name: 'app', image: 'busybox' }],
-        },
-      });
-      await applyCopy('envoy');
-      await applyCopy('taken-over');
-      await run('patch configmap taken-over --type=merge --patch={"data":{"envoy.json":"mine"}}');
-      // The Deployment that the process here stands for.
-      await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
-      await run(
-        'wait deployment/envoy-initializer --namespace=envoy-initializer --for=jsonpath={.status.replicas}=2',
-      );
+    const said = (await uninstalled(controlPlane.kubeconfigPath, '--force')).split('\n');
+    expect(said).toEqual(
+      expect.arrayContaining([
+        'deleted network default/example-network',
+        'deleted deployment envoy-initializer/envoy-initializer',
+        'pod default/waiting no longer waits for its Network',
+        'deleted configmap default/envoy',
+        'deleted namespace envoy-initializer',
+        'deleted customresourcedefinition networks.samplecrd.k8s.io',
+      ]),
+    );
 
-      const said = (await uninstalled(controlPlane.kubeconfigPath, '--force')).split('\n');
-      expect(said).toEqual(
-        expect.arrayContaining([
-          'deleted network default/example-network',
-          'deleted deployment envoy-initializer/envoy-initializer',
-          'pod default/waiting no longer waits for its Network',
-          'deleted configmap default/envoy',
-          'deleted namespace envoy-initializer',
-          'deleted customresourcedefinition networks.samplecrd.k8s.io',
-        ]),
-      );
+    expect(await run('get pod waiting --output=jsonpath={.spec.schedulingGates[*].name}')).toBe(
+      'example.com/other',
+    );
+    await run('delete pod waiting --now');
+    expect(await run('get configmap taken-over --output=jsonpath={.data}{.metadata.labels}')).toBe(
+      '{"envoy.json":"mine"}',
+    );
+    await run('delete configmap taken-over');
+    expect(await objectNames(controlPlane)).toEqual(before);
+  },
+);
 
-      expect(await run('get pod waiting --output=jsonpath={.spec.schedulingGates[*].name}')).toBe(
-        'example.com/other',
-      );
-      await run('delete pod waiting --now');
-      expect(await run('get configmap taken-over --output=jsonpath={.data}{.metadata.labels}')).toBe(
-        '{"envoy.json":"mine"}',
-      );
-      await run('delete configmap taken-over');
-      expect(await objectNames(controlPlane)).toEqual(before);
-    },
-  );
-
-  testWithControllerManager('without an operator offers --force, which removes the finalizers', async () => {
+testWithControllerManager(
+  'uninstall without an operator offers --force, which removes the finalizers',
+  async () => {
     operator.process.kill();
     await operator.process.exited;
     await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/networks')}`);
@@ -169,9 +170,12 @@ describe('uninstall', () => {
     expect(said).toContain('stay in /opt/cni/bin on the nodes');
     expect(await run('get network-attachment-definitions --all-namespaces --output=name')).toBe('');
     expect(await objectNames(controlPlane)).toEqual(before);
-  });
+  },
+);
 
-  testWithControllerManager('leaves a namespace without the label, and what others have there', async () => {
+testWithControllerManager(
+  'uninstall leaves a namespace without the label, and what others have there',
+  async () => {
     await run('create namespace shared');
     await run('create configmap of-others --namespace=shared');
     const manifests = await render((await findBinaries(process.env)).kubectl, [], 'shared');
@@ -191,5 +195,5 @@ describe('uninstall', () => {
     ).toBe('configmap/kube-root-ca.crt\nconfigmap/of-others\nserviceaccount/default\n');
     await run('delete namespace shared');
     expect(await objectNames(controlPlane)).toEqual(before);
-  });
-});
+  },
+);

@@ -16,7 +16,7 @@ import { type Injector, installation, PolicyLab } from '../../support/injection/
 import { since } from '../../support/jest/since.ts';
 
 /** Kubernetes has the policies since 1.36. */
-const { describe, test } = since(36);
+const { test } = since(36);
 
 /** Most of the applications have port 80, on which the default configuration listens, too. */
 const TEMPLATE = DEFAULT_TEMPLATE_YAML.replace('containerPort: 80\n', 'containerPort: 15080\n').replace(
@@ -65,37 +65,35 @@ function podsIn(text: string): readonly JsonObject[] {
     });
 }
 
-describe('the inputs of the tests of another injector', () => {
-  test('are given back to the byte by uninject, after inject', () => {
-    const changed = inputs.filter(([, text]) => {
-      const injected = injectManifests(text, SETTINGS);
-      expect(uninjectManifests(injected.text, keys, []).text).toBe(text);
-      return injected.text !== text;
-    });
-    expect(changed.length).toBeGreaterThan(90);
+test("istio's test inputs are given back to the byte by uninject, after inject", () => {
+  const changed = inputs.filter(([, text]) => {
+    const injected = injectManifests(text, SETTINGS);
+    expect(uninjectManifests(injected.text, keys, []).text).toBe(text);
+    return injected.text !== text;
   });
-
-  test('become the same by the policy, the webhook and the command line', async () => {
-    const seen = { injected: 0, left: 0, refused: 0 };
-    for (const [name, text] of inputs) {
-      for (const pod of podsIn(text)) {
-        const result = inject({
-          ...{ request: podCreation('plain'), pod, namespaceLabels: {} },
-          ...{ options: SETTINGS.decideOptions, state: SETTINGS.state },
-        });
-        const ask = (injector: Injector, of = pod) => lab.admit(injector, 'plain', OF.id, of);
-        const [policy, webhook, nobody, commandLine] = await Promise.all([
-          ...[ask('policy'), ask('webhook'), ask('nobody')],
-          ask('nobody', result.outcome === 'injected' ? (result.pod as JsonObject) : pod),
-        ]);
-        expect({ name, pod: commandLine }).toEqual({ name, pod: webhook });
-        const isLeft = isDeepStrictEqual(policy, nobody);
-        expect({ name, pod: policy }).toEqual({ name, pod: isLeft ? nobody : webhook });
-        if (isObject(nobody) && 'refused' in nobody) seen.refused += 1;
-        else seen[isLeft ? 'left' : 'injected'] += 1;
-      }
-    }
-    expect(seen.injected).toBeGreaterThan(50);
-    expect(seen.refused).toBeLessThan(10);
-  }, 300_000);
+  expect(changed.length).toBeGreaterThan(90);
 });
+
+test("istio's test inputs become the same by the policy, the webhook and the command line", async () => {
+  const seen = { injected: 0, left: 0, refused: 0 };
+  for (const [name, text] of inputs) {
+    for (const pod of podsIn(text)) {
+      const result = inject({
+        ...{ request: podCreation('plain'), pod, namespaceLabels: {} },
+        ...{ options: SETTINGS.decideOptions, state: SETTINGS.state },
+      });
+      const ask = (injector: Injector, of = pod) => lab.admit(injector, 'plain', OF.id, of);
+      const [policy, webhook, nobody, commandLine] = await Promise.all([
+        ...[ask('policy'), ask('webhook'), ask('nobody')],
+        ask('nobody', result.outcome === 'injected' ? (result.pod as JsonObject) : pod),
+      ]);
+      expect({ name, pod: commandLine }).toEqual({ name, pod: webhook });
+      const isLeft = isDeepStrictEqual(policy, nobody);
+      expect({ name, pod: policy }).toEqual({ name, pod: isLeft ? nobody : webhook });
+      if (isObject(nobody) && 'refused' in nobody) seen.refused += 1;
+      else seen[isLeft ? 'left' : 'injected'] += 1;
+    }
+  }
+  expect(seen.injected).toBeGreaterThan(50);
+  expect(seen.refused).toBeLessThan(10);
+}, 300_000);

@@ -55,48 +55,46 @@ const exists = (kind: string) => async () =>
     .sort()
     .join();
 
-describe('while an operator leads', () => {
-  test('there are a policy and its binding for each webhook, owned by the namespace of the operator', async () => {
-    await eventually('the policies are there', exists('mutatingadmissionpolicy'));
-    await eventually('their bindings are there', exists('mutatingadmissionpolicybinding'));
-    const owner = await fixture.kubectl(
-      'get',
-      'namespace',
-      OPERATOR_NAMESPACE,
-      '-o',
-      'jsonpath={.metadata.uid}',
-    );
-    for (const kind of ['mutatingadmissionpolicy', 'mutatingadmissionpolicybinding']) {
-      const path = 'jsonpath={.items[*].metadata.ownerReferences[*].uid}';
-      const owners = await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', path);
-      expect(owners.split(' ')).toEqual([owner, owner]);
-    }
-  });
+test('an operator makes a policy and its binding for each webhook, owned by its namespace', async () => {
+  await eventually('the policies are there', exists('mutatingadmissionpolicy'));
+  await eventually('their bindings are there', exists('mutatingadmissionpolicybinding'));
+  const owner = await fixture.kubectl(
+    'get',
+    'namespace',
+    OPERATOR_NAMESPACE,
+    '-o',
+    'jsonpath={.metadata.uid}',
+  );
+  for (const kind of ['mutatingadmissionpolicy', 'mutatingadmissionpolicybinding']) {
+    const path = 'jsonpath={.items[*].metadata.ownerReferences[*].uid}';
+    const owners = await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', path);
+    expect(owners.split(' ')).toEqual([owner, owner]);
+  }
+});
 
-  test.each([
-    ['a policy that is deleted', 'mutatingadmissionpolicy', undefined],
-    [
-      'a policy that somebody adds to',
-      'mutatingadmissionpolicy',
-      {
-        spec: { matchConstraints: { objectSelector: { matchLabels: { never: 'true' } } } },
-      },
-    ],
-    ['a label that is removed', 'mutatingadmissionpolicybinding', { metadata: { labels: { app: null } } }],
-  ])('%s is restored', async (_, kind, patch) => {
-    const spec = async () => {
-      const { items } = JSON.parse(
-        await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', 'json'),
-      );
-      return items.map((item: { spec: unknown }) => item.spec);
-    };
-    const before = await spec();
-    await fixture.kubectl(
-      ...(patch ? ['patch', '--type=merge', `--patch=${JSON.stringify(patch)}`] : ['delete']),
-      ...[kind, POLICY],
+test.each([
+  ['a policy that is deleted', 'mutatingadmissionpolicy', undefined],
+  [
+    'a policy that somebody adds to',
+    'mutatingadmissionpolicy',
+    {
+      spec: { matchConstraints: { objectSelector: { matchLabels: { never: 'true' } } } },
+    },
+  ],
+  ['a label that is removed', 'mutatingadmissionpolicybinding', { metadata: { labels: { app: null } } }],
+])('%s is restored by the operator', async (_, kind, patch) => {
+  const spec = async () => {
+    const { items } = JSON.parse(
+      await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', 'json'),
     );
-    await eventually('it is as before', async () => JSON.stringify(await spec()) === JSON.stringify(before));
-  });
+    return items.map((item: { spec: unknown }) => item.spec);
+  };
+  const before = await spec();
+  await fixture.kubectl(
+    ...(patch ? ['patch', '--type=merge', `--patch=${JSON.stringify(patch)}`] : ['delete']),
+    ...[kind, POLICY],
+  );
+  await eventually('it is as before', async () => JSON.stringify(await spec()) === JSON.stringify(before));
 });
 
 describe('while every operator is dead', () => {
@@ -113,7 +111,7 @@ describe('while every operator is dead', () => {
     ['by its label', { labels: { [KEY]: 'true' } }, ['app', 'envoy']],
     ['by its namespace', { namespace: 'opted-in' }, ['app', 'envoy']],
     ['as a native one, if it is to end', { ...asking, spec: { restartPolicy: 'Never' } }, ['envoy', 'app']],
-  ])('a pod gets its sidecar %s', async (_, init, names) => {
+  ])('a pod gets its sidecar while every operator is dead, %s', async (_, init, names) => {
     expect(await admitted(init)).toEqual(names);
   });
 
@@ -123,7 +121,7 @@ describe('while every operator is dead', () => {
     ['conflicts with the template', { ...asking, spec: { volumes: [{ name: 'envoy-conf', emptyDir: {} }] } }],
     ['lays something over the template', { ...asking, spec: { containers: [{ name: 'app', image: 'busybox' }, { name: 'envoy', image: 'auto' }] } }],
     ['has but the status of an injected one', { annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'envoy') } }],
-  ])('a pod that asks for its sidecar and %s is refused', async (_, init) => {
+  ])('a pod is refused while every operator is dead that asks for its sidecar and %s', async (_, init) => {
     expect(await admitted(init)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
   });
 });
@@ -131,7 +129,7 @@ describe('while every operator is dead', () => {
 describe('with an operator again', () => {
   beforeAll(() => fixture.operator.restart());
 
-  test('pods that are created while the template changes have one sidecar each, the old or the new', async () => {
+  test('a pod that is created while the template changes has one sidecar, the old or the new', async () => {
     const api = connect(fixture.controlPlane.kubeconfigPath);
     const seen = new Set<string>();
     const done = new AbortController();
@@ -171,7 +169,7 @@ describe('with an operator again', () => {
     expect([...seen].sort()).toEqual(['app envoy', 'app second', 'app third']);
   });
 
-  test('a template that a policy cannot have leaves all to the webhook, and one that it can is a policy again', async () => {
+  test('a template that a policy cannot have leaves all to the webhook until one comes that it can', async () => {
     const long = JSON.stringify('x'.repeat(100_001));
     await useTemplate(DEMO_TEMPLATE.replace('args:', `workingDir: ${long}\n    args:`));
     await eventually('there are no policies', async () => Object.keys(await policies()).length === 0);
@@ -181,22 +179,23 @@ describe('with an operator again', () => {
   });
 });
 
-describe('without', () => {
-  test('there are none with --policy=off', async () => {
-    const { controlPlane, operator, logFile: log } = fixture;
-    operator.process.kill();
-    await operator.process.exited;
-    const other = await startOperator(controlPlane, { log, args: ['--policy=off'] });
-    await eventually('policies and bindings are gone', async () => {
-      const all = [await policies(), await policies('mutatingadmissionpolicybinding')];
-      return all.every((each) => Object.keys(each).length === 0);
-    });
-    expect(await admitted(asking, '--dry-run=server')).toEqual(['app', 'envoy']);
-    other.process.kill();
-    await other.process.exited;
+test('there are no admission policies with --policy=off', async () => {
+  const { controlPlane, operator, logFile: log } = fixture;
+  operator.process.kill();
+  await operator.process.exited;
+  const other = await startOperator(controlPlane, { log, args: ['--policy=off'] });
+  await eventually('policies and bindings are gone', async () => {
+    const all = [await policies(), await policies('mutatingadmissionpolicybinding')];
+    return all.every((each) => Object.keys(each).length === 0);
   });
+  expect(await admitted(asking, '--dry-run=server')).toEqual(['app', 'envoy']);
+  other.process.kill();
+  await other.process.exited;
+});
 
-  testWithControllerManager('there are none once the namespace of the operator is gone', async () => {
+testWithControllerManager(
+  'there are no admission policies once the namespace of the operator is gone',
+  async () => {
     await startOperator(fixture.controlPlane, { log: fixture.logFile });
     await eventually('the policies are there', exists('mutatingadmissionpolicy'));
     await fixture.kubectl('delete', 'namespace', OPERATOR_NAMESPACE);
@@ -204,8 +203,8 @@ describe('without', () => {
     await eventually('the bindings are gone', async () => {
       return Object.keys(await policies('mutatingadmissionpolicybinding')).length === 0;
     });
-  });
-});
+  },
+);
 
 async function useTemplate(config: string): Promise<void> {
   const patch = JSON.stringify({ data: { config } });

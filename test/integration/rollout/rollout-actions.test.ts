@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Actuator } from '../../../src/addons/rollout/actuator.ts';
 import { PodMemory } from '../../../src/addons/rollout/memory.ts';
 import { observe, observedPods } from '../../../src/addons/rollout/observe.ts';
@@ -186,156 +186,152 @@ afterAll(async () => {
   await controlPlane?.stop();
 });
 
-describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
-  test('the image of a drained pod changes once no Service sends to it, and the drain ends with the restart', async () => {
-    await running('web');
-    const to = set('envoyproxy/envoy:v2');
-    expect(await act('drain', 'web', to)).toBe('done');
-    expect(await envoyOf('web')).toMatchObject({ image: 'envoyproxy/envoy:v1' });
-    await kubelet('web', 3, false);
-    const { uid } = (await podOf('web')).metadata;
-    const slice = (conditions: { readonly ready: boolean; readonly serving?: boolean }) => ({
+test('the image of a drained pod changes once no Service sends to it, and the drain ends with the restart', async () => {
+  await running('web');
+  const to = set('envoyproxy/envoy:v2');
+  expect(await act('drain', 'web', to)).toBe('done');
+  expect(await envoyOf('web')).toMatchObject({ image: 'envoyproxy/envoy:v1' });
+  await kubelet('web', 3, false);
+  const { uid } = (await podOf('web')).metadata;
+  const slice = (conditions: { readonly ready: boolean; readonly serving?: boolean }) => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web', namespace: 'default' },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.0.0.1'], conditions, targetRef: { kind: 'Pod', uid } }],
+  });
+  await admin('create -f -', slice({ ready: true }));
+  expect(await act('change', 'web', to)).toBe('later');
+  expect(
+    memory.recall({ ...(await seen('web', to)), canDrain: true } as never, to.hash, NOW).blocked,
+  ).toMatchObject({
+    until: NOW + 1000,
+    why: 'a Service still sends requests to it',
+  });
+  memory.clear();
+  await admin('replace -f -', slice({ ready: false }));
+  expect(await act('change', 'web', to)).toBe('done');
+  expect(await envoyOf('web')).toMatchObject({ image: 'envoyproxy/envoy:v2' });
+  const { annotations = {} } = (await podOf('web')).metadata;
+  expect(parseStatus(annotations[STATUS])).toMatchObject({
+    templates: [{ name: 'config', sha256: to.templates.get('config')?.hash }],
+    at: '2026-01-01T00:00:00.000Z',
+    wasReady: true,
+    restarts: 3,
+    configs: { envoy: 'config' },
+  });
+  expect(annotations[DRAIN]).toBe('100');
+  expect(await act('undrain', 'web', to)).toBe('later');
+  await kubelet('web', 4, false);
+  expect(await act('undrain', 'web', to)).toBe('done');
+  expect((await podOf('web')).metadata.annotations).not.toHaveProperty([DRAIN]);
+  expect(await act('change', 'web', to)).toBe('later');
+});
+
+test('a pod that a Service publishes although it is not Ready, or that none lets go, is changed', async () => {
+  const to = set('envoyproxy/envoy:v2');
+  for (const [name, serving, minutes] of [
+    ['published', false, 0],
+    ['held', true, 2],
+  ] as const) {
+    await running(name);
+    expect(await act('drain', name, to)).toBe('done');
+    await kubelet(name, 0, false);
+    const { uid } = (await podOf(name)).metadata;
+    await admin('create -f -', {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
-      metadata: { name: 'web', namespace: 'default' },
+      metadata: { name, namespace: 'default' },
       addressType: 'IPv4',
-      endpoints: [{ addresses: ['10.0.0.1'], conditions, targetRef: { kind: 'Pod', uid } }],
+      endpoints: [
+        { addresses: ['10.0.0.1'], conditions: { ready: true, serving }, targetRef: { kind: 'Pod', uid } },
+      ],
     });
-    await admin('create -f -', slice({ ready: true }));
-    expect(await act('change', 'web', to)).toBe('later');
-    expect(
-      memory.recall({ ...(await seen('web', to)), canDrain: true } as never, to.hash, NOW).blocked,
-    ).toMatchObject({
-      until: NOW + 1000,
-      why: 'a Service still sends requests to it',
-    });
-    memory.clear();
-    await admin('replace -f -', slice({ ready: false }));
-    expect(await act('change', 'web', to)).toBe('done');
-    expect(await envoyOf('web')).toMatchObject({ image: 'envoyproxy/envoy:v2' });
-    const { annotations = {} } = (await podOf('web')).metadata;
-    expect(parseStatus(annotations[STATUS])).toMatchObject({
-      templates: [{ name: 'config', sha256: to.templates.get('config')?.hash }],
-      at: '2026-01-01T00:00:00.000Z',
-      wasReady: true,
-      restarts: 3,
-      configs: { envoy: 'config' },
-    });
-    expect(annotations[DRAIN]).toBe('100');
-    expect(await act('undrain', 'web', to)).toBe('later');
-    await kubelet('web', 4, false);
-    expect(await act('undrain', 'web', to)).toBe('done');
-    expect((await podOf('web')).metadata.annotations).not.toHaveProperty([DRAIN]);
-    expect(await act('change', 'web', to)).toBe('later');
-  });
+    now += minutes * 60_000;
+    expect(await act('change', name, to)).toBe('done');
+    now = NOW;
+  }
+});
 
-  test('a pod is changed that a Service publishes although it is not Ready, or that none lets go', async () => {
-    const to = set('envoyproxy/envoy:v2');
-    for (const [name, serving, minutes] of [
-      ['published', false, 0],
-      ['held', true, 2],
-    ] as const) {
-      await running(name);
-      expect(await act('drain', name, to)).toBe('done');
-      await kubelet(name, 0, false);
-      const { uid } = (await podOf(name)).metadata;
-      await admin('create -f -', {
-        apiVersion: 'discovery.k8s.io/v1',
-        kind: 'EndpointSlice',
-        metadata: { name, namespace: 'default' },
-        addressType: 'IPv4',
-        endpoints: [
-          { addresses: ['10.0.0.1'], conditions: { ready: true, serving }, targetRef: { kind: 'Pod', uid } },
-        ],
-      });
-      now += minutes * 60_000;
-      expect(await act('change', name, to)).toBe('done');
-      now = NOW;
-    }
+since(33).test('cpu and memory of a pod change without a drain (since 1.33)', async () => {
+  await running('resized');
+  const to = set('envoyproxy/envoy:v1', { requests: { cpu: '200m' }, limits: { cpu: '1' } });
+  const outcome = await act('drain', 'resized', to);
+  expect([outcome, (await seen('resized', to)).verdict]).toEqual(['done', undefined]);
+  expect(await envoyOf('resized')).toMatchObject({
+    resources: { requests: { cpu: '200m' }, limits: { cpu: '1' } },
   });
+  const { annotations = {} } = (await podOf('resized')).metadata;
+  expect(annotations).not.toHaveProperty([DRAIN]);
+  expect(parseStatus(annotations[STATUS])).toMatchObject({ at: expect.any(String) });
+  expect(parseStatus(annotations[STATUS])?.restarts).toBeUndefined();
+});
 
-  since(33).test('cpu and memory change without a drain (since 1.33)', async () => {
-    await running('resized');
-    const to = set('envoyproxy/envoy:v1', { requests: { cpu: '200m' }, limits: { cpu: '1' } });
-    const outcome = await act('drain', 'resized', to);
-    expect([outcome, (await seen('resized', to)).verdict]).toEqual(['done', undefined]);
-    expect(await envoyOf('resized')).toMatchObject({
-      resources: { requests: { cpu: '200m' }, limits: { cpu: '1' } },
-    });
-    const { annotations = {} } = (await podOf('resized')).metadata;
-    expect(annotations).not.toHaveProperty([DRAIN]);
-    expect(parseStatus(annotations[STATUS])).toMatchObject({ at: expect.any(String) });
-    expect(parseStatus(annotations[STATUS])?.restarts).toBeUndefined();
-  });
-
-  test('a native sidecar changes where its kubelet restarts it', async () => {
-    const to = set('envoyproxy/envoy:v2');
-    await running('native', { restartPolicy: 'OnFailure' });
-    expect(await act('change', 'native', to)).toBe('done');
-    expect(await envoyOf('native')).toMatchObject({ image: 'envoyproxy/envoy:v2' });
-    await running('native-old', { restartPolicy: 'OnFailure' }, 'old');
-    expect(await act('drain', 'native-old', to)).toBe('left');
-    expect((await seen('native-old', to)).verdict).toEqual({
-      how: 'replace',
-      why: expect.stringContaining('its node has kubelet v1.31.14'),
-    });
+test('a native sidecar changes where its kubelet restarts it', async () => {
+  const to = set('envoyproxy/envoy:v2');
+  await running('native', { restartPolicy: 'OnFailure' });
+  expect(await act('change', 'native', to)).toBe('done');
+  expect(await envoyOf('native')).toMatchObject({ image: 'envoyproxy/envoy:v2' });
+  await running('native-old', { restartPolicy: 'OnFailure' }, 'old');
+  expect(await act('drain', 'native-old', to)).toBe('left');
+  expect((await seen('native-old', to)).verdict).toEqual({
+    how: 'replace',
+    why: expect.stringContaining('its node has kubelet v1.31.14'),
   });
 });
 
-describe('before it drains a pod, it asks the API server', () => {
-  test('whether the resources may change, and the pod is replaced if not', async () => {
-    const limits = { cpu: '100m', memory: '64Mi' };
-    await running('guaranteed', { containers: [{ name: 'app', image: 'app', resources: { limits } }] });
-    const to = set('envoyproxy/envoy:v2', {
-      requests: { cpu: '100m' },
-      limits: { 'ephemeral-storage': '1Gi' },
-    });
-    expect(await act('drain', 'guaranteed', to)).toBe('left');
-    expect((await seen('guaranteed', to)).verdict).toMatchObject({ how: 'replace' });
-    expect((await podOf('guaranteed')).metadata.annotations).not.toHaveProperty([DRAIN]);
+test('a rollout asks the API server whether resources may change, and replaces the pod if not', async () => {
+  const limits = { cpu: '100m', memory: '64Mi' };
+  await running('guaranteed', { containers: [{ name: 'app', image: 'app', resources: { limits } }] });
+  const to = set('envoyproxy/envoy:v2', {
+    requests: { cpu: '100m' },
+    limits: { 'ephemeral-storage': '1Gi' },
   });
-
-  test('whether the budget allows a disruption', async () => {
-    await running('budgeted');
-    const budget = {
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: { name: 'budget', namespace: 'default' },
-      spec: { minAvailable: 1, selector: { matchLabels: { app: 'budgeted' } } },
-    };
-    await admin('create -f -', budget);
-    const status = {
-      observedGeneration: 1,
-      disruptionsAllowed: 0,
-      currentHealthy: 1,
-      desiredHealthy: 1,
-      expectedPods: 1,
-    };
-    const patch = JSON.stringify({ status });
-    await admin(`patch pdb budget --subresource=status --type=merge --patch ${patch}`);
-    const to = set('envoyproxy/envoy:v2');
-    expect(await act('drain', 'budgeted', to)).toBe('later');
-    expect((await seen('budgeted', to)).blocked).toMatchObject({
-      until: NOW + 10_000,
-      why: 'a PodDisruptionBudget does not allow it now',
-    });
-    expect((await podOf('budgeted')).metadata.annotations).not.toHaveProperty([DRAIN]);
-    memory.clear();
-    expect(await act('evict', 'budgeted', to)).toBe('later');
-    memory.clear();
-    await admin('create -f -', { ...budget, metadata: { ...budget.metadata, name: 'another' } });
-    for (const what of ['drain', 'evict'] as const) {
-      expect(await act(what, 'budgeted', to)).toBe('later');
-      expect((await seen('budgeted', to)).blocked?.why).toContain('more than one PodDisruptionBudget');
-      memory.clear();
-    }
-    await admin('delete pdb budget another');
-    expect(await act('evict', 'budgeted', to)).toBe('done');
-    expect((await podOf('budgeted')).metadata.deletionTimestamp).toBeDefined();
-  });
+  expect(await act('drain', 'guaranteed', to)).toBe('left');
+  expect((await seen('guaranteed', to)).verdict).toMatchObject({ how: 'replace' });
+  expect((await podOf('guaranteed')).metadata.annotations).not.toHaveProperty([DRAIN]);
 });
 
-test('a pod that a policy without a reason denies is refused; a failed test of the patch means another writer', async () => {
+test('a rollout asks the API server whether the budget allows a disruption before it drains a pod', async () => {
+  await running('budgeted');
+  const budget = {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'budget', namespace: 'default' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'budgeted' } } },
+  };
+  await admin('create -f -', budget);
+  const status = {
+    observedGeneration: 1,
+    disruptionsAllowed: 0,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
+  };
+  const patch = JSON.stringify({ status });
+  await admin(`patch pdb budget --subresource=status --type=merge --patch ${patch}`);
+  const to = set('envoyproxy/envoy:v2');
+  expect(await act('drain', 'budgeted', to)).toBe('later');
+  expect((await seen('budgeted', to)).blocked).toMatchObject({
+    until: NOW + 10_000,
+    why: 'a PodDisruptionBudget does not allow it now',
+  });
+  expect((await podOf('budgeted')).metadata.annotations).not.toHaveProperty([DRAIN]);
+  memory.clear();
+  expect(await act('evict', 'budgeted', to)).toBe('later');
+  memory.clear();
+  await admin('create -f -', { ...budget, metadata: { ...budget.metadata, name: 'another' } });
+  for (const what of ['drain', 'evict'] as const) {
+    expect(await act(what, 'budgeted', to)).toBe('later');
+    expect((await seen('budgeted', to)).blocked?.why).toContain('more than one PodDisruptionBudget');
+    memory.clear();
+  }
+  await admin('delete pdb budget another');
+  expect(await act('evict', 'budgeted', to)).toBe('done');
+  expect((await podOf('budgeted')).metadata.deletionTimestamp).toBeDefined();
+});
+
+test('a pod that a policy denies without a reason is refused; a failed test means another writer', async () => {
   const isFrozen = "object.metadata.?labels[?'app'].orValue('') == 'frozen'";
   for (const object of frozenImages('zz-frozen', isFrozen)) await admin('create -f -', object);
   const to = set('envoyproxy/envoy:v2');
@@ -367,7 +363,7 @@ test('a pod that a policy without a reason denies is refused; a failed test of t
   expect([isOvertaken(answer), isRefused(answer)]).toEqual([true, false]);
 });
 
-test('a pod that others change, or replace by another of its name, is not changed', async () => {
+test('a pod that others change, or replace by another of its name, is not changed by a rollout', async () => {
   await running('moving');
   const to = set('envoyproxy/envoy:v2');
   const pod = await seen('moving', to);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isCanary } from '../../../src/injection/template/strategy.ts';
 import { runCli } from '../../../src/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -178,117 +178,110 @@ async function rolloutCommand(...args: readonly string[]) {
   return { code, out: terminal.stdout };
 }
 
-describe('the commands', () => {
-  testWithControllerManager(
-    'show what a template would do, and kubectl apply says it in one line',
-    async () => {
-      await write('envoy:1');
-      await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
-      await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', '-n=shop', '--timeout=30s');
-      await everywhere(() => 'envoy:1');
-      await fixture.apply(replicaSet('cart', 2), replicaSet('web', 1));
-      await eventually('the pods are there', async () => {
-        const pods = await fixture.kubectl('get', 'pods', '-n=shop', '-o=name');
-        return pods.trim().split('\n').length === 3;
-      });
-      const data = { config: template('envoy:2'), rollout: `${STRATEGY}singleReplica: change\n` };
-      await eventually('the cache of the operator has the pods', async () =>
-        (await write('envoy:2', data, '--dry-run=server')).includes(
-          'rollout, estimated from metadata: 3 pods with a sidecar: 3 in place',
-        ),
-      );
-      // The canary of later tests must not grow for these workloads, whose UIDs differ in each run.
-      await fixture.kubectl('delete', 'replicaset', '--all', '-n=shop');
-      await eventually(
-        'their pods are gone',
-        async () => (await fixture.kubectl('get', 'pods', '-n=shop', '-o=name')) === '',
-      );
-    },
-  );
+testWithControllerManager(
+  'the commands show what a template would do to a rollout, and kubectl apply says it in one line',
+  async () => {
+    await write('envoy:1');
+    await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
+    await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', '-n=shop', '--timeout=30s');
+    await everywhere(() => 'envoy:1');
+    await fixture.apply(replicaSet('cart', 2), replicaSet('web', 1));
+    await eventually('the pods are there', async () => {
+      const pods = await fixture.kubectl('get', 'pods', '-n=shop', '-o=name');
+      return pods.trim().split('\n').length === 3;
+    });
+    const data = { config: template('envoy:2'), rollout: `${STRATEGY}singleReplica: change\n` };
+    await eventually('the cache of the operator has the pods', async () =>
+      (await write('envoy:2', data, '--dry-run=server')).includes(
+        'rollout, estimated from metadata: 3 pods with a sidecar: 3 in place',
+      ),
+    );
+    // The canary of later tests must not grow for these workloads, whose UIDs differ in each run.
+    await fixture.kubectl('delete', 'replicaset', '--all', '-n=shop');
+    await eventually(
+      'their pods are gone',
+      async () => (await fixture.kubectl('get', 'pods', '-n=shop', '-o=name')) === '',
+    );
+  },
+);
 
-  test('pause and resume by an annotation', async () => {
-    const phaseIs = (phase: string) =>
-      eventually(`the phase is ${phase}`, async () =>
-        new RegExp(`^phase +${phase}$`, 'm').test((await rolloutCommand()).out),
-      );
-    await phaseIs('done');
-    expect(await rolloutCommand('pause')).toMatchObject({ code: 0, out: 'rollout paused\n' });
-    await phaseIs('paused');
-    expect(await rolloutCommand('resume')).toMatchObject({ code: 0, out: 'rollout resumed\n' });
-    await phaseIs('done');
-    expect(await rolloutCommand('stop')).toMatchObject({ code: 2 });
+test('rollout pause and resume set an annotation', async () => {
+  const phaseIs = (phase: string) =>
+    eventually(`the phase is ${phase}`, async () =>
+      new RegExp(`^phase +${phase}$`, 'm').test((await rolloutCommand()).out),
+    );
+  await phaseIs('done');
+  expect(await rolloutCommand('pause')).toMatchObject({ code: 0, out: 'rollout paused\n' });
+  await phaseIs('paused');
+  expect(await rolloutCommand('resume')).toMatchObject({ code: 0, out: 'rollout resumed\n' });
+  await phaseIs('done');
+  expect(await rolloutCommand('stop')).toMatchObject({ code: 2 });
+});
+
+test('the templates of new pods are those of the first revision, which outlives the ConfigMap', async () => {
+  await write('envoy:1');
+  await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
+  expect((await revisions())[0]?.metadata.ownerReferences).toBeUndefined();
+  await everywhere(() => 'envoy:1');
+});
+
+test('the templates of new pods stay the promoted ones outside of the canary, also in the policy', async () => {
+  await write('envoy:2');
+  await eventually('the canary has begun', async () => (await states()).join() === 'canary,promoted');
+  const labels = (namespace: string) => (namespace === 'staging' ? { env: 'staging' } : {});
+  await everywhere((namespace, owner) =>
+    isCanary(CANARY, labels(namespace), owner) ? 'envoy:2' : 'envoy:1',
+  );
+  if (MINOR >= 36) expect(await imagesOfPolicy()).toEqual(['envoy:1']);
+});
+
+test('the templates of all new pods are the promoted ones once the template is back, without a canary', async () => {
+  await write('envoy:1');
+  await eventually(
+    'the other one is superseded',
+    async () => (await states()).join() === 'promoted,superseded',
+  );
+  await everywhere(() => 'envoy:1');
+});
+
+test('the templates of new pods are the new ones once the hold of a rollout is over', async () => {
+  await write('envoy:3', { rollout: STRATEGY.replace(', hold: 1h', '') });
+  await eventually('it is promoted', async () => (await states()).join() === 'promoted,promoted,superseded');
+  await everywhere(() => 'envoy:3');
+});
+
+test.each([
+  [
+    'has their name',
+    'envoy:5',
+    { 'initializer.kubernetes.io/revision-state': 'promoted' },
+    template('forged'),
+  ],
+  ['has lost its state', 'envoy:6', {}, template('envoy:6')],
+])('the templates of new pods are kept although a revision %s', async (_, image, labels, config) => {
+  const { hash } = templateSet({ config: template(image) });
+  const name = `envoy-initializer-${hash.slice(0, 12)}`;
+  const metadata = { name, namespace: OPERATOR_NAMESPACE, labels };
+  await fixture.apply({
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata,
+    data: { config },
+    revision: 99,
+  });
+  await write(image, { rollout: STRATEGY.replace(', hold: 1h', '') });
+  await eventually('they are promoted under their name', async () => {
+    const revision = (await revisions()).find((each) => each.metadata.name === name);
+    const state = revision?.metadata.labels?.['initializer.kubernetes.io/revision-state'];
+    return (
+      state === 'promoted' && JSON.stringify(revision?.data) === JSON.stringify({ config: template(image) })
+    );
   });
 });
 
-describe('the templates of new pods', () => {
-  test('are those of the first revision, which outlives the ConfigMap', async () => {
-    await write('envoy:1');
-    await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
-    expect((await revisions())[0]?.metadata.ownerReferences).toBeUndefined();
-    await everywhere(() => 'envoy:1');
-  });
-
-  test('stay the promoted ones outside of the canary, in every replica and in the policy', async () => {
-    await write('envoy:2');
-    await eventually('the canary has begun', async () => (await states()).join() === 'canary,promoted');
-    const labels = (namespace: string) => (namespace === 'staging' ? { env: 'staging' } : {});
-    await everywhere((namespace, owner) =>
-      isCanary(CANARY, labels(namespace), owner) ? 'envoy:2' : 'envoy:1',
-    );
-    if (MINOR >= 36) expect(await imagesOfPolicy()).toEqual(['envoy:1']);
-  });
-
-  test('are the promoted ones for all pods once the template is back, and its revision needs no canary', async () => {
-    await write('envoy:1');
-    await eventually(
-      'the other one is superseded',
-      async () => (await states()).join() === 'promoted,superseded',
-    );
-    await everywhere(() => 'envoy:1');
-  });
-
-  test('are the new ones once the hold is over', async () => {
-    await write('envoy:3', { rollout: STRATEGY.replace(', hold: 1h', '') });
-    await eventually(
-      'it is promoted',
-      async () => (await states()).join() === 'promoted,promoted,superseded',
-    );
-    await everywhere(() => 'envoy:3');
-  });
-
-  test.each([
-    [
-      'has their name',
-      'envoy:5',
-      { 'initializer.kubernetes.io/revision-state': 'promoted' },
-      template('forged'),
-    ],
-    ['has lost its state', 'envoy:6', {}, template('envoy:6')],
-  ])('are kept although a revision %s', async (_, image, labels, config) => {
-    const { hash } = templateSet({ config: template(image) });
-    const name = `envoy-initializer-${hash.slice(0, 12)}`;
-    const metadata = { name, namespace: OPERATOR_NAMESPACE, labels };
-    await fixture.apply({
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata,
-      data: { config },
-      revision: 99,
-    });
-    await write(image, { rollout: STRATEGY.replace(', hold: 1h', '') });
-    await eventually('they are promoted under their name', async () => {
-      const revision = (await revisions()).find((each) => each.metadata.name === name);
-      const state = revision?.metadata.labels?.['initializer.kubernetes.io/revision-state'];
-      return (
-        state === 'promoted' && JSON.stringify(revision?.data) === JSON.stringify({ config: template(image) })
-      );
-    });
-  });
-
-  test('are those of the ConfigMap at once without a strategy', async () => {
-    await write('envoy:4', { rollout: null });
-    await everywhere(() => 'envoy:4');
-  });
+test('the templates of new pods are those of the ConfigMap at once without a strategy', async () => {
+  await write('envoy:4', { rollout: null });
+  await everywhere(() => 'envoy:4');
 });
 
 testWithControllerManager(

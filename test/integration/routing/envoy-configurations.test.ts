@@ -30,7 +30,7 @@ import { startEnvoy } from '../../support/routing/envoy-process.ts';
 
 const APP = '{"address":"127.0.0.1","port_value":8080}';
 
-describeWithEnvoy('with a real Envoy', (envoy) => {
+describeWithEnvoy('a real Envoy', (envoy) => {
   const afterwards: (() => unknown)[] = [];
 
   afterEach(async () => {
@@ -49,7 +49,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
   }
 
   test.each(Object.keys(ENVOY_CONFIGURATIONS))(
-    '%s of deploy/envoy is one that it starts with',
+    'Envoy starts with the configuration %s of deploy/envoy',
     async (name) => {
       const directory = await mkdtemp(join(tmpdir(), 'envoy-configuration-'));
       afterwards.push(() => rm(directory, { recursive: true }));
@@ -67,7 +67,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     },
   );
 
-  test('the default one passes on to the application what comes to port 80, and says when it is ready', async () => {
+  test('the default configuration passes port 80 on to the application, and says when it is ready', async () => {
     const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS['envoy.json'] ?? {}, {
       [APP]: await application('web'),
     });
@@ -86,7 +86,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     );
   });
 
-  test('the application decides how many requests it takes at a time', async () => {
+  test('the application decides how many requests Envoy sends it at a time', async () => {
     const held: ServerHttp2Stream[] = [];
     // More than Envoy allows on its own, by clients with fewer than 250 each.
     const count = 1100;
@@ -112,7 +112,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     await expect(Promise.all(answers)).resolves.toHaveLength(count);
   });
 
-  test('a connection to the application that is idle is closed by Envoy, so no request meets its end', async () => {
+  test('Envoy closes an idle connection to the application, so no request meets its end', async () => {
     const server = createServer((_, response) => response.end());
     // It never closes one itself.
     server.keepAliveTimeout = 0;
@@ -130,7 +130,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
   });
 
   test.each(['envoy.json', 'transparent.json'])(
-    '%s says that it is not ready while it is drained, and goes on serving',
+    'Envoy with %s says that it is not ready while it is drained, and goes on serving',
     async (name) => {
       const routes = await mkdtemp(join(tmpdir(), 'envoy-initializer-routes-'));
       afterwards.push(() => rm(routes, { recursive: true }));
@@ -184,7 +184,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     },
   );
 
-  test('the canary follows the weights of its directory, and fails no request meanwhile', async () => {
+  test('with a real Envoy the canary follows the weights of its directory, and fails no request meanwhile', async () => {
     const weights = await mkdtemp(join(tmpdir(), 'envoy-initializer-weights-'));
     afterwards.push(() => rm(weights, { recursive: true }));
     await shift(weights, { app_v1: 100, app_v2: 0 });

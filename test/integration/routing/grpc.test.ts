@@ -9,7 +9,7 @@ import { RoutingLab } from '../../support/routing/routing-lab.ts';
 const UNIMPLEMENTED = 12;
 const UNAVAILABLE = 14;
 
-describeWithEnvoy('calls of gRPC in a real Envoy', (envoy) => {
+describeWithEnvoy('gRPC', (envoy) => {
   let lab: RoutingLab;
   let server: GrpcServer;
 
@@ -48,14 +48,14 @@ describeWithEnvoy('calls of gRPC in a real Envoy', (envoy) => {
     [{ method: { type: 'RegularExpression' as const, service: 'a\\.[A-C]', method: 'C|D' } }, ['/a.B/C', '/a.C/D'], ['/axB/C', '/a.B/E', '/a.D/C']],
     [{ method: { type: 'RegularExpression' as const, method: 'Get.+' } }, ['/a.B/GetC'], ['/a.B/Get', '/GetC/a']],
     [{ headers: [{ name: 'Version', value: '2' }] }, [], ['/a.B/C']],
-  ])('the match %j takes %j, and not %j', async (match, taken, left) => {
+  ])('the match %j of a GRPCRoute takes %j, and not %j', async (match, taken, left) => {
     await apply({ matches: [match], backendRefs: [to('v2')] });
     for (const path of taken) expect(await ask(path)).toMatchObject({ http: 200, status: 0, at: at(2) });
     for (const path of left) expect(await ask(path)).toMatchObject({ http: 200, status: UNIMPLEMENTED });
     expect(await ask(taken[0] ?? '/a.B/C', { version: '2' })).toMatchObject({ status: 0, at: at(2) });
   });
 
-  test('a longer service and method come first, then more headers', async () => {
+  test('a longer service and method of a GRPCRoute come first, then more headers', async () => {
     await apply(
       { matches: [{}], backendRefs: [to('dead')] },
       { matches: [{ method: { service: 'shop.Cart' } }], backendRefs: [to('v2')] },
@@ -81,12 +81,12 @@ describeWithEnvoy('calls of gRPC in a real Envoy', (envoy) => {
       'a filter that is not supported',
       { filters: [{ type: 'ExtensionRef' }], backendRefs: [{ name: 'dead', port: 1 }] },
     ],
-  ])('a rule with %s is UNAVAILABLE', async (_, rule) => {
+  ])('a rule of a GRPCRoute with %s is UNAVAILABLE', async (_, rule) => {
     await apply(rule);
     expect(await ask('/a.B/C')).toMatchObject({ http: 200, status: UNAVAILABLE });
   });
 
-  test('changes headers, of a rule and of a backend', async () => {
+  test('a GRPCRoute changes headers, of a rule and of a backend', async () => {
     const set = (name: string) => ({ set: [{ name, value: '1' }] });
     await apply({
       filters: [
@@ -104,7 +104,7 @@ describeWithEnvoy('calls of gRPC in a real Envoy', (envoy) => {
     expect(seen).not.toHaveProperty('x-gone');
   });
 
-  test('a stream goes on while routes change', async () => {
+  test('a stream of gRPC goes on while routes change', async () => {
     await apply({ backendRefs: [to('v2')] });
     const socket = await lab.connect(`127.0.1.1:${server.port}`);
     const first = call(socket, '/a.B/C', { hold: '1' });
@@ -115,7 +115,7 @@ describeWithEnvoy('calls of gRPC in a real Envoy', (envoy) => {
     expect(await first).toMatchObject({ status: 0, at: at(2) });
   });
 
-  test('a retry of an HTTPRoute is for UNAVAILABLE, too', async () => {
+  test('a retry of an HTTPRoute is for UNAVAILABLE of gRPC, too', async () => {
     const rule = { retry: { attempts: 2 }, backendRefs: [to('v2')] };
     await lab.apply({ routes: [routeFor('shop/r', 'shop/echo', [rule])], services: services() }, 'client');
     server.statuses.push(UNAVAILABLE, UNAVAILABLE);

@@ -92,7 +92,7 @@ async function cli(...args: readonly string[]) {
   return { code, text: `${terminal.stdout}${terminal.stderr}` };
 }
 
-test('without the CRD there are no routes, and with it there are at once', async () => {
+test('routes are off without the CRD, and on at once with it', async () => {
   await namespace('clients');
   await pod('clients');
   expect(await file('clients')).toBe('');
@@ -141,7 +141,7 @@ test('a backend in another namespace has its share while a ReferenceGrant there 
   await kubectl('delete httproute abroad --namespace=default');
 });
 
-test('a foreign edit and a deletion of the file are repaired', async () => {
+test('a foreign edit and a deletion of the file of routes are repaired', async () => {
   const before = await file('clients');
   // Without the policy that refuses both.
   await kubectl('delete validatingadmissionpolicybinding envoy-initializer-routes');
@@ -225,7 +225,7 @@ test('a running sidecar is touched when its routes change, and counts when it ha
   }
 });
 
-test('the file is there before the configuration that the first pod waits for', async () => {
+test('the file of routes is there before the configuration that the first pod waits for', async () => {
   await namespace('new');
   await pod('new');
   const created = async (name: string) =>
@@ -384,7 +384,7 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
   await kubectl('delete httproute giant --namespace=tenant');
 });
 
-test('a status in our name that is not ours is written again', async () => {
+test("a route's status in our name that is not ours is written again", async () => {
   const forged = (await parents('first', 'default')).map((parent) => ({
     ...parent,
     conditions: parent.conditions.map((each) => ({ ...each, status: 'False', message: 'forged' })),
@@ -397,7 +397,7 @@ test('a status in our name that is not ours is written again', async () => {
   );
 });
 
-test('an immutable ConfigMap is said, and is made again once it is deleted', async () => {
+test('an immutable ConfigMap is said to keep routes out, and is made again once it is deleted', async () => {
   await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/base/routes-file.yaml'));
   await eventually('the policy refuses an edit of the file', async () => {
     const edit = 'patch configmap envoy-routes --namespace=clients --type=merge -p'.split(' ');
@@ -437,7 +437,7 @@ test('an immutable ConfigMap is said, and is made again once it is deleted', asy
   await eventually('the routes are there', async () => (await file('frozen')).includes('/first'));
 });
 
-test('a Service that is made again has its new address in the file, and not that which another took', async () => {
+test('a Service that is made again has its new address in the file of routes, and not that of another', async () => {
   const address = () => kubectl('get service web-2 --namespace=default -o jsonpath={.spec.clusterIP}');
   const before = await address();
   expect(await file('clients')).toContain(`"${before}:80"`);
@@ -451,7 +451,7 @@ test('a Service that is made again has its new address in the file, and not that
   });
 });
 
-test('an operator that was killed goes on where it was', async () => {
+test('an operator that was killed goes on delivering routes where it was', async () => {
   fixture.operator.process.kill('SIGKILL');
   await fixture.operator.process.exited;
   await fixture.apply(route('third', 'default', 'web-2'));

@@ -27,8 +27,8 @@ import { type Asked, RoutingLab } from '../../support/routing/routing-lab.ts';
 const expressions = (value: string) =>
   times(16, (index) => ({ name: `h${index}`, type: 'RegularExpression' as const, value }));
 
-describeWithEnvoy('routes in a real Envoy', (envoy) => {
-  describe('that only checks them', () => {
+describeWithEnvoy('a real Envoy', (envoy) => {
+  describe('that only checks', () => {
     let directory: string;
 
     beforeAll(async () => {
@@ -54,14 +54,14 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       ]);
     }
 
-    test.each(goldenCases('routes'))('accepts those of test/golden/routes/%s', async (name) => {
+    test.each(goldenCases('routes'))('Envoy accepts the routes of test/golden/routes/%s', async (name) => {
       const path = join(projectDirectory(), 'test/golden/routes', name, 'input.yaml');
       const input = routingInput(await readFile(path, 'utf8'));
       const compilation = compileRoutes(input);
       for (const namespace of ['office', 'elsewhere']) await validate(compilation.file(namespace).text);
     });
 
-    test('accepts any', async () => {
+    test('Envoy accepts any generated routes', async () => {
       await fc.assert(
         fc.asyncProperty(routingInputs, fc.constantFrom(...NAMESPACES), async (input, namespace) => {
           await validate(compileRoutes(input).file(namespace).text);
@@ -70,7 +70,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       );
     });
 
-    test('refuses what is not valid, in the same place', async () => {
+    test('Envoy refuses routes that are not valid, in the same place', async () => {
       const { text } = compileRoutes({ routes: [], services: new Map() }).file('');
       await validate(text);
       await expect(validate(text.replace('"prefix":"/"', '"safe_regex":{"regex":"("}'))).rejects.toThrow();
@@ -94,7 +94,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
         (index) => ({ matches: [{ path: { value: `/${index}` }, headers: expressions('a') }] }),
       ],
       ['many short rules', (index) => ({ matches: [{ path: { value: `/${index}` } }] })],
-    ])('has memory for two of the dearest files: of %s', async (_, rule) => {
+    ])('Envoy has memory for two of the dearest files of routes: of %s', async (_, rule) => {
       const input = (count: number): RoutingInput => ({
         services: services(),
         routes: times(count, (index) => routeFor(`shop/r${index}`, 'shop/echo', [rule(index)])),
@@ -125,13 +125,13 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       return lab.apply({ routes: [routeFor('shop/r', 'shop/echo', rules)], services: services() }, 'client');
     }
 
-    test('sends what no route is about to where it was going', async () => {
+    test('Envoy sends what no route is about to where it was going', async () => {
       await apply({ backendRefs: [to('v2')] });
       const { status, seen } = await lab.ask(`127.0.1.3:${lab.port}`);
       expect({ status, at: seen?.at }).toEqual({ status: 200, at: at(3) });
     });
 
-    test('obeys a change, and goes on with the last routes that were valid', async () => {
+    test('Envoy obeys a change of routes, and goes on with the last ones that were valid', async () => {
       await apply({ backendRefs: [to('v2')] });
       expect((await lab.ask(echo)).seen?.at).toBe(at(2));
       const { version } = await apply({ backendRefs: [to('v3')] });
@@ -146,7 +146,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       expect(await lab.version()).toBe(version);
     });
 
-    test('lets a client forge neither destination nor backend', async () => {
+    test('Envoy lets a client forge neither destination nor backend', async () => {
       await apply({ backendRefs: [to('v2')] });
       const other = `127.0.1.4:${lab.port}`;
       const forged = [
@@ -171,14 +171,14 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       }
     });
 
-    test('does not send a request elsewhere if its backend has nobody', async () => {
+    test('Envoy does not send a request elsewhere if its backend has no endpoints', async () => {
       await apply({ backendRefs: [to('dead')] });
       const { status, body } = await lab.ask(echo);
       expect(status).toBe(503);
       expect(body).toContain('retried');
     });
 
-    test('answers 404 if no rule matches, and 500 for a rule that is invalid', async () => {
+    test('Envoy answers 404 if no rule matches, and 500 for a rule that is invalid', async () => {
       const [some] = [{ value: '/some' }];
       await apply(
         { matches: [{ path: some }], backendRefs: [to('v2')] },
@@ -200,7 +200,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       expect(await statusOf({ path: '/else', method: 'POST' })).toBe(500);
     });
 
-    test('mirrors to all mirrors, by their share, and the copy is as the request', async () => {
+    test('Envoy mirrors to all mirrors, by their share, and the copy is as the request', async () => {
       await apply({
         filters: [
           { type: 'RequestMirror', requestMirror: { backendRef: to('v3') } },
@@ -229,24 +229,27 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       ['/a.b+(c)', '/', '/a.b+(c)/d', '/d'],
       ['/', '/one', '/two', '/one/two'],
       ['/', '/', '/two', '/two'],
-    ])('replaces the prefix %s with "%s": %s is %s', async (prefix, replacePrefixMatch, path, expected) => {
-      const modifier = { path: { type: 'ReplacePrefixMatch', replacePrefixMatch } } as const;
-      await apply({
-        matches: [{ path: { value: prefix } }],
-        filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'b.test', ...modifier } }],
-        backendRefs: [to('v2')],
-      });
-      const { seen } = await lab.ask(echo, { path });
-      expect([seen?.url, seen?.headers.host]).toEqual([expected, 'b.test']);
-      await apply({
-        matches: [{ path: { value: prefix } }],
-        filters: [{ type: 'RequestRedirect', requestRedirect: modifier }],
-      });
-      const { status, headers } = await lab.ask(echo, { path, headers: [['Host', 'a.test']] });
-      expect([status, headers.location]).toEqual([302, `http://a.test:${lab.port}${expected}`]);
-    });
+    ])(
+      'Envoy replaces the prefix %s with "%s": %s is %s',
+      async (prefix, replacePrefixMatch, path, expected) => {
+        const modifier = { path: { type: 'ReplacePrefixMatch', replacePrefixMatch } } as const;
+        await apply({
+          matches: [{ path: { value: prefix } }],
+          filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'b.test', ...modifier } }],
+          backendRefs: [to('v2')],
+        });
+        const { seen } = await lab.ask(echo, { path });
+        expect([seen?.url, seen?.headers.host]).toEqual([expected, 'b.test']);
+        await apply({
+          matches: [{ path: { value: prefix } }],
+          filters: [{ type: 'RequestRedirect', requestRedirect: modifier }],
+        });
+        const { status, headers } = await lab.ask(echo, { path, headers: [['Host', 'a.test']] });
+        expect([status, headers.location]).toEqual([302, `http://a.test:${lab.port}${expected}`]);
+      },
+    );
 
-    test('replaces the whole path and keeps the query', async () => {
+    test('Envoy replaces the whole path and keeps the query', async () => {
       const path = { type: 'ReplaceFullPath', replaceFullPath: '/a%20b' } as const;
       await apply({ filters: [{ type: 'URLRewrite', urlRewrite: { path } }], backendRefs: [to('v2')] });
       expect((await lab.ask(echo, { path: '/x/y?a=/b' })).seen?.url).toBe('/a%20b?a=/b');
@@ -257,7 +260,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       expect([status, headers.location]).toEqual([308, 'https://a.test:443/a%20b?a=/b']);
     });
 
-    test('changes headers as they are written, of requests and responses', async () => {
+    test('Envoy changes headers as a route has them, of requests and responses', async () => {
       const set = [{ name: 'X-Set', value: '100% %REQ(host)%' }];
       const add = [{ name: 'x-added', value: 'two' }];
       await apply({
@@ -290,7 +293,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
     });
 
     test.each([{ request: '100ms' }, { backendRequest: '100ms' }])(
-      'answers 504 after the timeout %j',
+      'Envoy answers 504 after the timeout %j',
       async (timeouts) => {
         await apply({ timeouts, backendRefs: [to('v2')] });
         expect((await lab.ask(echo, { path: '/hang' })).status).toBe(504);
@@ -308,7 +311,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       [{ attempts: 2 }, [503], 503, 1],
       [undefined, [503], 503, 1],
     ])(
-      'tries again after %j: answers of %j end with %i after %i requests',
+      'Envoy tries again after %j: answers of %j end with %i after %i requests',
       async (retry, statuses, last, sent) => {
         await apply({ ...(retry && { retry }), backendRefs: [to('v2')] });
         lab.requests.splice(0);
@@ -319,7 +322,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       },
     );
 
-    test('tries again after an attempt that takes too long, and within the time of the request', async () => {
+    test('Envoy tries again after an attempt that takes too long, and within the time of the request', async () => {
       const timeouts = { backendRequest: '100ms' };
       await apply({ retry: { attempts: 2 }, timeouts, backendRefs: [to('v2')] });
       lab.statuses.splice(0, Infinity, 0);
@@ -332,7 +335,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       expect((await lab.ask(echo, { path: '/hang' })).status).toBe(504);
     });
 
-    test('gives up failed connections at once with 0 attempts, and after as many as there may be', async () => {
+    test('Envoy gives up failed connections at once with 0 attempts, and after as many as there may be', async () => {
       const retries = () => lab.statistic('cluster.routed.upstream_rq_retry$');
       for (const attempts of [0, 2]) {
         await apply({ retry: { attempts }, backendRefs: [to('dead')] });
@@ -365,67 +368,73 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
         });
       };
 
-      test.each([false, true])('answers preflights itself (on a backend: %s)', async (onBackend) => {
-        await cors(
-          {
-            allowOrigins: ['https://www.foo.test:443', 'http://*.bar.test'],
-            allowMethods: ['GET', 'PUT'],
-            allowHeaders: ['x-a', 'x-b'],
-            exposeHeaders: ['x-c'],
-            allowCredentials: true,
-            maxAge: 3600,
-          },
-          onBackend,
-        );
-        lab.requests.splice(0);
-        for (const origin of ['https://www.foo.test', 'http://a.b.bar.test']) {
-          const { status, headers } = await lab.ask(echo, preflight(origin));
-          expect(status).toBe(200);
-          expect(corsOf(headers)).toEqual({
-            'allow-origin': origin,
-            'allow-methods': 'GET,PUT',
-            'allow-headers': 'x-a,x-b',
-            'expose-headers': 'x-c',
-            'allow-credentials': 'true',
-            'max-age': '3600',
-          });
-        }
-        for (const origin of [
-          'http://www.foo.test',
-          'https://a.bar.test',
-          'http://bar.test',
-          'http://a.bar.test:81',
-        ]) {
-          const { status, headers } = await lab.ask(echo, preflight(origin));
-          expect([origin, status, corsOf(headers)['allow-origin']]).toEqual([origin, 200, undefined]);
-        }
-        expect(lab.requests).toEqual([]);
-        const { headers, seen } = await lab.ask(echo, { headers: [['Origin', 'https://www.foo.test']] });
-        expect([headers['access-control-allow-origin'], seen?.at]).toEqual(['https://www.foo.test', at(2)]);
-        const other = await lab.ask(echo, { headers: [['Origin', 'https://other.test']] });
-        expect([corsOf(other.headers), other.seen?.at]).toEqual([{}, at(2)]);
-      });
+      test.each([false, true])(
+        'Envoy answers preflights of CORS itself (on a backend: %s)',
+        async (onBackend) => {
+          await cors(
+            {
+              allowOrigins: ['https://www.foo.test:443', 'http://*.bar.test'],
+              allowMethods: ['GET', 'PUT'],
+              allowHeaders: ['x-a', 'x-b'],
+              exposeHeaders: ['x-c'],
+              allowCredentials: true,
+              maxAge: 3600,
+            },
+            onBackend,
+          );
+          lab.requests.splice(0);
+          for (const origin of ['https://www.foo.test', 'http://a.b.bar.test']) {
+            const { status, headers } = await lab.ask(echo, preflight(origin));
+            expect(status).toBe(200);
+            expect(corsOf(headers)).toEqual({
+              'allow-origin': origin,
+              'allow-methods': 'GET,PUT',
+              'allow-headers': 'x-a,x-b',
+              'expose-headers': 'x-c',
+              'allow-credentials': 'true',
+              'max-age': '3600',
+            });
+          }
+          for (const origin of [
+            'http://www.foo.test',
+            'https://a.bar.test',
+            'http://bar.test',
+            'http://a.bar.test:81',
+          ]) {
+            const { status, headers } = await lab.ask(echo, preflight(origin));
+            expect([origin, status, corsOf(headers)['allow-origin']]).toEqual([origin, 200, undefined]);
+          }
+          expect(lab.requests).toEqual([]);
+          const { headers, seen } = await lab.ask(echo, { headers: [['Origin', 'https://www.foo.test']] });
+          expect([headers['access-control-allow-origin'], seen?.at]).toEqual(['https://www.foo.test', at(2)]);
+          const other = await lab.ask(echo, { headers: [['Origin', 'https://other.test']] });
+          expect([corsOf(other.headers), other.seen?.at]).toEqual([{}, at(2)]);
+        },
+      );
 
-      test.each([false, true])('with stars, and credentials: %s', async (allowCredentials) => {
-        await cors({
-          allowOrigins: ['*'],
-          allowMethods: ['*'],
-          allowHeaders: ['*'],
-          exposeHeaders: ['*'],
-          allowCredentials,
-        });
-        const { headers } = await lab.ask(echo, preflight('https://any.test'));
-        expect(corsOf(headers)).toEqual({
-          'allow-origin': 'https://any.test',
-          'allow-methods': 'PUT',
-          'allow-headers': 'x-a',
-          'max-age': '5',
-          ...(allowCredentials ? { 'allow-credentials': 'true' } : { 'expose-headers': '*' }),
-        });
-      });
+      test.each([false, true])(
+        'Envoy answers CORS with stars, and credentials: %s',
+        async (allowCredentials) => {
+          await cors({
+            allowOrigins: ['*'],
+            allowMethods: ['*'],
+            allowHeaders: ['*'],
+            exposeHeaders: ['*'],
+            allowCredentials,
+          });
+          const { headers } = await lab.ask(echo, preflight('https://any.test'));
+          expect(corsOf(headers)).toEqual({
+            'allow-origin': 'https://any.test',
+            'allow-methods': 'PUT',
+            'allow-headers': 'x-a',
+            'max-age': '5',
+            ...(allowCredentials ? { 'allow-credentials': 'true' } : { 'expose-headers': '*' }),
+          });
+        },
+      );
     });
 
-    test('rewrites requests to each backend in its own way', async () => {
+    test('Envoy rewrites requests to each backend in its own way', async () => {
       const rewrite = (hostname: string, path?: HTTPPathModifier) => ({
         filters: [{ type: 'URLRewrite', urlRewrite: { hostname, ...(path && { path }) } }],
       });
@@ -456,7 +465,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       }
     });
 
-    test('finds the host by an address of IPv6', async () => {
+    test('Envoy finds the host by an address of IPv6', async () => {
       const six = {
         metadata: { namespace: 'shop', name: 'six' },
         spec: { clusterIPs: ['fd00::7', '::1'], ports: [{ port: lab.port }] },
@@ -473,7 +482,7 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       expect((await lab.ask(`[fd00::7]:${lab.port}`)).seen?.at).toBe('::1');
     });
 
-    test('sends generated requests where explainRequest says', async () => {
+    test('Envoy sends generated requests where explainRequest says', async () => {
       const found = new Map<string, number>();
       const ruleMatches = fc.array(fc.array(matches, { minLength: 1, maxLength: 3 }), {
         minLength: 1,

@@ -16,14 +16,14 @@ import { type EnvoyProcess, startEnvoy } from '../../support/routing/envoy-proce
 import { routeFor, servicesOf } from '../../support/routing/routes.ts';
 import { RoutingLab } from '../../support/routing/routing-lab.ts';
 
-describeWithEnvoy('the metrics of a sidecar', (envoy) => {
+describeWithEnvoy('metrics', (envoy) => {
   const afterwards: (() => unknown)[] = [];
 
   afterEach(async () => {
     for (const undo of afterwards.splice(0).reverse()) await undo();
   });
 
-  test('count each request of a split by its rule, its backend and the class of its code', async () => {
+  test('a sidecar counts each request of a split by its rule, its backend and the class of its code', async () => {
     const lab = await RoutingLab.start(envoy);
     afterwards.push(() => lab.stop());
     const services = servicesOf(['web', 'v1', 'v2'].map((name, at) => lab.service('shop', name, at + 1)));
@@ -75,7 +75,7 @@ describeWithEnvoy('the metrics of a sidecar', (envoy) => {
     ]);
   });
 
-  test('of requests to the application need no routes', async () => {
+  test('a sidecar counts requests to the application without routes', async () => {
     const server = createServer((_, response) => response.writeHead(404).end());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -138,16 +138,19 @@ describeWithEnvoy('the port of the metrics', (envoy) => {
     .trim()
     .split(/\s+/);
 
-  test.each(Object.keys(ENVOY_CONFIGURATIONS))('of %s serves one page, whatever Host asks', async (name) => {
-    for (const host of ['a', 'localhost:9901', '127.0.0.1:9901', '']) {
-      const answer = await ask(name, `GET ${METRICS_PATH}`, `Host: ${host}`);
-      expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-      expect(answer).toContain('envoy_server_live');
-    }
-  });
+  test.each(Object.keys(ENVOY_CONFIGURATIONS))(
+    'the port of the metrics of %s serves one page, whatever Host asks',
+    async (name) => {
+      for (const host of ['a', 'localhost:9901', '127.0.0.1:9901', '']) {
+        const answer = await ask(name, `GET ${METRICS_PATH}`, `Host: ${host}`);
+        expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+        expect(answer).toContain('envoy_server_live');
+      }
+    },
+  );
 
   test.each(Object.keys(ENVOY_CONFIGURATIONS))(
-    'of %s serves no other one, nor another spelling',
+    'the port of the metrics of %s serves no other page, nor another spelling',
     async (name) => {
       const asked = [...PAGES, ...SPELT].flatMap((path) => [`GET ${path}`, `POST ${path}`]);
       const methods = ['POST', 'HEAD', 'PUT', 'OPTIONS', 'TRACE', 'CONNECT', 'get'];
@@ -164,7 +167,7 @@ describeWithEnvoy('the port of the metrics', (envoy) => {
     },
   );
 
-  test('a page costs time that the readiness of the pod needs: who asks without end gets 429', async () => {
+  test('who asks for the metrics of a sidecar without end gets 429, so its readiness has time', async () => {
     const answers = await Promise.all(times(30, () => ask('envoy.json', `GET ${METRICS_PATH}`)));
     expect(new Set(answers.map((answer) => answer.slice(9, 12)))).toEqual(new Set(['200', '429']));
   });

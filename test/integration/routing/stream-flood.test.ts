@@ -63,8 +63,8 @@ function limit(): number {
   return Number.parseInt(String(own(own(own(envoy, 'resources'), 'limits'), 'memory')), 10);
 }
 
-describeWithEnvoy('a sidecar whose client opens streams without end', (envoy) => {
-  test('stays below the memory limit of its template, and is Ready again afterwards', async () => {
+describeWithEnvoy('stream flood', (envoy) => {
+  test('a sidecar whose client opens streams without end stays below its memory limit, and is Ready again', async () => {
     const silent = createServer({ settings: { maxConcurrentStreams: 2 ** 31 } });
     // Connections end in any way.
     for (const event of ['sessionError', 'session', 'stream'] as const) {
