@@ -165,7 +165,7 @@ judge-kubernetes: node_modules/.installed dist/.built ## Run tests of Kubernetes
 	@node test/judge/main.ts $(RUNS)
 
 .PHONY: week
-week: node_modules/.installed dist/.built ## Bring what a week brings to two nodes: drains, outages, full disks, 2,000 pods; nothing may be left over (Debian, root; 15 minutes; WEEK_ROUNDS=1)
+week: node_modules/.installed dist/.built ## Put two nodes through a week's events: drains, outages, full disks, 2,000 pods; fail on leftovers (Debian, root; 15 minutes; WEEK_ROUNDS=1)
 	@WEEK_ROUNDS='$(WEEK_ROUNDS)' node test/week/main.ts
 
 .PHONY: test-release

@@ -26,7 +26,7 @@ const PARTS: readonly Part[] = [
   })),
   {
     file: 'docs/troubleshooting.md',
-    before: '\nReasons with a warning. The operator reports the first that applies:\n\n',
+    before: '\nThese reasons cause a warning. The operator reports the first that applies:\n\n',
     lines: /^(?:- .*\n)*/,
     // Nobody looks for the others: nothing was asked for, or all is well.
     text: RULES.filter(({ warn }) => warn !== false)

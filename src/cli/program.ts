@@ -116,7 +116,7 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'node-agent',
-    description: 'run the agent of a node: connect its Networks with other nodes, and remove leftovers',
+    description: 'run the agent of a node: connect its Networks to other nodes, and remove leftovers',
     examples: ['node-agent --node-name worker-1'],
     load: () => import('./node-agent.ts'),
   },

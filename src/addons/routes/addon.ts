@@ -22,7 +22,7 @@ export const routes = defineAddOn(FLAGS, {
     {
       name: 'traffic',
       description:
-        'show requests, success and latency by route and backend, as the sidecars of clients see them',
+        "show requests, success rate and latency by route and backend, as clients' sidecars see them",
       usage: '[options] [target] [name]',
       examples: ['traffic -n shop', 'traffic svc/web --watch', 'traffic deploy/client -o json'],
       load: () => import('./cli/traffic.ts'),

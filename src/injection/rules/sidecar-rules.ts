@@ -16,7 +16,7 @@ import { ITEM_KINDS, KINDS, type Template } from '../template/template.ts';
 
 export const invalidOverride = {
   reason: 'invalid-override',
-  help: "the pod's changes to the sidecar are invalid; an invalid or unknown annotation alone is ignored",
+  help: "the pod's changes to the sidecar are invalid; a single invalid or unknown annotation is ignored",
   warn: true,
   // Also unknown overrides: the webhook warns of them.
   cel: ({ keys }) => {
@@ -62,7 +62,7 @@ export const RESULT_RULES = [
   },
   {
     reason: 'limit-range',
-    help: 'a LimitRange of the namespace would refuse the pod with its sidecar',
+    help: 'a LimitRange in the namespace would refuse the pod with its sidecar',
     warn: true,
     // The matchConstraints of the policy exclude namespaces with a LimitRange that the template may break.
     cel: 'elsewhere',
@@ -72,7 +72,7 @@ export const RESULT_RULES = [
 
 export const proxyUser = {
   reason: 'proxy-user',
-  help: "a container runs as Envoy's user and bypasses Envoy, or Envoy runs as another user; the pod gets its sidecar",
+  help: "a container runs as Envoy's user and bypasses Envoy, or Envoy runs as another user; the pod still gets its sidecar",
   warn: true,
   cel({ template }) {
     const capture = findCapture(template.initContainers);
@@ -94,7 +94,7 @@ export const proxyUser = {
 
 export const conflict = {
   reason: 'conflict',
-  help: 'the pod already uses a port, name or path of the template',
+  help: 'the pod already uses a port, name or path from the template',
   warn: true,
   // An item with the template's name may be equal to the template's: the webhook checks it.
   cel({ template, envoyFiles = [] }) {
