@@ -89,15 +89,15 @@ export function setUpNetworks(
   const { networkNodes, informers } = setUpNodes(manager, {
     ...{ nodeAgentNamespace: options.nodeAgentNamespace, events, nodes, pods },
     ...{ ranges: cluster, allowed: options.networkRanges },
-    onNetwork: (key) => {
-      if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
+    onNode(name) {
+      const there = pods.lister.byIndex('node', name);
+      for (const pod of [...there, ...pods.lister.byIndex('named', name)]) podController.queue.add(keyOf(pod));
+      for (const key of new Set(there.flatMap(networksOf)))
+        if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
     },
-    onPod: (key) => podController.queue.add(key),
-    onMtu: enqueueAll,
-    onMultus(node, isAll) {
-      const gated = isAll ? pods.lister.list().filter(isGated) : pods.lister.byIndex('named', node);
-      for (const pod of gated) podController.queue.add(keyOf(pod));
-      if (isAll) enqueueAll();
+    onAll() {
+      for (const pod of pods.lister.list().filter(isGated)) podController.queue.add(keyOf(pod));
+      enqueueAll();
     },
   });
   const after = async (signal: AbortSignal) => {

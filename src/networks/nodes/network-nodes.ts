@@ -30,13 +30,10 @@ export interface NetworkNodesOptions {
   readonly pods: Source<NetworkPod>;
   readonly ranges: Pick<ClusterRanges, 'set'>;
   readonly allowed: readonly Range[];
-  /** Called when the nodes of this Network may have changed. */
-  readonly onNetwork: (key: ObjectKey) => void;
-  /** Called when this pod may have lost an interface, or have it again. */
-  readonly onPod: (key: ObjectKey) => void;
-  readonly onMtu: () => void;
-  /** Called when Multus may have come to the node, or left it. `isAll`: it has come to the first of all nodes, or left the last. */
-  readonly onMultus: (node: string, isAll: boolean) => void;
+  /** Called when something else is known of the node. */
+  readonly onNode: (name: string) => void;
+  /** Called when Multus has come to the first of all nodes, or left the last, or when the default MTU is another. */
+  readonly onAll: () => void;
   readonly events: EventRecorder;
 }
 
@@ -64,19 +61,30 @@ export class NetworkNodes {
     this.#reported = new ReportedRanges(options.allowed, options.ranges);
     const { nodes, pods, reports, namespace } = options;
     const onAgent = ({ metadata, nodeName }: NetworkPod) => {
-      if (metadata.namespace === namespace && nodeName !== undefined) this.#lookForAgent(nodeName);
+      if (metadata.namespace === namespace && nodeName !== undefined && this.#lookForAgent(nodeName))
+        this.#tellOf(nodeName);
     };
     if (reports)
       pods.addEventHandler({ onAdd: onAgent, onUpdate: (_, pod) => onAgent(pod), onDelete: onAgent });
+    const changed = ({ metadata: { name } }: KubeObject) => {
+      this.#record(name);
+      this.#lookForAgent(name);
+      this.#tellOf(name);
+    };
     nodes.addEventHandler({
-      onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
-      onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
-      onDelete: (node) => this.#nodeChanged(node.metadata.name, node, undefined),
+      onAdd: changed,
+      onUpdate({ metadata: _, ...previous }, { metadata, ...current }) {
+        // The status of a node changes every few seconds.
+        if (!isDeepStrictEqual(previous, current)) changed({ metadata });
+      },
+      onDelete: changed,
     });
     reports?.addEventHandler({
-      onAdd: (report) => this.#reportChanged(report.metadata.name, undefined, report),
-      onUpdate: (previous, report) => this.#reportChanged(report.metadata.name, previous, report),
-      onDelete: (report) => this.#reportChanged(report.metadata.name, report, undefined),
+      onAdd: changed,
+      onUpdate(previous, current) {
+        if (previous.text !== current.text) changed(current);
+      },
+      onDelete: changed,
     });
   }
 
@@ -140,7 +148,7 @@ export class NetworkNodes {
     for (const [node, missing] of this.#missing) {
       if (missing.isGone || now - missing.sinceMs < REPLACED_WITHIN_MS) continue;
       missing.isGone = true;
-      this.#onUsers(node);
+      this.#options.onNode(node);
     }
   }
 
@@ -172,39 +180,6 @@ export class NetworkNodes {
     return reports?.lister.get(`${namespace}/${name}`);
   }
 
-  #nodeChanged(name: string, previous: ClusterNode | undefined, current: ClusterNode | undefined): void {
-    // The status of a node changes every few seconds.
-    const taken = (node: ClusterNode | undefined) => node && [node.addresses, node.cidrs];
-    if (!isDeepStrictEqual(taken(previous), taken(current))) this.#record(name);
-    const hasMoved = previous?.addresses[0] !== current?.addresses[0];
-    if (hasMoved || (previous?.isAway ?? false) !== (current?.isAway ?? false)) this.#onUsers(name);
-    const isSame = takesPods(previous) === takesPods(current) && previous?.isTainted === current?.isTainted;
-    if (!isSame) this.#tellOfMultus(name, false);
-  }
-
-  #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
-    if (previous && current && previous.text === current.text) return;
-    this.#record(name);
-    this.#lookForAgent(name);
-    // This concerns each Network on the node.
-    const relevant = (report: ReportObject | undefined) =>
-      report && [report.problem, report.current?.underlay?.address, report.current?.withoutMultus];
-    if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
-    // Also the first report of a node counts.
-    const multusOf = (report: ReportObject | undefined) => report?.current && [report.current.withoutMultus];
-    this.#tellOfMultus(name, !isDeepStrictEqual(multusOf(previous), multusOf(current)));
-    const [before, after] = [previous?.current, current?.current];
-    for (const field of ['problems', 'lost'] as const) {
-      const [was, is] = [before?.[field] ?? {}, after?.[field] ?? {}];
-      for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
-        if (!isDeepStrictEqual(was[key], is[key])) this.#options.onNetwork(key);
-      }
-    }
-    const lostIn = (report: ReportObject | undefined) => Object.values(report?.current?.lost ?? {});
-    const pods = [...lostIn(previous), ...lostIn(current)].flatMap(Object.keys);
-    for (const pod of new Set(pods)) this.#options.onPod(pod);
-  }
-
   /** Records what the node has taken. A report without a Node is of a node that is gone. */
   #record(name: string): void {
     const { nodes, ranges } = this.#options;
@@ -222,44 +197,35 @@ export class NetworkNodes {
     if (underlay) this.#mtus.set(name, { mtu: largestMtu(underlay), isReported: true });
     else if (internalIp !== undefined)
       this.#mtus.set(name, { mtu: largestMtu({ address: internalIp, mtu: ETHERNET }), isReported: false });
-    this.#countMtu();
   }
 
-  #countMtu(): void {
+  /** Whether it is news that the pod of the node's agent is there, or not. */
+  #lookForAgent(node: string): boolean {
+    const { pods, namespace, clock } = this.#options;
+    const { pod } = this.#reportOf(node)?.current ?? {};
+    const wasThere = !this.#missing.has(node);
+    const isThere = !pod || pods.lister.get(`${namespace}/${pod.name}`)?.metadata.uid === pod.uid;
+    if (isThere) this.#missing.delete(node);
+    else if (wasThere) this.#missing.set(node, { name: pod.name, sinceMs: clock.now(), isGone: false });
+    return wasThere !== isThere;
+  }
+
+  #tellOf(node: string): void {
+    const { onNode, onAll } = this.#options;
+    onNode(node);
+    const [mtu, isWithoutMultus] = [this.#leastMtu(), this.withoutMultus() !== undefined];
+    if (mtu === this.#mtu && isWithoutMultus === this.#isWithoutMultus) return;
+    this.#mtu = mtu;
+    this.#isWithoutMultus = isWithoutMultus;
+    onAll();
+  }
+
+  #leastMtu(): number {
     const all = [...this.#mtus.values()];
     const reported = all.filter(({ isReported }) => isReported);
     const counted = reported.length > 0 ? reported : all;
     const least = counted.reduce((mtu, each) => Math.min(mtu, each.mtu), Number.POSITIVE_INFINITY);
-    const mtu = counted.length > 0 ? least : largestMtu({ address: '', mtu: ETHERNET });
-    if (mtu === this.#mtu) return;
-    this.#mtu = mtu;
-    this.#options.onMtu();
-  }
-
-  #lookForAgent(node: string): void {
-    const { pods, namespace, clock } = this.#options;
-    const report = this.#reportOf(node)?.current;
-    const { pod } = report ?? {};
-    const wasThere = !this.#missing.has(node);
-    const isThere = !pod || pods.lister.get(`${namespace}/${pod.name}`)?.metadata.uid === pod.uid;
-    if (wasThere === isThere) return;
-    if (isThere) this.#missing.delete(node);
-    else this.#missing.set(node, { name: pod.name, sinceMs: clock.now(), isGone: false });
-    if (isThere) this.#onUsers(node);
-    this.#tellOfMultus(node, report?.withoutMultus !== undefined);
-  }
-
-  /** `isNews`: whether pods that may run on this node alone may start now, or no longer. */
-  #tellOfMultus(node: string, isNews: boolean): void {
-    const isWithout = this.withoutMultus() !== undefined;
-    const isAll = isWithout !== this.#isWithoutMultus;
-    this.#isWithoutMultus = isWithout;
-    if (isAll || isNews) this.#options.onMultus(node, isAll);
-  }
-
-  #onUsers(name: string): void {
-    const { pods, onNetwork } = this.#options;
-    for (const key of new Set(pods.lister.byIndex('node', name).flatMap(networksOf))) onNetwork(key);
+    return counted.length > 0 ? least : largestMtu({ address: '', mtu: ETHERNET });
   }
 }
 

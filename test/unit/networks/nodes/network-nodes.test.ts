@@ -26,16 +26,12 @@ function stage() {
   const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
   const ranges = new ClusterRanges();
   const told: string[] = [];
-  const onNode: string[] = [];
-  const onPod: string[] = [];
   const networkNodes = new NetworkNodes({
     ...{ nodes, reports, clock, namespace: 'agents', pods, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     events: { event: ({ metadata }, { note }) => told.push(`${metadata.name}: ${note}`) },
-    onNetwork: (key) => told.push(key),
-    onPod: (key) => onPod.push(key),
-    onMtu: () => told.push('mtu'),
-    onMultus: (node, isAll) => (isAll ? told.push('multus everywhere') : onNode.push(node)),
+    onNode: (name) => told.push(name),
+    onAll: () => told.push('all'),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
@@ -52,13 +48,6 @@ function stage() {
     reports.set(NODE_REPORTS.decode({ metadata: { name, namespace: 'agents' }, data: { report: text } }));
   const report = (name: string, said: object = {}) =>
     reportText(name, JSON.stringify({ version: 2, ranges: [], problems: {}, ...said }));
-  const pod = (name: string, nodeName: string) =>
-    pods.set(
-      networkPods(OPEN_ACCESS).decode({
-        metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'blue' } },
-        spec: { nodeName },
-      }),
-    );
   const met = (text: string) => ranges.met(range(text))?.of;
   const agent = (name: string, uid: string, nodeName: string) =>
     pods.set(
@@ -67,7 +56,7 @@ function stage() {
   const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
   return {
     ...{ networkNodes, nodes, reports, pods, clock },
-    ...{ node, report, reportText, pod, agent, met, told, onNode, onPod, reasonOn },
+    ...{ node, report, reportText, agent, met, told, reasonOn },
   };
 }
 
@@ -93,6 +82,7 @@ describe('ranges', () => {
     for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
     report('n1', { ranges: ['0.0.0.0/0', '10.0.0.0/8', '10.9.0.0/16'] });
     report('n1', { ranges: ['0.0.0.0/0', '10.0.0.0/8', '10.9.0.0/16'], more: 1 });
+    told.length = 0;
     networkNodes.tellOfWideRanges();
     networkNodes.tellOfWideRanges();
     expect(told).toEqual([
@@ -140,20 +130,14 @@ describe('Multus', () => {
     expect(networkNodes.withoutMultus()).toBeDefined();
     report('n1');
     expect(networkNodes.withoutMultus()).toBeUndefined();
-    const changes = told.filter((each) => each === 'multus everywhere');
-    expect(changes).toHaveLength(6);
+    expect(told.filter((each) => each === 'all')).toHaveLength(6);
   });
 
   test('is not on the nodes that a pod names', () => {
-    const { networkNodes, node, report, onNode } = stage();
+    const { networkNodes, node, report } = stage();
     for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
     report('n1', bare);
     report('n2');
-    report('n1', { ...bare, ranges: ['192.0.2.0/24'] });
-    expect(onNode).toEqual([]);
-    report('n1');
-    expect(onNode).toEqual(['n1']);
-    report('n1', bare);
     const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
     expect([on('n1'), on('n1', 'unknown')]).toEqual(
       Array(2).fill(
@@ -172,7 +156,7 @@ describe('Multus', () => {
     expect(networkNodes.withoutMultus()).toBeUndefined();
     told.length = 0;
     taint('PreferNoSchedule');
-    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['n1', 'all']]);
   });
 
   test('is asked about nodes whose agents are there', () => {
@@ -183,36 +167,38 @@ describe('Multus', () => {
     report('n2', { pod: { name: 'a', uid: 'u1' } });
     told.length = 0;
     pods.delete('agents/a');
-    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['multus everywhere']]);
+    expect([networkNodes.withoutMultus() !== undefined, told]).toEqual([true, ['n2', 'all']]);
     agent('b', 'u2', 'n2');
     report('n2', { pod: { name: 'b', uid: 'u2' } });
-    expect([networkNodes.withoutMultus(), told]).toEqual([undefined, Array(2).fill('multus everywhere')]);
+    expect([networkNodes.withoutMultus(), told]).toEqual([undefined, ['n2', 'all', 'n2', 'all']]);
   });
 });
 
-describe('a Network is told', () => {
-  test('of the address and the agent of a node with its pods', () => {
-    const { node, report, reportText, pod, told } = stage();
+describe('a node is told', () => {
+  test('after another address, state or report', () => {
+    const { node, report, reportText, told } = stage();
     node('n1', '192.0.2.1');
-    pod('web', 'n1');
-    told.length = 0;
     node('n1', '192.0.2.7');
+    node('n1', '192.0.2.7', [], 'Unknown');
     report('n1');
     reportText('n1', '{"number":1}');
-    expect(told).toEqual(['default/blue', 'default/blue', 'default/blue']);
+    expect(told).toEqual(Array(5).fill('n1'));
   });
 
-  test('of problems that an agent reports of it, once', () => {
+  test('after nothing else', () => {
     const { node, report, told } = stage();
     node('n1', '192.0.2.1');
     report('n1');
-    report('n1', { problems: { 'default/blue': 'no' } });
-    report('n1', { problems: { 'default/blue': 'no' }, ranges: ['10.9.0.0/16'] });
-    expect(told).toEqual(['default/blue']);
+    told.length = 0;
+    node('n1', '192.0.2.1');
+    report('n1');
+    expect(told).toEqual([]);
   });
+});
 
-  test('of its pods on the node that have lost their interface, as long as they are the same', () => {
-    const { networkNodes, node, report, pods, told, onPod } = stage();
+describe('NodesReady', () => {
+  test('names pods on the node that have lost their interface, as long as they are the same', () => {
+    const { networkNodes, node, report, pods } = stage();
     const annotations = { 'samplecrd.k8s.io/network': 'blue' };
     const start = (name: string, uid: string, nodeName: string) =>
       pods.set(
@@ -225,12 +211,8 @@ describe('a Network is told', () => {
     node('n1', '192.0.2.1');
     start('web', 'u1', 'n1');
     start('far', 'u2', 'n2');
-    report('n1');
-    told.length = 0;
     const lost = { 'default/blue': { 'default/web': 'u1', 'default/far': 'u2', 'default/gone': 'u3' } };
     report('n1', { lost });
-    report('n1', { lost, ranges: ['10.9.0.0/16'] });
-    expect([told, new Set(onPod)]).toEqual([['default/blue'], new Set(Object.keys(lost['default/blue']))]);
     expect(condition()).toMatchObject({
       reason: 'InterfaceMissing',
       message: expect.stringMatching(/n1 \(recreate the pods that lack their interface: default\/web\)$/),
@@ -239,51 +221,33 @@ describe('a Network is told', () => {
     expect(condition().reason).toBe('NodesReady');
   });
 
-  test('of nothing else', () => {
-    const { nodes, reports, node, report, pod, told } = stage();
-    pod('web', 'n1');
+  test('names a node that fails, until it is back', () => {
+    const { networkNodes, node, report } = stage();
     node('n1', '192.0.2.1');
-    told.length = 0;
-    node('n1', '192.0.2.1');
-    node('n1', '192.0.2.1', ['10.244.1.0/24']);
     node('n2', '192.0.2.2');
-    report('n2', { ranges: ['10.9.0.0/16'] });
-    nodes.delete('n2');
-    reports.delete('agents/n2');
-    expect(told).toEqual([]);
+    report('n1');
+    const condition = () => networkNodes.inUse(newNetwork(), ['n1']).condition;
+    node('n2', '192.0.2.2', [], 'Unknown');
+    expect(condition().status).toBe('True');
+    node('n1', '192.0.2.1', [], 'Unknown');
+    expect(condition()).toEqual({
+      status: 'False',
+      reason: 'NodeFailed',
+      message: 'pods on these nodes may be unable to reach the others: n1 (the Node is not Ready)',
+    });
+    node('n1', '192.0.2.1');
+    expect(condition().status).toBe('True');
   });
-});
-
-test('a Network is told when a node with its pods fails, and when it is back', () => {
-  const { networkNodes, node, report, pod, told } = stage();
-  node('n1', '192.0.2.1');
-  node('n2', '192.0.2.2');
-  report('n1');
-  pod('web', 'n1');
-  told.length = 0;
-  const condition = () => networkNodes.inUse(newNetwork(), ['n1']).condition;
-  node('n2', '192.0.2.2', [], 'Unknown');
-  expect([condition().status, told]).toEqual(['True', []]);
-  node('n1', '192.0.2.1', [], 'Unknown');
-  expect(condition()).toEqual({
-    status: 'False',
-    reason: 'NodeFailed',
-    message: 'pods on these nodes may be unable to reach the others: n1 (the Node is not Ready)',
-  });
-  node('n1', '192.0.2.1', [], 'False');
-  expect(told).toEqual(['default/blue']);
-  node('n1', '192.0.2.1');
-  expect([condition().status, told]).toEqual(['True', ['default/blue', 'default/blue']]);
 });
 
 test('all Networks are told of another default MTU', () => {
   const { networkNodes, node, report, told } = stage();
   node('n1', '192.0.2.1');
   report('n1', { underlay: { address: '192.0.2.1', mtu: 1500 } });
-  expect(told).toEqual([]);
+  expect(told).not.toContain('all');
   node('n2', '192.0.2.2');
   report('n2', { underlay: { address: '192.0.2.2', mtu: 1400 } });
-  expect(told).toEqual(['mtu']);
+  expect(told.filter((each) => each === 'all')).toHaveLength(1);
   expect(networkNodes.mtu()).toBe(1350);
 });
 
@@ -293,23 +257,23 @@ describe('a report that outlives its agent', () => {
   function started() {
     const all = stage();
     all.node('n1', '192.0.2.1');
-    all.pod('one', 'n1');
     all.agent('agent-1', 'u1', 'n1');
     all.report('n1', ofPod);
     all.told.length = 0;
     return all;
   }
 
-  test('counts no more a minute after the pod of the agent has gone, and its Networks are told once', () => {
+  test('counts no more a minute after the pod of the agent has gone, and its node is told once', () => {
     const { networkNodes, pods, clock, told, reasonOn } = started();
     pods.delete('agents/agent-1');
+    told.length = 0;
     clock.advance(REPLACED_WITHIN_MS - 1);
     networkNodes.tellOfGoneAgents();
     expect([reasonOn('n1'), told]).toEqual(['NodesReady', []]);
     clock.advance(1);
     networkNodes.tellOfGoneAgents();
     networkNodes.tellOfGoneAgents();
-    expect([reasonOn('n1'), told]).toEqual(['NoAgent', ['default/blue']]);
+    expect([reasonOn('n1'), told]).toEqual(['NoAgent', ['n1']]);
     expect(networkNodes.inUse(newNetwork(), ['n1'])).toMatchObject({
       nodes: [{ name: 'n1', address: '192.0.2.1' }],
       condition: { message: expect.stringContaining('n1 (the pod of its node agent is gone: agent-1)') },
@@ -343,9 +307,8 @@ describe('a report that outlives its agent', () => {
   });
 
   test('leaves a Network without an agent as it is when the operator starts anew', () => {
-    const { networkNodes, node, report, agent, told, reasonOn, pod } = stage();
+    const { networkNodes, node, report, agent, told, reasonOn } = stage();
     node('n1', '192.0.2.1');
-    pod('one', 'n1');
     report('n1', ofPod);
     const lacking = newNetwork({
       status: { conditions: [{ ...networkNodes.inUse(newNetwork(), ['n2']).condition, ...CONDITION }] },
@@ -353,6 +316,6 @@ describe('a report that outlives its agent', () => {
     expect([reasonOn('n1'), reasonOn('n1', lacking)]).toEqual(['NodesReady', 'NoAgent']);
     told.length = 0;
     agent('agent-1', 'u1', 'n1');
-    expect([reasonOn('n1', lacking), told]).toEqual(['NodesReady', ['default/blue']]);
+    expect([reasonOn('n1', lacking), told]).toEqual(['NodesReady', ['n1']]);
   });
 });
