@@ -4,7 +4,7 @@ import type { Network } from '../api/types.ts';
 import type { Provider, SpecError } from '../providers.ts';
 import { bitsOf, formatRange, holds, type Range } from '../ranges/cidr.ts';
 import { type ClusterRanges, overlapText } from '../ranges/cluster-ranges.ts';
-import { parsed, RangeClaims } from '../ranges/range-claims.ts';
+import { cidrsOf, parsed, RangeClaims } from '../ranges/range-claims.ts';
 import { specProblem } from './condition-plan.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
 
@@ -42,12 +42,12 @@ export class RangeAdmission {
     this.observe(network);
     const problem = problemOf(network, provider);
     if (problem) return problem;
-    const notAllowed = this.#isHeld(network) ? undefined : this.#policyProblem(network);
+    const claims = this.#claimsOf(provider);
+    const notAllowed = claims.isHeld(network) ? undefined : this.#policyProblem(network);
     if (notAllowed !== undefined) return { reason: 'RangeNotAllowed', message: notAllowed };
-    const blocked = this.#claimsOf(provider).claim(keyOf(network));
+    const blocked = claims.claim(keyOf(network));
     if (!blocked) return undefined;
-    const { by } = blocked;
-    const cidr = formatRange(blocked.range);
+    const { by, cidr } = blocked;
     if ('of' in by) {
       const message = `${overlapText(cidr, by)}: write a range that does not overlap it`;
       return { reason: 'RangeTaken', message };
@@ -60,7 +60,7 @@ export class RangeAdmission {
   warningFor(network: Network): string | undefined {
     const notAllowed = this.#policyProblem(network);
     if (notAllowed !== undefined) return notAllowed;
-    for (const range of parsed(subnetOf(network.spec))) {
+    for (const range of parsed(cidrsOf(subnetOf(network.spec)))) {
       const met = this.#rules?.cluster.met(range);
       if (!met) continue;
       return `${overlapText(formatRange(range), met)}: pods on the Network cannot reach addresses that are in both ranges`;
@@ -80,13 +80,9 @@ export class RangeAdmission {
   #policyProblem(network: Network): string | undefined {
     const { policy } = this.#rules ?? {};
     if (!policy || this.#providers.of(network).isRemote) return undefined;
-    return parsed(subnetOf(network.spec))
+    return parsed(cidrsOf(subnetOf(network.spec)))
       .map((range) => policyProblem(range, policy))
       .find((problem) => problem !== undefined);
-  }
-
-  #isHeld(network: Network): boolean {
-    return this.#claimsOf(this.#providers.of(network)).isHeld(keyOf(network), parsed(subnetOf(network.spec)));
   }
 
   #claimsOf({ name, isRemote }: Provider): RangeClaims {

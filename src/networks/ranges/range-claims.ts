@@ -1,9 +1,10 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { MultiMap } from '../../kube/util/multi-map.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import { hasFinalizer } from '../api/resources.ts';
 import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import { formatRange, parseRange, type Range } from './cidr.ts';
+import { overlaps, parseRange, type Range } from './cidr.ts';
 import type { ClusterRange, ClusterRanges } from './cluster-ranges.ts';
 import { RangeTree } from './range-tree.ts';
 
@@ -13,27 +14,23 @@ interface Blocker {
 }
 
 export interface Blocked {
-  readonly range: Range;
+  readonly cidr: string;
   readonly by: Blocker | ClusterRange;
 }
 
+/** A Network. Its ranges are in canonical form. */
 interface Claimant {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly createdAt: string;
   /** The ranges of its spec; none if that is invalid, or the Network is being deleted. */
-  wants: readonly Claim[];
+  wants: readonly string[];
   /** The ranges of its real network, and those to which it changes. */
-  holds: readonly Claim[];
+  holds: readonly string[];
   /** The key of a Network, or the user of a cluster range. */
   blockedBy: string | undefined;
   /** This process has decided about it, so its memory is newer than the cache. */
   isDecided: boolean;
-}
-
-interface Claim {
-  readonly claimant: Claimant;
-  readonly range: Range;
 }
 
 /**
@@ -47,10 +44,10 @@ interface Claim {
  */
 export class RangeClaims {
   readonly #claimants = new Map<ObjectKey, Claimant>();
-  readonly #wanted = new RangeTree<Claim>();
-  readonly #held = new RangeTree<Claim>();
-  /** blocker → Networks that it blocks */
-  readonly #blocked = new Map<string, Set<ObjectKey>>();
+  /** By what they want and hold. */
+  readonly #tree = new RangeTree<Claimant>();
+  /** By what blocks them. */
+  readonly #blocked = new MultiMap<string, Claimant>();
   readonly #cluster: Pick<ClusterRanges, 'met'> | undefined;
   readonly #onFreed: (key: ObjectKey) => void;
 
@@ -63,30 +60,27 @@ export class RangeClaims {
     this.#cluster = cluster;
     cluster?.onChange((of, changed) => {
       this.#freeBlocked(of);
-      for (const range of changed) {
-        for (const { claimant } of this.#held.overlapping(range)) onFreed(claimant.key);
-      }
+      for (const range of changed) for (const { key } of this.#tree.overlapping(range)) onFreed(key);
     });
   }
 
   /** Records the Network. An ineligible Network does not reserve the range that it asks for. */
   observe(network: Network, isEligible: boolean): void {
     const claimant = this.#claimantOf(network);
-    const ranges = isEligible ? parsed(subnetOf(network.spec)) : [];
-    if (!claimant.isDecided) this.#hold(claimant, recorded(network));
-    const wanted = network.metadata.deletionTimestamp ? [] : ranges;
-    if (textOf(claimant.wants.map(({ range }) => range)) === textOf(wanted)) return;
-    this.#want(claimant, wanted);
+    const isWanted = isEligible && !network.metadata.deletionTimestamp;
+    const wants = isWanted ? cidrsOf(subnetOf(network.spec)) : [];
+    const isOther = `${wants}` !== `${claimant.wants}`;
+    this.#record(claimant, wants, claimant.isDecided ? claimant.holds : recorded(network));
+    if (!isOther) return;
     this.#block(claimant, undefined);
     this.#freeBlocked(claimant.key);
   }
 
-  /** Whether the Network holds these ranges. */
-  isHeld(key: ObjectKey, ranges: readonly Range[]): boolean {
-    const claimant = this.#claimants.get(key);
-    return (
-      claimant !== undefined && ranges.length > 0 && ranges.every((range) => holdsRange(claimant, range))
-    );
+  /** Whether the Network holds the ranges of its spec. */
+  isHeld(network: Network): boolean {
+    const { holds = [] } = this.#claimants.get(keyOf(network)) ?? {};
+    const cidrs = cidrsOf(subnetOf(network.spec));
+    return cidrs.length > 0 && cidrs.every((cidr) => holds.includes(cidr));
   }
 
   /** Reserves the ranges that the Network wants, or returns what blocks one of them. */
@@ -94,40 +88,31 @@ export class RangeClaims {
     const claimant = this.#claimants.get(key);
     if (!claimant) return undefined;
     claimant.isDecided = true;
-    const missing = claimant.wants.map(({ range }) => range).filter((range) => !holdsRange(claimant, range));
-    const found = missing.map((range) => this.#obstacle(claimant, range)).find((one) => one !== undefined);
-    if (!found) {
-      if (missing.length === 0) return undefined;
-      this.#block(claimant, undefined);
-      this.#hold(claimant, [...claimant.holds.map((held) => held.range), ...missing]);
-      return undefined;
+    const missing = claimant.wants.filter((cidr) => !claimant.holds.includes(cidr));
+    for (const cidr of missing) {
+      const by = this.#obstacle(claimant, cidr);
+      if (!by) continue;
+      // This Network cannot have its ranges, so others need not wait for it.
+      if (claimant.blockedBy === undefined) this.#freeBlocked(key);
+      this.#block(claimant, 'of' in by ? by.of : by.key);
+      return { cidr, by };
     }
-    // This Network cannot have its ranges, so others need not wait for it.
-    if (claimant.blockedBy === undefined) this.#freeBlocked(key);
-    this.#block(claimant, 'of' in found.by ? found.by.of : found.by.key);
-    return found;
+    this.#block(claimant, undefined);
+    this.#record(claimant, claimant.wants, [...claimant.holds, ...missing]);
+    return undefined;
   }
 
   /** Records the ranges of the real network. Frees the previous ones, unless the spec asks for them. */
   settle(key: ObjectKey, subnet: Subnet): void {
     const claimant = this.#claimants.get(key);
-    const ranges = parsed(subnet);
-    if (!claimant || ranges.length === 0) return;
+    const cidrs = cidrsOf(subnet);
+    if (!claimant || cidrs.length === 0) return;
     claimant.isDecided = true;
-    const held = claimant.holds.map((claim) => claim.range);
-    const isOne = (of: readonly Range[], range: Range) => of.some((one) => isSame(one, range));
-    const wanted = claimant.wants.map(({ range }) => range);
-    const kept = held.filter((range) => !isOne(ranges, range) && isOne(wanted, range));
-    if (held.length === kept.length + ranges.length && ranges.every((range) => isOne(held, range))) return;
-    this.#hold(claimant, [...ranges, ...kept]);
+    const { wants, holds } = claimant;
+    const now = [...cidrs, ...holds.filter((cidr) => !cidrs.includes(cidr) && wants.includes(cidr))];
+    if (now.length === holds.length && now.every((cidr) => holds.includes(cidr))) return;
+    this.#record(claimant, wants, now);
     this.#freeBlocked(key);
-  }
-
-  #obstacle(claimant: Claimant, range: Range): Blocked | undefined {
-    const used = this.#cluster?.met(range, claimant.blockedBy);
-    if (used) return { range, by: used };
-    const blocker = this.#blockerOf(claimant, range);
-    return blocker && { range, by: { key: blocker.claimant.key, cidr: formatRange(blocker.range) } };
   }
 
   /** Frees the ranges of a deleted Network. Ignores a newer Network of the same name. */
@@ -135,8 +120,7 @@ export class RangeClaims {
     const claimant = this.#claimants.get(key);
     if (!claimant || claimant.uid !== uid) return;
     this.#claimants.delete(key);
-    this.#want(claimant, []);
-    this.#hold(claimant, []);
+    this.#record(claimant, [], []);
     this.#block(claimant, undefined);
     this.#freeBlocked(key);
   }
@@ -147,76 +131,59 @@ export class RangeClaims {
     const known = this.#claimants.get(key);
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
-    const nothing = {
-      wants: [],
-      holds: [],
-      blockedBy: undefined,
-      isDecided: false,
-    };
+    const nothing = { wants: [], holds: [], blockedBy: undefined, isDecided: false };
     const claimant: Claimant = { key, uid, createdAt, ...nothing };
     this.#claimants.set(key, claimant);
     return claimant;
   }
 
-  #blockerOf(claimant: Claimant, range: Range): Claim | undefined {
-    let blocker: Claim | undefined;
-    for (const claim of this.#held.overlapping(range)) {
-      if (claim.claimant === claimant) continue;
-      // Keep naming the same blocker, so that the message does not change without a reason.
-      if (claim.claimant.key === claimant.blockedBy) return claim;
-      if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
-    }
-    if (blocker) return blocker;
-    for (const claim of this.#wanted.overlapping(range)) {
-      if (claim.claimant.blockedBy !== undefined || !precedes(claim.claimant, claimant)) continue;
-      if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
-    }
-    return blocker;
+  #obstacle(claimant: Claimant, cidr: string): Blocker | ClusterRange | undefined {
+    const range = parseRange(cidr);
+    return range && (this.#cluster?.met(range, claimant.blockedBy) ?? this.#blockerOf(claimant, range));
   }
 
-  #want(claimant: Claimant, ranges: readonly Range[]): void {
-    for (const claim of claimant.wants) this.#wanted.delete(claim.range, claim);
-    claimant.wants = ranges.map((range) => ({ claimant, range }));
-    for (const claim of claimant.wants) this.#wanted.add(claim.range, claim);
+  /** What another Network holds of the range, or wants if it comes first and nothing blocks it. */
+  #blockerOf(claimant: Claimant, range: Range): Blocker | undefined {
+    const rivals = [...new Set(this.#tree.overlapping(range))].flatMap((other) => {
+      if (other === claimant) return [];
+      const isFirst = other.blockedBy === undefined && precedes(other, claimant);
+      const cidr = met(other.holds, range) ?? (isFirst ? met(other.wants, range) : undefined);
+      return cidr === undefined ? [] : [{ ...other, cidr }];
+    });
+    const [first] = rivals.toSorted((a, b) => (precedes(a, b) ? -1 : 1));
+    // Keep naming the same blocker, so that the message does not change without a reason.
+    const blocker = rivals.find(({ key }) => key === claimant.blockedBy) ?? first;
+    return blocker && { key: blocker.key, cidr: blocker.cidr };
   }
 
-  #hold(claimant: Claimant, ranges: readonly Range[]): void {
-    for (const claim of claimant.holds) this.#held.delete(claim.range, claim);
-    claimant.holds = ranges.map((range) => ({ claimant, range }));
-    for (const claim of claimant.holds) this.#held.add(claim.range, claim);
+  #record(claimant: Claimant, wants: readonly string[], holds: readonly string[]): void {
+    if (`${wants} ${holds}` === `${claimant.wants} ${claimant.holds}`) return;
+    for (const range of parsed([...claimant.wants, ...claimant.holds])) this.#tree.delete(range, claimant);
+    claimant.wants = wants;
+    claimant.holds = holds;
+    for (const range of parsed([...wants, ...holds])) this.#tree.add(range, claimant);
   }
 
   #block(claimant: Claimant, blocker: string | undefined): void {
-    if (claimant.blockedBy !== undefined) this.#blocked.get(claimant.blockedBy)?.delete(claimant.key);
+    if (claimant.blockedBy !== undefined) this.#blocked.delete(claimant.blockedBy, claimant);
     claimant.blockedBy = blocker;
-    if (blocker === undefined) return;
-    const others = this.#blocked.get(blocker) ?? new Set();
-    this.#blocked.set(blocker, others.add(claimant.key));
+    if (blocker !== undefined) this.#blocked.add(blocker, claimant);
   }
 
   #freeBlocked(blocker: string): void {
-    const blocked = this.#blocked.get(blocker) ?? [];
-    this.#blocked.delete(blocker);
-    for (const freed of blocked) {
-      const claimant = this.#claimants.get(freed);
-      if (claimant?.blockedBy === blocker) claimant.blockedBy = undefined;
-      this.#onFreed(freed);
+    for (const claimant of [...this.#blocked.get(blocker)]) {
+      this.#block(claimant, undefined);
+      this.#onFreed(claimant.key);
     }
   }
 }
 
 /** What another process has reserved for the Network, as its status shows: before the first one, no pod is on it. */
-function recorded(network: Network): readonly Range[] {
+function recorded(network: Network): readonly string[] {
   const { cidr, secondary } = network.status ?? {};
   if (cidr === undefined || !hasFinalizer(network, NETWORK_FINALIZER)) return [];
   // No network has all addresses. A status that says so, of etcd, would keep every other Network from its range.
-  return parsed({ cidr, gateway: '', ...(secondary && { secondary }) }).filter(
-    (range) => range.prefixLength > 0,
-  );
-}
-
-function holdsRange({ holds }: Claimant, range: Range): boolean {
-  return holds.some((held) => isSame(held.range, range));
+  return cidrsOf({ cidr, gateway: '', ...(secondary && { secondary }) }).filter((one) => !one.endsWith('/0'));
 }
 
 function precedes(a: Claimant, b: Claimant): boolean {
@@ -224,15 +191,16 @@ function precedes(a: Claimant, b: Claimant): boolean {
   return a.createdAt === b.createdAt ? a.uid < b.uid : a.createdAt < b.createdAt;
 }
 
-function isSame(a: Range, b: Range): boolean {
-  return formatRange(a) === formatRange(b);
+/** The one that overlaps the range. */
+function met(cidrs: readonly string[], range: Range): string | undefined {
+  return cidrs.find((cidr) => parsed([cidr]).some((one) => overlaps(one, range)));
 }
 
-function textOf(ranges: readonly Range[]): string {
-  return ranges.map(formatRange).join();
+/** The ranges of a subnet in canonical form, as far as they are valid. */
+export function cidrsOf(subnet: Subnet): readonly string[] {
+  return rangesOf(subnet).flatMap(({ cidr }) => (parseRange(cidr) ? cidr : []));
 }
 
-/** The ranges of a subnet, as far as they are valid. */
-export function parsed(subnet: Subnet): readonly Range[] {
-  return rangesOf(subnet).flatMap(({ cidr }) => parseRange(cidr) ?? []);
+export function parsed(cidrs: readonly string[]): readonly Range[] {
+  return cidrs.flatMap((cidr) => parseRange(cidr) ?? []);
 }
