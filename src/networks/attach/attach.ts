@@ -10,7 +10,7 @@ import type { Logger } from '../../kube/util/log.ts';
 import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { own, ownString } from '../../util/json.ts';
-import { type PatchOperation, PodPatchBuilder } from '../../util/patch.ts';
+import { PodPatchBuilder } from '../../util/patch.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
@@ -21,29 +21,19 @@ import { hintsFor, networksAskedFor, parseRequest } from '../pods/request.ts';
 import { keyOfSelected, mergeNetworks, type NetworkSelection } from '../pods/selection.ts';
 import { type AttachOptions, optionProblem } from './option-problem.ts';
 
-export type Attachment =
-  | { readonly outcome: 'untouched'; readonly warning?: string }
-  | {
-      readonly outcome: 'attached';
-      readonly operations: readonly PatchOperation[];
-      readonly warnings: readonly string[];
-    }
-  /** For a mistake of the user. */
-  | { readonly outcome: 'refused'; readonly message: string };
-
 /** The most Networks of a pod. Multus has no limit, but more interfaces are a mistake. */
 export const MAX_NETWORKS = 32;
 
 /**
  * Attaches a new pod to the Networks that it asks for: adds them to Multus' annotation, and adds the gate that holds
- * the pod until they are Ready. Idempotent.
+ * the pod until they are Ready. Refuses a mistake of the user. Idempotent.
  */
-export function attach(pod: Pod, namespace: string, options: AttachOptions): Attachment {
+export function attach(pod: Pod, namespace: string, options: AttachOptions): AdmissionAnswer {
   const asked = annotation(pod, NETWORK_ANNOTATION);
-  if (asked === undefined) return { outcome: 'untouched' };
+  if (asked === undefined) return { allowed: true };
   if (annotation(pod, MIRROR_ANNOTATION) !== undefined) {
     const warning = `${NETWORK_ANNOTATION} has no effect on a static pod: its kubelet starts it without the API server`;
-    return { outcome: 'untouched', warning };
+    return { allowed: true, warnings: [warning] };
   }
   const request = parseRequest(asked, namespace, options.access);
   if ('problem' in request) return refused(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
@@ -66,7 +56,7 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   if (merged.text !== present) draft.set(['metadata', 'annotations'], MULTUS_NETWORKS, merged.text);
   if (!isBound(pod) && gateIndex(pod) < 0) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
   const warnings = hintsFor(request).map((hint) => `annotation ${NETWORK_ANNOTATION} ${hint}`);
-  return { outcome: 'attached', operations: draft.operations, warnings };
+  return { allowed: true, operations: draft.operations, warnings };
 }
 
 /** Why the pod cannot be attached; undefined if it can. */
@@ -93,8 +83,8 @@ function isBound(pod: Pod): boolean {
   return Boolean(ownString(own(pod, 'spec'), 'nodeName'));
 }
 
-function refused(message: string): Attachment {
-  return { outcome: 'refused', message };
+function refused(message: string): AdmissionAnswer {
+  return { allowed: false, code: 403, message };
 }
 
 export interface AttachWithOptions {
@@ -141,7 +131,7 @@ export type Attach = (
   pod: Pod,
   namespace: string,
   options: { readonly fresh: boolean; readonly signal: CallSignal },
-) => Promise<Attachment>;
+) => Promise<AdmissionAnswer>;
 
 export function createAttachHandler({ attach, log }: { attach: Attach; log: Logger }): ReviewHandler {
   return async (request, signal) => {
@@ -149,11 +139,11 @@ export function createAttachHandler({ attach, log }: { attach: Attach; log: Logg
     if (!isPodCreation(request)) return { allowed: true };
     const cached = await attach(pod, namespace, { fresh: false, signal });
     // Before a refusal, check with the API server, because the cache may be outdated.
-    const result =
-      cached.outcome === 'refused' ? await attach(pod, namespace, { fresh: true, signal }) : cached;
+    const answer = cached.allowed ? cached : await attach(pod, namespace, { fresh: true, signal });
+    const outcome = !answer.allowed ? 'refused' : answer.operations ? 'attached' : 'untouched';
     const name = request.name || ownString(pod.metadata, 'name') || ownString(pod.metadata, 'generateName');
-    log.info({ uid, namespace, name, outcome: result.outcome, dryRun }, 'decided Networks of a pod');
-    return toAdmissionAnswer(result);
+    log.info({ uid, namespace, name, outcome, dryRun }, 'decided Networks of a pod');
+    return answer;
   };
 }
 
@@ -163,17 +153,8 @@ export function createWorkloadAttachHandler(attach: Attach): ReviewHandler {
     if (object === undefined || subResource !== '') return { allowed: true };
     const answers = [...podSites(object)].map(({ pod }) => attach(pod, namespace, { fresh: false, signal }));
     const warnings = (await Promise.all(answers)).flatMap((answer) =>
-      answer.outcome === 'refused' ? [`pods of this workload are refused: ${answer.message}`] : [],
+      answer.allowed ? [] : [`pods of this workload are refused: ${answer.message}`],
     );
     return { allowed: true, warnings };
   };
-}
-
-function toAdmissionAnswer(result: Attachment): AdmissionAnswer {
-  if (result.outcome === 'refused') return { allowed: false, code: 403, message: result.message };
-  if (result.outcome === 'attached') {
-    const { operations, warnings } = result;
-    return { allowed: true, operations, warnings };
-  }
-  return { allowed: true, warnings: result.warning === undefined ? [] : [result.warning] };
 }

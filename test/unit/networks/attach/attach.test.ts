@@ -1,13 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import type { Pod } from '../../../../src/injection/podspec/pod.ts';
-import { type Attachment, attach } from '../../../../src/networks/attach/attach.ts';
+import type { AdmissionAnswer } from '../../../../src/kube/admission/review.ts';
+import { attach } from '../../../../src/networks/attach/attach.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 
 const ASKED = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const GATE = { name: 'samplecrd.k8s.io/network' };
+const ATTACHED = { allowed: true, operations: expect.anything() };
 
 function pod(annotations: Readonly<Record<string, string>> | undefined, spec: object = {}): Pod {
   return {
@@ -20,7 +22,7 @@ function attached(
   to: Pod,
   states: Readonly<Record<string, NetworkState>> = {},
   sharedNamespaces: readonly string[] = [],
-): Attachment {
+): AdmissionAnswer {
   const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
   return attach(to, 'red', { access: new NetworkAccess(sharedNamespaces), stateOf });
 }
@@ -31,8 +33,8 @@ function blue2(...ips: readonly (readonly string[])[]): string {
 }
 
 /** Applies the answer to the pod, as the API server does. */
-function patched(before: Pod, result: Attachment) {
-  if (result.outcome !== 'attached') throw new Error(JSON.stringify(result));
+function patched(before: Pod, result: AdmissionAnswer) {
+  if (!result.allowed || !result.operations) throw new Error(JSON.stringify(result));
   const operations = result.operations as Operation[];
   return jsonpatch.applyPatch(structuredClone(before) as object, operations, true).newDocument as {
     metadata: { annotations: Record<string, string> };
@@ -56,13 +58,13 @@ describe('a pod that asks for Networks', () => {
 
   test('does not change when it is attached twice', () => {
     const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
-    expect(attached(seen)).toEqual({ outcome: 'attached', operations: [], warnings: [] });
+    expect(attached(seen)).toEqual({ allowed: true, operations: [], warnings: [] });
   });
 
   test('may name a Network of a shared namespace', () => {
     const before = pod({ [ASKED]: 'green/blue' });
-    expect(attached(before, {}, ['green'])).toMatchObject({ outcome: 'attached' });
-    expect(attached(before, {}, ['*'])).toMatchObject({ outcome: 'attached' });
+    expect(attached(before, {}, ['green'])).toMatchObject(ATTACHED);
+    expect(attached(before, {}, ['*'])).toMatchObject(ATTACHED);
   });
 
   test('gets no gate with spec.nodeName, if its Network is Ready', () => {
@@ -75,7 +77,7 @@ test.each([
   ['without the annotation', pod(undefined)],
   ['with foreign annotations', pod({ [MULTUS]: 'blue' })],
 ])('a pod %s does not change', (_, before) => {
-  expect(attached(before)).toEqual({ outcome: 'untouched' });
+  expect(attached(before)).toEqual({ allowed: true });
 });
 
 test.each([
@@ -84,7 +86,7 @@ test.each([
 ])('a pod with the key %s is attached, with a warning', (key, meant) => {
   const before = pod({ [ASKED]: JSON.stringify([{ name: 'blue', [key]: [] }]) });
   expect(attached(before)).toMatchObject({
-    outcome: 'attached',
+    ...ATTACHED,
     warnings: [
       `annotation ${ASKED} has the key "${key}" for "blue", which has no effect: did you mean ${meant}?`,
     ],
@@ -94,14 +96,14 @@ test.each([
 test('a pod with other keys of Multus is attached without a warning', () => {
   const options = { bandwidth: {}, 'cni-args': {}, 'default-route': ['10.0.0.1'], portMappings: [] };
   const before = pod({ [ASKED]: JSON.stringify([{ name: 'blue', ...options, 'of-next-year': 1 }]) });
-  expect(attached(before)).toMatchObject({ outcome: 'attached', warnings: [] });
+  expect(attached(before)).toMatchObject({ ...ATTACHED, warnings: [] });
 });
 
 test('a static pod does not change, with a warning', () => {
   const before = pod({ [ASKED]: 'blue', 'kubernetes.io/config.mirror': 'abc' }, { nodeName: 'n1' });
   expect(attached(before)).toMatchObject({
-    outcome: 'untouched',
-    warning: expect.stringContaining('static'),
+    allowed: true,
+    warnings: [expect.stringContaining('static')],
   });
 });
 
@@ -129,7 +131,7 @@ describe('attach refuses', () => {
   ])('%s', (_, asked, message) => {
     const result = attached(pod({ [ASKED]: asked }));
     expect(result).toMatchObject({
-      outcome: 'refused',
+      allowed: false,
       message: expect.stringContaining(`annotation ${ASKED} ${message}`),
     });
   });
@@ -144,7 +146,7 @@ describe('attach refuses', () => {
     ],
   ])('%s', (_, asked, multus, message) => {
     const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
-    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining(message) });
+    expect(result).toMatchObject({ allowed: false, message: expect.stringContaining(message) });
   });
 
   // The operator would look at another Network, address or MAC than Multus.
@@ -158,9 +160,9 @@ describe('attach refuses', () => {
     const text = JSON.stringify([{ name: 'blue', [key]: 'x' }]);
     const told = `has the key "${key}", which Multus reads as ${meant}: write ${meant}`;
     const by = (annotations: Readonly<Record<string, string>>) => attached(pod(annotations));
-    expect(by({ [ASKED]: text })).toEqual({ outcome: 'refused', message: `annotation ${ASKED} ${told}` });
-    expect(by({ [ASKED]: 'green', [MULTUS]: text })).toEqual({
-      outcome: 'refused',
+    expect(by({ [ASKED]: text })).toMatchObject({ allowed: false, message: `annotation ${ASKED} ${told}` });
+    expect(by({ [ASKED]: 'green', [MULTUS]: text })).toMatchObject({
+      allowed: false,
       message: `annotation ${MULTUS} ${told}`,
     });
   });
@@ -190,7 +192,7 @@ describe('attach refuses', () => {
     ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is reserved for gateways'],
   ])('%s', (_, asked, message) => {
     const told = expect.stringContaining(message);
-    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ outcome: 'refused', message: told });
+    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ allowed: false, message: told });
   });
 
   test.each([
@@ -212,7 +214,7 @@ describe('attach refuses', () => {
     ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
   ])("%s in Multus' annotation", (_, multus, message) => {
     expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
-      outcome: 'refused',
+      allowed: false,
       message: expect.stringContaining(message),
     });
   });
@@ -224,7 +226,7 @@ describe('attach refuses', () => {
     blue({ 'default-route': ['10.0.0.9'], portMappings: [{}], 'infiniband-guid': '' }),
     '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"green","mac":"02:00:00:00:00:07"}]',
   ])('not %s', (asked) => {
-    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ outcome: 'attached' });
+    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject(ATTACHED);
   });
 
   test.each([
@@ -235,20 +237,18 @@ describe('attach refuses', () => {
     'red /green @ net7',
   ])("not %s in Multus' annotation, which Multus reads", (multus) => {
     const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
-    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject({
-      outcome: 'attached',
-    });
+    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject(ATTACHED);
   });
 
   test('a pod with hostNetwork', () => {
     const result = attached(pod({ [ASKED]: 'blue' }, { hostNetwork: true }));
-    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining('hostNetwork') });
+    expect(result).toMatchObject({ allowed: false, message: expect.stringContaining('hostNetwork') });
   });
 
   test('a pod that names its node while its Network is not Ready', () => {
     const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
     expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
-      outcome: 'refused',
+      allowed: false,
       message: expect.stringContaining('Network red/blue does not exist: create it when'),
     });
   });
@@ -256,7 +256,7 @@ describe('attach refuses', () => {
   test('a Network of a provider that does not attach pods', () => {
     const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
     const message = 'ProviderCannotAttach: …';
-    expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toEqual({ outcome: 'refused', message });
+    expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toMatchObject({ allowed: false, message });
   });
 });
 
@@ -264,41 +264,41 @@ describe('the limits of an annotation', () => {
   const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
 
   test('allow 32 Networks, and refuse more', () => {
-    expect(attached(pod({ [ASKED]: names(32) })).outcome).toBe('attached');
+    expect(attached(pod({ [ASKED]: names(32) }))).toMatchObject(ATTACHED);
     const message = 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32';
-    expect(attached(pod({ [ASKED]: names(33) }))).toEqual({ outcome: 'refused', message });
+    expect(attached(pod({ [ASKED]: names(33) }))).toMatchObject({ allowed: false, message });
   });
 
   test.each([ASKED, MULTUS])('refuse %s with more than 32 KiB', (key) => {
     const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
     const message = `annotation ${key} has 32769 characters: write at most 32768`;
-    expect(result).toEqual({ outcome: 'refused', message });
+    expect(result).toMatchObject({ allowed: false, message });
   });
 
   test('refuse more than 100 networks for Multus', () => {
     const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
     const objects = JSON.stringify(Array(101).fill({ name: 'n' }));
     for (const multus of [names(101), objects])
-      expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toEqual({ outcome: 'refused', message });
+      expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toMatchObject({ allowed: false, message });
   });
 
   test('refuse more than 100 networks for Multus after the merge', () => {
     const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
     const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
-    expect(result).toEqual({ outcome: 'refused', message });
-    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) })).outcome).toBe('attached');
+    expect(result).toMatchObject({ allowed: false, message });
+    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) }))).toMatchObject(ATTACHED);
   });
 
   test('refuse more than 32 KiB for Multus after the merge', () => {
     const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
     const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
     const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
-    expect(result).toEqual({ outcome: 'refused', message });
+    expect(result).toMatchObject({ allowed: false, message });
   });
 
   test.each([ASKED, MULTUS])('refuse %s with deep nesting', (key) => {
     const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
     const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
-    expect(result).toEqual({ outcome: 'refused', message });
+    expect(result).toMatchObject({ allowed: false, message });
   });
 });
