@@ -91,7 +91,8 @@ export function setUpNetworks(
     ...{ ranges: cluster, allowed: options.networkRanges },
     onNode(name) {
       const there = pods.lister.byIndex('node', name);
-      for (const pod of [...there, ...pods.lister.byIndex('named', name)]) podController.queue.add(keyOf(pod));
+      for (const pod of [...there, ...pods.lister.byIndex('named', name)])
+        podController.queue.add(keyOf(pod));
       for (const key of new Set(there.flatMap(networksOf)))
         if (networks.lister.get(key)) queue.addAfter(key, GATHER_MS);
     },
@@ -110,13 +111,8 @@ export function setUpNetworks(
   };
 
   const users = setUpPodController(manager, {
-    ...{ controller: podController, access, events, networks, pods, nodes, resyncMs, after },
-    providers: registry,
-    networkQueue: queue,
-    ...{
-      withoutMultus: (names) => networkNodes.withoutMultus(names),
-      lostBy: (pod) => networkNodes.lostBy(pod),
-    },
+    ...{ controller: podController, access, events, networks, pods, nodes, networkNodes, resyncMs, after },
+    ...{ providers: registry, networkQueue: queue },
   });
   const context: Omit<ProviderContext, 'definitions'> = {
     namespace,

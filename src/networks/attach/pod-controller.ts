@@ -17,13 +17,13 @@ import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
-export interface PodControllerOptions
-  extends Pick<PodGatesOptions, 'access' | 'events' | 'withoutMultus' | 'lostBy'> {
+export interface PodControllerOptions extends Pick<PodGatesOptions, 'access' | 'events'> {
   readonly controller: SplitController;
   readonly networks: Informer<Network>;
   /** With POD_INDEXERS. */
   readonly pods: Informer<NetworkPod>;
   readonly nodes: Informer<ClusterNode>;
+  readonly networkNodes: PodGatesOptions['nodes'];
   readonly providers: ProviderRegistry;
   readonly networkQueue: SplitController['queue'];
   /** How often every gated pod is reconciled without an event, in milliseconds. */
@@ -100,8 +100,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   const gates = new PodGates({
     ...{ client, pods: pods.lister, users, ipam, addresses, access },
     stateOf: (key) => providers.stateOf(key, networks.lister.get(key)),
-    ...{ withoutMultus: options.withoutMultus, lostBy: options.lostBy },
-    events: options.events,
+    ...{ nodes: options.networkNodes, events: options.events },
     onConflict: () => taken.inc(),
   });
   manager.singleton('pending-addresses', async () => ipam.sweep(), { everyMs: resyncMs / 2 });

@@ -10,6 +10,7 @@ import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
+import type { NetworkNodes } from '../nodes/network-nodes.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { isGated, type NetworkPod } from '../pods/network-pods.ts';
 import { parseRequest } from '../pods/request.ts';
@@ -19,11 +20,6 @@ import type { NetworkUsers } from './network-users.ts';
 import { optionProblem } from './option-problem.ts';
 import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
 
-/** Whether to remove the gate of a pod. */
-type GateDecision =
-  | { readonly kind: 'lift'; readonly networks: readonly string[] }
-  | (Refusal & { readonly kind: 'wait' });
-
 export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
@@ -31,10 +27,7 @@ export interface PodGatesOptions {
   readonly ipam: Pick<IpamState, 'conflictsOf'>;
   readonly addresses: Pick<PodAddresses, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
-  /** Why pods start without their Networks on these nodes, or on all; undefined if on one they do not. */
-  readonly withoutMultus: (nodes: readonly string[] | undefined) => string | undefined;
-  /** The Networks on which the pod has lost its interface. */
-  readonly lostBy: (pod: NetworkPod) => readonly ObjectKey[];
+  readonly nodes: Pick<NetworkNodes, 'withoutMultus' | 'lostBy'>;
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
@@ -67,27 +60,29 @@ export class PodGates {
     // The event of the patch queues the pod again.
     if (this.#patched.get(key) === versionOf(pod)) return {};
     if (!isGated(pod)) return this.#serve(pod, signal);
-    const decision = this.#decide(pod);
-    if (decision.kind === 'lift') return this.#lift(pod, decision, signal);
-    this.#reportOnce(pod, decision);
-    return {};
+    const ready = this.#readyNetworksOf(pod);
+    return 'why' in ready ? this.#wait(pod, ready) : this.#lift(pod, ready, signal);
   };
 
-  /** Lifts the gate if all Networks of the pod are Ready, and Multus' annotation, which may have changed, names each of them. */
-  #decide({ selections = {}, metadata: { namespace = '' }, namedNodes }: NetworkPod): GateDecision {
-    const { access, stateOf, withoutMultus } = this.#options;
+  /** The Networks of the pod, if all are Ready, and Multus' annotation, which may have changed, names each of them. */
+  #readyNetworksOf({
+    selections = {},
+    metadata: { namespace = '' },
+    namedNodes,
+  }: NetworkPod): readonly string[] | Refusal {
+    const { access, stateOf, nodes } = this.#options;
     const { asked, multus } = selections;
-    if (asked === undefined) return { kind: 'lift', networks: [] };
-    const waits = (reason: Refusal['reason'], why: string): GateDecision => ({ kind: 'wait', reason, why });
-    const invalid = (why: string) => waits('InvalidNetworkAnnotation', `annotation ${why}`);
+    if (asked === undefined) return [];
+    const invalid = (why: string) =>
+      ({ reason: 'InvalidNetworkAnnotation', why: `annotation ${why}` }) as const;
     const request = parseRequest(asked, namespace, access);
     if ('problem' in request) return invalid(`${NETWORK_ANNOTATION} ${request.problem}`);
     const networks = request.networks.map(keyOfSelected);
     const states = networks.map(stateOf);
     const unattachable = states.find((state) => state.kind === 'unattachable');
-    if (unattachable) return waits('ProviderCannotAttach', unattachable.why);
+    if (unattachable) return { reason: 'ProviderCannotAttach', why: unattachable.why };
     const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
-    if (waiting.length > 0) return waits('WaitsForNetwork', waiting.join('; '));
+    if (waiting.length > 0) return { reason: 'WaitsForNetwork', why: waiting.join('; ') };
     const merged =
       typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
     if ('problem' in merged) return invalid(`${MULTUS_NETWORKS} ${merged.problem}`);
@@ -97,35 +92,26 @@ export class PodGates {
     // What the webhook could not know before the Network was Ready.
     const wrong = optionProblem(merged.text, namespace, { access, stateOf });
     if (wrong !== undefined) return invalid(`${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
-    const why = withoutMultus(namedNodes);
-    return why === undefined ? { kind: 'lift', networks } : waits('WaitsForNetwork', why);
+    const why = nodes.withoutMultus(namedNodes);
+    return why === undefined ? networks : { reason: 'WaitsForNetwork', why };
   }
 
-  async #lift(
-    pod: NetworkPod,
-    { networks }: GateDecision & { kind: 'lift' },
-    signal: AbortSignal,
-  ): Promise<Result> {
+  async #lift(pod: NetworkPod, networks: readonly string[], signal: AbortSignal): Promise<Result> {
     const { users, addresses } = this.#options;
     const { multus } = pod.selections ?? {};
     // The pod would be the user of a Network before the cache shows it.
     users.reserve(pod);
-    const present = networks.length > 0 && typeof multus === 'string' ? multus : undefined;
+    let isLifted = false;
     try {
-      const filled = present === undefined ? undefined : await addresses.fill(pod, present, signal);
-      if (filled && 'why' in filled) {
-        users.settle(pod);
-        return this.#wait(pod, filled);
-      }
-      const operations = filled ? annotationPatch(present ?? '', filled.text) : [];
-      const result = await this.#patch(pod, [...liftingPatch(pod), ...operations], signal);
-      if (result) {
-        users.settle(pod);
-        return result;
-      }
-    } catch (error) {
-      users.settle(pod);
-      throw error;
+      const present = networks.length > 0 && typeof multus === 'string' ? multus : '';
+      const filled = present === '' ? { text: '' } : await addresses.fill(pod, present, signal);
+      if ('why' in filled) return this.#wait(pod, filled);
+      const operations = [...liftingPatch(pod), ...annotationPatch(present, filled.text)];
+      const result = await this.#patch(pod, operations, signal);
+      if (result) return result;
+      isLifted = true;
+    } finally {
+      if (!isLifted) users.settle(pod);
     }
     this.#isNews(pod, 'waits', undefined);
     const note =
@@ -204,10 +190,10 @@ export class PodGates {
 
   /** Tells a pod that started before Multus was on its node, or has lost an interface since. It stays as it is. */
   #reportMissing(pod: NetworkPod): void {
-    const { addresses, lostBy } = this.#options;
+    const { addresses, nodes } = this.#options;
     const whys = {
       'because Multus did not attach it': pod.unattached ?? [],
-      'which it has lost since it started': lostBy(pod),
+      'which it has lost since it started': nodes.lostBy(pod),
     };
     for (const [why, keys] of Object.entries(whys)) {
       const networks = keys.filter((key) => addresses.serves(key)).join(', ');

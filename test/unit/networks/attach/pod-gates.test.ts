@@ -62,9 +62,11 @@ function stage({
     pods: { get: () => world.pod },
     users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
     stateOf: () => world.state,
-    withoutMultus: (nodes) => (nodes?.join() === 'bare' ? 'Multus attaches no pods there' : undefined),
+    nodes: {
+      withoutMultus: (nodes) => (nodes?.join() === 'bare' ? 'Multus attaches no pods there' : undefined),
+      lostBy: () => world.lost,
+    },
     access,
-    lostBy: () => world.lost,
     events: { event: (_, notice) => notices.push(notice) },
   });
   return { world, conflicts, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
