@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
 import type { Refusal } from '../providers.ts';
-import type { Place, Pool } from './pool.ts';
+import type { Pool } from './pool.ts';
 
 /** A pod that has addresses, or asks for them. */
 export interface Holder {
@@ -17,10 +17,10 @@ export interface Holder {
 /** Who has which addresses of a pool. */
 interface Part {
   readonly pool: Pool;
-  /** By place, the holders by their ID. */
-  readonly holders: Map<Place, Map<string, Holder>>;
-  /** The last place that was given: the next one is after it, so that an address rests before it is reused. */
-  last: number;
+  /** By address, the holders by their ID. */
+  readonly holders: Map<bigint, Map<string, Holder>>;
+  /** The address that was given last: the next one is after it, so that an address rests before it is reused. */
+  last: bigint;
   /** How many addresses for pods have a holder. */
   taken: number;
 }
@@ -28,7 +28,7 @@ interface Part {
 /** An address in its pool. */
 interface Spot {
   readonly part: Part;
-  readonly place: Place;
+  readonly place: bigint;
 }
 
 /** The holders of a Network's addresses. An address can have several holders, because users can write any address. */
@@ -39,12 +39,12 @@ export class Allocations {
   readonly #held = new Map<string, Spot[]>();
 
   constructor(pools: readonly Pool[]) {
-    this.#parts = pools.map((pool) => ({ pool, holders: new Map(), last: 0, taken: 0 }));
+    this.#parts = pools.map((pool) => ({ pool, holders: new Map(), last: 0n, taken: 0 }));
   }
 
   /** Whether it has no holder, and never gave an address. */
   get isUnused(): boolean {
-    return this.#held.size === 0 && this.#parts.every(({ last }) => last === 0);
+    return this.#held.size === 0 && this.#parts.every(({ last }) => last === 0n);
   }
 
   /** The number of addresses for pods in the pool with the fewest free ones, and how many of them are taken. */
@@ -81,7 +81,7 @@ export class Allocations {
 
   /** Gives the holder one more address of each pool; undefined, and nothing is given, if a pool has none. */
   give(holder: Holder): readonly string[] | undefined {
-    const chosen: { readonly part: Part; readonly place: number }[] = [];
+    const chosen: Spot[] = [];
     for (const part of this.#parts) {
       const { pool, holders, last, taken } = part;
       const place = taken === pool.total ? undefined : pool.next(last, (each) => holders.has(each));
@@ -113,7 +113,7 @@ export class Allocations {
   plainOf(address: string): string | undefined {
     const { part, place } = this.#spotOf(address) ?? {};
     if (!part || place === undefined || part.pool.problemOf(place) !== undefined) return undefined;
-    return typeof place === 'string' ? place : part.pool.textOf(place).replace(/\/.*/, '');
+    return part.pool.plainOf(place);
   }
 
   /** The address with a prefix length. */

@@ -21,8 +21,8 @@ export interface IpamStateOptions {
 /** Addresses of a pod that the cache does not show yet. */
 interface Pending {
   readonly pod: NetworkPod;
-  /** By the place of the network in Multus' annotation. */
-  readonly requests: ReadonlyMap<number, Pick<AddressRequest, 'network' | 'ips'>>;
+  /** With the addresses that it has. */
+  readonly requests: readonly AddressRequest[];
   /** Whether the pod was missing in the cache at the last sweep. */
   isMissing?: boolean;
 }
@@ -75,31 +75,29 @@ export class IpamState {
     return allocations?.counts;
   }
 
-  /** Gives a pod all that it wants, or nothing. The addresses are by the place of the network in the annotation. */
-  allocate(
-    pod: NetworkPod,
-    requests: readonly AddressRequest[],
-  ): ReadonlyMap<number, readonly string[]> | Refusal {
+  /** Gives a pod all that it wants, or nothing. Returns the requests with the addresses that it has. */
+  allocate(pod: NetworkPod, requests: readonly AddressRequest[]): readonly AddressRequest[] | Refusal {
     const { uid = '' } = pod.metadata;
-    const earlier = this.#pending.get(uid)?.requests;
-    const taken = new Map<number, Pick<AddressRequest, 'network' | 'ips'>>();
+    const earlier = this.#pending.get(uid)?.requests ?? [];
+    const filled: AddressRequest[] = [];
     for (const request of requests) {
-      const allocations = this.of(request.network);
-      const before = earlier?.get(request.index);
+      const { index, network } = request;
+      const allocations = this.of(network);
       // The range may have changed since.
-      const isKept =
-        before?.network === request.network &&
-        request.ips.length === 0 &&
+      const isOf = (before: AddressRequest) =>
+        before.index === index &&
+        before.network === network &&
         before.ips.every((ip) => allocations?.problemOf(ip) === undefined);
-      const got = isKept ? before.ips : ((allocations && give(allocations, holderOf(pod), request)) ?? []);
-      if ('why' in got) {
-        for (const network of new Set(requests.map((each) => each.network))) this.#record(network, pod);
-        return got;
+      const kept = request.ips.length === 0 ? earlier.find(isOf) : undefined;
+      const ips = kept?.ips ?? (allocations && give(allocations, holderOf(pod), request)) ?? [];
+      if ('why' in ips) {
+        for (const key of new Set(requests.map((each) => each.network))) this.#record(key, pod);
+        return ips;
       }
-      taken.set(request.index, { network: request.network, ips: got });
+      filled.push({ index, network, ips });
     }
-    if (taken.size > 0) this.#pending.set(uid, { pod, requests: taken });
-    return new Map(Array.from(taken, ([index, { ips }]) => [index, ips]));
+    if (filled.length > 0) this.#pending.set(uid, { pod, requests: filled });
+    return filled;
   }
 
   /** Call it for each event that adds or changes a pod. */
@@ -148,7 +146,7 @@ export class IpamState {
     this.#pending.clear();
     for (const { pod, requests } of pending) {
       const current = this.#current(pod);
-      for (const { network } of requests.values()) {
+      for (const { network } of requests) {
         if (current) this.#record(network, current);
         else this.#allocations.get(network)?.allocations.release(pod.metadata.uid ?? '');
       }
@@ -156,12 +154,11 @@ export class IpamState {
     for (const pod of pods) {
       const { uid = '', resourceVersion } = pod.metadata;
       if (isGated(pod) || this.#current(pod)?.metadata.resourceVersion === resourceVersion) continue;
+      // None of these is at a place of the annotation.
       const requests = networksOf(pod)
-        .map((network) => ({ network, ips: [...addressesOn(pod, network)] }))
+        .map((network) => ({ index: -1, network, ips: [...addressesOn(pod, network)] }))
         .filter(({ ips }) => ips.length > 0);
-      // Negative, because these places are not those of the annotation.
-      const places = new Map(requests.map((request, index) => [-1 - index, request]));
-      this.#pending.set(uid, { pod, requests: places });
+      this.#pending.set(uid, { pod, requests });
       this.changed(this.#current(pod) ?? pod);
       for (const { network } of requests) this.#record(network, pod);
     }
@@ -214,7 +211,7 @@ export class IpamState {
   }
 
   #pendingOn(uid: string, network: ObjectKey): readonly string[] {
-    const requests = [...(this.#pending.get(uid)?.requests.values() ?? [])];
+    const { requests = [] } = this.#pending.get(uid) ?? {};
     return requests.flatMap((request) => (request.network === network ? request.ips : []));
   }
 
@@ -223,12 +220,11 @@ export class IpamState {
     const { uid = '' } = pod.metadata;
     const pending = this.#pending.get(uid);
     if (!pending || isGated(pod)) return;
-    const open = [...pending.requests].filter(
-      ([, { network }]) => pod.lacks.includes(network) && addressesOn(pod, network).size === 0,
+    const open = pending.requests.filter(
+      ({ network }) => pod.lacks.includes(network) && addressesOn(pod, network).size === 0,
     );
     if (open.length === 0) this.#pending.delete(uid);
-    else if (open.length < pending.requests.size)
-      this.#pending.set(uid, { ...pending, requests: new Map(open) });
+    else this.#pending.set(uid, { ...pending, requests: open });
   }
 
   /** The pod as the cache has it; undefined if it has none, or another one of the same name. */
@@ -238,8 +234,8 @@ export class IpamState {
   }
 
   #networksOf(pod: NetworkPod): readonly ObjectKey[] {
-    const pending = this.#pending.get(pod.metadata.uid ?? '')?.requests.values() ?? [];
-    return [...new Set([...networksOf(pod), ...Array.from(pending, ({ network }) => network)])];
+    const { requests = [] } = this.#pending.get(pod.metadata.uid ?? '') ?? {};
+    return [...new Set([...networksOf(pod), ...requests.map(({ network }) => network)])];
   }
 
   #release(uid: string, networks: Iterable<ObjectKey>): void {

@@ -26,7 +26,6 @@ export interface PodAddressesOptions {
  * reads the pods. Less than the lease's duration minus the time in which it is renewed.
  */
 export const WRITE_TIMEOUT_MS = 4_000;
-const PAGE = 500;
 
 /** Gives pods their addresses and ports, in Multus' annotation. */
 export class PodAddresses {
@@ -70,10 +69,8 @@ export class PodAddresses {
       await this.#listOnce(signal);
       const taken = ipam.allocate(pod, requests);
       if ('why' in taken) return taken;
-      for (const { index, ips: asked } of requests) {
-        const ips = taken.get(index) ?? [];
-        if (ips.join() !== asked.join()) options.set(index, { ips });
-      }
+      for (const [place, { index, ips }] of taken.entries())
+        if (ips.join() !== requests[place]?.ips.join()) options.set(index, { ips });
     }
     const seen = new Set<ObjectKey>();
     for (const { index, network: key, element } of named) {
@@ -106,17 +103,9 @@ export class PodAddresses {
   async #list(signal: AbortSignal): Promise<void> {
     const { client, access, ipam } = this.#options;
     const resource = networkPods(access);
-    const found: NetworkPod[] = [];
-    const read = (item: unknown) => {
-      const pod = resource.decode(item);
-      if (isRelevant(pod)) found.push(pod);
-    };
-    let next: string | undefined;
-    do {
-      const options = { fieldSelector: LIVE_PODS, limit: PAGE, continue: next, signal };
-      next = (await client.list(resource, options, read)).continue;
-    } while (next);
-    ipam.listed(found);
+    const read = (item: unknown) => [resource.decode(item)].filter(isRelevant);
+    const { items } = await client.list(resource, { fieldSelector: LIVE_PODS, signal }, read);
+    ipam.listed(items.flat());
   }
 }
 
