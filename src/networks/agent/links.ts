@@ -1,4 +1,12 @@
-import { isRecord } from '../../util/json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../../util/json.ts';
 import { readRange } from '../ranges/cidr.ts';
 import type { ClusterRange } from '../ranges/cluster-ranges.ts';
 
@@ -120,59 +128,44 @@ export function parseLinks(addresses: string, forwarding: string): NodeLinks {
   };
 }
 
-/** One object in the JSON of iproute2. */
-export type Json = Readonly<Record<string, unknown>>;
-
-function deviceOf(name: string, { mtu, addr_info: addresses }: Json): Device {
-  return {
-    name,
-    mtu: Number(mtu),
-    addresses: globalAddresses(addresses).map(({ local, prefixlen }) => ({
-      address: String(local),
-      prefixLength: Number(prefixlen),
-    })),
-  };
+function deviceOf(name: string, link: JsonObject): Device {
+  const addresses = globalAddresses(link).map(({ local, prefixlen }) => ({
+    address: String(local),
+    prefixLength: Number(prefixlen),
+  }));
+  return { name, mtu: Number(link.mtu), addresses };
 }
 
-function bridgeOf(link: Json): BridgeLink {
-  const addresses = globalAddresses(link.addr_info).map(({ local, prefixlen }) => `${local}/${prefixlen}`);
+function bridgeOf(link: JsonObject): BridgeLink {
+  const addresses = globalAddresses(link).map(({ local, prefixlen }) => `${local}/${prefixlen}`);
   return { mac: String(link.address), isUp: isUp(link), addresses };
 }
 
-function globalAddresses(addresses: unknown): readonly Json[] {
-  return list(addresses).filter(({ scope, local }) => scope !== 'link' && local !== undefined);
+/** iproute2 prints empty objects for entries that it skips. */
+function globalAddresses(link: JsonObject): readonly JsonObject[] {
+  return ownObjects(link, 'addr_info').filter(({ scope, local }) => scope !== 'link' && local !== undefined);
 }
 
-function tunnelOf(link: Json): Omit<TunnelLink, keyof Remotes> {
-  const info = record(link.linkinfo);
-  const { id, local, local6, port } = record(info.info_data);
-  const { neigh_suppress: suppresses } = record(info.info_slave_data);
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+function tunnelOf(link: JsonObject): Omit<TunnelLink, keyof Remotes> {
+  const info = own(link, 'linkinfo');
+  const data = own(info, 'info_data');
   return {
-    vni: Number(id),
-    local: text(local ?? local6),
-    port: Number(port),
+    vni: Number(own(data, 'id')),
+    local: ownString(data, 'local') ?? ownString(data, 'local6'),
+    port: Number(own(data, 'port')),
     mtu: Number(link.mtu),
-    bridge: text(link.master),
+    bridge: ownString(link, 'master'),
     isUp: isUp(link),
-    suppressesNeighbours: suppresses === true,
+    suppressesNeighbours: own(own(info, 'info_slave_data'), 'neigh_suppress') === true,
   };
 }
 
-function isUp({ flags }: Json): boolean {
-  return Array.isArray(flags) && flags.includes('UP');
+function isUp({ flags }: JsonObject): boolean {
+  return isArray(flags) && flags.includes('UP');
 }
 
 /** Parses the JSON of iproute2. @throws SyntaxError if it is not JSON. */
-export function entries(output: string): readonly Json[] {
-  return list(JSON.parse(output || '[]'));
-}
-
-/** iproute2 prints empty objects for entries that it skips. */
-function list(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.map(record) : [];
-}
-
-function record(value: unknown): Json {
-  return isRecord(value) ? value : {};
+export function entries(output: string): readonly JsonObject[] {
+  const list: JsonValue = JSON.parse(output || '[]');
+  return isArray(list) ? list.filter(isObject) : [];
 }

@@ -9,7 +9,7 @@ import { bitsOf, formatRange, type Range, readRange } from '../ranges/cidr.ts';
 import { type ClusterRange, overlapText } from '../ranges/cluster-ranges.ts';
 import { RangeTree } from '../ranges/range-tree.ts';
 import type { NodeNetwork } from './desired.ts';
-import { type Device, entries, isOurs, type Json } from './links.ts';
+import { type Device, entries, isOurs } from './links.ts';
 
 /** Where the tunnels of the node begin. */
 export interface UnderlayChoice {
@@ -55,7 +55,7 @@ const EVERYWHERE = ['linkLocal', 'loopback', 'multicast', 'unspecified', 'broadc
  * @throws SyntaxError if it is not JSON.
  */
 export function parseRoutes(output: string): readonly ClusterRange[] {
-  return entries(output).flatMap(({ dst, dev }: Json) => {
+  return entries(output).flatMap(({ dst, dev }) => {
     const range = readRange(String(dst));
     if (!range || range.prefixLength <= LONGEST_DEFAULT || isOurs(String(dev))) return [];
     return [{ range, of: dev === undefined ? 'a route of this node' : `a route of this node by ${dev}` }];

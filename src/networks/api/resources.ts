@@ -1,8 +1,7 @@
 import type { Operation } from 'fast-json-patch';
 import { identityOf, type KubeObject, type OwnerReference } from '../../kube/api/object.ts';
-import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
-import { isRecord } from '../../util/json.ts';
 import { misfit, type Shape } from '../../util/shape.ts';
 import { NETWORK_GROUP } from './names.ts';
 import type { Network, NetworkStatus } from './types.ts';
@@ -15,9 +14,9 @@ export const NETWORKS: Resource<Network> = {
   plural: 'networks',
   namespaced: true,
   decode(value) {
-    if (!isNetwork(value))
-      throw new TypeError(misfit(value, NETWORK, 'Network') ?? 'expected a Network with a metadata.name');
-    return value;
+    const object = decodeObject(value);
+    if (!isNetwork(object)) throw new TypeError(misfit(object, NETWORK, 'Network'));
+    return object;
   },
 };
 
@@ -49,12 +48,9 @@ export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinitio
   plural: 'network-attachment-definitions',
   namespaced: true,
   decode(value) {
-    if (!isAttachment(value)) {
-      throw new TypeError(
-        'expected a NetworkAttachmentDefinition with metadata.name and an optional string spec.config',
-      );
-    }
-    return value;
+    const object = decodeObject(value);
+    if (!isAttachment(object)) throw new TypeError(misfit(object, ATTACHMENT, 'NetworkAttachmentDefinition'));
+    return object;
   },
 };
 
@@ -93,14 +89,14 @@ const NETWORK: Shape<Pick<Network, 'spec' | 'status'>> = {
   },
 };
 
-function isNetwork(value: unknown): value is Network {
-  return isKubeObject(value) && misfit(value, NETWORK, '') === undefined;
+const ATTACHMENT: Shape<Pick<NetworkAttachmentDefinition, 'spec'>> = { 'spec?': { 'config?': 'string' } };
+
+function isNetwork(object: KubeObject): object is Network {
+  return misfit(object, NETWORK, '') === undefined;
 }
 
-function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
-  if (!isKubeObject(value)) return false;
-  if (!('spec' in value) || value.spec === undefined) return true;
-  return isRecord(value.spec) && ['string', 'undefined'].includes(typeof value.spec.config);
+function isAttachment(object: KubeObject): object is NetworkAttachmentDefinition {
+  return misfit(object, ATTACHMENT, '') === undefined;
 }
 
 /** What many Networks have in common is kept once: finalizers, the words of conditions, and nodes. */

@@ -61,7 +61,6 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
   pods.addEventHandler({
     onAdd: ofPod,
     onUpdate(previous, current) {
-      if (isDeepStrictEqual(named(previous), named(current))) return;
       ofPod(previous);
       ofPod(current);
     },
@@ -94,12 +93,6 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
       await waitForSync([services, slices], signal);
     },
   });
-}
-
-function named(pod: NetworkPod): unknown {
-  const { gate, labels, isReady, hostname, nodeName, metadata } = pod;
-  const addresses = networksOf(pod).map((network) => [network, ...addressesOn(pod, network)]);
-  return [gate, labels, isReady, hostname, nodeName, metadata.deletionTimestamp, addresses];
 }
 
 function serviceOf({ metadata }: NetworkSlice): ObjectKey {

@@ -65,7 +65,6 @@ export interface Endpoint {
 
 /** discovery.k8s.io/v1 EndpointSlice of a Network's pods. Only the operator writes it, and puts right what differs. */
 export interface NetworkSlice extends KubeObject {
-  readonly addressType?: string;
   readonly endpoints: readonly Endpoint[];
   readonly ports: readonly SlicePort[];
 }
@@ -74,14 +73,13 @@ export const NETWORK_SLICES: Resource<NetworkSlice> = {
   ...ENDPOINT_SLICES,
   decode(value) {
     const object: KubeObject & Partial<NetworkSlice> = decodeObject(value);
-    const { addressType, endpoints, ports } = object;
+    const { endpoints, ports } = object;
     const service = object.metadata.labels?.[SERVICE_LABEL];
     return {
       metadata: {
         ...identityOf(object),
         ...(service !== undefined && { labels: { [SERVICE_LABEL]: service } }),
       },
-      ...(addressType !== undefined && { addressType }),
       ...{ endpoints: endpoints ?? [], ports: ports ?? [] },
     };
   },
