@@ -25,7 +25,7 @@ const deploy = join(projectDirectory(), 'deploy');
 const examples = join(deploy, 'examples', 'flagger');
 const obstacle = process.env.TEST_PARTNERS ? nodeObstacle : 'it builds Flagger: make test-partners';
 
-describeUnless(obstacle, 'Flagger, with a Service as the parent of its HTTPRoute', () => {
+describeUnless(obstacle, 'Flagger', () => {
   let cluster: Cluster;
   let operator: OperatorInCluster;
   const log: string[] = [];
@@ -108,7 +108,7 @@ describeUnless(obstacle, 'Flagger, with a Service as the parent of its HTTPRoute
     return { phase, weights };
   }
 
-  test('promotes a good version step by step, also when the operator is killed, and no request fails', async () => {
+  test('Flagger promotes a good version step by step, also when the operator is killed, and no request fails', async () => {
     const before = await failures();
     const { phase, weights } = await canary('VERSION=v2', async (weight) => {
       if (weight !== 50) return;
@@ -127,7 +127,7 @@ describeUnless(obstacle, 'Flagger, with a Service as the parent of its HTTPRoute
   test.each([
     ['answers 500', 'VERSION=v3 STATUS=500'],
     ['gets slow', 'VERSION=v4 STATUS=200 DELAY=1'],
-  ])('takes a version back that %s', async (_, env) => {
+  ])('Flagger takes a version back that %s', async (_, env) => {
     const { phase, weights } = await canary(env);
     expect({ phase, weights }).toEqual({ phase: 'Failed', weights: [0, 10, 0] });
     await eventually('all have the old version', async () =>

@@ -59,7 +59,7 @@ async function unanswered(addresses: readonly string[]): Promise<readonly string
   return failures;
 }
 
-describeWithNode('pods of one Network on two nodes reach each other as themselves', () => {
+describeWithNode('foreign rules', () => {
   beforeAll(async () => {
     lab = await MeshLab.start();
     a = await lab.addNode('a', 1);
@@ -109,24 +109,27 @@ end`);
     await lab.sync();
   });
 
-  test.each(Object.entries(FOREIGN_RULES))('under the rules of %s', async (_, rules) => {
-    await onAll(rules);
-    await lab.sync();
-    expect([await lost(near), await lost(far)]).toEqual([[], []]);
-  });
+  test.each(Object.entries(FOREIGN_RULES))(
+    'pods of one Network on two nodes reach each other as themselves under the rules of %s',
+    async (_, rules) => {
+      await onAll(rules);
+      await lab.sync();
+      expect([await lost(near), await lost(far)]).toEqual([[], []]);
+    },
+  );
 
   test.each([
     ['another pod', 'nobody', () => near],
     ['itself', 'nobody', () => sender],
     ['itself', 'kindnet', () => sender],
-  ])('and a pod gets %s by a Service, where %s masquerades', async (_, other, endpoint) => {
+  ])('a pod of a Network gets %s by a Service, where %s masquerades', async (_, other, endpoint) => {
     await onAll(FOREIGN_RULES[other] ?? ':');
     await onAll(serviceRules(plain(endpoint())));
     await lab.sync();
     expect(await unanswered(SERVICE)).toEqual([]);
   });
 
-  test('and iptables reads and writes the rule that lets them through; it goes when frames no longer pass', async () => {
+  test("iptables reads and writes the operator's rule, which goes when frames no longer pass", async () => {
     await onAll(FOREIGN_RULES.Docker ?? '');
     await lab.sync();
     await a.sh('iptables-save | iptables-restore');
@@ -141,7 +144,7 @@ end`);
   });
 
   test.each(Object.entries(BLOCKING_RULES))(
-    'or their nodes say what to open, under %s',
+    'pods of one Network reach each other, or their nodes say what to open, under %s',
     async (_, [rules, drops]) => {
       await onAll(rules);
       const pings = (address: string) => sender.space.sh(`busybox ping -c 20 -i 0.05 -W 1 ${address} || :`);

@@ -67,7 +67,7 @@ function conformanceArgs(report: string, version: string): string[] {
   ];
 }
 
-describeWithNode('the mesh conformance suite of the Gateway API', () => {
+describeWithNode('the mesh conformance suite', () => {
   let cluster: Cluster;
   let suite: CommandResult;
   /** Its parts by the profile's name: the suite writes them in any order. */
@@ -99,7 +99,7 @@ describeWithNode('the mesh conformance suite of the Gateway API', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  test('passes, core and extended', () => {
+  test('the mesh conformance suite of the Gateway API passes, core and extended', () => {
     const failed = suite.stdout.match(/^\s+--- FAIL: .*$/gm) ?? [];
     expect({ failed, code: suite.code }).toEqual({ failed: [], code: 0 });
     const success = { result: 'success', statistics: { Failed: 0, Skipped: 0 } };
@@ -109,7 +109,7 @@ describeWithNode('the mesh conformance suite of the Gateway API', () => {
     });
   });
 
-  test('runs every test of the features', () => {
+  test('the mesh conformance suite of the Gateway API runs every test of the features', () => {
     const passed = suite.stdout.match(/^ {4}--- PASS: .*$/gm) ?? [];
     expect(passed).toHaveLength(TESTS);
   });

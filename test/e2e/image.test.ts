@@ -76,7 +76,7 @@ describeWithNode('the image', () => {
     if (scratch !== undefined) await rm(scratch, { recursive: true });
   });
 
-  test('runs as nobody in particular, and says what it is', async () => {
+  test('the image runs as nobody in particular, and says what it is', async () => {
     const { User, Labels } = await image.config();
     expect(User).toBe('65532:65532');
     expect(Labels).toMatchObject({
@@ -86,7 +86,7 @@ describeWithNode('the image', () => {
     });
   });
 
-  test('holds Node, its libraries and the program, and nothing else that could be run but what node agents need', async () => {
+  test('the image holds Node, its libraries and the program, and nothing to run but what node agents need', async () => {
     const outside = (await image.files()).filter((file) => !file.startsWith('app/'));
     const programs = outside.filter((file) => file.includes('bin/'));
     expect(programs.toSorted()).toEqual([
@@ -102,7 +102,7 @@ describeWithNode('the image', () => {
     expect(others.toSorted()).toEqual(['etc/group', 'etc/passwd']);
   });
 
-  test('holds the program, no code of packages, no types and no tools of development', async () => {
+  test('the image holds the program, no code of packages, no types and no tools of development', async () => {
     const files = await image.files();
     const code = files.filter((file) => /\.([cm]?[jt]s|node|wasm)$/.test(file));
     expect(code.filter((file) => !/^app\/dist\/(main|program\/[^/]+)\.js$/.test(file))).toEqual([]);
@@ -111,7 +111,7 @@ describeWithNode('the image', () => {
     ).toEqual([]);
   });
 
-  test('lists in its bill of materials the packages that are in it', async () => {
+  test('the image lists in its bill of materials the packages that are in it', async () => {
     const { components, ...bill } = JSON.parse(await image.read('app/sbom.cdx.json'));
     expect(bill).toMatchObject({
       bomFormat: 'CycloneDX',
@@ -127,7 +127,7 @@ describeWithNode('the image', () => {
   });
 
   test(
-    'is the same, bit by bit, when it is built again from nothing',
+    'the image is the same, bit by bit, when it is built again from nothing',
     async () => {
       scratch = await mkdtemp(join(cacheRoot(process.env), 'image-again-'));
       const [layout = '', work = '', storage = ''] = ['layout', 'scratch', 'storage'].map((name) =>

@@ -42,7 +42,7 @@ async function containersOf(namespace: string, name: string): Promise<string> {
   return kubectl(cluster, `get pod ${name} --namespace ${namespace} -o jsonpath={.spec.containers[*].name}`);
 }
 
-describeWithCluster('one kubectl apply, and nothing else', () => {
+describeWithCluster('one kubectl apply', () => {
   beforeAll(async () => {
     cluster = await startE2eCluster({
       images: ['busybox', 'envoy', 'envoy-initializer'],
@@ -54,7 +54,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
 
   afterAll(() => cluster?.stop());
 
-  test('gives two replicas that are ready, and that the API server trusts', async () => {
+  test('one kubectl apply gives two replicas that are ready, and that the API server trusts', async () => {
     expect(await operator.pods()).toMatchObject([{ ready: true }, { ready: true }]);
     const authority = await operator.kubectl('get secret envoy-initializer-tls -o jsonpath={.data.ca\\.crt}');
     const path = '{.webhooks[*].clientConfig.caBundle}';
@@ -65,7 +65,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     expect(new Set(bundles.split(' '))).toEqual(new Set([authority]));
   });
 
-  testWithNode('is ready soon after a replica’s process has started', async () => {
+  testWithNode('a replica is ready soon after its process has started', async () => {
     const [pod] = await operator.pods();
     const known = new Set((await operator.pods()).map(({ name }) => name));
     await operator.kubectl(`delete pod ${pod?.name} --wait=false`);
@@ -84,7 +84,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     await operator.kubectl(`wait pod ${pod?.name} --for=delete --timeout=60s`);
   });
 
-  testWithNode('shows status without a problem after a replica was killed', async () => {
+  testWithNode('status has no problem after a replica was killed', async () => {
     const [pod] = await operator.pods();
     if (pod === undefined) throw new Error('there is no replica');
     await operator.kill(pod);
@@ -98,7 +98,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     expect(rows.filter(({ state }) => state === 'problem' || state === 'unknown')).toEqual([]);
   });
 
-  test('lets a Job with a sidecar complete', async () => {
+  test('a Job with a sidecar completes', async () => {
     const job = podOf(
       '',
       { command: ['sh', '-c', 'echo done'] },
@@ -121,7 +121,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
   });
 
   testWithNode(
-    'goes from one image to the next and back, while pods opt in, and leaves no difference',
+    'the operator goes from one image to the next and back, while pods opt in, and leaves no difference',
     async () => {
       const { own } = cluster;
       if (own === undefined) return;
@@ -147,7 +147,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     },
   );
 
-  test('refuses, while no replica answers, only pods that opt in themselves and need the webhook, and says which it was', async () => {
+  test('only pods that opt in themselves and need the webhook are refused while no replica answers', async () => {
     const optedIn = { 'initializer.kubernetes.io/envoy': 'true' };
     await run(`label namespace ${NAMESPACE} initializer.kubernetes.io/envoy=true`);
     await operator.scale(0);

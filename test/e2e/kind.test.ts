@@ -40,7 +40,7 @@ const run = (args: string | readonly string[], input?: string) => kubectl(kind, 
 const typed = (path: string, heading: string) => follow(kind, path, heading);
 const printed = (path: string, heading: string) => commandsOf(section(textOf(path), heading));
 
-describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () => {
+describeWithNode(`kind (KIND_NODES=${NODES})`, () => {
   beforeAll(async () => {
     before = await machineSettings();
     kind = await startKind({ nodes: NODES, networks: true });
@@ -51,7 +51,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
   // Jest tells of a suite at its end, which one that takes too long does not see.
   beforeEach(() => void process.stderr.write(`… ${expect.getState().currentTestName}\n`));
 
-  test('plays the demo on kind where there is no Go: README.md # Try it', async () => {
+  test('the demo plays on kind where there is no Go, by README.md # Try it', async () => {
     await kind.save('no-go/go', '#!/bin/sh\nexit 127\n');
     const nothingBuilt = 'chmod +x no-go/go; PATH=$PWD/no-go:$PATH XDG_CACHE_HOME=$PWD/no-go';
     const { stdout, code } = await kind.type(`${nothingBuilt} node hack/run.ts --once`);
@@ -59,19 +59,19 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     expect((await kind.type('kind get clusters')).stdout.trim()).toBe('No kind clusters found.');
   });
 
-  test('installs all with one apply: README.md # Install, as docs/install.md # With kind', async () => {
+  test('the operator is installed on kind by README.md # Install, as docs/install.md # With kind says', async () => {
     expect(printed('docs/install.md', '## With kind')).toEqual(printed('README.md', '## Install'));
     await typed('README.md', '## Install');
     for (const workload of WORKLOADS) await run(`rollout status ${workload} --timeout=300s`);
   });
 
-  test('sees a sidecar and a Network: README.md # What happens', async () => {
+  test('a sidecar and a Network come up on kind by README.md # What happens', async () => {
     await typed('README.md', '## What happens');
     await run('wait pod/myapp-pod --for=condition=Ready --timeout=300s');
     expect(await run('logs myapp-pod --container=myapp-container')).toContain('Hello Kubernetes!');
   });
 
-  test('is told that all is well', async () => {
+  test('status and check find no problem on kind', async () => {
     let seen = '';
     await eventually('status has no problem', async () => {
       const { stdout, code } = await kind.type('envoy-initializer status');
@@ -84,77 +84,74 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     }
   });
 
-  describe('attaches pods: deploy/examples/network-ping.yaml', () => {
-    const example = (name: string) =>
-      run(`apply -f ${kind.workbench.directory}/deploy/examples/${name}.yaml`);
+  const example = (name: string) => run(`apply -f ${kind.workbench.directory}/deploy/examples/${name}.yaml`);
 
-    test('which reach each other and the gateway, and get no interface that they do not ask for', async () => {
-      await example('network-ping');
-      await apply(kind, podOf('plain'));
-      await run('wait pod/ping pod/pong pod/plain --for=condition=Ready --timeout=300s');
-      await eventually(
-        'both are reached',
-        async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
-      );
-      expect(await run('events --for pod/ping')).toMatch(/NetworkReady .* default\/ping/);
-      expect(await shell(kind, 'plain', 'ls /sys/class/net')).toBe('eth0\nlo\n');
-    });
-
-    test('and counts them and their addresses', async () => {
-      const counted = 'jsonpath={.status.attachedPods}/{.status.capacity.allocated}/{.status.capacity.total}';
-      await eventually(
-        'two pods with an address each are counted',
-        async () => (await run(`get network ping -o ${counted}`)) === '2/2/253',
-      );
-    });
-
-    test('and has pods with both: deploy/examples/network-and-sidecar.yaml', async () => {
-      await example('network-and-sidecar');
-      await run('rollout status deployment/network-and-sidecar --timeout=300s');
-      const containers = 'jsonpath={.items[*].spec.containers[*].name}';
-      expect(await run(['get', 'pods', '--selector=app=network-and-sidecar', '-o', containers])).toBe(
-        'app envoy app envoy',
-      );
-      const addresses = 'exec deployment/network-and-sidecar -c app -- ip -4 -o address show net1';
-      expect(await run(addresses)).toMatch(/192\.168\.\d+\.\d+\/16/);
-      await run('delete deployment network-and-sidecar');
-    });
-
-    test('whose Network, deleted, waits for them, and then leaves nothing on a node', async () => {
-      const bridge = bridgeName('default/ping');
-      const traces = async () => {
-        const found = 'ip -o link; nft list ruleset; find /run/envoy-initializer /var/lib/cni';
-        const all = await Promise.all(NODE_NAMES.slice(0, NODES).map((node) => kind.onNode(node, found)));
-        return all.join().split(bridge).length - 1;
-      };
-      expect(await traces()).toBeGreaterThan(2);
-      await run('delete network ping --wait=false --cascade=foreground');
-      const progressing = '.status.conditions[?(@.type=="Progressing")]';
-      await run(`wait network/ping --for=jsonpath={${progressing}.reason}=Deleting --timeout=60s`);
-      expect(await run(`get network ping -o jsonpath={${progressing}.message}`)).toBe(
-        'waits for the pods that use it: default/ping, default/pong',
-      );
-      expect(await shell(kind, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.10')).toContain(' 0% packet loss');
-      await run('delete pod --all --now');
-      await run('wait network/ping net-attach-def/ping --for=delete --timeout=60s');
-      await eventually('nothing of it is left', async () => (await traces()) === 0);
-      await run('delete network --all');
-    });
+  test('pods on kind reach each other and the gateway, and get no interface that they do not ask for', async () => {
+    await example('network-ping');
+    await apply(kind, podOf('plain'));
+    await run('wait pod/ping pod/pong pod/plain --for=condition=Ready --timeout=300s');
+    await eventually(
+      'both are reached',
+      async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
+    );
+    expect(await run('events --for pod/ping')).toMatch(/NetworkReady .* default\/ping/);
+    expect(await shell(kind, 'plain', 'ls /sys/class/net')).toBe('eth0\nlo\n');
   });
 
-  describe('types docs/', () => {
+  test('a Network on kind counts its pods and their addresses', async () => {
+    const counted = 'jsonpath={.status.attachedPods}/{.status.capacity.allocated}/{.status.capacity.total}';
+    await eventually(
+      'two pods with an address each are counted',
+      async () => (await run(`get network ping -o ${counted}`)) === '2/2/253',
+    );
+  });
+
+  test('a pod on kind has both by deploy/examples/network-and-sidecar.yaml', async () => {
+    await example('network-and-sidecar');
+    await run('rollout status deployment/network-and-sidecar --timeout=300s');
+    const containers = 'jsonpath={.items[*].spec.containers[*].name}';
+    expect(await run(['get', 'pods', '--selector=app=network-and-sidecar', '-o', containers])).toBe(
+      'app envoy app envoy',
+    );
+    const addresses = 'exec deployment/network-and-sidecar -c app -- ip -4 -o address show net1';
+    expect(await run(addresses)).toMatch(/192\.168\.\d+\.\d+\/16/);
+    await run('delete deployment network-and-sidecar');
+  });
+
+  test('a deleted Network on kind waits for its pods, and then leaves nothing on a node', async () => {
+    const bridge = bridgeName('default/ping');
+    const traces = async () => {
+      const found = 'ip -o link; nft list ruleset; find /run/envoy-initializer /var/lib/cni';
+      const all = await Promise.all(NODE_NAMES.slice(0, NODES).map((node) => kind.onNode(node, found)));
+      return all.join().split(bridge).length - 1;
+    };
+    expect(await traces()).toBeGreaterThan(2);
+    await run('delete network ping --wait=false --cascade=foreground');
+    const progressing = '.status.conditions[?(@.type=="Progressing")]';
+    await run(`wait network/ping --for=jsonpath={${progressing}.reason}=Deleting --timeout=60s`);
+    expect(await run(`get network ping -o jsonpath={${progressing}.message}`)).toBe(
+      'waits for the pods that use it: default/ping, default/pong',
+    );
+    expect(await shell(kind, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.10')).toContain(' 0% packet loss');
+    await run('delete pod --all --now');
+    await run('wait network/ping net-attach-def/ping --for=delete --timeout=60s');
+    await eventually('nothing of it is left', async () => (await traces()) === 0);
+    await run('delete network --all');
+  });
+
+  describe('docs/', () => {
     // A section that fails leaves what it made.
     afterEach(async () => {
       await kind.type('kubectl config set-context --current --namespace=default');
       await kind.type('kubectl delete deployments,pods,httproutes,networks --all --now');
     });
 
-    test('networks.md # Walkthrough', () => typed('docs/networks.md', '## Walkthrough'));
+    test('docs/networks.md # Walkthrough works on kind', () => typed('docs/networks.md', '## Walkthrough'));
 
-    test('canary-without-capture', () =>
+    test('canary-without-capture works on kind', () =>
       typed('deploy/examples/canary-without-capture/README.md', '# Canary without capture'));
 
-    test('envoy.md # All connections of a pod', async () => {
+    test('docs/envoy.md # All connections of a pod works on kind', async () => {
       await run('create namespace hello');
       await run('config set-context --current --namespace=hello');
       await apply(kind, ...kindWorkloads.hello);
@@ -172,7 +169,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
       await run('delete namespace hello');
     });
 
-    test('routing.md # Set up, # Canary and # Is it in use?', async () => {
+    test('docs/routing.md # Set up, # Canary and # Is it in use? work on kind', async () => {
       await typed('docs/routing.md', '## Set up');
       await kind.save('web.yaml', kindWorkloads.web('web-v3'));
       await apply(kind, ...kindWorkloads.services);
@@ -182,7 +179,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
       await typed('docs/routing.md', '## Is it in use?');
     });
 
-    test('troubleshooting.md # Troubleshooting, by message', async () => {
+    test('docs/troubleshooting.md # Troubleshooting, by message works on kind', async () => {
       await kind.type('kubectl create deployment web --image=busybox -- sleep infinity');
       await kind.type(
         `kubectl patch deployment web --patch '{"spec":{"template":{"metadata":{"labels":${OPTED_IN}}}}}'`,
@@ -191,12 +188,12 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
       await typed('docs/troubleshooting.md', '# Troubleshooting, by message');
     });
 
-    test('install.md # Further templates', async () => {
+    test('docs/install.md # Further templates works on kind', async () => {
       await run('create namespace shop');
       await typed('docs/install.md', '### Further templates');
     });
 
-    test('install.md # The image', () => typed('docs/install.md', '## The image'));
+    test('docs/install.md # The image works on kind', () => typed('docs/install.md', '## The image'));
   });
 
   if (NODES === 2) {
@@ -204,7 +201,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
     describe('without Multus', () => withoutMultus(() => kind));
   }
 
-  test('removes it: docs/install.md # Uninstall', async () => {
+  test('the operator is removed from kind by docs/install.md # Uninstall', async () => {
     await kind.type('kubectl apply -f deploy/examples/helloworld.yaml');
     await run('delete network --all --all-namespaces');
     await typed('docs/install.md', '## Uninstall');
@@ -217,7 +214,7 @@ describeWithNode(`a newcomer with a cluster of kind (KIND_NODES=${NODES})`, () =
 
   if (NODES === 2) installed(() => kind);
 
-  test('leaves the machine as it was', async () => {
+  test('kind leaves the machine as it was', async () => {
     const { directory } = kind.workbench;
     await kind.stop();
     expect(await machineSettings()).toBe(before);

@@ -44,7 +44,7 @@ let c: LabNode;
 let network: Network;
 let pods: Record<'a' | 'b' | 'c' | 'other', LabPod>;
 
-describeWithNode('the Networks of three nodes, with pings that never stop', () => {
+describeWithNode('three nodes', () => {
   beforeAll(async () => {
     lab = await MeshLab.start();
     a = await lab.addNode('a', 1);
@@ -55,13 +55,13 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
 
   afterAll(() => lab?.stop());
 
-  test('give no address to a pod before the node agent has joined them', async () => {
+  test('a Network gives no address to a pod before the node agent has joined the node', async () => {
     await expect(a.startPod(network, ['10.20.0.1/24'])).rejects.toThrow(
       'this node is not connected to the Network yet',
     );
   });
 
-  test('are joined, and applying twice does nothing the second time', async () => {
+  test('nodes are joined to a Network, and applying twice does nothing the second time', async () => {
     for (const { report, joined } of await lab.sync()) {
       expect(report).toMatchObject({ version: 2, ranges: ['192.0.2.0/24', '2001:db8::/64'], problems: {} });
       expect(joined).toBe(1);
@@ -74,7 +74,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     expect(await stateOf(a)).toEqual(before);
   });
 
-  test('connect pods of both families, as large as the MTU says, and give none without addresses', async () => {
+  test('a Network connects pods of both families, as large as the MTU says, and none without addresses', async () => {
     await expect(a.startPod(network, [])).rejects.toThrow('missing IP config');
     const start = (node: LabNode, number: number) =>
       node.startPod(network, [`10.20.0.${number}/24`, `fd00:20::${number}/64`]);
@@ -94,7 +94,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     expect(await pods.b.reaches('fd00:20::3', 1430 - 48)).toBe(true);
   });
 
-  test('give no address to pods of other namespaces, except on shared Networks', async () => {
+  test('Networks give no address to pods of other namespaces, except on shared Networks', async () => {
     const runtimeConfig = { ips: ['10.20.0.9/24'] };
     // What a user can write: `cni-args` of the annotation.
     const args = { cni: { name: 'team.dual', ipam: { shared: true, type: 'static' } } };
@@ -108,13 +108,13 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     await a.stopPod(pod);
   });
 
-  test('have their gateway on each node, and no pod asks that of another', async () => {
+  test('a Network has its gateway on each node, and no pod asks that of another', async () => {
     // Where one was heard from afar, that would be learned.
     const { tunnels } = await a.host.links();
     expect(tunnels.get(tunnel)?.learned.filter(({ mac }) => mac.startsWith('02:6e:77'))).toEqual([]);
   });
 
-  test('let nobody in from outside, and let their pods out under the name of the node', async () => {
+  test('Networks let nobody in from outside, and let their pods out under the name of the node', async () => {
     await lab.wire.sh('ip address add 192.0.2.200/24 dev wire && ip route add 10.20.0.0/24 via 192.0.2.1');
     await pods.a.space.sh('ip route add default via 10.20.0.254');
     await pods.other.space.sh('ip route add default via 10.21.0.1');
@@ -139,7 +139,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     await lab.wire.sh('ip route delete 10.20.0.0/24');
   });
 
-  test('take packets of their VNIs from peers alone, and leave those of others alone', async () => {
+  test('Networks take packets of their VNIs from peers alone, and leave those of others alone', async () => {
     const device = (vni: number, remote: string, address: string) =>
       `ip link add v${vni} type vxlan id ${vni} remote ${remote} dstport 4789 && ip address add ${address} dev v${vni} && ip link set v${vni} up`;
     await lab.wire.sh(device(FIRST_VNI, '192.0.2.1', '10.20.0.99/24'));
@@ -161,7 +161,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     await lab.wire.sh(`ip link delete v4096 && ip link delete v${FIRST_VNI}`);
   });
 
-  test('take no packets of their VNIs that pods send under the name of a peer', async () => {
+  test('Networks take no packets of their VNIs that pods send under the name of a peer', async () => {
     const mac = '02:00:00:00:66:66';
     const device = `type vxlan id ${FIRST_VNI} remote 192.0.2.2 dstport 4789`;
     await pods.other.space.sh(
@@ -186,7 +186,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     ['another hardware address', `ip link set ${bridge} address 02:00:00:00:00:07`],
     ['no rules', 'nft flush table inet envoy-initializer'],
     ['no forwarding', 'echo 0 >/proc/sys/net/ipv4/ip_forward'],
-  ])('are mended after %s', async (_, harm) => {
+  ])('a Network is mended after %s', async (_, harm) => {
     const before = await stateOf(a);
     await a.sh(harm);
     expect(await stateOf(a)).not.toEqual(before);
@@ -208,7 +208,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       ];
     });
 
-    test('while agents are away, and pods start on what is joined', async () => {
+    test('a Network goes on while agents are away, and pods start on what is joined', async () => {
       const late = lab.tell('late', {
         ...other,
         cidr: '10.22.0.0/24',
@@ -226,12 +226,12 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       await lab.linger();
     });
 
-    test('when agents start anew', async () => {
+    test('a Network goes on when agents start anew', async () => {
       for (const [number, node] of [a, b, c].entries()) node.restart(`192.0.2.${number + 1}`);
       await lab.sync();
     });
 
-    test('while the API server is away, and where all lists are empty', async () => {
+    test('a Network goes on while the API server is away, and where all lists are empty', async () => {
       const before = await stateOf(a);
       const all = new Map(lab.networks);
       lab.networks.clear();
@@ -245,20 +245,23 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       ['names no nodes', { ...dual, nodes: undefined }],
       ['has no VNI', { ...dual, vni: undefined }],
       ['has a range that is none', { ...dual, cidr: '10.20.0.0' }],
-    ] as [string, NetworkStatus | undefined][])('while the Network %s', async (_, status) => {
-      const before = await stateOf(a);
-      lab.tell('dual', status);
-      await lab.linger();
-      expect(await stateOf(a)).toEqual(before);
-      const pod = await b.startPod(network, ['10.20.0.5/24']);
-      expect(await pod.reaches('10.20.0.1')).toBe(true);
-      await b.stopPod(pod);
-      lab.tell('dual', dual);
-      await lab.linger();
-      expect(await stateOf(a)).toEqual(before);
-    });
+    ] as [string, NetworkStatus | undefined][])(
+      'a Network goes on while its object %s',
+      async (_, status) => {
+        const before = await stateOf(a);
+        lab.tell('dual', status);
+        await lab.linger();
+        expect(await stateOf(a)).toEqual(before);
+        const pod = await b.startPod(network, ['10.20.0.5/24']);
+        expect(await pod.reaches('10.20.0.1')).toBe(true);
+        await b.stopPod(pod);
+        lab.tell('dual', dual);
+        await lab.linger();
+        expect(await stateOf(a)).toEqual(before);
+      },
+    );
 
-    test('when the node of the last pod of another Network lets go of it', async () => {
+    test('a Network goes on when the node of the last pod of another Network lets go of that', async () => {
       await a.stopPod(pods.other);
       lab.tell('other', { ...other, nodes: [] });
       const links = () => a.sh('ip -oneline link');
@@ -271,7 +274,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       );
     });
 
-    test('with a pod that is on a node which the status does not name', async () => {
+    test('a Network goes on with a pod that is on a node which the status does not name', async () => {
       lab.tell('other', other);
       await a.sync();
       const pod = await a.startPod(lab.tell('other', { ...other, nodes: [] }), ['10.21.0.2/24']);
@@ -281,7 +284,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       await a.stopPod(pod);
     });
 
-    test('when a Network takes the range of one that is gone', async () => {
+    test('a Network goes on that takes the range of one that is gone', async () => {
       lab.networks.delete('other');
       const heir = lab.tell('heir', { ...other, vni: FIRST_VNI + 3 });
       expect((await a.sync()).problem).toBeUndefined();
@@ -294,7 +297,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     });
 
     test.each(['10.77.0.128/25', '192.0.2.0/24'])(
-      'when the status has a range that the node has, which is not made: %s',
+      'a Network goes on when its status has a range that the node has, which is not made: %s',
       async (cidr) => {
         // A second LAN of the node, and that by which the nodes reach each other.
         await a.sh(
@@ -317,7 +320,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       },
     );
 
-    test('when a route comes that their range meets, and the node says so', async () => {
+    test('a Network goes on when a route comes that its range meets, and the node says so', async () => {
       await a.sh('ip route add 10.20.0.240/28 via 192.0.2.2');
       expect((await a.sync()).report.problems).toEqual({
         'default/dual': '10.20.0.0/24 overlaps 10.20.0.240/28 of a route of this node by eth0',
@@ -326,7 +329,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       expect((await a.sync()).report.problems).toEqual({});
     });
 
-    test('when a node has another name than before, and both are in the status', async () => {
+    test('a Network goes on when a node has another name than before, and both are in the status', async () => {
       lab.tell('dual', { ...dual, nodes: [...ALL, { name: 'before', address: '192.0.2.1' }] });
       await lab.sync();
       await pinged(pods.a.space, '10.20.0.77');
@@ -338,7 +341,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       await lab.sync();
     });
 
-    test('when a node comes, and when one is cut off and goes', async () => {
+    test('a Network goes on when a node comes, and when one is cut off and goes', async () => {
       const d = await lab.addNode('d', 4);
       lab.tell('dual', { ...dual, nodes: labNodes({ a: 1, b: 2, c: 3, d: 4 }) });
       await lab.sync();
@@ -362,7 +365,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     });
   });
 
-  test('go by the addresses that nodes have, also where these are IPv6, and say which one has none', async () => {
+  test('a Network goes by the addresses that nodes have, IPv6 too, and says which node has none', async () => {
     const six = (name: string, number: number) => ({ name, address: `2001:db8::${number}` });
     lab.tell('dual', { ...dual, nodes: [six('a', 1), six('b', 2), ...labNodes({ c: 3 })] });
     a.restart('2001:db8::1');
@@ -374,7 +377,7 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     expect(await pods.b.reaches('fd00:20::1')).toBe(true);
   });
 
-  test('leave nothing when they go', async () => {
+  test('Networks leave nothing on their nodes when they go', async () => {
     lab.networks.clear();
     for (const [node, pod] of [
       [a, pods.a],

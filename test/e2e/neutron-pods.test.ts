@@ -138,7 +138,7 @@ async function layCable(hub: Machine, other: Machine): Promise<void> {
   for (const machine of [hub, other]) await ovn.run(machine, 'ip', 'link', 'set', 'ovn0', 'up');
 }
 
-describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real Neutron', () => {
+describeUnless(await ovnObstacle(), 'OVN with a real Neutron', () => {
   beforeAll(async () => {
     if (typeof neutronEnvironment === 'string') throw new Error(neutronEnvironment);
     const programs = await ensureOvnPrograms(process.env, process.stderr);
@@ -182,7 +182,7 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
     await cluster?.stop();
   });
 
-  test('pods on both nodes have the addresses of their ports, and ping each other by Geneve', async () => {
+  test('pods on two nodes of OVN have the addresses of their ports, and ping each other by Geneve', async () => {
     await apply(cluster, podOn('node', 'here'), podOn(SECOND, 'there'));
     await ready('here', 'there');
     const made = await ports('device_owner=envoy-initializer:pod');
@@ -195,7 +195,7 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
     expect(mtu.trim()).toBe('1442');
   });
 
-  test('security groups hold', async () => {
+  test('security groups of Neutron hold between pods', async () => {
     const closed = await create<{ readonly id: string }>('security_group', { name: 'closed' });
     await apply(cluster, podOn(SECOND, 'closed', { 'security-groups': [closed.id] }));
     await ready('closed');
@@ -206,7 +206,7 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
     await pings(inPod('here'), address, reaches);
   });
 
-  test('a pod and a virtual machine on the same network ping each other', async () => {
+  test('a pod and a virtual machine on the same network of Neutron ping each other', async () => {
     const id = await run(`get network ${NETWORK} -o jsonpath={.status.externalID}`);
     const port = await create<Port>('port', {
       ...{
@@ -233,7 +233,7 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
     await pings(inVm, await addressOf('here'), reaches);
   });
 
-  test('a node whose ovn-controller does not work is named', async () => {
+  test('a node of OVN whose ovn-controller does not work is named', async () => {
     await chassis[1]?.controller.stop('SIGKILL');
     await apply(cluster, podOn(SECOND, 'dark'));
     await ready('dark');
@@ -249,7 +249,7 @@ describeUnless(await ovnObstacle(), 'pods on two real nodes of OVN, with a real 
     await run('delete pod dark --now');
   });
 
-  test('ports go with their pods, also with the operator away, and those of others stay', async () => {
+  test('ports in Neutron go with their pods, also with the operator away, and those of others stay', async () => {
     await operator.scale(0);
     await run('delete pod there closed --grace-period=0 --force');
     await operator.scale(1);

@@ -61,7 +61,7 @@ async function restarts(): Promise<number[]> {
   return (await operator.pods()).map((pod) => pod.restarts);
 }
 
-describeWithNode('the operator recovers by itself', () => {
+describeWithNode('outages', () => {
   beforeAll(async () => {
     cluster = await startCluster({ images: ['busybox', 'envoy-initializer'], auditLog: 'Metadata' });
     operator = new OperatorInCluster({
@@ -75,7 +75,7 @@ describeWithNode('the operator recovers by itself', () => {
 
   afterAll(() => stopCluster(cluster));
 
-  test('from an API server that is away', async () => {
+  test('the operator recovers by itself from an API server that is away', async () => {
     await cluster.controlPlane.stopApiServer('SIGKILL');
     await delay(OUTAGE_MS);
     await cluster.controlPlane.startApiServer();
@@ -83,13 +83,13 @@ describeWithNode('the operator recovers by itself', () => {
     expect(await restarts()).toEqual([0, 0]);
   });
 
-  test('from an etcd that is killed and comes back', async () => {
+  test('the operator recovers by itself from an etcd that is killed and comes back', async () => {
     await cluster.controlPlane.restartEtcd('SIGKILL');
     await recovered('an etcd that was killed');
     expect(await restarts()).toEqual([0, 0]);
   });
 
-  test('from a clock that jumps by an hour, forward and back', async () => {
+  test('the operator recovers by itself from a clock that jumps by an hour, forward and back', async () => {
     const patch = JSON.stringify(fakedClockPatch('faketime', OPERATOR));
     await operator.kubectl('apply -f -', JSON.stringify(await fakedClockConfigMap('faketime')));
     await kubectl(cluster, ['patch', `deployment/${OPERATOR}`, `--namespace=${OPERATOR}`, '--patch', patch]);

@@ -73,7 +73,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
       'get mutatingwebhookconfigurations,validatingwebhookconfigurations -o jsonpath={.items[*].webhooks[*].clientConfig.caBundle}',
     );
 
-  test('install the operator with certificates of cert-manager', async () => {
+  test('Helm installs the operator with certificates of cert-manager', async () => {
     const flags = ['--create-namespace', '--set=components.certManager=true', '--wait', '--timeout=4m'];
     await helm('install', ...RELEASE, chart, ...flags);
     const authority = await run(`get ${SECRET} -o jsonpath={.data.ca\\.crt}`);
@@ -81,7 +81,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
     expect(await injected('first')).toBe('main envoy');
   });
 
-  test('renew the certificate, while pods are admitted', async () => {
+  test("cert-manager renews the operator's certificate, while pods are admitted", async () => {
     const uid = () => run(`get ${SECRET} -o jsonpath={.metadata.uid} --ignore-not-found`);
     const first = await uid();
     await run(`delete ${SECRET}`);
@@ -92,21 +92,21 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
   const upgrade = (...values: readonly string[]) =>
     helm('upgrade', ...RELEASE, chart, ...values.map((value) => `--set=${value}`), '--wait', '--timeout=4m');
 
-  test('upgrade, and roll back', async () => {
+  test('Helm upgrades the operator, and rolls it back', async () => {
     await upgrade('components.certManager=true', 'components.repair=true');
     expect(await injected('upgraded')).toBe('main envoy');
     await helm('rollback', ...RELEASE, '1', '--wait', '--timeout=4m');
     expect(await injected('rolled-back')).toBe('main envoy');
   });
 
-  test('change to the operator’s own certificates, and back, while replicas run', async () => {
+  test('Helm changes to the operator’s own certificates, and back, while replicas run', async () => {
     await upgrade('components.certManager=false');
     expect(await injected('own')).toBe('main envoy');
     await upgrade('components.certManager=true');
     expect(await injected('again')).toBe('main envoy');
   });
 
-  test('leave nothing behind after uninstall and helm uninstall', async () => {
+  test('uninstall and helm uninstall leave nothing behind', async () => {
     await run('delete pods --all --now');
     expect(await uninstalled(cluster.kubeconfigPath)).toContain(
       'the namespace envoy-initializer stays, because it does not have the label app=envoy-initializer',

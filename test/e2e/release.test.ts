@@ -49,12 +49,12 @@ describeUnless(obstacle, 'make release', () => {
   }, PREPARATION_MS);
   afterAll(() => stage?.stop());
 
-  test('prints the digest that the registry has under the tag', async () => {
+  test('make release prints the digest that the registry has under the tag', async () => {
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect((await stage.succeed(`crane digest ${image}`)).trim()).toBe(digest);
   });
 
-  test('makes what the commands of docs/install.md verify', async () => {
+  test('make release makes what the commands of docs/install.md verify', async () => {
     const text = readFileSync(join(projectDirectory(), 'docs/install.md'), 'utf8');
     const commands = commandsOf(section(text, '### Verify it')).map(({ command }) => command);
     expect(commands).toHaveLength(3);
@@ -64,7 +64,7 @@ describeUnless(obstacle, 'make release', () => {
     }
   });
 
-  test('attaches the bill of materials that is in the image', async () => {
+  test('make release attaches the bill of materials that is in the image', async () => {
     const { stdout } = await verifyAttestation('cosign', 'cyclonedx', image);
     const attached = statement(stdout);
     expect(attached.subject).toEqual([expect.objectContaining({ digest: { sha256: digest.slice(7) } })]);
@@ -76,7 +76,7 @@ describeUnless(obstacle, 'make release', () => {
     expect(names).toEqual(expect.arrayContaining(['node', '@kubernetes/client-node']));
   });
 
-  test('attaches the provenance: the commit and the base', async () => {
+  test('make release attaches the provenance: the commit and the base', async () => {
     const { stdout } = await verifyAttestation('cosign', 'slsaprovenance1', image);
     const { revision } = await readSource(projectDirectory());
     const { predicateType, predicate } = statement(stdout);
@@ -87,7 +87,7 @@ describeUnless(obstacle, 'make release', () => {
     expect(digests).toEqual([{ gitCommit: revision }, { sha256: base.split('@sha256:')[1] }]);
   });
 
-  test('makes a signature that another key does not verify', async () => {
+  test('make release makes a signature that another key does not verify', async () => {
     expect((await verify('cosign', image)).code).toBe(0);
     for (const result of [
       await verify('other', image),
@@ -100,13 +100,13 @@ describeUnless(obstacle, 'make release', () => {
     }
   });
 
-  test('makes attestations of two types, and of no other', async () => {
+  test('make release makes attestations of two types, and of no other', async () => {
     const { code, stderr } = await verifyAttestation('cosign', 'spdxjson', image);
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/none of the attestations matched|no matching attestations/);
   });
 
-  test('makes signatures of that image alone: with another label, or under its tag, it is not verified', async () => {
+  test('make release makes signatures of that image alone, not with another label or under its tag', async () => {
     const tampered = await stage.succeed(
       `crane mutate --label tampered=yes --tag ${repository}:tampered ${image}`,
     );
@@ -127,7 +127,7 @@ describeUnless(obstacle, 'make release', () => {
     expect((await verify('cosign', `${repository}@${digest}`)).code).toBe(0);
   });
 
-  test('pushes the Helm chart, signed, from where Helm pulls it', async () => {
+  test('make release pushes the Helm chart, signed, from where Helm pulls it', async () => {
     const [out, packed] = [join(stage.directory, 'chart'), join(stage.directory, 'chart.tgz')];
     await stage.succeed(`node '${projectDirectory()}/hack/generate-manifests.ts' ${out}`);
     await stage.succeed(`tar -czf ${packed} -C ${out}/helm envoy-initializer`);
@@ -145,7 +145,7 @@ describeUnless(obstacle, 'make release', () => {
     expect(await stage.succeed(`helm template release ${oci}`)).toContain('\nkind: Deployment\n');
   });
 
-  test('says how to log in to a registry that refuses the push', async () => {
+  test('make release says how to log in to a registry that refuses the push', async () => {
     const closed = createServer((_, response) => {
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="closed"' }).end('{}');
     }).listen(0, '127.0.0.1');

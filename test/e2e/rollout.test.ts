@@ -224,7 +224,7 @@ describeWithNode('a rollout', () => {
     await stopCluster(cluster);
   });
 
-  test('brings another image to all pods, while the leader is killed three times', async () => {
+  test('a rollout brings another image to all pods, while the leader is killed three times', async () => {
     await rolledOut(
       'image',
       async () => {
@@ -250,7 +250,7 @@ describeWithNode('a rollout', () => {
     );
   });
 
-  test('brings cpu to all pods, without a restart of anything', async () => {
+  test('a rollout brings cpu to all pods, without a restart of anything', async () => {
     const before = new Map(
       (await pods()).map((pod) => [pod.metadata.uid, stateOf(pod, 'envoy')?.containerID]),
     );
@@ -264,7 +264,7 @@ describeWithNode('a rollout', () => {
     ).toEqual(before);
   });
 
-  const [configuration, testConfiguration] = longer('brings a changed envoy.json to all pods');
+  const [configuration, testConfiguration] = longer('a rollout brings a changed envoy.json to all pods');
   testConfiguration(configuration, async () => {
     const changed = (ENVOY_FILES['envoy.json'] ?? '').replace(
       '"stat_prefix": "http"',
@@ -323,12 +323,13 @@ describeWithNode('a rollout', () => {
     expect(await applications()).toEqual(before);
     for (const note of (await events('RolloutHalted')).slice(told)) say(note);
   };
-  test('stops and goes back if an image crashes', () => stops('crashes', 'envoy-initializer:0.0.1'));
+  test('a rollout stops and goes back if an image crashes', () =>
+    stops('crashes', 'envoy-initializer:0.0.1'));
   for (const [what, image] of [
     ['cannot be pulled', 'localhost/nowhere/envoy:v1'],
     ['never gets ready', PAUSE_IMAGE],
   ] as const) {
-    const [name, testImage] = longer(`stops and goes back if an image ${what}`);
+    const [name, testImage] = longer(`a rollout stops and goes back if an image ${what}`);
     testImage(name, () => stops(what, image));
   }
 });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -72,7 +72,7 @@ async function urlOf(name: string): Promise<string> {
   return `http://${cluster.machine.address}:${port}/`;
 }
 
-describeWithNode('the traffic of pods with a sidecar', () => {
+describeWithNode('traffic', () => {
   let captured = '';
   const peer = 'plain';
 
@@ -115,140 +115,124 @@ describeWithNode('the traffic of pods with a sidecar', () => {
 
   afterAll(() => stopCluster(cluster));
 
-  test('goes through Envoy to an application that knows nothing of it, by its Service', async () => {
+  test('traffic goes through Envoy to an application that knows nothing of it, by its Service', async () => {
     const answer = await fetchFrom(peer, 'http://helloworld.helloworld');
     expect(answer).toMatch(VIA_ENVOY);
     expect(answer).toContain('Hello Kubernetes!');
   });
 
-  describe('with the template transparent', () => {
-    test('comes in by way of Envoy to the application’s own port, by IPv4 and IPv6', async () => {
-      const address = await addressOf(captured);
-      for (const host of ['captured', address, ipv6Of(address)]) {
-        const answer = await fetchFrom(peer, `http://${host}:8080`);
-        expect({ host, answer }).toEqual({ host, answer: expect.stringMatching(VIA_ENVOY) });
-        expect(answer).toContain('captured');
-      }
-    });
-
-    test('goes out by way of Envoy, by IPv4 and IPv6', async () => {
-      for (const host of ['plain', ipv6Of(await addressOf(peer))]) {
-        const answer = await fetchFrom(captured, `http://${host}:8080`);
-        expect({ host, answer }).toEqual({ host, answer: expect.stringMatching(VIA_ENVOY) });
-        expect(answer).toContain('plain');
-      }
-    });
-
-    test('passes Envoy by at the ports that annotations exclude, and within the pod', async () => {
-      for (const [from, url] of [
-        [peer, `http://${await addressOf(captured)}:8082`],
-        [captured, 'http://plain:8083'],
-        [captured, 'http://127.0.0.1:8080'],
-      ] as const) {
-        const answer = await fetchFrom(from, url);
-        expect({ url, answer }).toEqual({ url, answer: expect.stringMatching(/200 OK/) });
-        expect(answer).not.toMatch(VIA_ENVOY);
-      }
-    });
-
-    test('is whatever the application speaks', async () => {
-      const old = await inside(
-        captured,
-        'app',
-        "(printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1) | nc plain 8080",
-      );
-      expect(old).toMatch(/^HTTP\/1\.[01] 200 OK\r\n.*plain\n$/s);
-      const address = await addressOf(peer);
-      expect(await inside(captured, 'app', `(echo any bytes; sleep 1) | nc ${address} 9000`)).toBe(
-        'any bytes\n',
-      );
-      expect(await inside(captured, 'app', `sleep 3 | nc ${address} 9001`)).toBe('plain\n');
-    });
-
-    test('does not go round in circles when it is meant for Envoy’s own ports', async () => {
-      const address = await addressOf(captured);
-      const total = async () => {
-        const stats = 'http://127.0.0.1:9901/stats?filter=listener.*downstream_cx_total';
-        const lines = await inside(captured, 'envoy', `wget -qO- '${stats}'`);
-        return [...lines.matchAll(/: (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
-      };
-      const before = await total();
-      for (const host of [address, ipv6Of(address)]) {
-        for (const port of [15001, 15006]) {
-          const answer = await inside(peer, 'app', `wget -O- http://${host}:${port} || echo refused`);
-          expect(answer).toContain('refused');
-        }
-      }
-      // Four connections, of which two come to the other listener, and what the kubelet asked meanwhile.
-      expect((await total()) - before).toBeLessThan(50);
-    });
-
-    test('is not taken otherwise by rules that are made again', async () => {
-      const script = await readFile(join(deploy, 'envoy/capture.sh'), 'utf8');
-      const save = "{ iptables-save -t nat; ip6tables-save -t nat; } | grep -v '^#' | sed 's/\\[.*//'";
-      const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$SCRIPT"';
-      const line = `before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
-      const container = [
-        '--image=envoy-initializer-capture:0.0.1',
-        '--profile=netadmin',
-        '--container=again',
-      ];
-      await run([
-        'debug',
-        captured,
-        ...container,
-        '--quiet',
-        `--env=SCRIPT=${script}`,
-        '--',
-        'sh',
-        '-c',
-        line,
-      ]);
-      const ended = '{.status.ephemeralContainerStatuses[0].state.terminated}';
-      await run(`wait pod/${captured} --for=jsonpath=${ended} --timeout=60s`);
-      const rules = await run(`logs ${captured} --container=again`);
-      for (const rule of [/-j REDIRECT --to-ports 15006/, /-A OUTPUT .*-j ENVOY_OUTBOUND/]) {
-        const matching = rules.split('\n').filter((each) => rule.test(each));
-        expect({ rules, matching }).toEqual({ rules, matching: [expect.anything(), expect.anything()] });
-      }
-    });
-
-    test('waits for a list of ports to be right, and the pod’s status says what is wrong', async () => {
-      await apply(cluster, podOf('mistyped', {}, {}, { labels: OPTED_IN, annotations: MISTYPED }));
-      const path = '{.status.initContainerStatuses[0].lastState.terminated.message}';
-      await eventually(
-        'the container has ended',
-        async () => (await run(`get pod mistyped -o jsonpath=${path}`)) !== '',
-      );
-      expect(await run(`get pod mistyped -o jsonpath=${path}`)).toBe(
-        'annotation initializer.kubernetes.io/envoy-exclude-inbound-ports: "8o" is not a port: write numbers from 1 to 65535, separated by commas\n',
-      );
-    });
-
-    test('finds Envoy there as the application starts, and still there when it ends', async () => {
-      expect(await run(`logs ${captured} --container=app`)).toMatch(VIA_ENVOY);
-      const { status } = JSON.parse(await run(`get pod ${captured} -o json`));
-      const started = (
-        list: readonly { name: string; state: { running: { startedAt: string } } }[],
-        name: string,
-      ) => Date.parse(list.find((one) => one.name === name)?.state.running.startedAt ?? '');
-      expect(started(status.initContainerStatuses, 'envoy')).toBeLessThanOrEqual(
-        started(status.containerStatuses, 'app'),
-      );
-      // It takes longer to end than Envoy would wait for on its own.
-      const last = 'trap "sleep 12; wget -S -O /dev/null http://plain:8080; exit" TERM';
-      const app = { name: 'app', command: ['sh', '-c', `${last}; echo ready; sleep 3600 & wait`] };
-      await apply(cluster, podOf('ending', app, {}, { labels: OPTED_IN, annotations: CAPTURED }));
-      await run('wait pod/ending --for=condition=Ready --timeout=120s');
-      const [words] = await Promise.all([
-        run('logs ending --container=app --follow'),
-        run('delete pod ending --timeout=120s'),
-      ]);
-      expect(words).toMatch(VIA_ENVOY);
-    });
+  test('traffic comes in by way of a transparent Envoy to the application’s own port, by IPv4 and IPv6', async () => {
+    const address = await addressOf(captured);
+    for (const host of ['captured', address, ipv6Of(address)]) {
+      const answer = await fetchFrom(peer, `http://${host}:8080`);
+      expect({ host, answer }).toEqual({ host, answer: expect.stringMatching(VIA_ENVOY) });
+      expect(answer).toContain('captured');
+    }
   });
 
-  test('of a client that follows HTTPRoutes is shared by them, as soon as the status says so', async () => {
+  test('traffic goes out by way of a transparent Envoy, by IPv4 and IPv6', async () => {
+    for (const host of ['plain', ipv6Of(await addressOf(peer))]) {
+      const answer = await fetchFrom(captured, `http://${host}:8080`);
+      expect({ host, answer }).toEqual({ host, answer: expect.stringMatching(VIA_ENVOY) });
+      expect(answer).toContain('plain');
+    }
+  });
+
+  test('traffic bypasses a transparent Envoy at excluded ports, and within the pod', async () => {
+    for (const [from, url] of [
+      [peer, `http://${await addressOf(captured)}:8082`],
+      [captured, 'http://plain:8083'],
+      [captured, 'http://127.0.0.1:8080'],
+    ] as const) {
+      const answer = await fetchFrom(from, url);
+      expect({ url, answer }).toEqual({ url, answer: expect.stringMatching(/200 OK/) });
+      expect(answer).not.toMatch(VIA_ENVOY);
+    }
+  });
+
+  test('traffic through a transparent Envoy is whatever the application speaks', async () => {
+    const old = await inside(
+      captured,
+      'app',
+      "(printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1) | nc plain 8080",
+    );
+    expect(old).toMatch(/^HTTP\/1\.[01] 200 OK\r\n.*plain\n$/s);
+    const address = await addressOf(peer);
+    expect(await inside(captured, 'app', `(echo any bytes; sleep 1) | nc ${address} 9000`)).toBe(
+      'any bytes\n',
+    );
+    expect(await inside(captured, 'app', `sleep 3 | nc ${address} 9001`)).toBe('plain\n');
+  });
+
+  test('traffic that is meant for Envoy’s own ports does not go round in circles', async () => {
+    const address = await addressOf(captured);
+    const total = async () => {
+      const stats = 'http://127.0.0.1:9901/stats?filter=listener.*downstream_cx_total';
+      const lines = await inside(captured, 'envoy', `wget -qO- '${stats}'`);
+      return [...lines.matchAll(/: (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const before = await total();
+    for (const host of [address, ipv6Of(address)]) {
+      for (const port of [15001, 15006]) {
+        const answer = await inside(peer, 'app', `wget -O- http://${host}:${port} || echo refused`);
+        expect(answer).toContain('refused');
+      }
+    }
+    // Four connections, of which two come to the other listener, and what the kubelet asked meanwhile.
+    expect((await total()) - before).toBeLessThan(50);
+  });
+
+  test('traffic is not captured otherwise by rules that are made again', async () => {
+    const script = await readFile(join(deploy, 'envoy/capture.sh'), 'utf8');
+    const save = "{ iptables-save -t nat; ip6tables-save -t nat; } | grep -v '^#' | sed 's/\\[.*//'";
+    const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$SCRIPT"';
+    const line = `before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
+    const container = ['--image=envoy-initializer-capture:0.0.1', '--profile=netadmin', '--container=again'];
+    await run(['debug', captured, ...container, '--quiet', `--env=SCRIPT=${script}`, '--', 'sh', '-c', line]);
+    const ended = '{.status.ephemeralContainerStatuses[0].state.terminated}';
+    await run(`wait pod/${captured} --for=jsonpath=${ended} --timeout=60s`);
+    const rules = await run(`logs ${captured} --container=again`);
+    for (const rule of [/-j REDIRECT --to-ports 15006/, /-A OUTPUT .*-j ENVOY_OUTBOUND/]) {
+      const matching = rules.split('\n').filter((each) => rule.test(each));
+      expect({ rules, matching }).toEqual({ rules, matching: [expect.anything(), expect.anything()] });
+    }
+  });
+
+  test('traffic waits for a list of ports to be right, and the pod’s status says what is wrong', async () => {
+    await apply(cluster, podOf('mistyped', {}, {}, { labels: OPTED_IN, annotations: MISTYPED }));
+    const path = '{.status.initContainerStatuses[0].lastState.terminated.message}';
+    await eventually(
+      'the container has ended',
+      async () => (await run(`get pod mistyped -o jsonpath=${path}`)) !== '',
+    );
+    expect(await run(`get pod mistyped -o jsonpath=${path}`)).toBe(
+      'annotation initializer.kubernetes.io/envoy-exclude-inbound-ports: "8o" is not a port: write numbers from 1 to 65535, separated by commas\n',
+    );
+  });
+
+  test('traffic finds a transparent Envoy there as the application starts, and still when it ends', async () => {
+    expect(await run(`logs ${captured} --container=app`)).toMatch(VIA_ENVOY);
+    const { status } = JSON.parse(await run(`get pod ${captured} -o json`));
+    const started = (
+      list: readonly { name: string; state: { running: { startedAt: string } } }[],
+      name: string,
+    ) => Date.parse(list.find((one) => one.name === name)?.state.running.startedAt ?? '');
+    expect(started(status.initContainerStatuses, 'envoy')).toBeLessThanOrEqual(
+      started(status.containerStatuses, 'app'),
+    );
+    // It takes longer to end than Envoy would wait for on its own.
+    const last = 'trap "sleep 12; wget -S -O /dev/null http://plain:8080; exit" TERM';
+    const app = { name: 'app', command: ['sh', '-c', `${last}; echo ready; sleep 3600 & wait`] };
+    await apply(cluster, podOf('ending', app, {}, { labels: OPTED_IN, annotations: CAPTURED }));
+    await run('wait pod/ending --for=condition=Ready --timeout=120s');
+    const [words] = await Promise.all([
+      run('logs ending --container=app --follow'),
+      run('delete pod ending --timeout=120s'),
+    ]);
+    expect(words).toMatch(VIA_ENVOY);
+  });
+
+  test('traffic of a client that follows HTTPRoutes is shared by them, as soon as the status says so', async () => {
     const inRoutes = (line: string) => run(`${line} --namespace=routes`);
     await run(`apply --server-side -k ${await httpRouteCrds()}`);
     await run('create namespace routes');
@@ -283,7 +267,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     }
   });
 
-  test('does not fail while an application is rolled over under 50 requests a second', async () => {
+  test('traffic does not fail while an application is rolled over under 50 requests a second', async () => {
     const names = ['web', 'captured'];
     const loads: HttpLoad[] = [];
     for (const name of names) {

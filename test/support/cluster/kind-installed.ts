@@ -40,14 +40,14 @@ export function installed(kindOf: () => Kind): void {
   };
   const isReady = () => run(`rollout status ${DEPLOYMENT} --timeout=300s`);
 
-  test('deploys it from a registry: install.md # In your cluster', async () => {
+  test('the operator is deployed from a registry by docs/install.md # In your cluster', async () => {
     await typed('docs/install.md', '## In your cluster');
     await isReady();
     const image = await run(`get ${DEPLOYMENT} -o jsonpath={..containers[*].image}`);
     expect(image).toBe(PUSHED);
   });
 
-  test('sees more in the log: operations.md # Logs', async () => {
+  test('the log on kind has more by docs/operations.md # Logs', async () => {
     await typed('docs/operations.md', '## Logs');
     await isReady();
     await eventually('what is said in detail', async () =>
@@ -55,7 +55,7 @@ export function installed(kindOf: () => Kind): void {
     );
   });
 
-  test('rolls a new Envoy out: rollout.md # A new Envoy on a Friday', async () => {
+  test('a new Envoy is rolled out by docs/rollout.md # A new Envoy on a Friday', async () => {
     await succeed(`make deploy OVERLAY=rollout IMAGE=${PUSHED}`);
     await isReady();
     const fleet = (name: string, replicas: number) =>
@@ -105,11 +105,11 @@ export function installed(kindOf: () => Kind): void {
     await run('delete deployments --all --now');
   });
 
-  test('is removed: make undeploy', async () => {
+  test('make undeploy removes the operator from kind', async () => {
     await succeed('make undeploy');
   });
 
-  const upgrades = 'upgrades the earlier release’s chart, rolls back, and removes it';
+  const upgrades = 'Helm upgrades the earlier release’s chart, rolls back, and removes it';
   const helmTest = withoutHelm === undefined ? test : test.skip;
   helmTest(withoutHelm === undefined ? upgrades : `${upgrades} (skipped: ${withoutHelm})`, async () => {
     const { bin, directory } = kindOf().workbench;

@@ -96,7 +96,7 @@ export function onTwoNodes(kindOf: () => Kind): void {
     expect(found).toEqual([]);
   }
 
-  test('has pods of one Network on two nodes that see each other’s own addresses', async () => {
+  test('pods of one Network on two nodes of kind see each other’s own addresses', async () => {
     const at = (name: keyof typeof ADDRESSES) => {
       const [v4, v6] = ADDRESSES[name];
       return asking(JSON.stringify([{ name: 'two', ips: [`${v4}/24`, `${v6}/64`] }]));
@@ -109,7 +109,7 @@ export function onTwoNodes(kindOf: () => Kind): void {
   });
 
   test.each(Object.entries(OTHERS))(
-    'also beside %s, bridged frames filtered or not',
+    'pods on kind reach each other beside %s, bridged frames filtered or not',
     async (_name, rules) => {
       await onNodes(SAVE);
       try {
@@ -126,7 +126,7 @@ export function onTwoNodes(kindOf: () => Kind): void {
     },
   );
 
-  test('or is told what to open, under firewalld', async () => {
+  test('a Network on kind says what to open under firewalld', async () => {
     await kindOf().onNode(second, BLOCKING_RULES.firewalld?.[0] ?? '');
     // Until the agent has counted an interval in which no packet of the tests before passed.
     const ready = (status: string, said: string) => {

@@ -48,7 +48,7 @@ export function withoutMultus(kindOf: () => Kind): void {
     for (const node of NODE_NAMES) await kindOf().onNode(node, 'rm -f /etc/cni/net.d/00-first.conflist');
   });
 
-  test('is told of an interface that was removed', async () => {
+  test('a Network on kind says that an interface was removed', async () => {
     await kindOf().onNode(
       second,
       'for port in /sys/class/net/nw-*/brif/veth*; do ip link delete "$(basename "$port")"; done',
@@ -59,7 +59,7 @@ export function withoutMultus(kindOf: () => Kind): void {
     await nodesReady('NodesReady');
   });
 
-  test('has pods that wait while Multus is late, and start when it is there', async () => {
+  test('pods on kind wait while Multus is late, and start when it is there', async () => {
     await onlyOn('{"without":"any"}', first, second);
     await soon('a Network that is not Ready', () =>
       run('wait network/two --for=condition=Ready=False --timeout=60s'),
@@ -72,7 +72,7 @@ export function withoutMultus(kindOf: () => Kind): void {
     await hasInterface('late');
   });
 
-  test('is told of a pod that starts while Multus restarts, unless it has its interface', async () => {
+  test('a pod on kind that starts while Multus restarts has its interface, or its Network says so', async () => {
     await run('delete pod --selector app=multus --namespace kube-system --wait=false');
     await apply(kindOf(), podOf('meanwhile', {}, onNode(second), asking('two')));
     await run('wait pod/meanwhile --for=condition=Ready --timeout=120s');
@@ -83,7 +83,7 @@ export function withoutMultus(kindOf: () => Kind): void {
     await run(`rollout status ${MULTUS} --timeout=120s`);
   });
 
-  test('is told of pods on a node that Multus has not come to', async () => {
+  test('a Network on kind says that pods are on a node that Multus has not come to', async () => {
     await onlyOn(`{"kubernetes.io/hostname":"${first}"}`, second);
     await nodesReady('NoMultus');
     // On the first node, Multus restarts.
@@ -105,7 +105,7 @@ export function withoutMultus(kindOf: () => Kind): void {
     await nodesReady('NodesReady');
   });
 
-  test('is told of another CNI configuration before that of Multus', async () => {
+  test('a Network on kind says that another CNI configuration is before that of Multus', async () => {
     await kindOf().onNode(second, 'cd /etc/cni/net.d && cp 10-kindnet.conflist 00-first.conflist');
     await nodesReady('NoMultus');
     await apply(kindOf(), podOf('without', {}, onNode(second), asking('two', 'k8s.v1.cni.cncf.io/networks')));
