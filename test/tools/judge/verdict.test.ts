@@ -17,7 +17,7 @@ const pods = new Map([
   ['pods-10/c', true],
 ]);
 
-test('a report has the tests that ran, each with its own pods', () => {
+test('a report of the judge has the tests that ran, each with its own pods', () => {
   const setup = { ...spec('', 'passed', 'pods-1'), LeafNodeType: 'SynchronizedBeforeSuite' };
   const read = readReport(
     report(
@@ -39,7 +39,7 @@ test('a report has the tests that ran, each with its own pods', () => {
   );
 });
 
-test('only what passes plain counts against the sidecar', () => {
+test('the judge holds against the sidecar only what passes without it', () => {
   const read = (...states: readonly string[]) =>
     readReport(report(...states.map((state, index) => spec(`test ${index}`, state, ''))), pods);
   const faults = faultsOf(read('passed', 'failed', 'passed'), read('failed', 'failed', 'passed'));

@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { obstacles } from '../../../hack/release/obstacles.ts';
 import { pinBases } from '../../../hack/release/pin-bases.ts';
 import { provenance } from '../../../hack/release/provenance.ts';
@@ -25,37 +25,33 @@ async function program(name: string, script: string): Promise<string> {
   return file;
 }
 
-describe('make base-digest', () => {
-  test("writes the registry's digest, and keeps the tag", async () => {
-    const digest = `sha256:${'b'.repeat(64)}`;
-    const crane = await program('crane', `[ "$*" = "digest node:26-slim" ] && echo ${digest}`);
-    await writeFile(join(directory, 'Dockerfile'), `ARG BASE=${BASE}\nFROM \${BASE}\n`);
-    await pinBases(crane, directory, ['Dockerfile'], { write: () => true });
-    const text = await readFile(join(directory, 'Dockerfile'), 'utf8');
-    expect(text).toBe(`ARG BASE=node:26-slim@${digest}\nFROM \${BASE}\n`);
-  });
+test("make base-digest writes the registry's digest, and keeps the tag", async () => {
+  const digest = `sha256:${'b'.repeat(64)}`;
+  const crane = await program('crane', `[ "$*" = "digest node:26-slim" ] && echo ${digest}`);
+  await writeFile(join(directory, 'Dockerfile'), `ARG BASE=${BASE}\nFROM \${BASE}\n`);
+  await pinBases(crane, directory, ['Dockerfile'], { write: () => true });
+  const text = await readFile(join(directory, 'Dockerfile'), 'utf8');
+  expect(text).toBe(`ARG BASE=node:26-slim@${digest}\nFROM \${BASE}\n`);
 });
 
 const run = promisify(execFile);
 const git = (...args: readonly string[]) =>
   run('git', ['-C', directory, '-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args]);
 
-describe('the source of a release', () => {
-  test('is the commit, the changed files and the remote without its password', async () => {
-    await git('init', '--quiet');
-    await writeFile(join(directory, 'kept'), '1');
-    await git('add', '.');
-    await git('commit', '--quiet', '--message', 'first');
-    const { stdout } = await git('rev-parse', 'HEAD');
-    const revision = stdout.trim();
-    expect(await readSource(directory)).toEqual({ revision, changed: [], uri: undefined });
+test('the source of a release is the commit, the changed files and the remote without its password', async () => {
+  await git('init', '--quiet');
+  await writeFile(join(directory, 'kept'), '1');
+  await git('add', '.');
+  await git('commit', '--quiet', '--message', 'first');
+  const { stdout } = await git('rev-parse', 'HEAD');
+  const revision = stdout.trim();
+  expect(await readSource(directory)).toEqual({ revision, changed: [], uri: undefined });
 
-    await git('remote', 'add', 'origin', 'https://user:secret@example.com/project.git');
-    await writeFile(join(directory, 'kept'), '2');
-    await writeFile(join(directory, 'new'), '');
-    const uri = 'git+https://example.com/project.git';
-    expect(await readSource(directory)).toEqual({ revision, changed: ['kept', 'new'], uri });
-  });
+  await git('remote', 'add', 'origin', 'https://user:secret@example.com/project.git');
+  await writeFile(join(directory, 'kept'), '2');
+  await writeFile(join(directory, 'new'), '');
+  const uri = 'git+https://example.com/project.git';
+  expect(await readSource(directory)).toEqual({ revision, changed: ['kept', 'new'], uri });
 });
 
 /** Packages with an install script that the build does without: their binaries are packages of their own. */
@@ -84,7 +80,7 @@ test('no package is installed that is known to need its script', async () => {
 
 const dockerfiles = globSync('{Dockerfile,deploy/**/Dockerfile}', { cwd: projectDirectory() }).toSorted();
 
-test('finds Dockerfiles', () => {
+test('the search for Dockerfiles finds them', () => {
   expect(dockerfiles).toEqual(['Dockerfile', 'deploy/transparent/Dockerfile']);
 });
 
@@ -112,7 +108,7 @@ const build = {
   finishedOn: new Date(1_000),
 };
 
-test('has the commit, the base, the parameters and the uncommitted files, but no secret', () => {
+test('the provenance has commit, base, parameters and uncommitted files, but no secret', () => {
   expect(provenance(build)).toMatchObject({
     buildDefinition: {
       externalParameters: { image: 'registry.example.com/app:1', force: true },
@@ -168,7 +164,7 @@ test.each([
   expect(refused).toEqual([expect.stringContaining(message)]);
 });
 
-test('a release tells all obstacles at once', () => {
+test('a release is refused with all obstacles at once', () => {
   const none = { ...settings, image: 'app', base: 'node', key: '', builder: '' };
   expect(obstacles(none, { ...found, ...CHANGED })).toHaveLength(5);
 });

@@ -10,7 +10,7 @@ test.each([
   ['1.2.3-rc.1', '0.0.1', ['MAJOR.MINOR.PATCH']],
   ['../1.2.3', '0.0.1', ['MAJOR.MINOR.PATCH']],
   ['1.2.3\n', '0.0.1', ['MAJOR.MINOR.PATCH']],
-])('of a release %j after %s is said: %j', (version, current, messages) => {
+])('the version of a release %j after %s is refused: %j', (version, current, messages) => {
   expect(versionObstacles(version, current)).toEqual(
     messages.map((message) => expect.stringContaining(message)),
   );
@@ -24,7 +24,7 @@ test.each([
   '{"name": "envoy-initializer",\n  "version": "7.7.7"}',
   'name: envoy-initializer\nversion: 7.7.7\nappVersion: 7.7.7\n',
   'envoy-initializer:7.7.7. And `envoy-initializer:7.7.7`',
-])('%j gets the next version', (text) => {
+])('the text %j gets the next version', (text) => {
   expect(withVersion(text, '7.7.7', '8.0.0')).toBe(text.replaceAll('7.7.7', '8.0.0'));
 });
 
@@ -35,6 +35,6 @@ test.each([
   'envoy-initializer:7.7.7.1',
   'envoy-initializer:7.7.7-next',
   'envoy-initializer:7x7x7',
-])('%j stays', (text) => {
+])('the text %j keeps its version', (text) => {
   expect(withVersion(text, '7.7.7', '8.0.0')).toBe(text);
 });

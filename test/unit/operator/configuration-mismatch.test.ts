@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
 import { configurationMismatches } from '../../../src/operator/configuration-mismatch.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -12,32 +12,28 @@ const flags = {
   requireAnnotation: true,
 };
 
-describe('the flags and the applied webhooks', () => {
-  test('agree as shipped', () => {
-    expect(configurationMismatches(applied, flags)).toEqual([]);
-  });
-
-  test.each([
-    ['another annotation', { annotation: 'example.com/envoy' }, /do not name the key example.com\/envoy/],
-    ['another name', { initializerName: 'other.example.com' }, /no webhook is named other.example.com/],
-    ['all pods', { requireAnnotation: false }, /only namespaces with the opt-in label/],
-  ])('differ by %s', (_, change, message) => {
-    const found = configurationMismatches(applied, { ...flags, ...change });
-    expect(found).toContainEqual(expect.stringMatching(message));
-  });
-
-  test('differ if all namespaces are sent but opting in is required', () => {
-    const webhooks = [{ name: flags.initializerName }, { name: `namespace.${flags.initializerName}` }];
-    expect(configurationMismatches({ webhooks }, flags)).toEqual([
-      expect.stringMatching(/of all namespaces/),
-    ]);
-    expect(configurationMismatches({ webhooks }, { ...flags, requireAnnotation: false })).toEqual([]);
-  });
-
-  test.each([undefined, null, 1, {}, { webhooks: {} }])(
-    '%j is not a configuration: no webhook is named',
-    (value) => {
-      expect(configurationMismatches(value, flags)).toEqual([expect.stringMatching(/no webhook is named/)]);
-    },
-  );
+test('the flags and the applied webhooks agree as shipped', () => {
+  expect(configurationMismatches(applied, flags)).toEqual([]);
 });
+
+test.each([
+  ['another annotation', { annotation: 'example.com/envoy' }, /do not name the key example.com\/envoy/],
+  ['another name', { initializerName: 'other.example.com' }, /no webhook is named other.example.com/],
+  ['all pods', { requireAnnotation: false }, /only namespaces with the opt-in label/],
+])('the flags and the applied webhooks differ by %s', (_, change, message) => {
+  const found = configurationMismatches(applied, { ...flags, ...change });
+  expect(found).toContainEqual(expect.stringMatching(message));
+});
+
+test('the flags and the applied webhooks differ if all namespaces are sent but opting in is required', () => {
+  const webhooks = [{ name: flags.initializerName }, { name: `namespace.${flags.initializerName}` }];
+  expect(configurationMismatches({ webhooks }, flags)).toEqual([expect.stringMatching(/of all namespaces/)]);
+  expect(configurationMismatches({ webhooks }, { ...flags, requireAnnotation: false })).toEqual([]);
+});
+
+test.each([undefined, null, 1, {}, { webhooks: {} }])(
+  'the value %j is no webhook configuration: no webhook is named',
+  (value) => {
+    expect(configurationMismatches(value, flags)).toEqual([expect.stringMatching(/no webhook is named/)]);
+  },
+);

@@ -67,66 +67,58 @@ async function present(): Promise<Readonly<Record<string, number>>> {
 
 beforeEach(() => start());
 
-describe('what the operator needs', () => {
-  test('is each webhook configuration and policy of the manifests, and the Service', async () => {
-    await look();
-    const all = manifests.map(nameOf);
-    expect(await present()).toEqual(Object.fromEntries(all.map((name) => [name, 1])));
-    expect(all.length).toBeGreaterThan(15);
-  });
-
-  test('without node agents and with an address of the webhook is less', async () => {
-    start({ nodeAgentNamespace: undefined, webhookUrl: 'https://127.0.0.1' });
-    await look();
-    const names = Object.keys(await present()).join();
-    expect(names).not.toMatch(/Service |node-agent|network-ports/);
-  });
-
-  test('is unknown before its cache has synced', async () => {
-    synced = false;
-    await look();
-    await look();
-    expect([await present(), warning(), events]).toEqual([{}, undefined, []]);
-  });
+test('the operator needs each webhook configuration and policy of the manifests, and the Service', async () => {
+  await look();
+  const all = manifests.map(nameOf);
+  expect(await present()).toEqual(Object.fromEntries(all.map((name) => [name, 1])));
+  expect(all.length).toBeGreaterThan(15);
 });
 
-describe.each(manifests.map((object) => [nameOf(object), object] as const))(
-  '%s, deleted,',
-  (name, object) => {
-    test('is told by a metric, an Event, the log and /readyz, once, until it is back', async () => {
-      await look();
-      const informer = informers.get(object.kind ?? '');
-      const found = informer?.lister.list().find(({ metadata }) => metadata.name === object.metadata.name);
-      if (found) informer?.delete(keyOf(found));
-      // It may be replaced.
-      await look();
-      expect([(await present())[name], events, warning()]).toEqual([1, [], undefined]);
-      await look();
-      await look();
-      expect(Object.entries(await present()).filter(([, value]) => value === 0)).toEqual([[name, 0]]);
-      expect(warning()).toBe(`missing: ${name}`);
-      expect(events).toEqual([
-        [
-          expect.objectContaining({
-            kind: object.kind,
-            metadata: expect.objectContaining(metadataOf(found)),
-          }),
-          expect.objectContaining({
-            reason: 'DependencyMissing',
-            note: expect.stringContaining('missing: '),
-          }),
-        ],
-      ]);
-      if (found) informer?.set(found);
-      await look();
-      expect([(await present())[name], warning()]).toEqual([1, undefined]);
-      expect(lines.map(({ msg }) => msg)).toEqual([
-        'object is missing: restore it',
-        'missing object restored',
-      ]);
-    });
-  },
-);
+test('the operator needs less without node agents and with an address of the webhook', async () => {
+  start({ nodeAgentNamespace: undefined, webhookUrl: 'https://127.0.0.1' });
+  await look();
+  const names = Object.keys(await present()).join();
+  expect(names).not.toMatch(/Service |node-agent|network-ports/);
+});
+
+test('the operator does not know what is missing before its cache has synced', async () => {
+  synced = false;
+  await look();
+  await look();
+  expect([await present(), warning(), events]).toEqual([{}, undefined, []]);
+});
+
+describe.each(manifests.map((object) => [nameOf(object), object] as const))('%s', (name, object) => {
+  test(`the deleted ${name} is reported by a metric, an Event, the log and /readyz, once, until it is back`, async () => {
+    await look();
+    const informer = informers.get(object.kind ?? '');
+    const found = informer?.lister.list().find(({ metadata }) => metadata.name === object.metadata.name);
+    if (found) informer?.delete(keyOf(found));
+    // It may be replaced.
+    await look();
+    expect([(await present())[name], events, warning()]).toEqual([1, [], undefined]);
+    await look();
+    await look();
+    expect(Object.entries(await present()).filter(([, value]) => value === 0)).toEqual([[name, 0]]);
+    expect(warning()).toBe(`missing: ${name}`);
+    expect(events).toEqual([
+      [
+        expect.objectContaining({
+          kind: object.kind,
+          metadata: expect.objectContaining(metadataOf(found)),
+        }),
+        expect.objectContaining({
+          reason: 'DependencyMissing',
+          note: expect.stringContaining('missing: '),
+        }),
+      ],
+    ]);
+    if (found) informer?.set(found);
+    await look();
+    expect([(await present())[name], warning()]).toEqual([1, undefined]);
+    expect(lines.map(({ msg }) => msg)).toEqual(['object is missing: restore it', 'missing object restored']);
+  });
+});
 
 function metadataOf(object: KubeObject | undefined) {
   const { name, namespace } = object?.metadata ?? {};

@@ -59,7 +59,7 @@ test('the version of the API server is followed through an upgrade', async () =>
   expect(await replica.end()).toEqual(['connected to the API server', 'API server version changed']);
 });
 
-test('a version that cannot be read is unknown until the next try', async () => {
+test('a version of the API server that cannot be read is unknown until the next try', async () => {
   const replica = await replicaOf(new Error('no route'), version('v1.30.1'));
   expect(replica.serverMinor.current()).toBeUndefined();
   await replica.later(5_000);
@@ -75,7 +75,7 @@ test.each([
   ['an operator that may not read it', new ApiError({ status: 403, reason: 'Forbidden', message: 'no' })],
   ['an answer of another kind', version('dev')],
   ['an answer without it', {}],
-])('%s does not know the version', async (_, answer) => {
+])('%s does not know the version of the API server', async (_, answer) => {
   const replica = await replicaOf(answer);
   expect(replica.serverMinor.current()).toBeUndefined();
   expect(replica.changes).toEqual([]);
