@@ -18,7 +18,7 @@ import {
   removeEntries,
   type TextEdit,
 } from './entries.ts';
-import type { CollectionNode, Entry, Span, SyntaxNode } from './syntax.ts';
+import type { CollectionNode, Entry, SyntaxNode } from './syntax.ts';
 
 /**
  * The edits that turn the text of one value into that of another. Parts that are equal in both keep their comments,
@@ -32,7 +32,7 @@ export function editsFor(
   after: JsonValue,
 ): readonly TextEdit[] {
   const editor = new Editor(text, root);
-  editor.change(root, before, after, root, undefined, isFlow(root));
+  editor.change({ node: root, slot: root, start: root.start }, before, after);
   return editor.edits;
 }
 
@@ -47,19 +47,14 @@ class Editor {
     this.#seqNoIndent = keepsItemsUnderKeys(text, root);
   }
 
-  /**
-   * `slot` is replaced if the value cannot be changed piece by piece. In block style, `entryStart` is where the entry with
-   * the value starts; undefined for a root.
-   */
+  /** The slot is replaced if the value cannot be changed piece by piece. Without a parent, it is the whole document. */
   change(
-    node: SyntaxNode,
+    { node, slot, start }: Pick<Entry, 'node' | 'slot' | 'start'>,
     before: JsonValue,
     after: JsonValue,
-    slot: Span,
-    entryStart?: number,
-    inFlow = false,
+    parent?: CollectionNode,
   ): void {
-    if (before === after || sameJson(before, after)) return;
+    if (sameJson(before, after)) return;
     // New entries need a neighbor that stays.
     if (
       node.kind === 'mapping' &&
@@ -75,21 +70,12 @@ class Editor {
       align(before, after).some((match) => match !== undefined)
     ) {
       this.#changeSequence(node, before, after);
-    } else if (inFlow) {
+    } else if (parent?.flow ?? isFlow(node)) {
       this.edits.push({ start: node.start, end: node.end, text: JSON.stringify(after) });
     } else {
-      const column = entryStart === undefined ? 0 : columnOf(this.#text, entryStart);
+      const column = parent ? columnOf(this.#text, start) : 0;
       this.edits.push({ start: slot.start, end: slot.end, text: this.#asSlot(after, column) });
     }
-  }
-
-  #changeEntry(
-    node: CollectionNode,
-    { node: value, slot, start }: Entry,
-    before: JsonValue,
-    after: JsonValue,
-  ): void {
-    this.change(value, before, after, slot, start, node.flow);
   }
 
   #changeMapping(node: CollectionNode, before: JsonObject, after: JsonObject): void {
@@ -100,7 +86,7 @@ class Editor {
     for (const entry of last.values()) {
       const [old, value] = [own(before, entry.key), own(after, entry.key)];
       if (old === undefined || value === undefined) continue;
-      this.#changeEntry(node, entry, old, value);
+      this.change(entry, old, value, node);
     }
     this.edits.push(...removeEntries(this.#text, node, gone));
     const added = Object.entries(after).filter(([key, value]) => {
@@ -128,7 +114,7 @@ class Editor {
       // Insert before the next entry that stays, or after the last one.
       this.#insertItems(node, added, match);
       added = [];
-      this.#changeEntry(node, entry, before[match] as JsonValue, value);
+      this.change(entry, before[match] as JsonValue, value, node);
     }
     this.#insertItems(node, added, node.entries.length);
   }

@@ -67,53 +67,16 @@ export function insertEntries(
   index: number,
 ): readonly TextEdit[] {
   if (printed.length === 0) return [];
-  return [node.flow ? insertInFlow(text, node, printed, index) : insertLines(text, node, printed, index)];
-}
-
-function insertLines(
-  text: string,
-  node: CollectionNode,
-  printed: readonly string[],
-  index: number,
-): TextEdit {
-  const column = columnOf(text, node.entries[0]?.start ?? node.start);
-  const margin = ' '.repeat(column);
-  const lines = printed.map((entry) => indent(entry, column));
-  const next = node.entries[index];
-  // The first entry may share its line with the dash of its parent.
-  if (next && index === 0)
-    return insertion(
-      next.start,
-      lines.map((line) => `${line}\n${margin}`),
-    );
-  const previous = next ? node.entries[index - 1] : node.entries.at(-1);
-  return insertion(
-    lineEnd(text, previous?.end ?? node.end),
-    lines.map((line) => `\n${margin}${line}`),
-  );
-}
-
-function insertInFlow(
-  text: string,
-  node: CollectionNode,
-  printed: readonly string[],
-  index: number,
-): TextEdit {
-  const gap = gapOf(text, node);
-  const next = node.entries[index];
-  if (next)
-    return insertion(
-      next.start,
-      printed.map((entry) => `${entry},${gap}`),
-    );
-  return insertion(
-    node.entries.at(-1)?.end ?? node.end,
-    printed.map((entry) => `,${gap}${entry}`),
-  );
-}
-
-function insertion(at: number, texts: readonly string[]): TextEdit {
-  return { start: at, end: at, text: texts.join('') };
+  const { flow, entries } = node;
+  const column = columnOf(text, entries[0]?.start ?? node.start);
+  const separator = flow ? `,${gapOf(text, node)}` : `\n${' '.repeat(column)}`;
+  const lines = flow ? printed : printed.map((entry) => indent(entry, column));
+  // In block style, only the first entry may share its line: with the dash of its parent. Others may follow comments.
+  const next = flow || index === 0 ? entries[index] : undefined;
+  const end = entries[index - 1]?.end ?? node.end;
+  const at = next?.start ?? (flow ? end : lineEnd(text, end));
+  const inserted = lines.map((line) => (next ? line + separator : separator + line));
+  return [{ start: at, end: at, text: inserted.join('') }];
 }
 
 /**

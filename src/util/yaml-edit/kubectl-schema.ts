@@ -8,19 +8,9 @@ import {
 } from 'js-yaml';
 import { isObject } from '../json.ts';
 
-const NULLS: ReadonlySet<string> = new Set(['', '~', 'null', 'Null', 'NULL']);
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
-  [
-    ['y', 'yes', 'true', 'on'],
-    ['n', 'no', 'false', 'off'],
-  ].flatMap((words, no) =>
-    words.flatMap((word) =>
-      [word, word[0]?.toUpperCase() + word.slice(1), word.toUpperCase()].map(
-        (text) => [text, no === 0] as const,
-      ),
-    ),
-  ),
-);
+const NULL = /^(~|null|Null|NULL)?$/;
+const TRUE = /^(y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
+const FALSE = /^(n|N|no|No|NO|false|False|FALSE|off|Off|OFF)$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 const DIGITS = ['+', '-', '.', ...'0123456789'];
@@ -34,14 +24,14 @@ export const KUBECTL_SCHEMA = FAILSAFE_SCHEMA.withTags(
   defineScalarTag<null>('tag:yaml.org,2002:null', {
     implicit: true,
     implicitFirstChars: ['', '~', 'n', 'N'],
-    resolve: (text) => (NULLS.has(text) ? null : NOT_RESOLVED),
+    resolve: (text) => (NULL.test(text) ? null : NOT_RESOLVED),
     identify: (value) => value === null,
     represent: () => 'null',
   }),
   defineScalarTag<boolean>('tag:yaml.org,2002:bool', {
     implicit: true,
     implicitFirstChars: [...'yYtToOnNfF'],
-    resolve: (text) => BOOLEANS.get(text) ?? NOT_RESOLVED,
+    resolve: (text) => TRUE.test(text) || (FALSE.test(text) ? false : NOT_RESOLVED),
     identify: (value) => typeof value === 'boolean',
   }),
   defineScalarTag<number>('tag:yaml.org,2002:int', {

@@ -29,26 +29,21 @@ function valuesOf({ documents }: ParsedText): readonly JsonValue[] {
 export function writeManifests(text: string, documents: readonly JsonValue[]): string {
   const parsed = parseText(text);
   const before = valuesOf(parsed);
-  const changed = [...documents.keys()].filter(
-    (i) => documents[i] !== before[i] && !sameJson(at(documents, i), at(before, i)),
-  );
+  const changed = documents.flatMap((after, index) => {
+    const old = before[index] ?? null;
+    return sameJson(old, after) ? [] : [{ index, before: old, after }];
+  });
   if (changed.length === 0) return text;
   const roots = parsed.roots();
-  const goal = before.map((_, i) => at(documents, i));
-  const changes = changed.map((i) => ({
-    index: i,
-    root: roots[i],
-    before: at(before, i),
-    after: at(goal, i),
-  }));
+  const changes = changed.map((change) => ({ ...change, root: roots[change.index] }));
   const edits = changes.map((change) => piecewise(parsed, change) ?? whole(parsed, change));
-  const first = attempt(text, edits.flat(), goal);
+  const first = attempt(text, edits.flat(), documents);
   if (first.wrong.size === 0) return first.text;
   // The usual cause: a value shared by an anchor was changed in several places. Print such documents whole.
   const again = changes.flatMap((change, i) =>
     first.wrong.has(change.index) ? whole(parsed, change) : (edits[i] ?? []),
   );
-  const second = attempt(text, again, goal);
+  const second = attempt(text, again, documents);
   if (second.wrong.size === 0) return second.text;
   throw cannotBeRewritten(Math.min(...second.wrong));
 }
@@ -64,7 +59,7 @@ function attempt(text: string, edits: readonly TextEdit[], goal: readonly JsonVa
     const written = applyEdits(text, edits);
     const found = readManifests(written);
     const isAll = found.length !== goal.length;
-    const wrong = [...goal.keys()].filter((i) => isAll || !sameJson(at(found, i), at(goal, i)));
+    const wrong = goal.flatMap((value, i) => (isAll || !sameJson(found[i] ?? null, value) ? [i] : []));
     return { text: written, wrong: new Set(wrong) };
   } catch (err) {
     if (err instanceof ManifestError || err instanceof UneditableError)
@@ -130,10 +125,6 @@ function inexactInteger(value: JsonValue): number | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function at(documents: readonly JsonValue[], index: number): JsonValue {
-  return documents[index] ?? null;
 }
 
 /** Counts the values after alias expansion, visiting each node once. Refuses aliases that contain themselves. */
