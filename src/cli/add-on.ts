@@ -37,12 +37,6 @@ export interface ToolParts extends SurveyParts {
   readonly check?: CheckParts;
   /** Its lines of `status`. */
   readonly status?: (client: KubeClient, facts: StatusFacts) => Promise<readonly StatusRow[]>;
-  /** What is under way about stale pods, in a line. */
-  readonly underWay?: (
-    client: KubeClient,
-    options: ClusterOptions,
-    set: TemplateSet,
-  ) => Promise<string | undefined>;
   /** What `lint` says about a template without faults. */
   readonly lint?: (
     set: TemplateSet,
@@ -59,12 +53,6 @@ export interface CheckParts {
     target: string | undefined,
     options: ClusterOptions,
   ) => ((client: KubeClient, namespace: string) => Promise<ObjectReport>) | undefined;
-  /** What new pods get instead of the templates of the ConfigMap, outside of a canary; undefined if nothing else. */
-  readonly promoted?: (
-    client: KubeClient,
-    options: ClusterOptions,
-    set: TemplateSet,
-  ) => Promise<TemplateSet | undefined>;
   /** Whether the API server injects pods itself, as far as the user may see. */
   readonly injectsWithoutWebhook?: (client: KubeClient) => Promise<boolean>;
 }

@@ -136,14 +136,35 @@ export async function* pages(
   } while (next);
 }
 
+/** How the templates of the ConfigMap come to pods step by step. */
+export interface TemplateRollout {
+  /** What new pods get instead, outside of a canary; undefined once the templates are promoted. */
+  readonly promoted: TemplateSet | undefined;
+  /** Whether they were halted: then all pods get the promoted ones. */
+  readonly isHalted: boolean;
+  /** The rollout in a line. */
+  readonly text: string;
+}
+
 /** What an add-on knows of the templates of pods. */
 export interface SurveyParts {
-  /** What pods get in place of the templates of the ConfigMap, which were halted; undefined if they were not. */
-  readonly insteadOfHalted?: (
+  /** Undefined without a rollout, or if the user may not read it. */
+  readonly rollout?: (
     client: KubeClient,
     options: ClusterOptions,
     set: TemplateSet,
-  ) => Promise<TemplateSet | undefined>;
+  ) => Promise<TemplateRollout | undefined>;
+}
+
+/** The rollout of these templates. */
+export async function templateRolloutOf(
+  tools: readonly SurveyParts[],
+  client: KubeClient,
+  options: ClusterOptions,
+  set: TemplateSet,
+): Promise<TemplateRollout | undefined> {
+  const found = await Promise.all(tools.map(({ rollout }) => rollout?.(client, options, set)));
+  return found.find((each) => each !== undefined);
 }
 
 /** What pods are compared with. */
@@ -151,13 +172,11 @@ export async function surveyBasis(
   client: KubeClient,
   given: ClusterOptions & { readonly requireAnnotation: boolean },
   tools: readonly SurveyParts[],
-): Promise<DriftBasis> {
+): Promise<DriftBasis & { readonly state: { readonly set: TemplateSet } }> {
   const options = followInstallation(given, await installationOf(client, given.operatorNamespace));
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const adopted = await templatesOfCluster(client, options);
-  const others = await Promise.all(
-    tools.map(({ insteadOfHalted }) => insteadOfHalted?.(client, options, adopted)),
-  );
-  const set = others.find((each) => each !== undefined) ?? adopted;
+  const rollout = await templateRolloutOf(tools, client, options, adopted);
+  const set = (rollout?.isHalted && rollout.promoted) || adopted;
   return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
 }

@@ -20,6 +20,7 @@ import {
   type ClusterOptions,
   type ScopeOptions,
 } from '../options/tool-options.ts';
+import { templateRolloutOf } from '../survey.ts';
 import { templatesOfCluster } from '../template-source.ts';
 import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
 import {
@@ -150,7 +151,7 @@ async function reportLive(
   }
   const webhooks = await appliedWebhooks(client, options);
   const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
-  const held = await Promise.all(tools.map(({ check }) => check?.promoted?.(client, options, set)));
+  const rollout = await templateRolloutOf(tools, client, options, set);
   const { requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(options.annotation);
   const decideOptions = { keys, requireAnnotation, operatorNamespace };
@@ -163,7 +164,7 @@ async function reportLive(
       client,
       objects,
       dryRun,
-      promoted: held.find((each) => each !== undefined),
+      promoted: rollout?.promoted,
       decideOptions,
       state: { set },
       namespace,

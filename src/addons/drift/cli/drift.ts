@@ -9,7 +9,7 @@ import {
   type ClusterOptions,
   type ScopeOptions,
 } from '../../../cli/options/tool-options.ts';
-import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
+import { type DriftedPod, templateRolloutOf, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
 import { counted } from '../../../util/clip.ts';
 
 interface DriftOptions extends ClusterOptions, ScopeOptions {
@@ -28,7 +28,6 @@ async function driftCommand(
     const { selector } = options;
     const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
     const basis = await surveyBasis(cluster.client, options, tools);
-    const { state } = basis;
     const survey = await surveyPods(cluster.client, scope, basis);
     const { drifted } = survey;
     printOutput(terminal, options.output, {
@@ -37,11 +36,9 @@ async function driftCommand(
     });
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
     for (const [risk, n] of survey.risks) terminal.err(`${counted(n, 'pod')}: ${risk}\n`);
-    if (drifted.length > 0 && 'set' in state) {
-      for (const { underWay } of tools) {
-        const line = await underWay?.(cluster.client, options, state.set);
-        if (line !== undefined) terminal.err(`${line}\n`);
-      }
+    if (drifted.length > 0) {
+      const rollout = await templateRolloutOf(tools, cluster.client, options, basis.state.set);
+      if (rollout) terminal.err(`${rollout.text}\n`);
     }
     return drifted.length > 0 ? 1 : 0;
   });

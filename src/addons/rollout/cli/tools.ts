@@ -12,6 +12,7 @@ import {
   rolloutOf,
   unknown,
 } from '../../../cli/status/rows.ts';
+import type { TemplateRollout } from '../../../cli/survey.ts';
 import type { TemplateSet } from '../../../injection/template/template-set.ts';
 import { ifReadable } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -23,33 +24,25 @@ import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
 
 /** What rollouts add to the commands of the core. */
 export const tools: ToolParts = {
-  check: { promoted },
-  insteadOfHalted: async (...which) => {
-    const revisions = await readRevisions(...which);
-    return revisions?.target.state === 'halted' ? revisions.promoted.set : undefined;
-  },
+  rollout: templateRollout,
   status: async (client, facts) => [{ check: 'rollout', ...(await verdict(client, facts)) }],
-  underWay,
 };
 
-async function promoted(
-  client: KubeClient,
-  options: ClusterOptions,
-  set: TemplateSet,
-): Promise<TemplateSet | undefined> {
-  const revisions = await readRevisions(client, options, set);
-  return revisions?.promoted === revisions?.target ? undefined : revisions?.promoted.set;
-}
-
-async function underWay(
+async function templateRollout(
   client: KubeClient,
   options: ClusterOptions,
   wanted: TemplateSet,
-): Promise<string | undefined> {
-  const revisions = await readRevisions(client, options, wanted);
+): Promise<TemplateRollout | undefined> {
+  if ((wanted.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
+  const revisions = (await ifReadable(readRollout(client, options, wanted)))?.revisions;
   if (revisions === undefined) return undefined;
-  const { set, state } = revisions.target;
-  return `${CALLED_AS} rollout shows the rollout of template ${set.hash.slice(0, 12)} (${state}) to running pods`;
+  const { target, promoted } = revisions;
+  const { set, state } = target;
+  return {
+    promoted: promoted === target ? undefined : promoted.set,
+    isHalted: state === 'halted',
+    text: `${CALLED_AS} rollout shows the rollout of template ${set.hash.slice(0, 12)} (${state}) to running pods`,
+  };
 }
 
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
@@ -95,14 +88,4 @@ export async function readRollout(
     revisions: revisionsOf(set, stored, false),
     status: readStatus(own?.metadata.annotations?.[STATUS]),
   };
-}
-
-/** What it goes from and to; undefined also without a strategy for running pods, or if the user may not read it. */
-async function readRevisions(
-  client: KubeClient,
-  options: ClusterOptions,
-  set: TemplateSet,
-): Promise<Revisions | undefined> {
-  if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
-  return (await ifReadable(readRollout(client, options, set)))?.revisions;
 }
