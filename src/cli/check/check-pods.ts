@@ -6,7 +6,7 @@ import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
 import { parseStatus } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
-import { type SidecarState, sidecarState, unmarkedBecause } from '../../injection/webhook/classify.ts';
+import { sidecarState, unmarkedBecause } from '../../injection/webhook/classify.ts';
 import type { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifReadable } from '../../kube/api/api-error.ts';
 import { splitKey } from '../../kube/api/object.ts';
@@ -58,63 +58,60 @@ export async function existingPods(
   const found = isAlone
     ? [site.object]
     : (await podsOf(client, namespace, site.object)).filter((pod) => !isGoing(pod));
-  const list = found.map((pod) => ({
-    name: ownString(own(pod, 'metadata'), 'name') ?? '',
-    sidecar: sidecarState(pod, settings, keys, state),
-  }));
-  const named = (isMeant: (pod: JsonObject, sidecar: SidecarState) => boolean) =>
-    list.flatMap(({ name, sidecar }, i) => (isMeant(found[i] ?? {}, sidecar) ? [name] : []));
-  // A restart would give these pods the same template.
-  const isEarly = (pod: JsonObject) =>
-    promoted !== undefined && sidecarState(pod, settings, keys, { set: promoted }) === 'current';
-  const old = new Set<JsonObject>();
-  const waiting = new Set<JsonObject>();
-  for (const pod of found) {
-    if (await objects.isOlderIn(pod, namespace, keys)) old.add(pod);
-    if (await objects.isMissingFor(pod, namespace)) waiting.add(pod);
-  }
+  const pods = await Promise.all(
+    found.map(async (pod) => ({
+      name: ownString(own(pod, 'metadata'), 'name') ?? '',
+      sidecar: sidecarState(pod, settings, keys, state),
+      // A restart would give these pods the same template.
+      isEarly: promoted !== undefined && sidecarState(pod, settings, keys, { set: promoted }) === 'current',
+      isOld: await objects.isOlderIn(pod, namespace, keys),
+      isWaiting: await objects.isMissingFor(pod, namespace),
+    })),
+  );
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),
     ...failingContainers(found, keys),
     ...(await missingInterfaces(client, found)),
   ];
-  const add = (reason: string, names: readonly string[], what: string) => {
+  const add = (reason: string, isMeant: (pod: (typeof pods)[number]) => boolean, what: string) => {
+    const names = pods.filter(isMeant).map(({ name }) => name);
     if (names.length > 0) findings.push({ reason, message: `${podsCalled(names)} ${what}` });
   };
   const again = isAlone ? 'recreate it' : 'run kubectl rollout restart, or delete it';
   const mode = state.set.rollout?.mode ?? 'new-pods';
   add(
     'stale-pod',
-    named((pod, sidecar) => sidecar === 'stale' && isEarly(pod)),
+    ({ sidecar, isEarly }) => sidecar === 'stale' && isEarly,
     `the template that new pods get, because the last one is not promoted: see ${CALLED_AS} rollout`,
   );
   add(
     'stale-pod',
-    named((pod, sidecar) => sidecar === 'stale' && !isEarly(pod)),
+    ({ sidecar, isEarly }) => sidecar === 'stale' && !isEarly,
     `a stale sidecar, of another version of the template: ${mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `}${again}`,
   );
   add(
     'pod-without-sidecar',
-    named((_, sidecar) => wanted && sidecar === 'absent'),
+    ({ sidecar }) => wanted && sidecar === 'absent',
     `no sidecar, because of a later opt-in or a webhook that did not answer: ${again}`,
   );
   add(
     'no-status',
-    named((_, sidecar) => wanted && sidecar === 'unmarked'),
+    ({ sidecar }) => wanted && sidecar === 'unmarked',
     `the sidecar, but ${unmarkedBecause(keys)}`,
   );
-  const why = waiting.size > 0 && (await lastWords(client, namespace, `ConfigMap/${ENVOY_CONFIG_MAP}`));
+  const isAnyWaiting = pods.some(({ isWaiting }) => isWaiting);
+  const why = isAnyWaiting && (await lastWords(client, namespace, `ConfigMap/${ENVOY_CONFIG_MAP}`));
   add(
     'missing-configuration',
-    named((pod) => waiting.has(pod)),
+    ({ isWaiting }) => isWaiting,
     `no ConfigMap ${ENVOY_CONFIG_MAP} to mount in namespace ${namespace}: ${why}`,
   );
   add(
     'old-configuration',
-    named((pod) => old.has(pod)),
+    ({ isOld }) => isOld,
     `an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`,
   );
-  return { list, findings };
+  return { list: pods.map(({ name, sidecar }) => ({ name, sidecar })), findings };
 }
 
 /** Pods that are being deleted are replaced, or no longer wanted. */

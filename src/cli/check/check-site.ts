@@ -1,6 +1,7 @@
 import { type Injection, inject } from '../../injection/inject.ts';
+import type { Keys } from '../../injection/keys.ts';
 import { annotatedNamespace, effectMistakes, optInMistakes } from '../../injection/mistakes.ts';
-import { type NamespaceSettings, namespaceSettings } from '../../injection/namespace-settings.ts';
+import { namespaceSettings } from '../../injection/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../injection/opt-in.ts';
 import { podCreation } from '../../injection/podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
@@ -12,7 +13,6 @@ import { ifReadable } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
-import type { JsonObject } from '../../util/json.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { networkMistakes } from './check-network.ts';
 import { existingPods, type LiveBasis } from './check-pods.ts';
@@ -25,31 +25,43 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const known = (await ifReadable(client.get(NAMESPACES, { name: namespace })))?.metadata;
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
-  const objects = await basis.objects.in(namespace);
+  const { decideOptions: options, objects, state } = basis;
+  const { keys } = options;
   const settings = {
-    ...namespaceSettings({ ...known, labels }, basis.decideOptions.keys, minor),
-    ...objects,
+    ...namespaceSettings({ ...known, labels }, keys, minor),
+    ...(await objects.in(namespace)),
   };
-  const { optIn: key } = basis.decideOptions.keys;
+  const key = keys.optIn;
   const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
-  const pod = createdPod(site.object, isPod(site) ? fresh(site.pod, basis) : site.pod);
-  const { report, injection, optIn } = decided(site, pod, basis, settings);
+  // A pod of the cluster as it was created: without the sidecar that it may have got.
+  const pod = createdPod(site.object, (isPod(site) && uninject(site.pod, keys)) || site.pod);
+  const injection = inject({ request: podCreation(namespace), pod, ...settings, options, state });
+  const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
+  const mistakes = [
+    ...optInMistakes(site, keys, settings.namespaceLabels),
+    ...effectMistakes(site, injection, keys),
+  ];
+  const { findings, ...decision } = decisionOf(injection, keys);
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
   const dryRun = await tryDryRun(pod, injection, settings, basis);
   const pods = await existingPods(site, basis, wanted, settings);
-  const { findings, ...rest } = report;
   return {
-    ...rest,
+    object: describeObject(site.object),
+    namespace,
+    askedBy: describeOptIn(optIn, key),
+    ...decision,
     because: [
-      ...report.because,
+      ...decision.because,
       ...(known ? [] : [`cannot read namespace ${namespace}: this check ignores its labels and annotations`]),
     ],
     ...(optIn.asked === 'inject' && webhook && { ...webhook, policies }),
     dryRun: dryRun.text,
     pods: pods.list,
     findings: [
+      ...mistakes.map((message) => ({ reason: 'opt-in-mistake', message })),
+      ...[...networkMistakes(site)].map((message) => ({ reason: 'network-mistake', message })),
       ...findings,
       ...(isMisplaced ? [{ reason: 'opt-in-mistake', message: annotatedNamespace(key) }] : []),
       ...(webhooks?.findings ?? []),
@@ -70,54 +82,31 @@ async function provenState({ pod }: PodSite, { state, dryRun }: LiveBasis): Prom
   return { set: (await dryRun.prove(state.set, PROOF_MS, signal)).set };
 }
 
-/** A pod of the cluster as it was created: without the sidecar that it may have got. */
-function fresh(pod: JsonObject, { decideOptions: { keys } }: LiveBasis): JsonObject {
-  return uninject(pod, keys) ?? pod;
-}
-
-function decided(
-  site: PodSite,
-  pod: JsonObject,
-  { decideOptions: options, state, namespace }: LiveBasis,
-  settings: NamespaceSettings,
-): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
-  const injection = inject({
-    request: podCreation(namespace),
-    pod,
-    ...settings,
-    options,
-    state,
-  });
-  const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
-  const mistakes = [...optInMistakes(site, options.keys, settings.namespaceLabels)];
-  mistakes.push(...effectMistakes(site, injection, options.keys));
-  const findings: CheckFinding[] = [
-    ...mistakes.map((message) => ({ reason: 'opt-in-mistake', message })),
-    ...[...networkMistakes(site)].map((message) => ({ reason: 'network-mistake', message })),
-  ];
-  const askedBy = describeOptIn(optIn, options.keys.optIn);
-  const common = { object: describeObject(site.object), namespace, askedBy };
+/** What happens to the pod when it is created, and why. */
+function decisionOf(
+  injection: Injection,
+  keys: Keys,
+): Pick<CheckReport, 'decision' | 'reason' | 'because' | 'templates' | 'selectedBy' | 'findings'> {
   if (injection.outcome === 'injected') {
-    const templates = injection.status.templates.map(
-      ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
-    );
-    findings.push(...toFindings(injection.warnings));
-    const selectedBy = describeSelection(injection.selectedBy, options.keys.templates);
-    const report: CheckReport = {
-      ...common,
+    const selectedBy = describeSelection(injection.selectedBy, keys.templates);
+    return {
       decision: 'inject',
       because: [],
-      templates,
+      templates: injection.status.templates.map(
+        ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
+      ),
       ...(selectedBy !== undefined && { selectedBy }),
-      findings,
+      findings: toFindings(injection.warnings),
     };
-    return { report, injection, optIn };
   }
   const { reason, diagnostics, warn } = injection.skip;
-  if (warn) findings.push(...toFindings(diagnostics));
-  const because = warn ? [] : diagnostics.map(formatDiagnostic);
-  const decision = injection.outcome === 'denied' ? 'deny' : 'skip';
-  return { report: { ...common, decision, reason, because, templates: [], findings }, injection, optIn };
+  return {
+    decision: injection.outcome === 'denied' ? 'deny' : 'skip',
+    reason,
+    because: warn ? [] : diagnostics.map(formatDiagnostic),
+    templates: [],
+    findings: warn ? toFindings(diagnostics) : [],
+  };
 }
 
 function toFindings(diagnostics: readonly PodDiagnostic[]): readonly CheckFinding[] {
