@@ -1,9 +1,10 @@
 import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
 import { ApiError, ifFound, isForbidden, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIVE_PODS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
-import { type KubeObject, keyOf } from '../../kube/api/object.ts';
-import { apiVersionOf, kindOf, type Resource } from '../../kube/api/resource.ts';
+import { keyOf } from '../../kube/api/object.ts';
+import { kindOf } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { isServed } from '../../kube/client/discovery.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { EVENTS } from '../../kube/events/events.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
@@ -124,15 +125,6 @@ async function readTemplate(client: KubeClient, ref: { readonly namespace: strin
   const faults = 'faults' in parsed ? parsed.faults.map(formatInText) : [];
   const set = 'set' in parsed ? parsed.set : undefined;
   return { set, faults, annotations: found.metadata.annotations ?? {} };
-}
-
-/** Whether the API server serves a kind, such as one of another project. */
-export async function isServed(client: KubeClient, resource: Resource<KubeObject>): Promise<boolean> {
-  const list = await ifFound(client.request('GET', `/apis/${apiVersionOf(resource)}`));
-  return (
-    isObject(list) &&
-    ownObjects(list, 'resources').some((each) => ownString(each, 'name') === resource.plural)
-  );
 }
 
 /** Undefined if their DaemonSet does not exist. */

@@ -1,5 +1,5 @@
 import { isRecord } from '../../util/json.ts';
-import { isNotFound, retryAfterMs } from '../api/api-error.ts';
+import { ifFound, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
 import { abortable, aborted } from '../util/linked-abort.ts';
@@ -7,6 +7,17 @@ import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { KubeClient } from './client.ts';
+
+/** Whether the API server serves a resource now, such as one of another project. */
+export async function isServed(
+  client: Pick<KubeClient, 'request'>,
+  resource: Resource<KubeObject>,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const answer = await ifFound(client.request('GET', `/apis/${apiVersionOf(resource)}`, { signal }));
+  const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
+  return resources.some((each) => isRecord(each) && each.name === resource.plural);
+}
 
 /** The wait between two looks doubles from the first to the longest. */
 const FIRST_WAIT_MS = 2_000;
@@ -78,7 +89,7 @@ class Followed implements Served {
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       let askedMs = 0;
       try {
-        this.#answer(await this.#look(signal));
+        this.#answer(await isServed(this.#options.client, this.#resource, signal));
       } catch (err) {
         if (signal.aborted) return;
         log.warn({ err }, 'cannot read which resources the API server serves, retrying');
@@ -87,15 +98,6 @@ class Followed implements Served {
       if (this.isServed) return;
       await sleep(clock, Math.max(waitMs, askedMs), signal).catch(() => undefined);
     }
-  }
-
-  async #look(signal: AbortSignal): Promise<boolean> {
-    const path = `/apis/${apiVersionOf(this.#resource)}`;
-    const answer = await this.#options.client.request('GET', path, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
-    const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
-    return resources.some((each) => isRecord(each) && each.name === this.#resource.plural);
   }
 
   #answer(isServed: boolean): void {
