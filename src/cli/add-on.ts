@@ -68,12 +68,17 @@ export interface CheckTarget {
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly addOns: readonly AddOn[];
-  /** Receives the exit code. */
-  readonly ended: (code: ExitCode) => void;
 }
 
-/** Adds the flags and the action of a command. */
-export type SetUpCommand = (command: Command, context: CommandContext) => void | Promise<void>;
+/** What the module of a command exports. */
+export interface CommandModule {
+  /** Adds the flags and arguments. */
+  readonly setUpCommand: SetUpCommand;
+  /** `given`: the arguments, the flags, and the command itself. */
+  readonly run: (context: CommandContext, ...given: never[]) => Promise<ExitCode>;
+}
+
+export type SetUpCommand = (command: Command, addOns: readonly AddOn[]) => unknown;
 
 /** A command of the program. */
 export interface CommandEntry {
@@ -84,7 +89,7 @@ export interface CommandEntry {
   /** Command lines, without the name of the program. */
   readonly examples: readonly string[];
   /** Loads the modules of the command. The program calls it only for the command that runs, to start fast. */
-  readonly load: () => Promise<{ readonly setUpCommand: SetUpCommand }>;
+  readonly load: () => Promise<CommandModule>;
 }
 
 /** Defines an add-on whose part of `serve` gets its own flags beside those of the core. */

@@ -8,9 +8,9 @@ import {
 import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../injection/podspec/workload.ts';
 import { explain } from '../injection/rules/index.ts';
 import type { JsonObject } from '../util/json.ts';
-import type { SetUpCommand } from './add-on.ts';
+import type { CommandContext, SetUpCommand } from './add-on.ts';
 import { addInputOptions, type InputOptions, rewriteFiles } from './io/rewrite-files.ts';
-import type { ExitCode, Terminal } from './io/terminal.ts';
+import type { ExitCode } from './io/terminal.ts';
 import { text } from './options/option-values.ts';
 import {
   addClusterOptions,
@@ -28,7 +28,7 @@ interface InjectOptions extends ClusterOptions, InputOptions {
 }
 
 /** Prints the manifests with their pods injected, and the result for each object on standard error. */
-async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
+export async function run({ terminal }: CommandContext, options: InjectOptions): Promise<ExitCode> {
   const files = await rewriteFiles(terminal, options, async () => {
     const settings: InjectManifestsOptions = {
       decideOptions: {
@@ -73,7 +73,7 @@ function isFinding({ site, injection, mistakes }: SiteResult): boolean {
   return warned || mistakes.length > 0;
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   addInputOptions(command, 'manifests, YAML or JSON')
     .addOption(
       new Option(
@@ -86,7 +86,5 @@ export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
     .option('--all', 'also inject pods that do not opt in, except those that opt out')
     .addOption(namespaceOption('namespace of objects without one (default: default)'))
     .addOption(podTemplateOption());
-  addClusterOptions(command).action(async (options: InjectOptions) =>
-    ended(await injectCommand(options, terminal)),
-  );
+  addClusterOptions(command);
 };

@@ -2,6 +2,7 @@ import { DEFAULT_KEY } from '../injection/keys.ts';
 import { ifFound, ifReadable } from '../kube/api/api-error.ts';
 import { kindOf } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { defined } from '../util/defined.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
 
@@ -52,17 +53,15 @@ export function readInstallation(deployment: JsonValue): Installation {
     const entry = ownObjects(container, 'env').find((each) => own(each, 'name') === variable);
     return ownString(entry, 'value');
   };
-  const annotation = flagText('annotation');
   const requireAnnotation = flagText('require-annotation');
-  const initializerName = flagText('initializer-name');
   const number = (value: JsonValue | undefined, byDefault: number) =>
     typeof value === 'number' ? value : byDefault;
   return {
-    flags: {
-      ...(annotation !== undefined && { annotation }),
-      ...(requireAnnotation !== undefined && { requireAnnotation: requireAnnotation !== 'false' }),
-      ...(initializerName !== undefined && { initializerName }),
-    },
+    flags: defined({
+      annotation: flagText('annotation'),
+      requireAnnotation: requireAnnotation === undefined ? undefined : requireAnnotation !== 'false',
+      initializerName: flagText('initializer-name'),
+    }),
     flagText,
     image: ownString(container, 'image') ?? '',
     replicas: number(own(own(deployment, 'spec'), 'replicas'), 1),

@@ -1,12 +1,24 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { stopSignal } from '../kube/manager/lifecycle.ts';
 import { type NodeAgentOptions, nodeAgent } from '../networks/agent/node-agent.ts';
-import type { SetUpCommand } from './add-on.ts';
+import type { CommandContext, SetUpCommand } from './add-on.ts';
+import type { ExitCode } from './io/terminal.ts';
 import { dnsName, duration, port } from './options/option-values.ts';
 import { serveOption, unknownVariables } from './options/serve-options.ts';
 import { textOption } from './options/tool-options.ts';
 
-export const setUpCommand: SetUpCommand = (command, { addOns, ended }) => {
+/** Runs the agent until the process is told to stop. */
+export async function run(
+  { addOns }: CommandContext,
+  options: NodeAgentOptions,
+  command: Command,
+): Promise<ExitCode> {
+  const ignoredVariables = unknownVariables(process.env, command.options);
+  const parts = await Promise.all(addOns.flatMap(({ nodePart }) => nodePart?.() ?? []));
+  return await nodeAgent({ ...options, ignoredVariables }, stopSignal(), parts);
+}
+
+export const setUpCommand: SetUpCommand = (command) => {
   for (const name of ['kubeconfig', 'master', 'metrics-port', 'log-level', 'log-format'] as const)
     command.addOption(serveOption(name));
   const durationOption = (flags: string, help: string, byDefault: string) =>
@@ -34,9 +46,4 @@ export const setUpCommand: SetUpCommand = (command, { addOns, ended }) => {
     textOption('--node-address <address>', 'address of the node').env('NODE_ADDRESS'),
   ];
   for (const option of options) command.addOption(option);
-  command.action(async (given: NodeAgentOptions) => {
-    const ignoredVariables = unknownVariables(process.env, command.options);
-    const parts = await Promise.all(addOns.flatMap(({ nodePart }) => nodePart?.() ?? []));
-    ended(await nodeAgent({ ...given, ignoredVariables }, stopSignal(), parts));
-  });
 };

@@ -41,19 +41,16 @@ export async function runProgram(
       writeErr: (text) => terminal.err(text),
     });
 
-  const context = {
-    terminal,
-    addOns,
-    ended(code: ExitCode) {
-      exitCode = code;
-    },
-  };
   const named: Command[] = [];
   for (const entry of entries) {
     const command = program.command(entry.name).description(entry.description);
     if (!args.includes(entry.name)) continue;
-    const { setUpCommand } = await entry.load();
-    await setUpCommand(command, context);
+    const { setUpCommand, run } = await entry.load();
+    await setUpCommand(command, addOns);
+    command.action(async (...given: unknown[]) => {
+      // As its arguments and flags are parsed.
+      exitCode = await run({ terminal, addOns }, ...(given as never[]));
+    });
     const examples = entry.examples.map(
       (example) => `  ${name} ${example.replace(`| ${PROGRAM} `, `| ${name} `)}`,
     );

@@ -1,9 +1,9 @@
 import { type Keys, keysFor } from '../injection/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../injection/manifests/manifests.ts';
 import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
-import type { SetUpCommand } from './add-on.ts';
+import type { CommandContext, SetUpCommand } from './add-on.ts';
 import { addInputOptions, type InputOptions, rewriteFiles } from './io/rewrite-files.ts';
-import type { ExitCode, Terminal } from './io/terminal.ts';
+import type { ExitCode } from './io/terminal.ts';
 import { serveOption } from './options/serve-options.ts';
 import { podTemplateOption } from './options/tool-options.ts';
 
@@ -13,7 +13,7 @@ interface UninjectOptions extends InputOptions {
 }
 
 /** Prints the manifests as they were before inject. Needs no cluster and no template. */
-async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
+export async function run({ terminal }: CommandContext, options: UninjectOptions): Promise<ExitCode> {
   const keys = keysFor(options.annotation);
   const files = await rewriteFiles(
     terminal,
@@ -33,9 +33,7 @@ function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string
   return `not changed: annotation ${keys.status} cannot be read: recreate the object from its source`;
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+export const setUpCommand: SetUpCommand = (command) =>
   addInputOptions(command, 'manifests, YAML or JSON')
     .addOption(podTemplateOption())
-    .addOption(serveOption('annotation'))
-    .action(async (options: UninjectOptions) => ended(await uninjectCommand(options, terminal)));
-};
+    .addOption(serveOption('annotation'));

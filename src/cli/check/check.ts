@@ -7,7 +7,7 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
-import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
+import { type CommandContext, type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
@@ -41,13 +41,13 @@ interface CheckOptions extends ClusterOptions, ScopeOptions, SharedFlags {
 }
 
 /** Prints why a pod or a workload is injected or not, and how to solve problems. */
-async function checkCommand(
+export async function run(
+  { terminal, addOns }: CommandContext,
   kind: string | undefined,
   name: string | undefined,
   options: CheckOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
+  const tools = await toolsOf(addOns);
   if (name?.includes('/'))
     throw new UsageError(
       `expected one target, got ${kind} and ${name}: check one after the other, or use --all`,
@@ -176,8 +176,7 @@ async function reportLive(
   return reports;
 }
 
-export const setUpCommand: SetUpCommand = async (command, { terminal, ended, addOns }) => {
-  const tools = await toolsOf(addOns);
+export const setUpCommand: SetUpCommand = async (command, addOns) => {
   command.argument(
     '[target]',
     'a pod, workload, HTTPRoute, GRPCRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
@@ -190,8 +189,5 @@ export const setUpCommand: SetUpCommand = async (command, { terminal, ended, add
     .addOption(outputOption('text', 'json', 'yaml'));
   addScopeOptions(command, 'targets');
   addClusterOptions(command);
-  for (const { check } of tools) check?.addOptions?.(command);
-  command.action(async (kind: string | undefined, name: string | undefined, options: CheckOptions) =>
-    ended(await checkCommand(kind, name, options, terminal, tools)),
-  );
+  for (const { check } of await toolsOf(addOns)) check?.addOptions?.(command);
 };

@@ -6,7 +6,7 @@ import {
 import { readConfigMapTexts } from '../../injection/manifests/template-file.ts';
 import { parseTemplateConfigMap, type TemplateSet } from '../../injection/template/template-set.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
+import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { type OutputFormat, outputOption } from '../io/output.ts';
 import { type ExitCode, nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
@@ -21,13 +21,13 @@ interface LintOptions {
 }
 
 /** Prints the faults of templates that the webhook would find, with their places. */
-async function lintCommand(
+export async function run(
+  { terminal, addOns }: CommandContext,
   files: readonly string[],
   options: LintOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
   if (options.envoy) return lintEnvoy(files, options.output, terminal);
+  const tools = await toolsOf(addOns);
   const findings: FileDiagnostic[] = [];
   const good: TemplateSet[] = [];
   for (const file of files) {
@@ -95,14 +95,10 @@ async function lintEnvoy(
   return reportFindings(terminal, format, findings, () => `no problems: ${good.join(', ')}`);
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+export const setUpCommand: SetUpCommand = (command) =>
   command
     .argument('<file...>', 'ConfigMap manifests or templates; - for standard input')
     .option('--envoy', "check Envoy's configuration and the weights of canaries instead")
     .addOption(operatorNamespaceOption())
     .addOption(serveOption('annotation'))
-    .addOption(outputOption('text', 'json', 'yaml'))
-    .action(async (files: string[], options: LintOptions) =>
-      ended(await lintCommand(files, options, terminal, await toolsOf(addOns))),
-    );
-};
+    .addOption(outputOption('text', 'json', 'yaml'));

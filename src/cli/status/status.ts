@@ -1,7 +1,7 @@
-import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
+import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
-import type { ExitCode, Terminal } from '../io/terminal.ts';
+import type { ExitCode } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { readStatus } from './facts.ts';
@@ -14,11 +14,11 @@ interface StatusOptions extends ClusterOptions {
 }
 
 /** Prints whether the operator is healthy, as a table with the advice below. Returns 1 if there is a problem. */
-async function statusCommand(
+export async function run(
+  { terminal, addOns }: CommandContext,
   options: StatusOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
+  const tools = await toolsOf(addOns);
   const { facts, rows } = await withCluster(options, async ({ client }) => {
     const found = await readStatus(client, options, tools);
     const ofAddOns = await Promise.all(tools.map(({ status }) => status?.(client, found) ?? []));
@@ -41,9 +41,7 @@ const COLUMNS: readonly Column<StatusRow>[] = [
   { name: 'DETAIL', of: ({ detail }) => detail.replace(/\s+/g, ' ') },
 ];
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   command.addOption(serveOption('require-annotation')).addOption(outputOption('table', 'json', 'yaml'));
-  addClusterOptions(command).action(async (options: StatusOptions) =>
-    ended(await statusCommand(options, terminal, await toolsOf(addOns))),
-  );
+  addClusterOptions(command);
 };

@@ -4,7 +4,7 @@ import { readServerVersion } from '../../kube/client/server-version.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import type { JsonObject } from '../../util/json.ts';
-import type { SetUpCommand } from '../add-on.ts';
+import type { CommandContext, SetUpCommand } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation, readDeployment } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
@@ -20,7 +20,7 @@ interface VersionOptions extends ClusterOptions {
 }
 
 /** Prints the versions of this program, the operator, the API server and the sidecars. */
-async function versionCommand(options: VersionOptions, terminal: Terminal): Promise<ExitCode> {
+export async function run({ terminal }: CommandContext, options: VersionOptions): Promise<ExitCode> {
   const known = { client: VERSION };
   const print = (value: JsonObject) => printVersions(terminal, options.output, value);
   if (options.client) return print(known);
@@ -74,11 +74,9 @@ async function sidecarImages(client: KubeClient, keys: Keys): Promise<JsonObject
   return counts;
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   command
     .option('--client', 'print only the version of this program; needs no cluster')
     .addOption(outputOption('text', 'json', 'yaml'));
-  addClusterOptions(command).action(async (options: VersionOptions) =>
-    ended(await versionCommand(options, terminal)),
-  );
+  addClusterOptions(command);
 };

@@ -8,9 +8,9 @@ import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import { type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
+import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
-import type { ExitCode, Terminal } from '../io/terminal.ts';
+import type { ExitCode } from '../io/terminal.ts';
 import { duration } from '../options/option-values.ts';
 import { serveOption } from '../options/serve-options.ts';
 import {
@@ -88,10 +88,9 @@ const CRD = metadataOf('apiextensions.k8s.io/v1', 'CustomResourceDefinition', fa
  * @throws UsageError without changes if the operator is in another namespace, or if Networks exist and `force` is false;
  * and if a deletion does not end in time
  */
-async function uninstallCommand(
+export async function run(
+  { terminal, addOns }: CommandContext,
   options: UninstallOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
   const { force, timeout: timeoutMs, operatorNamespace: namespace } = options;
   return await withCluster<ExitCode>(options, async ({ client }) => {
@@ -115,7 +114,7 @@ async function uninstallCommand(
     await remover.removeAll(CRD, { fieldSelector: `metadata.name=${NETWORK_CRD}` });
     if (lines === 0) say('nothing to remove');
     if (hadAgents) say(ON_NODES);
-    await sayWhatStays(remover, namespace, keysFor(options.annotation).status, tools);
+    await sayWhatStays(remover, namespace, keysFor(options.annotation).status, await toolsOf(addOns));
     return 0;
   });
 }
@@ -174,7 +173,7 @@ async function removeNamespace(remover: Remover, name: string): Promise<void> {
     await remover.removeAll(kind, { namespace: name, fieldSelector: `metadata.name=${object}` });
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   command
     .option(
       '--force',
@@ -186,8 +185,5 @@ export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns })
     );
   addConnectionOptions(command)
     .addOption(operatorNamespaceOption())
-    .addOption(serveOption('annotation'))
-    .action(async (options: UninstallOptions) =>
-      ended(await uninstallCommand(options, terminal, await toolsOf(addOns))),
-    );
+    .addOption(serveOption('annotation'));
 };

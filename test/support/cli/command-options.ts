@@ -1,18 +1,15 @@
 import { Command } from 'commander';
 import { ADD_ONS } from '../../../src/addons/index.ts';
 import { commandsWith } from '../../../src/cli/program.ts';
-import { MemoryTerminal } from './memory-terminal.ts';
 
 const ENTRIES = commandsWith(ADD_ONS);
-
-const context = { terminal: new MemoryTerminal(), addOns: ADD_ONS, ended: () => {} };
 
 /** Each command of the binary, with its options. */
 export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
   await Promise.all(
     ENTRIES.map(async ({ name, load }) => {
       const command = new Command(name);
-      await (await load()).setUpCommand(command, context);
+      await (await load()).setUpCommand(command, ADD_ONS);
       return [name, command] as const;
     }),
   ),

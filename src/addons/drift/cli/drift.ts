@@ -1,7 +1,7 @@
-import { type SetUpCommand, type ToolParts, toolsOf } from '../../../cli/add-on.ts';
+import { type CommandContext, type SetUpCommand, toolsOf } from '../../../cli/add-on.ts';
 import { withCluster } from '../../../cli/cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
-import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
+import type { ExitCode } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
 import {
   addClusterOptions,
@@ -18,11 +18,11 @@ interface DriftOptions extends ClusterOptions, ScopeOptions {
 }
 
 /** Lists the pods with a missing or stale sidecar. */
-async function driftCommand(
+export async function run(
+  { terminal, addOns }: CommandContext,
   options: DriftOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
 ): Promise<ExitCode> {
+  const tools = await toolsOf(addOns);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
     const { selector } = options;
@@ -59,11 +59,9 @@ function summaryOf({ count, skipped }: Survey): string {
   return `no drift in ${counted(count, 'pod')}${rest}`;
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended, addOns }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   addScopeOptions(command, 'pods')
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption('table', 'json', 'yaml'));
-  addClusterOptions(command).action(async (options: DriftOptions) =>
-    ended(await driftCommand(options, terminal, await toolsOf(addOns))),
-  );
+  addClusterOptions(command);
 };

@@ -1,7 +1,7 @@
-import type { SetUpCommand } from '../../../cli/add-on.ts';
+import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
 import type { SharedFlags } from '../../../cli/installation.ts';
 import { formatManifests, outputOption } from '../../../cli/io/output.ts';
-import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
+import type { ExitCode } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
 import { addTemplateFile, operatorNamespaceOption } from '../../../cli/options/tool-options.ts';
 import { templatesOfFile } from '../../../cli/template-source.ts';
@@ -15,7 +15,7 @@ interface PolicyCommandOptions extends SharedFlags {
 }
 
 /** Prints the admission policies of a template, and on standard error what they do not cover. */
-async function policyCommand(options: PolicyCommandOptions, terminal: Terminal): Promise<ExitCode> {
+export async function run({ terminal }: CommandContext, options: PolicyCommandOptions): Promise<ExitCode> {
   const set = await templatesOfFile(terminal, options.filename);
   const { objects, left } = compilePolicies(set, {
     keys: keysFor(options.annotation),
@@ -29,12 +29,10 @@ async function policyCommand(options: PolicyCommandOptions, terminal: Terminal):
   return objects.length > 0 ? 0 : 1;
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+export const setUpCommand: SetUpCommand = (command) =>
   addTemplateFile(command)
     .addOption(serveOption('annotation'))
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
     .addOption(operatorNamespaceOption())
-    .addOption(outputOption('yaml', 'json'))
-    .action(async (options: PolicyCommandOptions) => ended(await policyCommand(options, terminal)));
-};
+    .addOption(outputOption('yaml', 'json'));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Argument, Option } from 'commander';
-import type { SetUpCommand } from '../../../cli/add-on.ts';
+import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import { columns, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
 import { CALLED_AS, type ExitCode, type Terminal } from '../../../cli/io/terminal.ts';
@@ -36,10 +36,10 @@ const MOST_NAMED = 5;
 const ACTIONS = ['status', 'pause', 'resume'] as const;
 
 /** Prints the status of the rollout, pauses it, or lets it go on. Exits with 1 if the breaker has stopped it. */
-async function rolloutCommand(
+export async function run(
+  { terminal }: CommandContext,
   action: string,
   options: RolloutOptions,
-  terminal: Terminal,
 ): Promise<ExitCode> {
   if (action !== 'status' && options.watch) throw new UsageError('--watch is for status only');
   return await withCluster(options, async (cluster) => {
@@ -171,7 +171,7 @@ function detailsOf({ revisions: { target, promoted }, status: { phase, groups, f
   };
 }
 
-export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   command
     .addArgument(
       new Argument('[action]', 'what to do')
@@ -181,7 +181,5 @@ export const setUpCommand: SetUpCommand = (command, { terminal, ended }) => {
     )
     .addOption(new Option('-w, --watch', 'print the status each time it changes, until the rollout ends'))
     .addOption(outputOption('text', 'json', 'yaml'));
-  addClusterOptions(command).action(async (action: string, options: RolloutOptions) =>
-    ended(await rolloutCommand(action, options, terminal)),
-  );
+  addClusterOptions(command);
 };

@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { SetUpCommand } from '../../../cli/add-on.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
 import { getTarget, isName, parseTarget, podsOf } from '../../../cli/check/check-target.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
-import type { ExitCode, Terminal } from '../../../cli/io/terminal.ts';
+import type { ExitCode } from '../../../cli/io/terminal.ts';
 import {
   addClusterOptions,
   addScopeOptions,
@@ -58,11 +58,13 @@ interface Choice {
 }
 
 /** Shows what the sidecars of clients have counted, by rule and backend: since they started, or in each interval. */
-async function trafficCommand(
-  target: string | undefined,
+export async function run(
+  { terminal }: CommandContext,
+  kind: string | undefined,
+  name: string | undefined,
   options: TrafficOptions,
-  terminal: Terminal,
 ): Promise<ExitCode> {
+  const target = name === undefined ? kind : `${kind}/${name}`;
   return await withCluster(options, async (cluster) => {
     const choose = chooser(cluster, options, target);
     let before = new Map<string, Reading>();
@@ -184,7 +186,7 @@ function interval(value: string): number {
   return Number(value);
 }
 
-export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }) => {
+export const setUpCommand: SetUpCommand = (command) => {
   command
     .argument(
       '[target]',
@@ -199,10 +201,5 @@ export const setUpCommand: SetUpCommand = (command: Command, { terminal, ended }
       ).argParser(interval),
     )
     .addOption(outputOption('table', 'json', 'yaml'));
-  addClusterOptions(command).action(
-    async (target: string | undefined, name: string | undefined, options: TrafficOptions) => {
-      const joined = name === undefined ? target : `${target}/${name}`;
-      ended(await trafficCommand(joined, options, terminal));
-    },
-  );
+  addClusterOptions(command);
 };
