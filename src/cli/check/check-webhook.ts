@@ -3,15 +3,7 @@ import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.t
 import type { KubeClient } from '../../kube/client/client.ts';
 import { configurationMismatches } from '../../operator/configuration-mismatch.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import {
-  isArray,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownObjects,
-  ownString,
-} from '../../util/json.ts';
+import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
 import type { SharedFlags } from '../installation.ts';
 import type { CheckFinding } from './check-report.ts';
 
@@ -41,17 +33,16 @@ export async function appliedWebhooks(
     return { findings: [{ reason: 'no-webhook', message }], takes: () => undefined };
   }
   const webhooks = ownObjects(configuration, 'webhooks');
+  const bare = webhooks.filter((webhook) => !ownString(own(webhook, 'clientConfig'), 'caBundle'));
+  const messages = [
+    ...configurationMismatches(configuration, question),
+    ...bare.map(
+      (webhook) =>
+        `webhook ${ownString(webhook, 'name')} has no caBundle: the API server cannot verify its certificate`,
+    ),
+  ];
   return {
-    findings: [
-      ...configurationMismatches(configuration, question).map((message) => ({
-        reason: 'webhook-configuration',
-        message,
-      })),
-      ...webhooks.filter(hasNoAuthority).map((webhook) => ({
-        reason: 'webhook-configuration',
-        message: `webhook ${ownString(webhook, 'name')} has no caBundle: the API server cannot verify its certificate`,
-      })),
-    ],
+    findings: messages.map((message) => ({ reason: 'webhook-configuration', message })),
     takes(explicit, namespaceLabels) {
       const name = explicit ? question.initializerName : `namespace.${question.initializerName}`;
       const webhook = webhooks.find((candidate) => ownString(candidate, 'name') === name);
@@ -59,10 +50,6 @@ export async function appliedWebhooks(
       return { webhook: name, failurePolicy: ownString(webhook, 'failurePolicy') ?? 'Fail' };
     },
   };
-}
-
-function hasNoAuthority(webhook: JsonObject): boolean {
-  return !ownString(own(webhook, 'clientConfig'), 'caBundle');
 }
 
 /**

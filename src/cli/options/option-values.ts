@@ -7,7 +7,10 @@ import { parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';
 
 /** A parser of values that are valid as they are. */
-function checked(isValid: (value: string) => boolean, advice: string): (value: string) => string {
+export function checked(
+  isValid: (value: string) => boolean,
+  advice: string,
+): (value: string) => string {
   return (value) => {
     if (!isValid(value)) throw new InvalidArgumentError(advice);
     return value;

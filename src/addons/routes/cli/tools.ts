@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CheckParts, ToolParts } from '../../../cli/add-on.ts';
 import { nameInTarget, parseTarget } from '../../../cli/check/check-target.ts';
+import { checked } from '../../../cli/options/option-values.ts';
 import type { ClusterOptions } from '../../../cli/options/tool-options.ts';
 import { type StatusFacts, tried } from '../../../cli/status/facts.ts';
 import { about, type CheckResult, flag, none, ok } from '../../../cli/status/rows.ts';
@@ -80,19 +81,11 @@ function parseUrl(value: string): URL {
   return url;
 }
 
-/** Parses a value of `--method`. */
-function parseMethod(value: string): string {
-  if (!TOKEN.test(value)) throw new InvalidArgumentError('Use a method such as POST.');
-  return value;
-}
-
-/** Checks a value of `--header`. */
-function parseHeader(line: string): string {
-  const [name = '', value] = line.split(/:(.*)/s);
-  if (value === undefined || !TOKEN.test(name))
-    throw new InvalidArgumentError('Use a name and a value such as "version: 2".');
-  return line;
-}
+const parseMethod = checked((value) => TOKEN.test(value), 'Use a method such as POST.');
+const parseHeader = checked(
+  (line) => line.includes(':') && TOKEN.test(line.split(':', 1)[0] ?? ''),
+  'Use a name and a value such as "version: 2".',
+);
 
 /** The question about a route, or about a request of a pod, that a target and the flags are. */
 function routeQuestion(
