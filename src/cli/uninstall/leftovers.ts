@@ -20,11 +20,6 @@ import { isObject } from '../../util/json.ts';
 import type { ToolParts } from '../add-on.ts';
 import { metadataOf, NAMESPACE, objectsOf, type Remover } from './remover.ts';
 
-/** All Networks of the cluster. */
-export async function allNetworks(client: KubeClient): Promise<readonly Network[]> {
-  return (await objectsOf(client, NETWORKS)) as readonly Network[];
-}
-
 /** `a/b, c/d (waits for the pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
 export function named(networks: readonly Network[]): string {
   return listed(
@@ -64,12 +59,12 @@ export async function isLed(
  */
 export async function deleteNetworks(remover: Remover, hasOperator: boolean): Promise<void> {
   const { client } = remover;
-  for (const network of await allNetworks(client)) {
+  for (const network of await objectsOf(client, NETWORKS)) {
     await remover.delete(NETWORKS, network);
     if (!hasOperator) await release(remover, network);
   }
   await remover.untilGone(async () => {
-    const rest = await allNetworks(client);
+    const rest = await objectsOf(client, NETWORKS);
     return rest.length === 0 ? '' : `the Networks ${named(rest)}`;
   });
 }

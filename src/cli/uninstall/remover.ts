@@ -25,11 +25,11 @@ export function isOwn({ metadata }: KubeObject): boolean {
 }
 
 /** The objects of a kind; none if the cluster does not have the kind. */
-export async function objectsOf(
+export async function objectsOf<T extends KubeObject>(
   client: KubeClient,
-  resource: Resource<KubeObject>,
+  resource: Resource<T>,
   options: ListOptions = {},
-): Promise<readonly KubeObject[]> {
+): Promise<readonly T[]> {
   const found = await ifFound(client.list(resource, options, (item) => resource.decode(item)));
   return found?.items ?? [];
 }

@@ -7,6 +7,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
+import { NETWORKS } from '../../networks/api/resources.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
@@ -18,15 +19,7 @@ import {
   type ConnectionOptions,
   operatorNamespaceOption,
 } from '../options/tool-options.ts';
-import {
-  allNetworks,
-  deleteNetworks,
-  isLed,
-  liftGates,
-  named,
-  removeCopies,
-  sayWhatStays,
-} from './leftovers.ts';
+import { deleteNetworks, isLed, liftGates, named, removeCopies, sayWhatStays } from './leftovers.ts';
 import { isOwn, metadataOf, NAMESPACE, OURS, objectsOf, Remover } from './remover.ts';
 
 interface UninstallOptions extends ConnectionOptions {
@@ -138,7 +131,7 @@ async function removeNetworks(
   remover: Remover,
   { force, namespace }: { readonly force: boolean; readonly namespace: string },
 ): Promise<void> {
-  const networks = await allNetworks(remover.client);
+  const networks = await objectsOf(remover.client, NETWORKS);
   if (networks.length === 0) return await unblock(remover);
   const hasOperator = await isLed(remover.client, namespace, systemClock);
   if (!force)

@@ -46,9 +46,10 @@ export type SyntaxNode = ScalarNode | CollectionNode;
 
 /** The root of each document of a text, from the events of its parser; undefined if it cannot be edited. */
 export function syntaxTrees(text: string, events: readonly Event[]): readonly (SyntaxNode | undefined)[] {
-  return documentsOf(events).map((document) => {
+  const starts = events.flatMap(({ type }, index) => (type === EVENT_ID.DOCUMENT ? [index + 1] : []));
+  return starts.map((start) => {
     try {
-      return new TreeReader(text, document).root();
+      return new TreeReader(text, events, start).root();
     } catch (err) {
       if (err instanceof UneditableError) return undefined;
       throw err;
@@ -80,31 +81,16 @@ function entryOf(node: SyntaxNode, segment: string | number): Entry | undefined 
     : node.entries.find(({ key }) => key === segment);
 }
 
-/** The events of each document, without those that open and close it. */
-function documentsOf(events: readonly Event[]): readonly (readonly Event[])[] {
-  const documents: Event[][] = [];
-  let depth = 0;
-  for (const event of events) {
-    if (event.type === EVENT_ID.POP) depth -= 1;
-    if (depth === 0 && event.type === EVENT_ID.DOCUMENT) documents.push([]);
-    else if (depth > 0) documents.at(-1)?.push(event);
-    if (opens(event)) depth += 1;
-  }
-  return documents;
-}
-
-function opens({ type }: Event): boolean {
-  return type === EVENT_ID.DOCUMENT || type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE;
-}
-
 class TreeReader {
   readonly #text: string;
   readonly #events: readonly Event[];
-  #at = 0;
+  #at: number;
 
-  constructor(text: string, events: readonly Event[]) {
+  /** `start` is the index of the event after the one that opens the document. */
+  constructor(text: string, events: readonly Event[], start: number) {
     this.#text = text;
     this.#events = events;
+    this.#at = start;
   }
 
   root(): SyntaxNode {
