@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, defineScalarTag, intCoreTag, load, parseEvents, YAMLException } from 'js-yaml';
+import { CORE_SCHEMA, intCoreTag, load, parseEvents, YAMLException } from 'js-yaml';
 import {
   type Findings,
   type Location,
@@ -26,17 +26,13 @@ type ParsedYaml =
  * YAML 1.2, core schema: `on` and `yes` are strings. A number with leading zeros stays text: YAML 1.1 and
  * kubectl read it as octal, YAML 1.2 as decimal.
  */
-const schema = CORE_SCHEMA.withTags(
-  defineScalarTag<number | string>('tag:yaml.org,2002:int', {
-    implicit: true,
-    implicitFirstChars: intCoreTag.implicitFirstChars,
-    resolve: (source, isExplicit, tagName) =>
-      /^[-+]?0[0-9]/.test(source) && /^[-+]?[0-9]+$/.test(source)
-        ? source
-        : intCoreTag.resolve(source, isExplicit, tagName),
-    identify: () => false,
-  }),
-);
+const schema = CORE_SCHEMA.withTags({
+  ...intCoreTag,
+  resolve: (source: string, isExplicit: boolean, tagName: string) =>
+    /^[-+]?0[0-9]/.test(source) && /^[-+]?[0-9]+$/.test(source)
+      ? source
+      : intCoreTag.resolve(source, isExplicit, tagName),
+});
 
 /** Parses one YAML document into plain JSON. Limits its size and the expansion of aliases. */
 export function parseYaml(text: string): ParsedYaml {

@@ -1,19 +1,43 @@
 import {
-  defineMappingTag,
+  boolYaml11Tag,
   defineScalarTag,
-  defineSequenceTag,
   FAILSAFE_SCHEMA,
+  mapTag,
   mergeTag,
   NOT_RESOLVED,
+  nullYaml11Tag,
+  seqTag,
+  strTag,
 } from 'js-yaml';
-import { isObject } from '../json.ts';
 
-const NULL = /^(~|null|Null|NULL)?$/;
-const TRUE = /^(y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
-const FALSE = /^(n|N|no|No|NO|false|False|FALSE|off|Off|OFF)$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 const DIGITS = ['+', '-', '.', ...'0123456789'];
+
+/** Of each object, the keys that merges gave it. */
+const merged = new WeakMap<object, Set<string>>();
+
+/** An object whose keys may be given twice. Unlike in YAML 1.1, a merge (`<<`) replaces the values of keys before it. */
+const map: typeof mapTag = {
+  ...mapTag,
+  addPair: (object, key, value) =>
+    typeof key === 'object' && key !== null
+      ? 'a key must be text, a number or a truth value'
+      : mapTag.addPair(object, key, value),
+  // The parser calls it only in merges.
+  has: (object, key) => {
+    const known = merged.get(object) ?? new Set();
+    merged.set(object, known);
+    const isKnown = known.has(String(key));
+    known.add(String(key));
+    return isKnown;
+  },
+};
+
+/** Unknown tags: text stays text, and collections are read as if they had none. */
+const unknownTags = ['!', 'tag:'].flatMap((tagName) =>
+  [strTag, seqTag, map].map((tag) => ({ ...tag, tagName, matchByTagPrefix: true, identify: () => false })),
+);
 
 /**
  * YAML as kubectl reads it (sigs.k8s.io/yaml, a fork of go-yaml 2). Unlike in YAML 1.2, plain `yes` and `on` are true,
@@ -21,19 +45,8 @@ const DIGITS = ['+', '-', '.', ...'0123456789'];
  * that kubectl would send to the API server.
  */
 export const KUBECTL_SCHEMA = FAILSAFE_SCHEMA.withTags(
-  defineScalarTag<null>('tag:yaml.org,2002:null', {
-    implicit: true,
-    implicitFirstChars: ['', '~', 'n', 'N'],
-    resolve: (text) => (NULL.test(text) ? null : NOT_RESOLVED),
-    identify: (value) => value === null,
-    represent: () => 'null',
-  }),
-  defineScalarTag<boolean>('tag:yaml.org,2002:bool', {
-    implicit: true,
-    implicitFirstChars: [...'yYtToOnNfF'],
-    resolve: (text) => TRUE.test(text) || (FALSE.test(text) ? false : NOT_RESOLVED),
-    identify: (value) => typeof value === 'boolean',
-  }),
+  nullYaml11Tag,
+  boolYaml11Tag,
   defineScalarTag<number>('tag:yaml.org,2002:int', {
     implicit: true,
     implicitFirstChars: DIGITS,
@@ -50,64 +63,16 @@ export const KUBECTL_SCHEMA = FAILSAFE_SCHEMA.withTags(
     },
     identify: (value) => typeof value === 'number',
   }),
-  defineScalarTag<string>('tag:yaml.org,2002:str', {
-    // Go has no half characters.
-    resolve: (text) => text.replace(LONE_SURROGATE, '\ufffd'),
-    identify: (value) => typeof value === 'string',
-  }),
+  // Go has no half characters.
+  { ...strTag, resolve: (text: string) => text.replace(LONE_SURROGATE, '\ufffd') },
   defineScalarTag<string>('tag:yaml.org,2002:binary', {
     resolve: (text) => decodeBase64(text) ?? NOT_RESOLVED,
     identify: () => false,
   }),
-  mapTag('tag:yaml.org,2002:map', isObject),
+  map,
   mergeTag,
-  // Unknown tags: text stays text, and collections are read as if they had none.
-  ...['!', 'tag:'].flatMap((prefix) => [
-    defineScalarTag<string>(prefix, {
-      matchByTagPrefix: true,
-      resolve: (text) => text,
-      identify: () => false,
-    }),
-    defineSequenceTag<unknown[]>(prefix, {
-      matchByTagPrefix: true,
-      create: () => [],
-      addItem: (list, item) => void list.push(item),
-      identify: () => false,
-    }),
-    mapTag(prefix, () => false, true),
-  ]),
+  ...unknownTags,
 );
-
-/**
- * An object whose keys may be given twice. Unlike in YAML 1.1, a merge (`<<`) replaces the values of keys before it. The
- * parser calls `has` only in merges.
- */
-function mapTag(name: string, identify: (value: unknown) => boolean, matchByTagPrefix = false) {
-  const merged = new WeakMap<object, Set<string>>();
-  return defineMappingTag<Record<string, unknown>>(name, {
-    matchByTagPrefix,
-    create: () => ({}),
-    addPair: (object, key, value) => {
-      if (typeof key === 'object' && key !== null) return 'a key must be text, a number or a truth value';
-      const name = String(key);
-      if (name !== '__proto__') object[name] = value;
-      else
-        Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-      return '';
-    },
-    has: (object, key) => {
-      const known = merged.get(object) ?? new Set();
-      merged.set(object, known);
-      const isKnown = known.has(String(key));
-      known.add(String(key));
-      return isKnown;
-    },
-    keys: Object.keys,
-    get: (object, key) => object[String(key)],
-    identify,
-    represent: (object) => new Map(Object.entries(object)),
-  });
-}
 
 function decodeBase64(text: string): string | undefined {
   try {
