@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
 import type { TemplateSet } from '../injection/template/template-set.ts';
-import type { KubeObject } from '../kube/api/object.ts';
-import type { Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { SetUpNodePart } from '../networks/agent/node-agent.ts';
@@ -55,13 +53,6 @@ export interface CheckParts {
   ) => ((client: KubeClient, namespace: string) => Promise<ObjectReport>) | undefined;
   /** Whether the API server injects pods itself, as far as the user may see. */
   readonly injectsWithoutWebhook?: (client: KubeClient) => Promise<boolean>;
-}
-
-/** A kind of object that `check` takes as a target. */
-export interface CheckTarget {
-  readonly resource: Resource<KubeObject>;
-  /** Its names, as in `httproute/web`. */
-  readonly names: readonly string[];
 }
 
 /** What each command gets. */

@@ -19,7 +19,6 @@ import { waitingAtGates } from './check-pods.ts';
 import type { CheckFinding, ObjectReport } from './check-report.ts';
 
 const NOT_RECONCILED = 'not-reconciled';
-export const NETWORK_TARGET = { resource: NETWORKS, names: ['network', 'networks', 'net'] };
 
 /** Says what a Network is, what is wrong with it, and which pods wait for it. */
 export async function checkNetwork(

@@ -7,7 +7,6 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
-import type { CheckTarget } from '../add-on.ts';
 
 /** An object in the cluster that a user names, such as `deploy/web`. */
 export interface Target {
@@ -22,7 +21,7 @@ export function isName(name: string): boolean {
 }
 
 /** Whether kubectl knows the kind by this text: one of its names, with or without its group, as in `kubectl get -o name`. */
-export function isNameOf(names: readonly string[], group: string, text: string): boolean {
+function isNameOf(names: readonly string[], group: string, text: string): boolean {
   const lower = text.toLowerCase();
   return names.some((name) =>
     [name, ...(group === '' ? [] : [`${name}.${group}`, `${name}.v1.${group}`])].includes(lower),
@@ -155,7 +154,12 @@ function asJson(value: unknown): JsonObject {
 }
 
 /** The name of an object of this kind that a user names as a target, such as `network/web`; undefined for another target. */
-export function nameInTarget(target: string, { resource, names }: CheckTarget): string | undefined {
-  const [kind = '', name = '', ...rest] = target.split('/');
-  return isNameOf(names, resource.group, kind) && isName(name) && rest.length === 0 ? name : undefined;
+export function nameInTarget(
+  target: string,
+  { group, kind, plural }: Resource<KubeObject>,
+  ...shortNames: readonly string[]
+): string | undefined {
+  const [alias = '', name = '', ...rest] = target.split('/');
+  const isKind = isNameOf([kind.toLowerCase(), plural, ...shortNames], group, alias);
+  return isKind && isName(name) && rest.length === 0 ? name : undefined;
 }

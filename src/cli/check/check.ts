@@ -7,6 +7,7 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
+import { NETWORKS } from '../../networks/api/resources.ts';
 import { type CommandContext, type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
@@ -22,7 +23,7 @@ import {
 } from '../options/tool-options.ts';
 import { templateRolloutOf } from '../survey.ts';
 import { templatesOfCluster } from '../template-source.ts';
-import { checkNetwork, NETWORK_TARGET } from './check-network.ts';
+import { checkNetwork } from './check-network.ts';
 import {
   type CheckFinding,
   type CheckReport,
@@ -109,7 +110,7 @@ async function mustExist(client: KubeClient, namespace: string): Promise<void> {
 
 /** The question about another object than a workload; undefined if the target is a workload. */
 function objectQuestion(target: string, options: CheckOptions, tools: readonly ToolParts[]) {
-  const network = nameInTarget(target, NETWORK_TARGET);
+  const network = nameInTarget(target, NETWORKS, 'net');
   if (network !== undefined)
     return (client: KubeClient, namespace: string) => checkNetwork(client, namespace, network);
   for (const { check } of tools) {

@@ -46,11 +46,6 @@ interface RequestOptions {
   readonly header?: readonly string[];
 }
 
-const TARGETS = [
-  { resource: HTTP_ROUTES, names: ['httproute', 'httproutes'] },
-  { resource: GRPC_ROUTES, names: ['grpcroute', 'grpcroutes'] },
-] as const;
-
 /** Adds the flags of `check` that describe a request. */
 function addRequestOptions(command: Command): void {
   command
@@ -92,9 +87,9 @@ function routeQuestion(
   target: string | undefined,
   { to, method, header, annotation }: RequestOptions & ClusterOptions,
 ): ReturnType<NonNullable<CheckParts['question']>> {
-  const [route] = TARGETS.flatMap((each) => {
-    const name = target === undefined ? undefined : nameInTarget(target, each);
-    return name === undefined ? [] : [{ kind: each.resource.kind, name }];
+  const [route] = [HTTP_ROUTES, GRPC_ROUTES].flatMap((resource) => {
+    const name = target === undefined ? undefined : nameInTarget(target, resource);
+    return name === undefined ? [] : [{ kind: resource.kind, name }];
   });
   if (to === undefined) {
     if (method ?? header) throw new UsageError('--method and --header work with --to only: add --to URL');

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { judged, judgeNetwork, NETWORK_TARGET } from '../../../../src/cli/check/check-network.ts';
+import { judged, judgeNetwork } from '../../../../src/cli/check/check-network.ts';
 import { nameInTarget } from '../../../../src/cli/check/check-target.ts';
 import { lastWords } from '../../../../src/cli/last-event.ts';
+import { NETWORKS } from '../../../../src/networks/api/resources.ts';
 import type { Condition, Network } from '../../../../src/networks/api/types.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
@@ -79,7 +80,7 @@ test.each([
   ['networkpolicy/a', undefined],
   ['net/', undefined],
 ])('%s is the Network %s', (target, name) => {
-  expect(nameInTarget(target, NETWORK_TARGET)).toBe(name);
+  expect(nameInTarget(target, NETWORKS, 'net')).toBe(name);
 });
 
 test('a Network that cannot be let go says what the API server refuses, where there is an Event, and nothing of Events where there is none', async () => {
