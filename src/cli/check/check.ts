@@ -12,7 +12,7 @@ import { type CommandContext, type SetUpCommand, type ToolParts, toolsOf } from 
 import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
-import type { ExitCode, Terminal } from '../io/terminal.ts';
+import type { ExitCode } from '../io/terminal.ts';
 import { NamespaceObjects } from '../namespace-objects.ts';
 import { serveOption } from '../options/serve-options.ts';
 import {
@@ -54,10 +54,15 @@ export async function run(
       `expected one target, got ${kind} and ${name}: check one after the other, or use --all`,
     );
   const target = name === undefined ? kind : `${kind}/${name}`;
+  const print = (reports: readonly ObjectReport[], lines: readonly string[]): ExitCode => {
+    printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(reports)), lines });
+    return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
+  };
   if (options.all || options.allNamespaces) {
     if (target !== undefined)
       throw new UsageError('--all and --all-namespaces check all workloads: leave out the target');
-    return await checkAll(options, terminal, tools);
+    const reports = await withCluster(options, (cluster) => checkAll(cluster, options, tools));
+    return print(reports, formatReports(reports));
   }
   if (options.selector !== undefined)
     throw new UsageError('--selector works with --all or --all-namespaces: add one of them');
@@ -68,37 +73,30 @@ export async function run(
     const report = await withCluster(options, ({ client, namespace }) =>
       about(client, options.namespace ?? namespace),
     );
-    return printReports(terminal, options.output, [report], formatObjectReport(report));
+    return print([report], formatObjectReport(report));
   }
-  const reports = await checkTarget(target, options, tools);
-  return printReports(terminal, options.output, reports, reports.flatMap(formatReport));
-}
-
-function printReports(
-  terminal: Terminal,
-  format: OutputFormat,
-  reports: readonly ObjectReport[],
-  lines: readonly string[],
-): ExitCode {
-  printOutput(terminal, format, { value: JSON.parse(JSON.stringify(reports)), lines });
-  return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
-}
-
-/** Checks all workloads of a namespace, or of all. For people it prints those with findings, and the numbers. */
-async function checkAll(
-  options: CheckOptions,
-  terminal: Terminal,
-  tools: readonly ToolParts[],
-): Promise<ExitCode> {
+  const parsed = parseTarget(target, OTHER_KINDS);
   const reports = await withCluster(options, async (cluster) => {
-    const namespace = options.allNamespaces ? undefined : (options.namespace ?? cluster.namespace);
-    const sites: PodSite[] = [];
-    for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
-      sites.push(...podSites(object));
-    if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
-    return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, tools);
+    const namespace = options.namespace ?? cluster.namespace;
+    const object = await ifFound(getTarget(cluster.client, namespace, parsed));
+    if (object === undefined) throw new UsageError(`${target} does not exist in namespace ${namespace}`);
+    return await reportLive(cluster, options, [...podSites(object)], namespace, tools);
   });
-  return printReports(terminal, options.output, reports, formatReports(reports));
+  return print(reports, reports.flatMap(formatReport));
+}
+
+/** Checks all workloads of a namespace, or of all. For people, those with findings are printed, and the numbers. */
+async function checkAll(
+  cluster: Cluster,
+  options: CheckOptions,
+  tools: readonly ToolParts[],
+): Promise<readonly CheckReport[]> {
+  const namespace = options.allNamespaces ? undefined : (options.namespace ?? cluster.namespace);
+  const sites: PodSite[] = [];
+  for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
+    sites.push(...podSites(object));
+  if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
+  return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, tools);
 }
 
 /** @throws ApiError if there is no such namespace. Users who may not read it get no error. */
@@ -118,20 +116,6 @@ function objectQuestion(target: string, options: CheckOptions, tools: readonly T
     if (about) return about;
   }
   return undefined;
-}
-
-async function checkTarget(
-  target: string,
-  options: CheckOptions,
-  tools: readonly ToolParts[],
-): Promise<readonly CheckReport[]> {
-  const parsed = parseTarget(target, OTHER_KINDS);
-  return await withCluster(options, async (cluster) => {
-    const namespace = options.namespace ?? cluster.namespace;
-    const object = await ifFound(getTarget(cluster.client, namespace, parsed));
-    if (object === undefined) throw new UsageError(`${target} does not exist in namespace ${namespace}`);
-    return await reportLive(cluster, options, [...podSites(object)], namespace, tools);
-  });
 }
 
 /** Checks pods and workloads with the installation of the cluster. */
