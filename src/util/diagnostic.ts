@@ -103,25 +103,8 @@ export function pointer(path: Path): string {
 export function locationsIn(text: string): (offset: number) => Location {
   let breaks: readonly number[] | undefined;
   return (offset) => {
-    breaks ??= breaksIn(text);
-    const before = countBelow(breaks, offset);
+    breaks ??= Array.from(text.matchAll(/\n/g), ({ index }) => index);
+    const before = breaks.findLastIndex((at) => at < offset) + 1;
     return { line: before + 1, column: offset - (breaks[before - 1] ?? -1) };
   };
-}
-
-function breaksIn(text: string): readonly number[] {
-  const breaks: number[] = [];
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) breaks.push(at);
-  return breaks;
-}
-
-/** How many of the ascending numbers are below the limit. */
-export function countBelow(numbers: readonly number[], limit: number): number {
-  let [low, high] = [0, numbers.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((numbers[middle] ?? 0) < limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

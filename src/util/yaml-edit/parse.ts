@@ -1,5 +1,5 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
-import { countBelow, type Location, locationsIn } from '../diagnostic.ts';
+import { type Location, locationsIn } from '../diagnostic.ts';
 import { yamlProblem } from '../yaml.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { type SyntaxNode, syntaxTrees } from './syntax.ts';
@@ -83,7 +83,7 @@ function indentLines(text: string, starts: readonly number[]): string {
 function originIn(starts: readonly number[]): (offset: number) => number {
   const inserted = starts.map((start, i) => start + i * DEEP.length);
   return (offset) => {
-    const before = countBelow(inserted, offset + 1);
+    const before = inserted.findLastIndex((at) => at <= offset) + 1;
     return before === 0 ? offset : Math.max(starts[before - 1] ?? 0, offset - before * DEEP.length);
   };
 }
