@@ -7,6 +7,7 @@ import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { sidecarState, unmarkedBecause } from '../../injection/webhook/classify.ts';
 import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
+import { defined } from '../../util/defined.ts';
 import { isObject, type JsonObject, own } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import type { LiveBasis } from './check-pods.ts';
@@ -79,9 +80,6 @@ function asNew(pod: JsonObject): JsonObject {
   const metadata = own(pod, 'metadata');
   const spec = own(pod, 'spec');
   const { nodeName: _, ...rest } = isObject(spec) ? spec : {};
-  const kept = (['labels', 'annotations'] as const).flatMap((key) => {
-    const value = own(metadata, key);
-    return value === undefined ? [] : [[key, value] as const];
-  });
-  return { metadata: { generateName: 'envoy-initializer-check-', ...Object.fromEntries(kept) }, spec: rest };
+  const kept = defined({ labels: own(metadata, 'labels'), annotations: own(metadata, 'annotations') });
+  return { metadata: { generateName: 'envoy-initializer-check-', ...kept }, spec: rest };
 }

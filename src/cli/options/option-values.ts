@@ -7,10 +7,7 @@ import { parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';
 
 /** A parser of values that are valid as they are. */
-export function checked(
-  isValid: (value: string) => boolean,
-  advice: string,
-): (value: string) => string {
+export function checked(isValid: (value: string) => boolean, advice: string): (value: string) => string {
   return (value) => {
     if (!isValid(value)) throw new InvalidArgumentError(advice);
     return value;

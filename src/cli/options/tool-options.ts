@@ -65,9 +65,11 @@ export function textOption(flags: string, help: string): Option {
 }
 
 /** Adds kubectl's flags that choose objects. `what` are these, such as pods. */
-export function addScopeOptions(command: Command, what: string, byDefault = "the kubeconfig's"): Command {
+export function addScopeOptions(command: Command, what: string): Command {
   return command
-    .addOption(namespaceOption(`namespace of the ${what} (default: ${byDefault})`).conflicts('allNamespaces'))
+    .addOption(
+      namespaceOption(`namespace of the ${what} (default: the kubeconfig's)`).conflicts('allNamespaces'),
+    )
     .addOption(new Option('-A, --all-namespaces', `the ${what} of all namespaces`))
     .addOption(textOption('-l, --selector <selector>', `the ${what} with these labels, such as app=web`));
 }

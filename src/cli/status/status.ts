@@ -14,10 +14,7 @@ interface StatusOptions extends ClusterOptions {
 }
 
 /** Prints whether the operator is healthy, as a table with the advice below. Returns 1 if there is a problem. */
-export async function run(
-  { terminal, addOns }: CommandContext,
-  options: StatusOptions,
-): Promise<ExitCode> {
+export async function run({ terminal, addOns }: CommandContext, options: StatusOptions): Promise<ExitCode> {
   const tools = await toolsOf(addOns);
   const { facts, rows } = await withCluster(options, async ({ client }) => {
     const found = await readStatus(client, options, tools);

@@ -176,7 +176,5 @@ export const setUpCommand: SetUpCommand = (command) => {
     .addOption(
       new Option('--timeout <duration>', 'timeout of each wait').argParser(duration).default(180_000, '3m'),
     );
-  addConnectionOptions(command)
-    .addOption(operatorNamespaceOption())
-    .addOption(serveOption('annotation'));
+  addConnectionOptions(command).addOption(operatorNamespaceOption()).addOption(serveOption('annotation'));
 };

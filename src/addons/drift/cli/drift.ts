@@ -9,7 +9,13 @@ import {
   type ClusterOptions,
   type ScopeOptions,
 } from '../../../cli/options/tool-options.ts';
-import { type DriftedPod, templateRolloutOf, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
+import {
+  type DriftedPod,
+  type Survey,
+  surveyBasis,
+  surveyPods,
+  templateRolloutOf,
+} from '../../../cli/survey.ts';
 import { counted } from '../../../util/clip.ts';
 
 interface DriftOptions extends ClusterOptions, ScopeOptions {
@@ -18,10 +24,7 @@ interface DriftOptions extends ClusterOptions, ScopeOptions {
 }
 
 /** Lists the pods with a missing or stale sidecar. */
-export async function run(
-  { terminal, addOns }: CommandContext,
-  options: DriftOptions,
-): Promise<ExitCode> {
+export async function run({ terminal, addOns }: CommandContext, options: DriftOptions): Promise<ExitCode> {
   const tools = await toolsOf(addOns);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
