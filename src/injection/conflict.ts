@@ -3,7 +3,15 @@ import { isArray, type JsonObject, own, ownObjects, ownString } from '../util/js
 import type { EnvoyFiles } from './envoy/files.ts';
 import { listeningPorts } from './envoy/listening-ports.ts';
 import { placeOf } from './podspec/mount-path.ts';
-import { containerFinder, containers, isNativeSidecar, nameOf, type Pod, volumes } from './podspec/pod.ts';
+import {
+  containerFinder,
+  isNativeSidecar,
+  nameOf,
+  type PlacedContainer,
+  type Pod,
+  placedContainers,
+  volumes,
+} from './podspec/pod.ts';
 import { formatPort, PortIndex, protocolOf } from './podspec/rules/ports.ts';
 import { sameVolume } from './podspec/rules/same-volume.ts';
 import type { PodDiagnostic } from './rules/index.ts';
@@ -21,9 +29,6 @@ interface ConflictContext {
 
 type Add = (path: string, message: string) => void;
 
-/** A container with its list. */
-type Placed = readonly [list: 'containers' | 'initContainers', container: JsonObject];
-
 /** All conflicts of a template with a pod, each at its place, such as `spec.volumes[name=data]`; empty if it fits. */
 export function findConflicts(
   pod: Pod,
@@ -35,41 +40,36 @@ export function findConflicts(
   const add: Add = (path, message) => {
     found.push({ severity: 'warning', reason: 'conflict', path, message });
   };
-  const all = [...placed(pod, 'containers'), ...placed(pod, 'initContainers')];
-  nameConflicts(pod, all, sidecars, add);
+  const all = placedContainers(pod);
+  nameConflicts(pod, sidecars, add);
   portConflicts(pod, all, template, sidecars, context, add);
   volumeConflicts(pod, all, template, add);
   hostAliasConflicts(pod, template, add);
-  mountConflicts(pod, template, context, add);
+  mountConflicts(all, template, context, add);
   return found;
 }
 
-function placed(pod: Pod, list: Placed[0]): readonly Placed[] {
-  return ownObjects(own(pod, 'spec'), list).map((container): Placed => [list, container]);
-}
-
-function pathOf([list, container]: Placed): string {
+function pathOf({ list, container }: PlacedContainer): string {
   return `spec.${list}[name=${nameOf(container)}]`;
 }
 
 /** Containers of every kind share one space of names. */
-function nameConflicts(pod: Pod, all: readonly Placed[], sidecars: readonly Sidecar[], add: Add): void {
+function nameConflicts(pod: Pod, sidecars: readonly Sidecar[], add: Add): void {
   const find = containerFinder(pod);
   for (const { name, override } of sidecars) {
-    if (override || !find(name)) continue;
-    const other = all.find(([, container]) => nameOf(container) === name);
+    const other = override ? undefined : find(name);
     if (other) add(pathOf(other), 'the template has a container of this name: rename one of them');
   }
 }
 
 /** Whether it runs beside the others, which share the pod's ports. Init containers that end do not. */
-function keepsRunning([list, container]: Placed): boolean {
+function keepsRunning({ list, container }: Pick<PlacedContainer, 'list' | 'container'>): boolean {
   return list === 'containers' || isNativeSidecar(container);
 }
 
 function portConflicts(
   pod: Pod,
-  all: readonly Placed[],
+  all: readonly PlacedContainer[],
   template: Template,
   sidecars: readonly Sidecar[],
   { isApp, position, envoyFiles }: ConflictContext,
@@ -78,16 +78,16 @@ function portConflicts(
   const mounted = [...volumes(pod), ...template.volumes];
   const listening = (container: JsonObject) => listeningPorts(container, mounted, envoyFiles);
   const names = new Set(sidecars.map(({ name }) => name));
-  const taken = new PortIndex<Placed>();
+  const taken = new PortIndex<PlacedContainer>();
   for (const each of all) {
-    const [, container] = each;
+    const { container } = each;
     if (!keepsRunning(each) || names.has(nameOf(container))) continue;
     // The application's probes may be meant for Envoy.
     const ports = isApp(container) ? ownObjects(container, 'ports') : listening(container);
     for (const port of ports) taken.add(each, port);
   }
   for (const sidecar of sidecars) {
-    if (!keepsRunning([sidecar.list, sidecar.container])) continue;
+    if (!keepsRunning(sidecar)) continue;
     for (const port of listening(sidecar.container)) {
       for (const { owner, port: other, field } of taken.collisionsOf(port)) {
         const path = `${pathOf(owner)}.ports[${field}=${formatPort(other, field)}]`;
@@ -96,9 +96,9 @@ function portConflicts(
     }
     const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
     if (named.length === 0) continue;
-    for (const each of placedBehind(pod, sidecar, position)) {
-      if (!isApp(each[1])) continue;
-      for (const port of ownObjects(each[1], 'ports')) {
+    for (const each of placedBehind(all, sidecar, position)) {
+      if (!isApp(each.container)) continue;
+      for (const port of ownObjects(each.container, 'ports')) {
         const isSame = (other: JsonObject) =>
           nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port);
         if (!named.some(isSame)) continue;
@@ -114,15 +114,14 @@ function portConflicts(
  * that has the name (k8s.io/endpointslice, FindPort): first among the containers, then among the native sidecars.
  */
 function placedBehind(
-  pod: Pod,
-  { name, list, override }: Sidecar,
+  all: readonly PlacedContainer[],
+  { list, override }: Sidecar,
   position: InjectionOptions['position'],
-): readonly Placed[] {
-  const all = placed(pod, list);
-  const end = position === 'first' ? 0 : all.length;
-  const at = override?.list === list ? all.findIndex(([, container]) => nameOf(container) === name) : end;
-  const others = list === 'containers' ? placed(pod, 'initContainers') : [];
-  return [...all.slice(at), ...others].filter(keepsRunning);
+): readonly PlacedContainer[] {
+  const end = position === 'first' ? 0 : Number.POSITIVE_INFINITY;
+  const at = override?.list === list ? override.index : end;
+  const isBehind = (each: PlacedContainer) => (each.list === list ? each.index >= at : list === 'containers');
+  return all.filter((each) => isBehind(each) && keepsRunning(each));
 }
 
 /** A volume is a file system or a device, for all containers of a pod. */
@@ -131,7 +130,7 @@ const USES = [
   ['volumeMounts', 'volumeDevices', 'uses this volume as a device, which cannot be mounted'],
 ] as const;
 
-function volumeConflicts(pod: Pod, all: readonly Placed[], template: Template, add: Add): void {
+function volumeConflicts(pod: Pod, all: readonly PlacedContainer[], template: Template, add: Add): void {
   const find = finder(volumes(pod), nameOf);
   const holders = [
     { volumeMounts: template.volumeMounts },
@@ -150,7 +149,7 @@ function volumeConflicts(pod: Pod, all: readonly Placed[], template: Template, a
       ownObjects(holder, list).some((item) => nameOf(item) === name);
     for (const each of all) {
       for (const [mine, others, message] of USES) {
-        if (uses(each[1], mine) && holders.some((holder) => uses(holder, others)))
+        if (uses(each.container, mine) && holders.some((holder) => uses(holder, others)))
           add(`${pathOf(each)}.${mine}[name=${name}]`, `the template ${message}: use another volume`);
       }
     }
@@ -172,12 +171,19 @@ function hostAliasConflicts(pod: Pod, template: Template, add: Add): void {
   }
 }
 
-function mountConflicts(pod: Pod, template: Template, { isApp }: ConflictContext, add: Add): void {
+function mountConflicts(
+  all: readonly PlacedContainer[],
+  template: Template,
+  { isApp }: ConflictContext,
+  add: Add,
+): void {
   if (template.volumeMounts.length === 0) return;
-  for (const container of containers(pod).filter(isApp)) {
+  for (const each of all) {
+    const { list, container } = each;
+    if (list === 'initContainers' || !isApp(container)) continue;
     const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
     const findDevice = placeFinder(container, 'volumeDevices', 'devicePath');
-    const at = pathOf(['containers', container]);
+    const at = pathOf(each);
     for (const mount of template.volumeMounts) {
       const place = placeOf(ownString(mount, 'mountPath') ?? '');
       const message = `the template mounts ${nameOf(mount)} there: change one of the paths`;

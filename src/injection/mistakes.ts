@@ -1,10 +1,11 @@
 import { quoteText } from '../util/clip.ts';
-import { isArray, isObject, type JsonValue, own, ownString } from '../util/json.ts';
+import { isObject, type JsonValue, own, ownString } from '../util/json.ts';
 import { resembles } from '../util/suggest.ts';
 import type { Injection } from './inject.ts';
 import { excludedPorts, type Keys, knownAnnotations } from './keys.ts';
-import { AUTO_IMAGE, nameOf, specField } from './podspec/pod.ts';
+import { AUTO_IMAGE, nameOf } from './podspec/pod.ts';
 import type { PodSite } from './podspec/workload.ts';
+import { overridesIn } from './template/container-override.ts';
 
 const PLACES = ['labels', 'annotations'] as const;
 
@@ -62,14 +63,6 @@ function arePorts(list: string): boolean {
     .every((port) => port === '' || (/^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535));
 }
 
-/** The names of containers with the image `auto`, which only a sidecar may have. */
-function autoContainers(list: JsonValue | undefined): readonly string[] {
-  const all = isArray(list) ? list.filter(isObject) : [];
-  return all
-    .filter((each) => own(each, 'image') === AUTO_IMAGE && nameOf(each) !== ISTIO_CONTAINER)
-    .map(nameOf);
-}
-
 /** What a pod asks for of a sidecar that it does not get, or whose template does not know it: one sentence each. */
 export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Keys): Generator<string> {
   const annotations = own(own(pod, 'metadata'), 'annotations');
@@ -91,8 +84,8 @@ export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Ke
   }
   const { reason } = injection.skip;
   if (reason === 'already-injected') return;
-  for (const field of ['containers', 'initContainers'])
-    for (const name of autoContainers(specField(pod, field)))
+  for (const name of overridesIn(pod).map(({ container }) => nameOf(container)))
+    if (name !== ISTIO_CONTAINER)
       yield `container ${name} has the image ${AUTO_IMAGE}, but its pod gets no sidecar, so it cannot start: write an image, or opt in`;
   if (reason !== 'not-opted-in') return;
   for (const key of Object.keys(isObject(annotations) ? annotations : {}))

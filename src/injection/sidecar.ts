@@ -3,17 +3,21 @@ import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { suggest } from '../util/suggest.ts';
 import { proxyOf } from './envoy/capture.ts';
 import { type Keys, knownAnnotations, OVERRIDES, type Override } from './keys.ts';
-import { AUTO_IMAGE, containers, isNativeSidecar, nameOf, type Pod, specField } from './podspec/pod.ts';
+import {
+  AUTO_IMAGE,
+  type ContainerList,
+  containers,
+  isNativeSidecar,
+  nameOf,
+  type PlacedContainer,
+  type Pod,
+  specField,
+} from './podspec/pod.ts';
 import { parseQuantity } from './podspec/quantity.ts';
 import { fitGracePeriod } from './podspec/rules/grace-period.ts';
 import { amountsOf } from './podspec/rules/pod-resources.ts';
 import { strategicMerge } from './podspec/strategic-merge.ts';
-import {
-  type ContainerList,
-  type ContainerOverride,
-  overrideFinder,
-  saidBy,
-} from './template/container-override.ts';
+import { overrideFinder, saidBy } from './template/container-override.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
 
@@ -24,7 +28,7 @@ export interface Sidecar {
   /** Its list in the pod. */
   readonly list: ContainerList;
   /** The pod's own container that it replaces, if the pod overrides it. */
-  readonly override: ContainerOverride | undefined;
+  readonly override: PlacedContainer | undefined;
 }
 
 type WantedSidecars =
@@ -81,7 +85,7 @@ function faultsOf(container: JsonObject): readonly string[] {
 }
 
 function withOverride(
-  override: ContainerOverride | undefined,
+  override: PlacedContainer | undefined,
   container: JsonObject,
   list: ContainerList,
 ): Sidecar {

@@ -9,8 +9,7 @@ import {
   stringsIn,
 } from '../util/json.ts';
 import { parseAnnotation } from '../util/text-bounds.ts';
-import { AUTO_IMAGE, containerFinder, nameOf, type Pod } from './podspec/pod.ts';
-import type { ContainerList } from './template/container-override.ts';
+import { AUTO_IMAGE, containerFinder, nameOf, type PlacedContainer, type Pod } from './podspec/pod.ts';
 import type { Kind, Template } from './template/template.ts';
 
 /**
@@ -144,6 +143,11 @@ export function parseStatus(text: string | undefined): Status | undefined {
   };
 }
 
+/** The names of the containers and init containers that injection added. */
+export function addedContainers({ added }: Pick<Status, 'added'>): readonly string[] {
+  return [...(added.containers ?? []), ...(added.initContainers ?? [])];
+}
+
 /** Whether a status says that its pod has the current state of these templates, which are those that it selects. */
 export function isCurrent(status: Pick<Status, 'templates'>, templates: readonly Template[]): boolean {
   const text = (all: readonly AppliedTemplate[]) => all.map(({ name, sha256 }) => `${name}@${sha256}`).join();
@@ -154,7 +158,7 @@ export function isCurrent(status: Pick<Status, 'templates'>, templates: readonly
 export function hasContainers(pod: Pod, templates: readonly Template[]): boolean {
   const find = containerFinder(pod);
   const isThere = (container: JsonObject) => {
-    const found = find(nameOf(container));
+    const found = find(nameOf(container))?.container;
     return found !== undefined && own(found, 'image') !== AUTO_IMAGE;
   };
   return templates.every((each) => each.containers.every(isThere) && each.initContainers.every(isThere));
@@ -170,18 +174,17 @@ function namesOf(added: JsonObject): Added {
 }
 
 /** The original place of a container that moved to the other list. */
-export interface Origin {
-  readonly list: ContainerList;
-  readonly index: number;
-}
+export type Origin = Pick<PlacedContainer, 'list' | 'index'>;
 
 type Moved = Readonly<Record<string, Origin>>;
 
 /** The containers with these names that injection moved from one list to the other. */
 function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
+  const [origin, place] = [containerFinder(before), containerFinder(after)];
   const moved = names.flatMap((name) => {
-    const origin = originOf(before, name);
-    return origin && origin.list !== originOf(after, name)?.list ? [[name, origin] as const] : [];
+    const from = origin(name);
+    if (!from || from.list === place(name)?.list) return [];
+    return [[name, { list: from.list, index: from.index }] as const];
   });
   return Object.fromEntries(moved);
 }
@@ -195,12 +198,4 @@ function parseMoved(value: JsonValue | undefined): Moved {
     return [[name, { list, index }] as const];
   });
   return Object.fromEntries(entries);
-}
-
-function originOf(pod: Pod, name: string): Origin | undefined {
-  for (const list of ['containers', 'initContainers'] as const) {
-    const index = ownObjects(own(pod, 'spec'), list).findIndex((container) => nameOf(container) === name);
-    if (index !== -1) return { list, index };
-  }
-  return undefined;
 }

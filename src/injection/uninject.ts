@@ -10,7 +10,7 @@ import {
 } from '../util/json.ts';
 import { PodPatchBuilder } from '../util/patch.ts';
 import type { Keys } from './keys.ts';
-import { AUTO_IMAGE, annotation, containers, nameOf, type Pod } from './podspec/pod.ts';
+import { AUTO_IMAGE, annotation, containerFinder, containers, type Pod } from './podspec/pod.ts';
 import { type Origin, parseStatus, type Status } from './status.ts';
 import { APP_KINDS, isOfMetadata, KINDS, LIST_KINDS, MAP_KINDS } from './template/template.ts';
 
@@ -41,11 +41,11 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
 
 /** Restores the pod's own containers that were merged with the template's, at their original places. */
 function giveBack(patch: PodPatchBuilder, { overlaid, moved }: Status): void {
-  const places = placesOf(patch.pod);
+  const find = containerFinder(patch.pod);
   const away: (readonly [JsonObject, Origin])[] = [];
   const left: Origin[] = [];
   for (const [name, container] of Object.entries(overlaid)) {
-    const place = places.get(name);
+    const place = find(name);
     // Only overrides are merged. Anything else would replace a container of the application.
     if (!place || own(container, 'image') !== AUTO_IMAGE || !isObject(container)) continue;
     const origin = Object.hasOwn(moved, name) ? moved[name] : undefined;
@@ -74,17 +74,6 @@ function shrinkRequests(patch: PodPatchBuilder, { requests }: Status): void {
   }
 }
 
-/** The places of the containers by name. If containers share a name, the first one changed. */
-function placesOf(pod: Pod): ReadonlyMap<string, Origin> {
-  const lists = ['containers', 'initContainers'] as const;
-  const places = lists.flatMap((list) =>
-    ownObjects(own(pod, 'spec'), list).map(
-      (container, index) => [nameOf(container), { list, index }] as const,
-    ),
-  );
-  return new Map(places.toReversed());
-}
-
 function pathOf({ list, index }: Origin): Path {
   return ['spec', list, index];
 }
@@ -92,9 +81,10 @@ function pathOf({ list, index }: Origin): Path {
 /** Removes the additions from the application's containers. */
 function cleanContainers(patch: PodPatchBuilder, { added }: Status): void {
   for (const field of APP_KINDS) {
-    const places = placesOf(patch.pod);
+    // If containers share a name, the first one changed.
+    const find = containerFinder(patch.pod);
     for (const [name, items] of byContainer(new Set(added[field]))) {
-      const place = places.get(name);
+      const place = find(name);
       if (!place) continue;
       removeItems(patch, [...pathOf(place), field], items, KINDS[field].key);
       removeIfEmpty(patch, [...pathOf(place), field]);

@@ -12,7 +12,7 @@ import {
   volumes,
 } from '../../injection/podspec/pod.ts';
 import { creatorName } from '../../injection/podspec/workload-kinds.ts';
-import { parseStatus, type Status } from '../../injection/status.ts';
+import { addedContainers, parseStatus, type Status } from '../../injection/status.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import {
   controllerOf,
@@ -103,13 +103,13 @@ interface Sidecar {
 }
 
 /** The containers of the sidecar that run along. */
-function sidecarsOf(pod: Pod, { added }: Status): readonly Sidecar[] {
+function sidecarsOf(pod: Pod, status: Status): readonly Sidecar[] {
   const states = new Map(
     ['containerStatuses', 'initContainerStatuses'].flatMap((list) =>
       ownObjects(own(pod, 'status'), list).map((state) => [nameOf(state), state] as const),
     ),
   );
-  const names = new Set([...(added.containers ?? []), ...(added.initContainers ?? [])]);
+  const names = new Set(addedContainers(status));
   return [...containers(pod), ...initContainers(pod).filter(isNativeSidecar)]
     .filter((container) => names.has(nameOf(container)))
     .map((container) => ({ container, state: states.get(nameOf(container)) ?? {} }));

@@ -2,24 +2,22 @@ import { readsConfiguration } from '../../injection/envoy/configuration-age.ts';
 import { type Injection, inject } from '../../injection/inject.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { podCreation } from '../../injection/podspec/admission-target.ts';
-import { annotation, isNativeSidecar, nameOf, type Pod, specField } from '../../injection/podspec/pod.ts';
+import {
+  annotation,
+  containerFinder,
+  isNativeSidecar,
+  type PlacedContainer,
+  type Pod,
+  specField,
+} from '../../injection/podspec/pod.ts';
 import { parseQuantity } from '../../injection/podspec/quantity.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
-import { parseStatus, type Status } from '../../injection/status.ts';
-import type { ContainerList } from '../../injection/template/container-override.ts';
+import { addedContainers, parseStatus, type Status } from '../../injection/status.ts';
 import { KINDS, type Kind } from '../../injection/template/template.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
-import {
-  isArray,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownObjects,
-  ownString,
-} from '../../util/json.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import { isSameImage, respelled } from './image-spelling.ts';
 
 /** What else the change of a pod depends on. */
@@ -33,9 +31,7 @@ export interface ChangeOptions {
 }
 
 /** A new value of a container of the sidecar. */
-export interface ContainerChange<T> {
-  readonly list: ContainerList;
-  readonly index: number;
+export interface ContainerChange<T> extends Pick<PlacedContainer, 'list' | 'index'> {
   readonly name: string;
   readonly from: T;
   readonly to: T;
@@ -156,12 +152,13 @@ interface Comparison extends Pick<Required<ChangeOptions>, 'restart' | 'kubelet'
 function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): PodChange {
   const images: ContainerChange<string>[] = [];
   const resources: ContainerChange<JsonObject>[] = [];
-  const [placeIn, placeInWanted, placeInKnown] = [places(pod), places(wanted), places(known ?? {})];
-  for (const name of [...(after.added.containers ?? []), ...(after.added.initContainers ?? [])]) {
-    const [live, goal] = [placeIn.get(name), placeInWanted.get(name)];
+  const [find, findWanted] = [containerFinder(pod), containerFinder(wanted)];
+  const findKnown = containerFinder(known ?? {});
+  for (const name of addedContainers(after)) {
+    const [live, goal] = [find(name), findWanted(name)];
     if (!live || !goal || live.list !== goal.list)
       return replace(`container ${name} is not where a new pod has it`);
-    const once = placeInKnown.get(name)?.container;
+    const once = findKnown(name)?.container;
     const image = imageOf(live.container);
     if (once && !isSameImage(imageOf(once), image))
       return replace(`container ${name} has the image ${image}, which is not that of its template`);
@@ -181,8 +178,10 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     if ('why' in resized) return replace(`container ${name} ${resized.why}`);
     if (resized.to) resources.push({ ...place, from: objectAt(live.container, 'resources'), to: resized.to });
   }
-  const isNative = images.some(({ list, name }) => list === 'initContainers' && isNativeIn(pod, name));
-  if (isNative && isOlder(kubelet)) {
+  const natives = images.filter(
+    ({ list, name }) => list === 'initContainers' && isNativeSidecar(find(name)?.container ?? {}),
+  );
+  if (natives.length > 0 && isOlder(kubelet)) {
     return replace(
       `its node has kubelet ${kubelet}, which cannot restart native sidecars: upgrade it to v1.${NATIVE_SINCE} or newer`,
     );
@@ -192,34 +191,12 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     images,
     resources,
     status: after,
-    restarts: images.some(({ list, name }) => list === 'containers' || isNativeIn(pod, name)),
+    restarts: natives.length > 0 || images.some(({ list }) => list === 'containers'),
   };
 }
 
 function replace(why: string): PodChange {
   return { how: 'replace', why };
-}
-
-interface Placed {
-  readonly list: ContainerList;
-  readonly index: number;
-  readonly container: JsonObject;
-}
-
-function places(pod: Pod): ReadonlyMap<string, Placed> {
-  const all = (['containers', 'initContainers'] as const).flatMap((list) => {
-    const items = specField(pod, list);
-    const placed = isArray(items) ? [...items.entries()] : [];
-    return placed.flatMap(([index, container]) =>
-      isObject(container) ? [[nameOf(container), { list, index, container }] as const] : [],
-    );
-  });
-  return new Map(all);
-}
-
-function isNativeIn(pod: Pod, name: string): boolean {
-  const container = ownObjects(own(pod, 'spec'), 'initContainers').find((each) => nameOf(each) === name);
-  return container !== undefined && isNativeSidecar(container);
 }
 
 function isOlder(kubelet: string | undefined): boolean {

@@ -90,7 +90,7 @@ export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): reado
     }
     const all = templates.flatMap((each) => [...each.containers, ...each.initContainers]);
     const asEnvoy = runAsEnvoy(pod, capture, new Set(all.map(nameOf)));
-    const proxy = find(nameOf(proxyOf(template)));
+    const proxy = find(nameOf(proxyOf(template)))?.container;
     const user = proxy && userOf(proxy, pod);
     return [
       ...asEnvoy.map(

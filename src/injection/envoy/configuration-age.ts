@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson, isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { Keys } from '../keys.ts';
 import { annotation, containers, initContainers, nameOf, type Pod, volumes } from '../podspec/pod.ts';
-import { parseStatus } from '../status.ts';
+import { addedContainers, parseStatus } from '../status.ts';
 import { ENVOY_CONFIG_MAP } from './files.ts';
 
 /** The state of Envoy's configuration in a namespace. */
@@ -47,9 +47,8 @@ export interface ConfigurationRead {
 export function configurationRead(pod: Pod, keys: Keys): ConfigurationRead {
   const status = parseStatus(annotation(pod, keys.status));
   if (status === undefined) return {};
-  const { added, configs } = status;
-  const noted = configs?.[ENVOY_CONFIG_MAP];
-  const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
+  const noted = status.configs?.[ENVOY_CONFIG_MAP];
+  const names = addedContainers(status);
   const readers = [...containers(pod), ...initContainers(pod)]
     .filter((container) => readsConfiguration(container, pod))
     .map(nameOf);

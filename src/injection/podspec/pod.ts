@@ -48,9 +48,28 @@ export function isNativeSidecar(initContainer: JsonObject): boolean {
   return own(initContainer, 'restartPolicy') === 'Always';
 }
 
-/** Finds the container or init container with a name: both kinds share one space of names. */
-export function containerFinder(pod: Pod): (name: string) => JsonObject | undefined {
-  return finder([...containers(pod), ...initContainers(pod)], (container) => ownString(container, 'name'));
+export type ContainerList = 'containers' | 'initContainers';
+
+/** A container, and its place in the spec of its pod. */
+export interface PlacedContainer {
+  readonly list: ContainerList;
+  readonly index: number;
+  readonly container: JsonObject;
+}
+
+/** The containers and then the init containers of a pod, each with its place. */
+export function placedContainers(pod: Pod): readonly PlacedContainer[] {
+  return (['containers', 'initContainers'] as const).flatMap((list) => {
+    const items = specField(pod, list);
+    return (isArray(items) ? items : []).flatMap((container, index) =>
+      isObject(container) ? [{ list, index, container }] : [],
+    );
+  });
+}
+
+/** Finds the container or init container with a name, and its place: both kinds share one space of names. */
+export function containerFinder(pod: Pod): (name: string) => PlacedContainer | undefined {
+  return finder(placedContainers(pod), ({ container }) => ownString(container, 'name'));
 }
 
 /** The name of a container, volume or similar object; empty if it has none. */

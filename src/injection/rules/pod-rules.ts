@@ -20,7 +20,7 @@ import {
   specField,
 } from '../podspec/pod.ts';
 import type { DecisionInput, PodRule } from '../rule.ts';
-import { hasContainers, isCurrent, parseStatus } from '../status.ts';
+import { addedContainers, hasContainers, isCurrent, parseStatus } from '../status.ts';
 
 /** Namespaces of the cluster: a sidecar there can break the whole cluster. */
 export const SYSTEM_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
@@ -199,11 +199,10 @@ export const POD_RULES = [
       for (const template of templates) {
         for (const container of template.containers) {
           const name = nameOf(container);
-          const existing = find(name);
+          const existing = find(name)?.container;
           if (!existing || own(existing, 'image') === AUTO_IMAGE) continue;
-          const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
-          const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
-          return earlier.includes(name)
+          const earlier = parseStatus(annotation(pod, options.keys.status));
+          return earlier && addedContainers(earlier).includes(name)
             ? `the pod has container ${name} from an earlier injection with another version of the template: recreate the pod from its workload, or remove the container and the status annotation`
             : `the pod has its own container ${name}: to override the template's container, set its image to ${AUTO_IMAGE}`;
         }

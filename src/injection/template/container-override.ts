@@ -1,26 +1,15 @@
 import { finder } from '../../util/finder.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects } from '../../util/json.ts';
-import { AUTO_IMAGE, nameOf, type Pod } from '../podspec/pod.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
+import { AUTO_IMAGE, nameOf, type PlacedContainer, type Pod, placedContainers } from '../podspec/pod.ts';
 import type { Template } from './template.ts';
 
-export type ContainerList = 'containers' | 'initContainers';
-
-/** A pod's own container with the name of a template's container and the image `auto`. */
-export interface ContainerOverride {
-  readonly list: ContainerList;
-  readonly container: JsonObject;
-}
-
-function overridesIn(pod: Pod): readonly ContainerOverride[] {
-  return (['containers', 'initContainers'] as const).flatMap((list) =>
-    ownObjects(own(pod, 'spec'), list)
-      .filter((container) => own(container, 'image') === AUTO_IMAGE)
-      .map((container) => ({ list, container })),
-  );
+/** The pod's own containers with the image `auto`: overrides, if they have the name of a template's container. */
+export function overridesIn(pod: Pod): readonly PlacedContainer[] {
+  return placedContainers(pod).filter(({ container }) => own(container, 'image') === AUTO_IMAGE);
 }
 
 /** Finds the override with a name. */
-export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
+export function overrideFinder(pod: Pod): (name: string) => PlacedContainer | undefined {
   return finder(overridesIn(pod), ({ container }) => nameOf(container));
 }
 
@@ -69,7 +58,7 @@ const ZEROABLE: readonly string[] = [
  * Thus the webhook and the command line get the same result. A default that the user wrote looks the same as one of the
  * API server, so the template's value wins.
  */
-export function saidBy({ container }: ContainerOverride): JsonObject {
+export function saidBy({ container }: PlacedContainer): JsonObject {
   const { image: _, ...rest } = withRequests(withoutZeros(container));
   const said = Object.entries(without(rest, CONTAINER_DEFAULTS)).map(
     ([field, value]): [string, JsonValue] => [

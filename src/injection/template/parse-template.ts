@@ -18,7 +18,7 @@ import { checkYaml } from '../../util/yaml.ts';
 import { proxyUserFaults } from '../envoy/capture.ts';
 import { readsConfiguration } from '../envoy/configuration-age.ts';
 import { oldImage } from '../envoy/image-age.ts';
-import { AUTO_IMAGE } from '../podspec/pod.ts';
+import { AUTO_IMAGE, placedContainers } from '../podspec/pod.ts';
 import { ENFORCE_LABEL, podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../podspec/rules/grace-period.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
@@ -107,11 +107,7 @@ function partsOf(value: JsonValue): Parts {
 
 /** The containers and init containers, each with its path. */
 function containersIn(spec: JsonObject, path: Path): readonly (readonly [JsonObject, Path])[] {
-  return ['containers', 'initContainers'].flatMap((key) => {
-    const list = own(spec, key);
-    const all = isArray(list) ? [...list.entries()] : [];
-    return all.flatMap(([i, item]) => (isObject(item) ? [[item, [...path, key, i]] as const] : []));
-  });
+  return placedContainers({ spec }).map(({ container, list, index }) => [container, [...path, list, index]]);
 }
 
 function isEmpty(object: JsonObject): boolean {

@@ -8,16 +8,6 @@ import { type JsonObject, own } from '../../../src/util/json.ts';
 import { NEVER, OPT_IN, templateSet, withMisfit } from '../../support/injection/demo.ts';
 
 describe('StatusBuilder', () => {
-  test.each([
-    ['containers', true],
-    ['initContainers', true],
-    ['volumes', false],
-  ] as const)('what is added to %s is a container: %s', (kind, expected) => {
-    const status = new StatusBuilder();
-    status.added(kind, 'a');
-    expect(status.hasContainer('a')).toBe(expected);
-  });
-
   test('records the original place of merged containers that moved', () => {
     const status = new StatusBuilder();
     for (const name of ['moved', 'stayed', 'gone', 'new']) status.overlaid(name, { name });

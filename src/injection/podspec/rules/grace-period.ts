@@ -10,19 +10,15 @@ const HOOKS = ['postStart', 'preStop'] as const;
  * (k8s.io/kubernetes/pkg/apis/core/validation, validateSleepAction).
  */
 export function gracePeriodViolations(pod: Pod): readonly string[] {
-  const seconds = gracePeriod(pod);
-  const violations: string[] = [];
-  for (const list of [containers(pod), initContainers(pod)]) {
-    for (const container of list) {
-      for (const sleep of sleeps(container)) {
-        if (sleep.seconds <= seconds) continue;
-        violations.push(
-          `the ${sleep.hook} hook of container ${nameOf(container)} sleeps for ${sleep.seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${seconds}: write ${sleep.seconds} or more`,
-        );
-      }
-    }
-  }
-  return violations;
+  const most = gracePeriod(pod);
+  return [...containers(pod), ...initContainers(pod)].flatMap((container) =>
+    sleeps(container)
+      .filter(({ seconds }) => seconds > most)
+      .map(
+        ({ hook, seconds }) =>
+          `the ${hook} hook of container ${nameOf(container)} sleeps for ${seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${most}: write ${seconds} or more`,
+      ),
+  );
 }
 
 function gracePeriod(pod: Pod): number {

@@ -1,59 +1,47 @@
-import { type JsonObject, type JsonValue, own, ownString } from '../../../util/json.ts';
+import { type JsonObject, own, ownString } from '../../../util/json.ts';
 
 /** The fields that two ports of a pod cannot share. */
 const FIELDS = ['containerPort', 'hostPort'] as const;
-type PortCollision = (typeof FIELDS)[number];
+type PortField = (typeof FIELDS)[number];
 
 /**
- * The field on which two ports of different containers collide, or undefined. The containers of a pod share
- * one network namespace: only one can listen on a port, and only one gets a port of the host.
+ * The ports of a pod and their owners, by what others collide on. The containers of a pod share one network namespace: only
+ * one can listen on a port, and only one gets a port of the host.
  */
-export function portCollision(a: JsonObject, b: JsonObject): PortCollision | undefined {
-  if (protocolOf(a) !== protocolOf(b)) return undefined;
-  if (own(a, 'containerPort') === own(b, 'containerPort')) return 'containerPort';
-  const sameHostPort = own(a, 'hostPort') === own(b, 'hostPort') && Boolean(own(a, 'hostPort'));
-  return sameHostPort && sameHostIp(hostIpOf(a), hostIpOf(b)) ? 'hostPort' : undefined;
-}
-
-/** An index of ports and their owners by the numbers on which others collide. */
 export class PortIndex<T> {
-  readonly #byNumber = {
-    containerPort: new Map<JsonValue | undefined, Indexed<T>[]>(),
-    hostPort: new Map<JsonValue | undefined, Indexed<T>[]>(),
-  };
+  readonly #byPort = new Map<
+    string,
+    { readonly owner: T; readonly port: JsonObject; readonly at: number }[]
+  >();
   #size = 0;
 
   add(owner: T, port: JsonObject): void {
-    const indexed = { owner, port, at: this.#size };
-    this.#size += 1;
+    const at = this.#size++;
     for (const field of FIELDS) {
-      const number = own(port, field);
-      if (field === 'hostPort' && !number) continue;
-      const others = this.#byNumber[field].get(number);
-      if (others) others.push(indexed);
-      else this.#byNumber[field].set(number, [indexed]);
+      if (field === 'hostPort' && !own(port, field)) continue;
+      const key = `${field} ${formatPort(port, field)}`;
+      const others = this.#byPort.get(key);
+      if (others) others.push({ owner, port, at });
+      else this.#byPort.set(key, [{ owner, port, at }]);
     }
   }
 
   /** The ports that this one collides with, and their owners, in the order in which they were added. */
   collisionsOf(port: JsonObject) {
     const found = FIELDS.flatMap((field) =>
-      (this.#byNumber[field].get(own(port, field)) ?? [])
-        .filter((other) => portCollision(port, other.port) === field)
-        .map((other) => ({ ...other, field })),
+      (this.#byPort.get(`${field} ${formatPort(port, field)}`) ?? []).map((other) => ({ ...other, field })),
     );
-    return found.sort((a, b) => a.at - b.at);
+    // Those with the same port of the container collide already on that.
+    const isOther = (other: (typeof found)[number]) =>
+      other.field === 'containerPort' ||
+      (own(other.port, 'containerPort') !== own(port, 'containerPort') &&
+        sameHostIp(hostIpOf(port), hostIpOf(other.port)));
+    return found.filter(isOther).sort((a, b) => a.at - b.at);
   }
 }
 
-interface Indexed<T> {
-  readonly owner: T;
-  readonly port: JsonObject;
-  readonly at: number;
-}
-
 /** A port as users write it: `80/TCP`. */
-export function formatPort(port: JsonObject, field: PortCollision = 'containerPort'): string {
+export function formatPort(port: JsonObject, field: PortField = 'containerPort'): string {
   return `${own(port, field)}/${protocolOf(port)}`;
 }
 
