@@ -100,7 +100,10 @@ export interface CopyingOptions {
   beforeCreate(namespace: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The reconcile of the copy in a namespace, which is the key. */
+/**
+ * The reconcile of the copy in a namespace, which is the key. It never changes a user's own ConfigMap, even if that started as
+ * a copy, keeps copies in sync with their source, and never deletes one: pods that are not in the cache yet may need it.
+ */
 export function copying({
   client,
   configMaps,
@@ -112,19 +115,18 @@ export function copying({
   const name = ENVOY_CONFIG_MAP;
   return async (target, signal) => {
     const [source, found] = [configMaps.get(`${namespace}/${name}`), configMaps.get(`${target}/${name}`)];
-    const isNeeded = target !== namespace && pods.list(target).some((pod) => isMarked(pod, keys));
-    const step = planCopy(source, found, isNeeded);
-    if (step === 'nothing' || source === undefined) return {};
+    if (source === undefined) return {};
     const { data = {} } = source;
+    const isNeeded = () => target !== namespace && pods.list(target).some((pod) => isMarked(pod, keys));
     const options = { fieldManager: COPY_MANAGER, signal };
     try {
-      if (step === 'create') {
+      if (found === undefined && isNeeded()) {
         await beforeCreate(target, signal);
         const metadata = { namespace: target, name, labels: { [COPY_LABEL]: namespace } };
         const copy = { ...CONFIG_MAP, metadata, data };
         // POST: apply would merge with a user's own ConfigMap.
         await client.create(CONFIG_MAPS, copy, options);
-      } else if (found) {
+      } else if (found && isCopy(found) && canonicalJson(data) !== canonicalJson(found.data ?? {})) {
         const { resourceVersion } = found.metadata;
         const operations = [
           { op: 'test' as const, path: '/metadata/resourceVersion', value: resourceVersion },
@@ -152,29 +154,10 @@ export interface ManagedConfigMap extends ConfigMap {
   };
 }
 
-/**
- * What to do about the copy in one namespace: `found` is the ConfigMap there, which pods mount if it `isNeeded`. Never
- * changes a user's own ConfigMap, even if it started as a copy. Keeps copies in sync with their source and never deletes
- * one: pods that are not in the cache yet may need it.
- */
-export function planCopy(
-  source: ConfigMap | undefined,
-  found: ManagedConfigMap | undefined,
-  isNeeded: boolean,
-): 'create' | 'update' | 'nothing' {
-  if (source === undefined) return 'nothing';
-  if (found === undefined) return isNeeded ? 'create' : 'nothing';
-  return isCopy(found) && !sameData(source, found) ? 'update' : 'nothing';
-}
-
 /** Whether the ConfigMap is a copy whose data only the operator has written. */
 export function isCopy({ metadata }: ManagedConfigMap): boolean {
   if (metadata.labels?.[COPY_LABEL] === undefined || metadata.deletionTimestamp !== undefined) return false;
   return (metadata.managedFields ?? []).every(
     ({ manager, fieldsV1 = {} }) => manager === COPY_MANAGER || !('f:data' in fieldsV1),
   );
-}
-
-function sameData(a: ConfigMap, b: ConfigMap): boolean {
-  return canonicalJson(a.data ?? {}) === canonicalJson(b.data ?? {});
 }

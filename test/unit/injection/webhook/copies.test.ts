@@ -5,7 +5,6 @@ import {
   COPY_MANAGER,
   copying,
   type ManagedConfigMap,
-  planCopy,
 } from '../../../../src/injection/webhook/envoy-configuration.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { ConfigMap } from '../../../../src/kube/api/core-resources.ts';
@@ -53,7 +52,7 @@ interface Situation {
 const OLD = { 'envoy.json': '{"old": 1}' };
 
 // biome-ignore format: a line for each case
-test.each<[string, Situation, ReturnType<typeof planCopy>]>([
+test.each<[string, Situation, 'create' | 'update' | 'nothing']>([
   ['creates a copy that pods need', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
   ['creates no copy without pods that need it', { source: SOURCE, found: undefined, isNeeded: false }, 'nothing'],
   ['does nothing without a source', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
@@ -81,6 +80,18 @@ test.each<[string, Situation, ReturnType<typeof planCopy>]>([
   ],
   ["keeps a user's own ConfigMap", { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true }, 'nothing'],
   ['ignores a copy that is being deleted', { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true }, 'nothing'],
-])('planCopy %s', (_, { source, found, isNeeded }, step) => {
-  expect(planCopy(source, found, isNeeded)).toBe(step);
+])('the copying %s', async (_, { source, found, isNeeded }, step) => {
+  const steps: string[] = [];
+  const done = (verb: string) => async (): Promise<never> => {
+    steps.push(verb);
+    throw apiErrorFrom(409, { reason: 'Conflict' });
+  };
+  const configMaps = { get: (key: string) => (key === 'envoy-initializer/envoy' ? source : found) };
+  const reconcile = copying({
+    client: { create: done('create'), jsonPatch: done('update') },
+    pods: { list: () => (isNeeded ? [pod] : []) },
+    ...{ configMaps, keys, namespace: 'envoy-initializer', beforeCreate: async () => undefined },
+  });
+  await reconcile('web', signal);
+  expect(steps).toEqual(step === 'nothing' ? [] : [step]);
 });
