@@ -3,7 +3,7 @@ import { HttpError } from '../../kube/admission/http-error.ts';
 import type { AdmissionRequest, ReviewHandler } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { clip } from '../../util/clip.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { isArray, isObject, type JsonObject, own, ownString } from '../../util/json.ts';
 import { inject } from '../inject.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { isPodCreation, podCreation } from '../podspec/admission-target.ts';
@@ -97,14 +97,11 @@ function podExcess(pod: Pod | undefined): string | undefined {
   const count = lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
   if (count > MAX_CONTAINERS) return `${count} containers: use at most ${MAX_CONTAINERS}`;
   const maps = ['labels', 'annotations'] as const;
-  const large = maps.find((map) => hasMore(own(own(pod, 'metadata'), map), MAX_ENTRIES));
+  const large = maps.find((map) => {
+    const entries = own(own(pod, 'metadata'), map);
+    return isObject(entries) && Object.keys(entries).length > MAX_ENTRIES;
+  });
   return large && `more than ${MAX_ENTRIES} ${large}: remove some`;
-}
-
-function hasMore(map: JsonValue | undefined, most: number): boolean {
-  let count = 0;
-  if (isObject(map)) for (const _ in map) if (++count > most) return true;
-  return false;
 }
 
 /** Longest name and longest warning in the log, in characters. */

@@ -1,8 +1,12 @@
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
-import { sameJson } from '../../util/json.ts';
-import { parseTemplateConfigMap, type TemplateSet, type TemplateState } from '../template/template-set.ts';
+import {
+  changedTemplates,
+  parseTemplateConfigMap,
+  type TemplateSet,
+  type TemplateState,
+} from '../template/template-set.ts';
 import { type DryRunResult, proofWarnings, type TemplateDryRun } from './template-dry-run.ts';
 
 /** The data of the ConfigMap with the templates. */
@@ -139,8 +143,7 @@ export class LiveTemplates {
     }
     const { observer } = this.#options;
     const current = this.#inUse?.set;
-    const isChanged =
-      current?.hash !== set.hash || !sameJson(incompatibleShapesOf(current), incompatibleShapesOf(set));
+    const isChanged = !current || changedTemplates(current, set)?.size !== 0;
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
     this.#inUse = { set, texts };
@@ -160,15 +163,4 @@ export class LiveTemplates {
   #said(): readonly string[] {
     return this.#faults.map(formatInText);
   }
-}
-
-/** For each template, the shapes of pods that it does not fit. */
-export function incompatibleShapesOf({
-  templates,
-}: TemplateSet): Readonly<Record<string, readonly string[]>> {
-  const shapes = [...templates].map(([name, { incompatibleShapes }]) => [
-    name,
-    incompatibleShapes.map(({ shape }) => shape.name),
-  ]);
-  return Object.fromEntries(shapes);
 }

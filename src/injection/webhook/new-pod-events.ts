@@ -86,8 +86,7 @@ export class NewPodEvents {
     const id = ownerUid ?? name ?? generateName?.slice(0, MAX_START) ?? '';
     if (id === '' || id.length > MAX_NAME || namespace.length > MAX_NAME) return;
     this.#dropOld();
-    const keyOf = ownerUid !== undefined ? ownerKey : name !== undefined ? podKey : startKey;
-    const key = keyOf(namespace, id);
+    const key = keyOf(ownerUid !== undefined ? 'owner' : name !== undefined ? 'pod' : 'start', namespace, id);
     const held = this.#held.get(key) ?? [];
     if (held.length === MOST_OF_KEY) return;
     // A copy: a slice of the review would keep the whole review in memory.
@@ -105,13 +104,13 @@ export class NewPodEvents {
     if (owner) {
       const { apiVersion, kind, uid } = owner;
       const regarding = { apiVersion, kind, metadata: { namespace, name: owner.name, uid } };
-      this.#send(ownerKey(namespace, uid), regarding);
+      this.#send(keyOf('owner', namespace, uid), regarding);
     } else {
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata };
-      this.#send(podKey(namespace, name), pod);
+      this.#send(keyOf('pod', namespace, name), pod);
       const [, start] = GENERATED.exec(name) ?? [];
       // Others whose names begin like that have an Event of their own.
-      if (start !== undefined) this.#send(startKey(namespace, start), pod, 1);
+      if (start !== undefined) this.#send(keyOf('start', namespace, start), pod, 1);
     }
   }
 
@@ -130,15 +129,7 @@ export class NewPodEvents {
   }
 }
 
-/** Names have no spaces, so the keys are unique. */
-function podKey(namespace: string, name: string): string {
-  return `pod ${namespace} ${name}`;
-}
-
-function startKey(namespace: string, start: string): string {
-  return `start ${namespace} ${start}`;
-}
-
-function ownerKey(namespace: string, uid: string): string {
-  return `owner ${namespace} ${uid}`;
+/** For the name of a pod, the start of a generated one, or the UID of an owner. They have no spaces, so the keys are unique. */
+function keyOf(kind: 'pod' | 'start' | 'owner', namespace: string, id: string): string {
+  return `${kind} ${namespace} ${id}`;
 }

@@ -1,4 +1,5 @@
 import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import { RESTORE_MS, restoreConfigMap } from '../../kube/client/restore-config-map.ts';
 import type { ServerMinor } from '../../kube/client/server-version.ts';
@@ -33,11 +34,7 @@ export function setUpTemplate(
   const metrics = templateMetrics(manager.registry);
   const ref = { metadata: { namespace, name } };
   const informer = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
-  const regarding = () => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
-  });
+  const regarding = () => regardingOf(CONFIG_MAPS, informer.lister.get(`${namespace}/${name}`) ?? ref);
   const listeners: (() => void)[] = [];
   const forgetListeners: (() => void)[] = [];
   const adopted = () => {

@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
-import {
-  incompatibleShapesOf,
-  LiveTemplates,
-  type TemplateConfigMap,
-} from '../../../../src/injection/webhook/live-templates.ts';
+import { LiveTemplates, type TemplateConfigMap } from '../../../../src/injection/webhook/live-templates.ts';
 import type { DryRunResult } from '../../../../src/injection/webhook/template-dry-run.ts';
 import { formatInText, textError } from '../../../../src/util/diagnostic.ts';
 import { withMisfit } from '../../../support/injection/demo.ts';
@@ -180,12 +176,12 @@ describe('LiveTemplates', () => {
     await until('adopted one');
     verdicts.set('one', 'misfit');
     live.again();
-    await untilTrue(
-      async () => 'set' in live.state && (incompatibleShapesOf(live.state.set).config?.length ?? 0) > 0,
-    );
-    expect('set' in live.state && incompatibleShapesOf(live.state.set)).toEqual({
-      config: ['spec.restartPolicy: Never'],
-    });
+    const shapes = () =>
+      'set' in live.state
+        ? [...live.state.set.templates.values()].flatMap(({ incompatibleShapes }) => incompatibleShapes)
+        : [];
+    await untilTrue(async () => shapes().length > 0);
+    expect(shapes().map(({ shape }) => shape.name)).toEqual(['spec.restartPolicy: Never']);
     await end();
   });
 });
