@@ -61,17 +61,28 @@ export function injectManifests(
   const documents = readManifests(text);
   const settingsOf = namespacesIn(documents, options.decideOptions.keys, options.namespace);
   const results: SiteResult[] = [];
-  const injected = documents.map((document) => {
-    const replacements: Replacement[] = [];
-    for (const site of podSites(document, options.podTemplates)) {
-      const result = injectSite(site, settingsOf, options);
-      results.push(result);
-      if (result.injected) replacements.push([site.path, result.injected]);
-    }
-    return replacements.length === 0 ? document : replaceAt(document, replacements);
+  const injected = withPods(documents, options.podTemplates, (site) => {
+    const result = injectSite(site, settingsOf, options);
+    results.push(result);
+    return result.injected;
   });
   const unknown = documents.flatMap((document) => [...unknownWorkloads(document, options.podTemplates)]);
   return { text: writeManifests(text, injected), results, unknown };
+}
+
+/** The documents with other pods and pod templates: those for which `change` returns one. */
+function withPods(
+  documents: readonly JsonValue[],
+  podTemplates: readonly PodTemplateRule[],
+  change: (site: PodSite) => JsonObject | undefined,
+): readonly JsonValue[] {
+  return documents.map((document) => {
+    const changed = [...podSites(document, podTemplates)].flatMap((site): Replacement[] => {
+      const pod = change(site);
+      return pod ? [[site.path, pod]] : [];
+    });
+    return changed.length === 0 ? document : replaceAt(document, changed);
+  });
 }
 
 /** Decides about one pod or pod template as if it were created in its namespace. */
@@ -165,15 +176,11 @@ export function uninjectManifests(
   podTemplates: readonly PodTemplateRule[],
 ): { readonly text: string; readonly results: readonly UninjectResult[] } {
   const results: UninjectResult[] = [];
-  const documents = readManifests(text).map((document) => {
-    const replacements: Replacement[] = [];
-    for (const site of podSites(document, podTemplates)) {
-      const pod = uninject(site.pod, keys);
-      const isMarked = annotation(site.pod, keys.status) !== undefined;
-      results.push({ site, outcome: pod ? 'restored' : isMarked ? 'unreadable' : 'untouched' });
-      if (pod) replacements.push([site.path, pod]);
-    }
-    return replacements.length === 0 ? document : replaceAt(document, replacements);
+  const documents = withPods(readManifests(text), podTemplates, (site) => {
+    const pod = uninject(site.pod, keys);
+    const isMarked = annotation(site.pod, keys.status) !== undefined;
+    results.push({ site, outcome: pod ? 'restored' : isMarked ? 'unreadable' : 'untouched' });
+    return pod;
   });
   return { text: writeManifests(text, documents), results };
 }
