@@ -3,6 +3,7 @@ import { type Injection, inject } from '../../../src/injection/inject.ts';
 import type { DecideInput } from '../../../src/injection/rule.ts';
 import { explain } from '../../../src/injection/rules/index.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
+import { decideInput, podWith, templateSet } from './demo.ts';
 import { applyRfc6902 } from './rfc6902.ts';
 
 type Injected = Extract<Injection, { outcome: 'injected' }>;
@@ -21,6 +22,15 @@ export function injectChecked(input: DecideInput): Injected {
   const again = inject({ ...input, pod: result.pod });
   expect(again).toMatchObject({ outcome: 'skipped', skip: { reason: 'already-injected' } });
   return result;
+}
+
+/** The pod of the demo with this spec and metadata, injected with templates of that data, by default the demo's. */
+export function injectWith(
+  spec: JsonObject,
+  data?: Readonly<Record<string, string>>,
+  metadata?: JsonObject,
+): Injected {
+  return injectChecked(decideInput(podWith(spec, metadata), { state: { set: templateSet(data) } }));
 }
 
 export const specOf = (pod: JsonObject) => pod.spec as JsonObject;

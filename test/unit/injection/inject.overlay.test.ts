@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../src/injection/inject.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/injection/demo.ts';
-import { injectChecked, namesOf, specOf } from '../../support/injection/inject-checked.ts';
+import { DEMO_TEMPLATE, decideInput, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectWith, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 const app: JsonObject = { name: 'app', image: 'busybox' };
 const override: JsonObject = {
@@ -12,12 +12,11 @@ const override: JsonObject = {
   resources: { limits: { cpu: '2' } },
   env: [{ name: 'A', value: 'own' }],
 };
-const templateEnvoy = () =>
-  ((specOf(injectChecked(decideInput(demoPod())).pod).containers as JsonObject[])[1] ?? {}) as JsonObject;
+const templateEnvoy = () => ((specOf(injectWith({}).pod).containers as JsonObject[])[1] ?? {}) as JsonObject;
 
 describe("a container of the template's name with the image auto", () => {
   test("is merged with the template's, in its own place", () => {
-    const { pod, operations, status } = injectChecked(decideInput(podWith({ containers: [override, app] })));
+    const { pod, operations, status } = injectWith({ containers: [override, app] });
     expect(operations[0]).toMatchObject({ op: 'replace', path: '/spec/containers/0' });
     expect(specOf(pod).containers).toEqual([
       {
@@ -55,9 +54,8 @@ volumes: [{name: v, emptyDir: {}}]`;
       startupProbe: { initialDelaySeconds: 0 },
       stdin: null,
     };
-    const state = { set: templateSet({ config }) };
-    const plain = injectChecked(decideInput(demoPod(), { state })).pod;
-    const { pod } = injectChecked(decideInput(podWith({ containers: [app, empty] }), { state }));
+    const plain = injectWith({}, { config }).pod;
+    const { pod } = injectWith({ containers: [app, empty] }, { config });
     expect((specOf(pod).containers as JsonObject[])[1]).toEqual(
       (specOf(plain).containers as JsonObject[])[1],
     );
@@ -70,27 +68,22 @@ volumes: [{name: v, emptyDir: {}}]`;
       resources: { limits: { cpu: 0 }, requests: { cpu: 0 } },
     };
     const config = `containers: [{name: envoy, image: i, args: [a], securityContext: {privileged: true, runAsUser: 1}}]`;
-    const { pod } = injectChecked(
-      decideInput(podWith({ containers: [app, { name: 'envoy', image: 'auto', ...said }] }), {
-        state: { set: templateSet({ config }) },
-      }),
-    );
+    const { pod } = injectWith({ containers: [app, { name: 'envoy', image: 'auto', ...said }] }, { config });
     expect((specOf(pod).containers as JsonObject[])[1]).toEqual({ name: 'envoy', image: 'i', ...said });
   });
 
   test('keeps its place if it becomes native', () => {
     const native = { ...override, restartPolicy: 'Always' };
-    const { pod } = injectChecked(
-      decideInput(podWith({ containers: [app], initContainers: [native, { name: 'setup', image: 'i' }] })),
-    );
+    const { pod } = injectWith({
+      containers: [app],
+      initContainers: [native, { name: 'setup', image: 'i' }],
+    });
     expect(namesOf(specOf(pod).initContainers)).toEqual(['envoy', 'setup']);
     expect(namesOf(specOf(pod).containers)).toEqual(['app']);
   });
 
   test('moves to the init containers of a pod that finishes', () => {
-    const { pod } = injectChecked(
-      decideInput(podWith({ containers: [override, app], restartPolicy: 'Never' })),
-    );
+    const { pod } = injectWith({ containers: [override, app], restartPolicy: 'Never' });
     expect(namesOf(specOf(pod).containers)).toEqual(['app']);
     expect(specOf(pod).initContainers).toMatchObject([
       { name: 'envoy', restartPolicy: 'Always', args: ['--mode validate'] },
@@ -98,14 +91,14 @@ volumes: [{name: v, emptyDir: {}}]`;
   });
 
   test('may be the only container: then the pod is a gateway, even one that finishes', () => {
-    const { pod } = injectChecked(decideInput(podWith({ containers: [override], restartPolicy: 'Never' })));
+    const { pod } = injectWith({ containers: [override], restartPolicy: 'Never' });
     expect(specOf(pod).containers).toMatchObject([{ name: 'envoy', args: ['--mode validate'] }]);
     expect(specOf(pod)).not.toHaveProperty('initContainers');
   });
 
   test('may have its own ports, which conflict only with other containers', () => {
     const ports = [{ containerPort: 80, name: 'http' }];
-    const { pod } = injectChecked(decideInput(podWith({ containers: [app, { ...override, ports }] })));
+    const { pod } = injectWith({ containers: [app, { ...override, ports }] });
     expect(specOf(pod).containers).toMatchObject([
       {},
       { ports: [{ containerPort: 80, protocol: 'TCP', name: 'http' }] },
@@ -138,8 +131,7 @@ containers:
         failureThreshold: 5,
       },
     };
-    const state = { set: templateSet({ config }) };
-    const { pod } = injectChecked(decideInput(podWith({ containers: [app, defaulted] }), { state }));
+    const { pod } = injectWith({ containers: [app, defaulted] }, { config });
     expect((specOf(pod).containers as JsonObject[])[1]).toEqual({
       name: 'envoy',
       image: 'i',
@@ -167,22 +159,19 @@ containers:
   });
 
   test('gets no variables of the application', () => {
-    const set = templateSet({ config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]` });
-    const { status } = injectChecked(
-      decideInput(podWith({ containers: [override, app] }), { state: { set } }),
-    );
+    const config = `${DEMO_TEMPLATE}env: [{name: B, value: b}]`;
+    const { status } = injectWith({ containers: [override, app] }, { config });
     expect(status.added.env).toEqual(['app/B']);
   });
 });
 
 describe('a container with the image auto and a name that no template has', () => {
   const stray = (name: string): JsonObject => ({ name, image: 'auto' });
-  const set = (config: string, options = '') => ({ set: templateSet({ config, options }) });
 
   test('is reported, and the pod gets its sidecar', () => {
-    const pod = podWith({ containers: [app, stray('envoi'), override], initContainers: [stray('warm-up')] });
-    const { warnings, pod: result } = injectChecked(decideInput(pod));
-    expect(namesOf(specOf(result).containers)).toEqual(['app', 'envoi', 'envoy']);
+    const spec = { containers: [app, stray('envoi'), override], initContainers: [stray('warm-up')] };
+    const { warnings, pod } = injectWith(spec);
+    expect(namesOf(specOf(pod).containers)).toEqual(['app', 'envoi', 'envoy']);
     expect(warnings.map(({ reason, message }) => [reason, message])).toEqual(
       ['envoi', 'warm-up'].map((name) => [
         'invalid-override',
@@ -192,17 +181,17 @@ describe('a container with the image auto and a name that no template has', () =
   });
 
   test('is reported if the template has no container', () => {
-    const state = set('env: [{name: A, value: a}]');
-    const {
-      warnings: [ignored],
-    } = injectChecked(decideInput(podWith({ containers: [app, stray('c')] }), { state }));
-    expect(ignored?.message).toBe(
+    const { warnings } = injectWith(
+      { containers: [app, stray('c')] },
+      { config: 'env: [{name: A, value: a}]' },
+    );
+    expect(warnings[0]?.message).toBe(
       'container c has the image auto, but the template has no such container: write an image',
     );
   });
 
   test('is refused if onConflict is deny', () => {
-    const state = set(DEMO_TEMPLATE, 'onConflict: deny');
+    const state = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
     expect(inject(decideInput(podWith({ containers: [app, stray('c')] }), { state }))).toMatchObject({
       outcome: 'denied',
       skip: { reason: 'invalid-override', diagnostics: { length: 1 } },

@@ -57,7 +57,7 @@ describe('a patch', () => {
   test.each([
     ['missing', undefined],
     ['null', null],
-  ])('creates lists and maps that are %s', (_, absent) => {
+  ])('creates lists, maps and metadata that are %s', (_, absent) => {
     const spec = { containers: specOf(demoPod()).containers as JsonObject[], volumes: absent };
     const pod = JSON.parse(
       JSON.stringify({ metadata: { labels: { [OPT_IN]: 'true' }, annotations: absent }, spec }),
@@ -66,14 +66,8 @@ describe('a patch', () => {
       { op: 'add', path: '/spec/volumes', value: [VOLUME] },
       { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
     ]);
-  });
-
-  test.each([
-    ['missing', undefined],
-    ['null', null],
-  ])('creates metadata that is %s', (_, absent) => {
-    const pod = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
-    const input = decideInput(pod, { namespaceLabels: { [OPT_IN]: 'true' } });
+    const without = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
+    const input = decideInput(without, { namespaceLabels: { [OPT_IN]: 'true' } });
     expect(injectChecked(input).operations.slice(2)).toEqual([
       { op: 'add', path: '/metadata', value: {} },
       { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },

@@ -1,19 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
-import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
-
-/** The pod with the spec and metadata, injected with templates of that data. */
-function injected(spec: JsonObject, data: Record<string, string>, metadata: JsonObject = {}) {
-  return injectChecked(decideInput(podWith(spec, metadata), { state: { set: templateSet(data) } }));
-}
+import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
+import { injectWith, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 const app: JsonObject = { name: 'app', image: 'busybox' };
 
 describe('a template merges into', () => {
   test('image pull secrets by name', () => {
     const config = 'imagePullSecrets: [{name: a}, {name: b}]';
-    const { pod, status } = injected({ imagePullSecrets: [{ name: 'b' }, { name: 'c' }] }, { config });
+    const { pod, status } = injectWith({ imagePullSecrets: [{ name: 'b' }, { name: 'c' }] }, { config });
     expect(namesOf(specOf(pod).imagePullSecrets)).toEqual(['b', 'c', 'a']);
     expect(status.added).toEqual({ imagePullSecrets: ['a'] });
   });
@@ -21,7 +16,7 @@ describe('a template merges into', () => {
   test('host aliases by address', () => {
     const config = 'hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 10.0.0.2, hostnames: [b]}]';
     const own = { ip: '10.0.0.1', hostnames: ['x', 'a'] };
-    const { pod, status } = injected({ hostAliases: [own] }, { config });
+    const { pod, status } = injectWith({ hostAliases: [own] }, { config });
     expect(specOf(pod).hostAliases).toEqual([own, { ip: '10.0.0.2', hostnames: ['b'] }]);
     expect(status.added).toEqual({ hostAliases: ['10.0.0.2'] });
   });
@@ -30,7 +25,7 @@ describe('a template merges into', () => {
     const config = `
 securityContext: {fsGroup: 1, runAsUser: 2, seccompProfile: {type: Localhost, localhostProfile: p}}
 dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
-    const { pod, status } = injected(
+    const { pod, status } = injectWith(
       {
         securityContext: { fsGroup: 7, seccompProfile: { type: 'RuntimeDefault' } },
         // An empty list equals an absent one.
@@ -59,7 +54,7 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
       'metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: runtime/default}}\nspec: {}',
     ],
   ])('nothing that says seccomp in the other way than a pod %j', (spec, metadata, config) => {
-    const { pod, status } = injected(spec, { config }, metadata);
+    const { pod, status } = injectWith(spec, { config }, metadata);
     expect(specOf(pod).securityContext).toEqual(spec.securityContext);
     expect(status.added).toEqual({});
   });
@@ -69,7 +64,7 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
       '~',
       '-',
     );
-    const { pod, status } = injected({}, { config });
+    const { pod, status } = injectWith({}, { config });
     expect(metadataOf(pod).labels).toEqual({ app: 'myapp', 'x/y': 'z' });
     expect(metadataOf(pod).annotations).toMatchObject({ 'a/b-c': 'd' });
     expect(status.added).toEqual({ labels: ['x/y'], annotations: ['a/b-c'] });
@@ -82,7 +77,7 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     ['none, if the pod has another one', { 'prometheus.io/path': '/m' }, ['prometheus.io/path']],
   ])('the annotations of Prometheus: %s', (_, annotations, keys) => {
     const config = `metadata: {annotations: ${JSON.stringify(scraped)}}\nspec: {}`;
-    const { pod, status } = injected({}, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
+    const { pod, status } = injectWith({}, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
     const all = metadataOf(pod).annotations as JsonObject;
     expect(Object.keys(all).filter((key) => !key.startsWith(OPT_IN))).toEqual(keys);
     expect(all).toMatchObject(annotations);
@@ -94,7 +89,7 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     ['seccompProfile', {}, { 'seccomp.security.alpha.kubernetes.io/pod': 'runtime/default' }],
   ])('the label %s, which says nothing about seccomp', (key, spec, annotations) => {
     const config = `metadata: {labels: {${key}: x}}\nspec: {}`;
-    const { status } = injected(spec, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
+    const { status } = injectWith(spec, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
     expect(status.added).toEqual({ labels: [key] });
   });
 
@@ -105,7 +100,7 @@ volumeMounts: [{name: v, mountPath: /v}]
 containers: [{name: side, image: i}]
 volumes: [{name: v, emptyDir: {}}]`;
     const env = [{ name: 'A', value: 'own' }];
-    const { pod, status } = injected(
+    const { pod, status } = injectWith(
       {
         containers: [
           { ...app, env },
@@ -142,7 +137,7 @@ test('a template that only mounts changes the application, and a mount that is t
   const config = 'volumes: [{name: v, emptyDir: {}}]\nvolumeMounts: [{name: v, mountPath: /v}]';
   const mounted = { ...app, volumeMounts: [{ name: 'v', mountPath: '/v' }] };
   const spec = { containers: [mounted, { ...app, name: 'two' }], volumes: [{ name: 'v', emptyDir: {} }] };
-  const { pod, status } = injected(spec, { config });
+  const { pod, status } = injectWith(spec, { config });
   expect(specOf(pod).containers).toEqual([mounted, { ...mounted, name: 'two' }]);
   expect(status.added).toEqual({ volumeMounts: ['two//v'] });
 });
@@ -153,7 +148,7 @@ describe('the position of a sidecar', () => {
   const own = { containers: [app], initContainers: [{ name: 'setup', image: 'i' }] };
 
   test('is before them if position is first, with an annotation for kubectl', () => {
-    const { pod, status } = injected(own, { config: two, options: 'position: first' });
+    const { pod, status } = injectWith(own, { config: two, options: 'position: first' });
     expect(namesOf(specOf(pod).containers)).toEqual(['s1', 's2', 'app']);
     expect(namesOf(specOf(pod).initContainers)).toEqual(['i1', 'i2', 'setup']);
     expect(metadataOf(pod).annotations).toMatchObject({ 'kubectl.kubernetes.io/default-container': 'app' });
@@ -162,7 +157,7 @@ describe('the position of a sidecar', () => {
 
   test('does not change the default container of the user', () => {
     const annotations = { [OPT_IN]: 'true', 'kubectl.kubernetes.io/default-container': 'mine' };
-    const { pod } = injected(own, { config: two, options: 'position: first' }, { annotations });
+    const { pod } = injectWith(own, { config: two, options: 'position: first' }, { annotations });
     expect(metadataOf(pod).annotations).toMatchObject(annotations);
   });
 });
@@ -178,7 +173,7 @@ describe('a native sidecar', () => {
   ];
   test.each(restartPolicies)('nativeSidecar: %s, restartPolicy: %s', (option, restartPolicy, _, native) => {
     const spec = restartPolicy === undefined ? {} : { restartPolicy };
-    const { pod } = injected(spec, { config: DEMO_TEMPLATE, options: `nativeSidecar: ${option}` });
+    const { pod } = injectWith(spec, { config: DEMO_TEMPLATE, options: `nativeSidecar: ${option}` });
     expect(namesOf(specOf(pod).containers)).toEqual(
       native ? ['myapp-container'] : ['myapp-container', 'envoy'],
     );
@@ -199,19 +194,19 @@ describe('several templates', () => {
   const asking = (names: string) => ({ annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: names } });
 
   test('are merged in the order in which they are named', () => {
-    const { pod, status } = injected({}, data, asking('logs, config'));
+    const { pod, status } = injectWith({}, data, asking('logs, config'));
     expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'logs', 'envoy']);
     expect(namesOf(specOf(pod).volumes)).toEqual(['envoy-conf']);
     expect(status.templates.map(({ name }) => name)).toEqual(['logs', 'config']);
   });
 
   test('change the application, and not the additions of other templates', () => {
-    const { status } = injected({}, data, asking('config,env'));
+    const { status } = injectWith({}, data, asking('config,env'));
     expect(status.added.env).toEqual(['myapp-container/A']);
   });
 
   test('that conflict with each other are not added', () => {
-    expect(() => injected({}, data, asking('config,clash'))).toThrow(
+    expect(() => injectWith({}, data, asking('config,clash'))).toThrow(
       "spec.containers[name=envoy].ports[containerPort=80/TCP]: the template's container clash also uses it: change one of the ports",
     );
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { keysFor } from '../../../src/injection/keys.ts';
+import type { NamespaceSettings } from '../../../src/injection/namespace-settings.ts';
 import { uninject } from '../../../src/injection/uninject.ts';
 import { sidecarState } from '../../../src/injection/webhook/classify.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
@@ -231,49 +232,26 @@ describe('of what a status names, uninject', () => {
   });
 });
 
+const MORE = { config: DEMO_TEMPLATE, 'config.more': 'containers: [{name: more, image: i}]' };
 const NOWHERE = { namespaceLabels: {} };
-const state = () => ({ set: templateSet() });
-const injected = () => injectChecked(decideInput(demoPod())).pod;
+const ELSEWHERE = { ...NOWHERE, namespaceTemplates: 'more' };
+const asksForBoth = { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,more' } };
+const of = (data?: Readonly<Record<string, string>>) => ({ state: { set: templateSet(data) } });
+const injected = (more: object = {}, pod = demoPod()) => injectChecked(decideInput(pod, more)).pod;
 
 describe('the sidecar of an existing pod', () => {
-  test('is absent if the pod has no status', () => {
-    expect(sidecarState(demoPod(), NOWHERE, KEYS, state())).toBe('absent');
-  });
-
-  test('is unmarked if another has removed its annotations', () => {
-    expect(sidecarState({ ...injected(), metadata: {} }, NOWHERE, KEYS, state())).toBe('unmarked');
-  });
-
-  test('is current if it comes from the current template', () => {
-    expect(sidecarState(injected(), NOWHERE, KEYS, state())).toBe('current');
-  });
-
-  test('is stale once the template changes', () => {
-    const changed = { set: templateSet({ config: DEMO_TEMPLATE.replace('512Mi', '256Mi') }) };
-    expect(sidecarState(injected(), NOWHERE, KEYS, changed)).toBe('stale');
-  });
-
-  test('is stale if its container is missing', () => {
-    const { annotations } = metadataOf(injected());
-    expect(sidecarState(podWith({}, { annotations: annotations ?? null }), NOWHERE, KEYS, state())).toBe(
-      'stale',
-    );
-  });
-
-  test('is stale if its namespace selects another template', () => {
-    const set = templateSet({ config: DEMO_TEMPLATE, 'config.more': 'containers: [{name: more, image: i}]' });
-    const settings = { ...NOWHERE, namespaceTemplates: 'more' };
-    expect(sidecarState(injected(), settings, KEYS, { set })).toBe('stale');
-    const { pod } = injectChecked(decideInput(demoPod(), { ...settings, state: { set } }));
-    expect(sidecarState(pod, settings, KEYS, { set })).toBe('current');
-  });
-
-  test('is stale if its template no longer exists', () => {
-    const data = { config: DEMO_TEMPLATE, 'config.more': 'containers: [{name: more, image: i}]' };
-    const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,more' };
-    const both = { set: templateSet(data) };
-    const { pod } = injectChecked(decideInput(podWith({}, { annotations }), { state: both }));
-    expect(sidecarState(pod, NOWHERE, KEYS, both)).toBe('current');
-    expect(sidecarState(pod, NOWHERE, KEYS, state())).toBe('stale');
+  // biome-ignore format: a line for each case
+  test.each<[string, string, JsonObject, NamespaceSettings?, Record<string, string>?]>([
+    ['absent', 'the pod has no status', demoPod()],
+    ['unmarked', 'another has removed its annotations', { ...injected(), metadata: {} }],
+    ['current', 'it comes from the current template', injected()],
+    ['stale', 'the template has changed', injected(), NOWHERE, { config: DEMO_TEMPLATE.replace('512Mi', '256Mi') }],
+    ['stale', 'its container is missing', podWith({}, { annotations: metadataOf(injected()).annotations ?? null })],
+    ['stale', 'its namespace selects another template', injected(), ELSEWHERE, MORE],
+    ['current', 'its namespace selects its template', injected({ ...ELSEWHERE, ...of(MORE) }), ELSEWHERE, MORE],
+    ['current', 'all its templates exist', injected(of(MORE), podWith({}, asksForBoth)), NOWHERE, MORE],
+    ['stale', 'one of its templates no longer exists', injected(of(MORE), podWith({}, asksForBoth))],
+  ])('is %s if %s', (expected, _, pod, settings = NOWHERE, data = undefined) => {
+    expect(sidecarState(pod, settings, KEYS, of(data).state)).toBe(expected);
   });
 });

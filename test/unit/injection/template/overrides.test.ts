@@ -2,15 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import { inject } from '../../../../src/injection/inject.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
-import { injectChecked, specOf } from '../../../support/injection/inject-checked.ts';
+import { injectChecked, injectWith, specOf } from '../../../support/injection/inject-checked.ts';
 
-const annotated = (overrides: Record<string, string>, spec: JsonObject = {}) =>
-  podWith(spec, {
-    annotations: Object.fromEntries([
-      [OPT_IN, 'true'],
-      ...Object.entries(overrides).map(([name, value]) => [`${OPT_IN}-${name}`, value]),
-    ]),
-  });
+const asking = (overrides: Record<string, string>) => {
+  const all = Object.entries(overrides).map(([name, value]) => [`${OPT_IN}-${name}`, value]);
+  return { annotations: { [OPT_IN]: 'true', ...Object.fromEntries(all) } };
+};
+const annotated = (overrides: Record<string, string>) => podWith({}, asking(overrides));
+/** A pod with these annotations, injected. */
+const overridden = (overrides: Record<string, string>, data?: Record<string, string>, spec = {}) =>
+  injectWith(spec, data, asking(overrides));
 
 const envoyOf = (pod: JsonObject) =>
   [...(specOf(pod).containers as JsonObject[]), ...((specOf(pod).initContainers as JsonObject[]) ?? [])].find(
@@ -26,7 +27,7 @@ describe('annotations of a pod', () => {
       'memory-request': '128Mi',
       'memory-limit': '1Gi',
     };
-    expect(envoyOf(injectChecked(decideInput(annotated(overrides))).pod)).toMatchObject({
+    expect(envoyOf(overridden(overrides).pod)).toMatchObject({
       image: 'example.com/envoy:v2',
       resources: { limits: { cpu: '2', memory: '1Gi' }, requests: { cpu: '200m', memory: '128Mi' } },
     });
@@ -54,7 +55,7 @@ describe('annotations of a pod', () => {
   });
 
   test('change one value and leave the others', () => {
-    const { pod } = injectChecked(decideInput(annotated({ 'memory-limit': '1Gi' })));
+    const { pod } = overridden({ 'memory-limit': '1Gi' });
     expect(envoyOf(pod)?.resources).toEqual({
       limits: { cpu: '1000m', memory: '1Gi' },
       requests: { cpu: '100m', memory: '64Mi' },
@@ -62,8 +63,7 @@ describe('annotations of a pod', () => {
   });
 
   test('give resources to a container that has none', () => {
-    const state = { set: templateSet({ config: 'containers: [{name: envoy, image: i}]' }) };
-    const { pod } = injectChecked(decideInput(annotated({ 'cpu-request': '1m' }), { state }));
+    const { pod } = overridden({ 'cpu-request': '1m' }, { config: 'containers: [{name: envoy, image: i}]' });
     expect(envoyOf(pod)?.resources).toEqual({ requests: { cpu: '1m' } });
   });
 
@@ -72,8 +72,7 @@ describe('annotations of a pod', () => {
       - {name: rules, image: i}
       - {name: envoy, image: i, restartPolicy: Always}
       - {name: other, image: i, restartPolicy: Always}`;
-    const state = { set: templateSet({ config }) };
-    const { pod } = injectChecked(decideInput(annotated({ image: 'mine' }), { state }));
+    const { pod } = overridden({ image: 'mine' }, { config });
     expect(specOf(pod).initContainers).toMatchObject([
       { name: 'rules', image: 'i' },
       { name: 'envoy', image: 'mine' },
@@ -83,11 +82,9 @@ describe('annotations of a pod', () => {
 
   test('change a native sidecar too, and the overrides of the pod', () => {
     const override = { name: 'envoy', image: 'auto', resources: { limits: { cpu: '3' } } };
-    const pod = annotated(
-      { image: 'mine', 'cpu-limit': '4' },
-      { restartPolicy: 'Never', initContainers: [override] },
-    );
-    expect(envoyOf(injectChecked(decideInput(pod)).pod)).toMatchObject({
+    const spec = { restartPolicy: 'Never', initContainers: [override] };
+    const { pod } = overridden({ image: 'mine', 'cpu-limit': '4' }, undefined, spec);
+    expect(envoyOf(pod)).toMatchObject({
       image: 'mine',
       restartPolicy: 'Always',
       resources: { limits: { cpu: '4' } },
@@ -99,11 +96,7 @@ describe('annotations of a pod', () => {
       config: `${DEMO_TEMPLATE}initContainers: [{name: setup, image: s}]`,
       'config.logs': 'containers: [{name: logs, image: l}]',
     };
-    const { pod } = injectChecked(
-      decideInput(annotated({ image: 'mine', templates: 'config,logs' }), {
-        state: { set: templateSet(data) },
-      }),
-    );
+    const { pod } = overridden({ image: 'mine', templates: 'config,logs' }, data);
     const images = [
       ...(specOf(pod).containers as JsonObject[]),
       ...(specOf(pod).initContainers as JsonObject[]),
@@ -124,40 +117,32 @@ describe('annotations of a pod', () => {
     ['cpu-limit', 'lots', 'write a quantity such as 500m'],
     ['memory-request', '-1', 'write a quantity such as 64Mi'],
   ])('that are invalid are ignored and reported: %s %j', (name, value, hint) => {
-    const {
-      pod,
-      warnings: [ignored],
-    } = injectChecked(decideInput(annotated({ [name]: value })));
-    expect(ignored).toMatchObject({
+    const { pod, warnings } = overridden({ [name]: value });
+    expect(warnings[0]).toMatchObject({
       reason: 'invalid-override',
       message: expect.stringContaining(`annotation ${OPT_IN}-${name} is ${JSON.stringify(value)}: ${hint}`),
     });
-    expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
+    expect(envoyOf(pod)).toEqual(envoyOf(overridden({}).pod));
   });
 
   test('that are valid apply beside invalid ones', () => {
-    const { pod, warnings } = injectChecked(
-      decideInput(annotated({ image: '', 'memory-limit': 'x', 'cpu-limit': '3' })),
-    );
+    const { pod, warnings } = overridden({ image: '', 'memory-limit': 'x', 'cpu-limit': '3' });
     expect(envoyOf(pod)).toMatchObject({ resources: { limits: { cpu: '3' } } });
     expect(warnings).toHaveLength(2);
   });
 
   test('that do not fit the template are ignored together', () => {
-    const {
-      pod,
-      warnings: [ignored],
-    } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
-    expect(ignored).toMatchObject({
+    const { pod, warnings } = overridden({ 'cpu-limit': '50m', image: 'mine' });
+    expect(warnings[0]).toMatchObject({
       reason: 'invalid-override',
       message:
         'container envoy: resources.requests.cpu: 100m exceeds the limit 50m: lower it, or raise the limit',
     });
-    expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
+    expect(envoyOf(pod)).toEqual(envoyOf(overridden({}).pod));
   });
 
   test('that are valid cause no message', () => {
-    expect(injectChecked(decideInput(annotated({ image: 'mine' }))).warnings).toEqual([]);
+    expect(overridden({ image: 'mine' }).warnings).toEqual([]);
   });
 
   test('that are invalid reject the pod if onConflict is deny', () => {
