@@ -16,9 +16,13 @@ import { injectionMetrics } from '../injection/webhook/metrics.ts';
 import { type Namespaces, setUpNamespaces } from '../injection/webhook/namespaces.ts';
 import { NewPodEvents, reportInjection } from '../injection/webhook/new-pod-events.ts';
 import { type NewPodTemplates, newPodTemplates } from '../injection/webhook/new-pod-templates.ts';
-import { onNewPod, setUpPodCache } from '../injection/webhook/pod-cache.ts';
+import {
+  type CachedPod,
+  onNewPod,
+  reportSidecarFailures,
+  setUpPodCache,
+} from '../injection/webhook/pod-cache.ts';
 import { setUpTemplate, type TemplateSetup } from '../injection/webhook/template-setup.ts';
-import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { ServerMinor } from '../kube/client/server-version.ts';
 import type { LogLevel } from '../kube/manager/logger.ts';
@@ -60,7 +64,7 @@ export interface Core {
   readonly newPods: NewPodTemplates;
   readonly namespaces: Namespaces;
   /** Live pods, with what `podSummary` keeps of them. */
-  readonly pods: Informer<KubeObject>;
+  readonly pods: Informer<CachedPod>;
   readonly envoyConfiguration: EnvoyConfiguration;
 }
 
@@ -93,6 +97,7 @@ export function setUpInjector(
   const metrics = injectionMetrics(manager.registry);
   const events = new NewPodEvents(manager.events, () => clock.now());
   onNewPod(pods, (pod) => events.seen(pod));
+  reportSidecarFailures(manager, pods);
   const decisions: PodDecisions = {
     decideOptions,
     templates: (pod, namespace) =>

@@ -1,9 +1,18 @@
 import { LIVE_PODS, PODS } from '../../kube/api/core-resources.ts';
-import { controllerOf, type KubeObject } from '../../kube/api/object.ts';
-import type { Informer } from '../../kube/cache/informer.ts';
+import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
+import { type Informer, waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
+import type { JsonObject } from '../../util/json.ts';
 import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
+import { sidecarFailure } from '../sidecar-failure.ts';
+
+/** A pod as the cache has it. */
+export interface CachedPod extends KubeObject {
+  /** How its sidecar has ended, if with an error. */
+  readonly failure?: string;
+}
 
 /** The index of the pod cache by {@link controllerKey}. */
 export const OF_CONTROLLER = 'controller';
@@ -24,10 +33,10 @@ export function controllerKey(pod: KubeObject): string {
 }
 
 /**
- * Returns a transform that keeps what shows whether a pod's sidecar exists and is current, and its controller. A
+ * Returns a transform that keeps what shows whether a pod's sidecar exists, is current and runs, and its controller. A
  * cluster can have hundreds of thousands of pods: what they have in common is kept once.
  */
-export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
+export function podSummary(keys: Keys): (pod: KubeObject) => CachedPod {
   const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_ANNOTATION]);
   const shared = new SharedValues();
   return (pod) => {
@@ -36,6 +45,7 @@ export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
     const owner = controllerOf(pod);
     const labels = picked(pod.metadata.labels, kept);
     const annotations = picked(pod.metadata.annotations, kept);
+    const failure = sidecarFailure(pod as KubeObject & JsonObject, keys);
     return {
       metadata: {
         ...{ name, namespace: shared.of(namespace), uid, resourceVersion },
@@ -45,6 +55,7 @@ export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
         ...(annotations && { annotations: shared.of(annotations) }),
         ...(owner && { ownerReferences: shared.of([owner]) }),
       },
+      ...(failure !== undefined && { failure }),
     };
   };
 }
@@ -58,15 +69,12 @@ function picked(
 }
 
 /** The cache of all live pods, with what `podSummary` keeps of them. */
-export function setUpPodCache(manager: Manager, keys: Keys): Informer<KubeObject> {
-  return manager.informer(
-    { ...PODS, metadataOnly: true },
-    {
-      fieldSelector: LIVE_PODS,
-      transform: podSummary(keys),
-      indexers: POD_INDEXERS,
-    },
-  );
+export function setUpPodCache(manager: Manager, keys: Keys): Informer<CachedPod> {
+  return manager.informer<CachedPod>(PODS, {
+    fieldSelector: LIVE_PODS,
+    transform: podSummary(keys),
+    indexers: POD_INDEXERS,
+  });
 }
 
 /** Calls the listener with each pod that is new in the cache, on every replica. */
@@ -77,5 +85,32 @@ export function onNewPod(pods: Informer<KubeObject>, listener: (pod: KubeObject)
       // Another pod of the same name: the watch has missed a deletion.
       if (before.metadata.uid !== pod.metadata.uid) listener(pod);
     },
+  });
+}
+
+/** Reports how the sidecars of pods have failed: an Event of the pod for each failure that differs from the one before. */
+export function reportSidecarFailures(manager: Manager, pods: Informer<CachedPod>): void {
+  const controller = manager.controller('sidecar-failure');
+  const seen = (pod: CachedPod, before?: string) => {
+    if (pod.failure !== undefined && pod.failure !== before) controller.queue.add(keyOf(pod));
+  };
+  pods.addEventHandler({
+    onAdd: (pod) => seen(pod),
+    onUpdate: ({ failure }, pod) => seen(pod, failure),
+  });
+  const reconcile = async (key: string) => {
+    const pod = pods.lister.get(key);
+    if (pod?.failure === undefined) return {};
+    const details = { type: 'Warning', reason: 'SidecarFailed', action: 'Run', note: pod.failure } as const;
+    manager.events.event(regardingOf(PODS, pod), details);
+    return {};
+  };
+  controller.reconcile(reconcile, {
+    keys: () =>
+      pods.lister
+        .list()
+        .filter(({ failure }) => failure !== undefined)
+        .map(keyOf),
+    after: (signal) => waitForSync([pods], signal),
   });
 }

@@ -173,6 +173,21 @@ testWithControllerManager(
   },
 );
 
+test('a pod whose sidecar fails has an Event with the remedy', async () => {
+  await fixture.namespace('failing');
+  await fixture.apply(pod('web', 'failing', { [OPT_IN]: 'true' }));
+  const message = "[time][1][critical][main] cannot bind '0.0.0.0:80': Address already in use\n";
+  const lastState = { terminated: { exitCode: 1, message } };
+  const state = { waiting: { reason: 'CrashLoopBackOff' } };
+  const envoy = { name: 'envoy', image: '', imageID: '', ready: false, restartCount: 1, state, lastState };
+  const patch = JSON.stringify({ status: { containerStatuses: [envoy] } });
+  await kubectl('patch pod web --namespace=failing --subresource=status --type=merge -p', patch);
+  const said = /SidecarFailed .*envoy ended with exit code 1: cannot bind '0.0.0.0:80': .*; declare/;
+  await eventually('it is there', async () =>
+    said.test(await kubectl('describe pod web --namespace=failing')),
+  );
+});
+
 const drift = async (...args: readonly string[]) => {
   const terminal = new MemoryTerminal({});
   const line = [

@@ -1,0 +1,38 @@
+import { clip } from '../util/clip.ts';
+import { type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
+import type { Keys } from './keys.ts';
+import { annotation, nameOf, type Pod } from './podspec/pod.ts';
+import { addedContainers, parseStatus } from './status.ts';
+
+const IN_USE = /address already in use/i;
+/** Envoy's time, thread and level, which differ each time. */
+const LOG_PREFIX = /^(?:\[[^\]]*\]\s*)+/;
+
+/** How a container of the pod's sidecar has ended, if with an error: one sentence, with a remedy if it is known. */
+export function sidecarFailure(pod: Pod, keys: Keys): string | undefined {
+  const ended = ['initContainerStatuses', 'containerStatuses']
+    .flatMap((list) => ownObjects(own(pod, 'status'), list))
+    .map((each) => {
+      const [now, last] = ['state', 'lastState'].map((state) => own(own(each, state), 'terminated'));
+      return { name: nameOf(each), end: now ?? last };
+    })
+    .filter(({ end }) => (own(end, 'exitCode') ?? 0) !== 0);
+  // Most pods need no look into their annotation. Containers may be killed when their pod goes.
+  if (ended.length === 0 || own(own(pod, 'metadata'), 'deletionTimestamp') !== undefined) return undefined;
+  const status = parseStatus(annotation(pod, keys.status));
+  const names = status ? [...addedContainers(status), ...Object.keys(status.overlaid)] : [];
+  const failed = ended.find(({ name }) => names.includes(name));
+  return failed && `container ${failed.name} ended with ${lastWords(failed.end)}`;
+}
+
+/** One line of the container's last ones, which are text of a tenant. The kubelet keeps 4096 bytes, a forger any number. */
+function lastWords(end: JsonValue | undefined): string {
+  const text = ownString(end, 'message')?.trim() || ownString(end, 'reason') || '';
+  const lines = text.slice(-4096).split(/[\r\n]+/);
+  const inUse = lines.find((line) => IN_USE.test(line));
+  const line = (inUse ?? lines.at(-1) ?? '').replace(LOG_PREFIX, '');
+  const remedy =
+    inUse && "; declare this port in the ports of the application, or change the port of Envoy's listener";
+  const said = clip(line.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), 300);
+  return `exit code ${own(end, 'exitCode')}${said && `: ${said}`}${remedy ?? ''}`;
+}
