@@ -12,7 +12,7 @@ function newCopies() {
   return { cache, copies: new MutationCache(cache) };
 }
 
-test('a written object is read until the cache has it', () => {
+test('MutationCache reads a written object until the cache has it', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9'));
   copies.add(version('10'));
@@ -21,7 +21,7 @@ test('a written object is read until the cache has it', () => {
   expect(copies.get('default/a')).toEqual(version('10'));
 });
 
-test('a later write of another client is read, and the own write is dropped', () => {
+test('MutationCache reads a later write of another client, and drops its own', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9'));
   copies.add(version('10'));
@@ -32,7 +32,7 @@ test('a later write of another client is read, and the own write is dropped', ()
   expect(copies.get('default/a')).toEqual(version('9'));
 });
 
-test('an object whose last finalizer was removed is gone, even if the cache has the same version', () => {
+test('MutationCache has no object whose last finalizer was removed, even if the cache has that version', () => {
   const { cache, copies } = newCopies();
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const before = { metadata: { ...version('9').metadata, deletionTimestamp, finalizers: ['ours'] } };
@@ -43,7 +43,7 @@ test('an object whose last finalizer was removed is gone, even if the cache has 
   expect(copies.get('default/a')?.metadata.uid).toBe('created again');
 });
 
-test('an object that was created again under the name is read as soon as either has it', () => {
+test('MutationCache reads an object that was created again under the name as soon as either has it', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9', 'old'));
   copies.add(version('12', 'new'));
@@ -52,20 +52,20 @@ test('an object that was created again under the name is read as soon as either 
   expect(copies.get('default/a')?.metadata.uid).toBe('newest');
 });
 
-test('an object that the cache has deleted is gone, even if it was written', () => {
+test('MutationCache has no object that the cache has deleted, even if it was written', () => {
   const { copies } = newCopies();
   copies.add(version('10'));
   expect(copies.get('default/a')).toBeUndefined();
 });
 
-test('resource versions are compared as numbers of any length', () => {
+test('MutationCache compares resource versions as numbers of any length', () => {
   const { cache, copies } = newCopies();
   cache.set(version('99999999999999999999'));
   copies.add(version('100000000000000000000'));
   expect(copies.get('default/a')).toEqual(version('100000000000000000000'));
 });
 
-test('a written object is dropped once the cache has it, whichever comes first', () => {
+test('MutationCache drops a written object once the cache has it, whichever comes first', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9'));
   copies.add(version('10'));

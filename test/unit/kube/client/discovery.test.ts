@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError, apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
@@ -43,7 +43,7 @@ beforeEach(() => {
 });
 afterEach(() => stop.abort());
 
-test('tells what is served, with one request for each', async () => {
+test('discovery knows what is served, with one request for each', async () => {
   serves = { 'k8s.cni.cncf.io/v1alpha1': ['ipamclaims'], 'gateway.networking.k8s.io/v1': ['httproutes'] };
   const [claims, routes] = [discovery.follow(CLAIMS), discovery.follow(ROUTES)];
   expect(claims.isServed).toBeUndefined();
@@ -55,7 +55,7 @@ test('tells what is served, with one request for each', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test('looks every 30 s for what is missing', async () => {
+test('discovery looks every 30 s for what is missing', async () => {
   const [claims, routes] = [discovery.follow(CLAIMS), discovery.follow(ROUTES)];
   void discovery.run(stop.signal);
   expect(await claims.known(stop.signal)).toBe(false);
@@ -71,7 +71,7 @@ test('looks every 30 s for what is missing', async () => {
   );
 });
 
-test('finds a resource whose definition comes later, and says so once', async () => {
+test('discovery finds a resource whose definition comes later, and says so once', async () => {
   const claims = discovery.follow(CLAIMS);
   void discovery.run(stop.signal);
   await clock.advanceAsync(10 * MINUTE);
@@ -90,7 +90,7 @@ test('finds a resource whose definition comes later, and says so once', async ()
   expect(requests).toEqual([]);
 });
 
-test('gives no answer while the API server gives none', async () => {
+test('discovery gives no answer while the API server gives none', async () => {
   const claims = discovery.follow(CLAIMS);
   failure = apiErrorFrom(503, {});
   void discovery.run(stop.signal);
@@ -116,92 +116,88 @@ async function read(...chunks: readonly (string | Uint8Array)[]): Promise<unknow
   return values;
 }
 
-describe('lines of JSON', () => {
-  test('carry any values, wherever the bytes are cut', async () => {
-    const values = fc.array(fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }));
-    await fc.assert(
-      fc.asyncProperty(values, fc.infiniteStream(fc.integer({ min: 1, max: 20 })), async (sent, sizes) => {
-        const bytes = Buffer.from(sent.map((value) => `${JSON.stringify(value)}\n`).join(''));
-        const chunks: Uint8Array[] = [];
-        for (let at = 0; at < bytes.length; ) {
-          const end = at + sizes.next().value;
-          chunks.push(bytes.subarray(at, end));
-          at = end;
-        }
-        expect(await read(...chunks)).toEqual(sent);
-      }),
-    );
-  });
-
-  test('drop a last line without a newline, even when it is whole JSON', async () => {
-    expect(await read('{"a":1}\n{"a":', '2}')).toEqual([{ a: 1 }]);
-  });
-
-  test.each(['<html>', '{"a":1', 'undefined', '{"a":1}{"a":2}'])(
-    'refuse the line %j, and quote it',
-    async (line) => {
-      await expect(read(`${line}\n`)).rejects.toThrow(MalformedLineError);
-      await expect(read(`${line}\n`)).rejects.toThrow(`expected a line of JSON, got ${JSON.stringify(line)}`);
-    },
+test('lines of JSON carry any values, wherever the bytes are cut', async () => {
+  const values = fc.array(fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }));
+  await fc.assert(
+    fc.asyncProperty(values, fc.infiniteStream(fc.integer({ min: 1, max: 20 })), async (sent, sizes) => {
+      const bytes = Buffer.from(sent.map((value) => `${JSON.stringify(value)}\n`).join(''));
+      const chunks: Uint8Array[] = [];
+      for (let at = 0; at < bytes.length; ) {
+        const end = at + sizes.next().value;
+        chunks.push(bytes.subarray(at, end));
+        at = end;
+      }
+      expect(await read(...chunks)).toEqual(sent);
+    }),
   );
+});
 
-  test('refuse a line that is too long before it fills the memory', async () => {
-    const chunk = 'x'.repeat(1024 * 1024);
-    await expect(read(...Array.from({ length: 17 }, () => chunk))).rejects.toThrow(
-      'expected a line of at most 16777216 characters, got more',
-    );
-  });
+test('lines of JSON drop a last line without a newline, even when it is whole JSON', async () => {
+  expect(await read('{"a":1}\n{"a":', '2}')).toEqual([{ a: 1 }]);
+});
+
+test.each(['<html>', '{"a":1', 'undefined', '{"a":1}{"a":2}'])(
+  'lines of JSON refuse the line %j, and quote it',
+  async (line) => {
+    await expect(read(`${line}\n`)).rejects.toThrow(MalformedLineError);
+    await expect(read(`${line}\n`)).rejects.toThrow(`expected a line of JSON, got ${JSON.stringify(line)}`);
+  },
+);
+
+test('lines of JSON refuse a line that is too long before it fills the memory', async () => {
+  const chunk = 'x'.repeat(1024 * 1024);
+  await expect(read(...Array.from({ length: 17 }, () => chunk))).rejects.toThrow(
+    'expected a line of at most 16777216 characters, got more',
+  );
 });
 
 const api = (status: number, retryAfter?: string, body: object = {}) =>
   apiErrorFrom(status, body, retryAfter);
 const cut = (code: string) => new TransportError('cut', code, undefined);
 
-describe('retryDelay', () => {
-  test.each([
-    ['429 with Retry-After', api(429, '1'), 1000, 1000],
-    ['429 without Retry-After', api(429), 100, 100],
-    ['503 with Retry-After', api(503, '2'), 2000, 2000],
-    ['503 without Retry-After', api(503), undefined, undefined],
-    ['500', api(500), undefined, undefined],
-    ['409', api(409), undefined, undefined],
-    ['404 with Retry-After', api(404, '1'), undefined, undefined],
-    ['a wait that the caller must plan', api(429, '6'), undefined, undefined],
-    ['refused', cut('ECONNREFUSED'), 100, 100],
-    ['reset', cut('ECONNRESET'), 100, undefined],
-    ['an idle connection that the server has closed', cut('UND_ERR_SOCKET'), 100, undefined],
-    ['timed out', cut('ETIMEDOUT'), undefined, undefined],
-    ['credentials that cannot be read', cut('ECREDENTIALS'), undefined, undefined],
-    ['a bug', new TypeError('bug'), undefined, undefined],
-    [
-      'a resourceVersion ahead of the server',
-      new ApiError({
-        status: 504,
-        reason: 'Timeout',
-        message: '',
-        retryAfterMs: 1000,
-        causes: ['ResourceVersionTooLarge'],
-      }),
-      undefined,
-      undefined,
-    ],
-  ])('%s', (_, error, read, write) => {
-    expect(retryDelay('GET', error, 1)).toBe(read);
-    for (const method of ['POST', 'PATCH', 'PUT', 'DELETE'] as const)
-      expect(retryDelay(method, error, 1)).toBe(write);
-  });
+test.each([
+  ['429 with Retry-After', api(429, '1'), 1000, 1000],
+  ['429 without Retry-After', api(429), 100, 100],
+  ['503 with Retry-After', api(503, '2'), 2000, 2000],
+  ['503 without Retry-After', api(503), undefined, undefined],
+  ['500', api(500), undefined, undefined],
+  ['409', api(409), undefined, undefined],
+  ['404 with Retry-After', api(404, '1'), undefined, undefined],
+  ['a wait that the caller must plan', api(429, '6'), undefined, undefined],
+  ['refused', cut('ECONNREFUSED'), 100, 100],
+  ['reset', cut('ECONNRESET'), 100, undefined],
+  ['an idle connection that the server has closed', cut('UND_ERR_SOCKET'), 100, undefined],
+  ['timed out', cut('ETIMEDOUT'), undefined, undefined],
+  ['credentials that cannot be read', cut('ECREDENTIALS'), undefined, undefined],
+  ['a bug', new TypeError('bug'), undefined, undefined],
+  [
+    'a resourceVersion ahead of the server',
+    new ApiError({
+      status: 504,
+      reason: 'Timeout',
+      message: '',
+      retryAfterMs: 1000,
+      causes: ['ResourceVersionTooLarge'],
+    }),
+    undefined,
+    undefined,
+  ],
+])('retryDelay %s', (_, error, read, write) => {
+  expect(retryDelay('GET', error, 1)).toBe(read);
+  for (const method of ['POST', 'PATCH', 'PUT', 'DELETE'] as const)
+    expect(retryDelay(method, error, 1)).toBe(write);
+});
 
-  test('doubles the delay each time, and gives up after the fourth retry', () => {
-    expect([1, 2, 3, 4].map((attempt) => retryDelay('GET', cut('ECONNRESET'), attempt))).toEqual([
-      100,
-      200,
-      400,
-      undefined,
-    ]);
-  });
+test('retryDelay doubles the delay each time, and gives up after the fourth retry', () => {
+  expect([1, 2, 3, 4].map((attempt) => retryDelay('GET', cut('ECONNRESET'), attempt))).toEqual([
+    100,
+    200,
+    400,
+    undefined,
+  ]);
+});
 
-  test('is never shorter than Retry-After', () => {
-    expect(retryDelay('GET', api(429, '0'), 2)).toBe(200);
-    expect(retryDelay('GET', api(429, '5'), 3)).toBe(5000);
-  });
+test('retryDelay is never shorter than Retry-After', () => {
+  expect(retryDelay('GET', api(429, '0'), 2)).toBe(200);
+  expect(retryDelay('GET', api(429, '5'), 3)).toBe(5000);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 
 import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
@@ -61,33 +61,32 @@ async function report({ recorder, clock }: Setup, times: number, regarding = car
 }
 
 // client-go: TestEventSeriesf, TestEventSeriesWithEventSinkImplRace.
-describe('a series', () => {
-  test('has a count of two with the second Event, which patches the first', async () => {
-    const setup = setUpRunning();
-    await report(setup, 1);
-    await setup.clock.advanceAsync(1_234);
-    await report(setup, 1);
 
-    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
-    expect(setup.events.all).toHaveLength(1);
-    expect(setup.events.all[0]).toMatchObject({
-      eventTime: '2026-01-01T00:00:00.000000Z',
-      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.234000Z' },
-    });
-  });
+test('a series of Events has a count of two with the second, which patches the first', async () => {
+  const setup = setUpRunning();
+  await report(setup, 1);
+  await setup.clock.advanceAsync(1_234);
+  await report(setup, 1);
 
-  test('stays one series when an Event comes during the first write', async () => {
-    const setup = setUpRunning();
-    setup.events.after = (operation) => {
-      if (operation.startsWith('create')) setup.recorder.event(cart, details);
-    };
-    await report(setup, 1);
-
-    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+  expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+  expect(setup.events.all).toHaveLength(1);
+  expect(setup.events.all[0]).toMatchObject({
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.234000Z' },
   });
 });
 
-test('a series is written at each power of two, and after half an hour, so that the server keeps it', async () => {
+test('a series of Events stays one series when an Event comes during the first write', async () => {
+  const setup = setUpRunning();
+  setup.events.after = (operation) => {
+    if (operation.startsWith('create')) setup.recorder.event(cart, details);
+  };
+  await report(setup, 1);
+
+  expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+});
+
+test('a series of Events is written at each power of two, and after half an hour, so that it is kept', async () => {
   const setup = setUpRunning();
   await report(setup, 20);
   for (let minute = 1; minute <= 60; minute++) {
@@ -112,112 +111,110 @@ test('a series whose Event the server has deleted is created again, with its cou
 });
 
 // client-go: TestWriteEventError.
-describe('a write that fails', () => {
-  test.each([
-    ['is cut', cut],
-    ['meets a busy server', () => Promise.reject(refusal(429, 'TooManyRequests'))],
-  ])('because it %s is retried after 10 seconds', async (_, fail) => {
-    const setup = setUpRunning();
-    setup.events.before = fail;
-    await report(setup, 1);
-    setup.events.before = () => {};
 
-    await setup.clock.advanceAsync(9_999);
-    expect(setup.events.verbs).toEqual(['create']);
-    await setup.clock.advanceAsync(1);
-    expect(setup.events.verbs).toEqual(['create', 'create']);
-    expect(setup.events.all).toHaveLength(1);
-  });
+test.each([
+  ['is cut', cut],
+  ['meets a busy server', () => Promise.reject(refusal(429, 'TooManyRequests'))],
+])('a write of an Event that fails because it %s is retried after 10 seconds', async (_, fail) => {
+  const setup = setUpRunning();
+  setup.events.before = fail;
+  await report(setup, 1);
+  setup.events.before = () => {};
 
-  test('is dropped after 12 attempts, and the next Event is written', async () => {
-    const setup = setUpRunning();
-    setup.events.before = (operation) => (operation.includes('cart') ? cut() : undefined);
-    await report(setup, 1);
-    await report(setup, 1, pod('web'));
-    await setup.clock.advanceAsync(109_999);
-    expect(setup.events.all).toHaveLength(0);
-    await setup.clock.advanceAsync(1);
+  await setup.clock.advanceAsync(9_999);
+  expect(setup.events.verbs).toEqual(['create']);
+  await setup.clock.advanceAsync(1);
+  expect(setup.events.verbs).toEqual(['create', 'create']);
+  expect(setup.events.all).toHaveLength(1);
+});
 
-    expect(setup.events.verbs).toHaveLength(12 + 1);
-    expect(setup.events.all).toMatchObject([{ regarding: { name: 'web' } }]);
-    expect(setup.drops).toEqual(['unreachable']);
-  });
+test('a write of an Event that fails is dropped after 12 attempts, and the next Event is written', async () => {
+  const setup = setUpRunning();
+  setup.events.before = (operation) => (operation.includes('cart') ? cut() : undefined);
+  await report(setup, 1);
+  await report(setup, 1, pod('web'));
+  await setup.clock.advanceAsync(109_999);
+  expect(setup.events.all).toHaveLength(0);
+  await setup.clock.advanceAsync(1);
 
-  test.each([
-    ['is forbidden', refusal(403, 'Forbidden'), ['refused']],
-    ['is invalid', refusal(422, 'Invalid'), ['refused']],
-    [
-      'is denied by a webhook that chooses the status',
-      apiErrorFrom(503, { message: 'admission webhook "a.b" denied the request' }),
-      ['refused'],
-    ],
-    ['is for a namespace that does not exist', refusal(404, 'NotFound'), ['refused']],
-    ['is for a namespace that is being deleted', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
-  ])('because it %s is not retried', async (_, error, drops) => {
-    const setup = setUpRunning();
-    setup.events.before = () => Promise.reject(error);
-    await report(setup, 1);
-    await setup.clock.advanceAsync(60 * MINUTE);
+  expect(setup.events.verbs).toHaveLength(12 + 1);
+  expect(setup.events.all).toMatchObject([{ regarding: { name: 'web' } }]);
+  expect(setup.drops).toEqual(['unreachable']);
+});
 
-    expect(setup.events.verbs).toEqual(['create']);
-    expect(setup.drops).toEqual(drops);
-  });
+test.each([
+  ['is forbidden', refusal(403, 'Forbidden'), ['refused']],
+  ['is invalid', refusal(422, 'Invalid'), ['refused']],
+  [
+    'is denied by a webhook that chooses the status',
+    apiErrorFrom(503, { message: 'admission webhook "a.b" denied the request' }),
+    ['refused'],
+  ],
+  ['is for a namespace that does not exist', refusal(404, 'NotFound'), ['refused']],
+  ['is for a namespace that is being deleted', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
+])('a write of an Event that fails because it %s is not retried', async (_, error, drops) => {
+  const setup = setUpRunning();
+  setup.events.before = () => Promise.reject(error);
+  await report(setup, 1);
+  await setup.clock.advanceAsync(60 * MINUTE);
 
-  test('after it was written does not create the Event twice', async () => {
-    const setup = setUpRunning();
-    setup.events.after = cut;
-    await report(setup, 1);
-    setup.events.after = () => {};
-    await setup.clock.advanceAsync(MINUTE);
+  expect(setup.events.verbs).toEqual(['create']);
+  expect(setup.drops).toEqual(drops);
+});
 
-    expect(setup.events.verbs).toEqual(['create', 'create']);
-    expect(setup.events.all).toHaveLength(1);
-    expect(setup.drops).toEqual([]);
-  });
+test('a write of an Event that fails after it was written does not create it twice', async () => {
+  const setup = setUpRunning();
+  setup.events.after = cut;
+  await report(setup, 1);
+  setup.events.after = () => {};
+  await setup.clock.advanceAsync(MINUTE);
+
+  expect(setup.events.verbs).toEqual(['create', 'create']);
+  expect(setup.events.all).toHaveLength(1);
+  expect(setup.drops).toEqual([]);
 });
 
 // client-go: TestLotsOfEvents, TestEventSpamFilter.
-describe('many Events', () => {
-  test('neither block nor throw without a writer, and 1000 are kept', async () => {
-    const setup = setUp();
-    for (let i = 0; i < 1_500; i++) setup.recorder.event(pod(`pod-${i}`), details);
-    expect(setup.drops).toEqual(Array(500).fill('queue_full'));
 
-    void setup.run();
-    await setup.clock.advanceAsync(0);
+test('many Events neither block nor throw without a writer, and 1000 are kept', async () => {
+  const setup = setUp();
+  for (let i = 0; i < 1_500; i++) setup.recorder.event(pod(`pod-${i}`), details);
+  expect(setup.drops).toEqual(Array(500).fill('queue_full'));
 
-    expect(setup.events.all).toHaveLength(1_000);
-    expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
-  });
+  void setup.run();
+  await setup.clock.advanceAsync(0);
 
-  test('about one object are 25, and one more every 5 minutes', async () => {
-    const setup = setUpRunning();
-    const reportNew = async (reason: string) => {
-      setup.recorder.event(cart, { ...details, reason });
-      await setup.clock.advanceAsync(0);
-    };
-    for (let i = 0; i < 30; i++) await reportNew(`Reason${i}`);
-    expect(setup.events.all).toHaveLength(25);
-    expect(setup.drops).toEqual(Array(5).fill('rate_limited'));
-
-    await setup.clock.advanceAsync(5 * MINUTE);
-    await reportNew('Late');
-    await reportNew('TooMany');
-    expect(setup.events.all).toHaveLength(26);
-  });
-
-  test('of one series do not use the budget of their object', async () => {
-    const setup = setUpRunning();
-    await report(setup, 128);
-    setup.recorder.event(cart, { ...details, reason: 'Other' });
-    await setup.clock.advanceAsync(0);
-
-    expect(setup.events.all).toMatchObject([{ series: { count: 128 } }, { reason: 'Other' }]);
-    expect(setup.drops).toEqual([]);
-  });
+  expect(setup.events.all).toHaveLength(1_000);
+  expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
 });
 
-test('an object without apiVersion and kind is logged, and does not fail the caller', () => {
+test('many Events about one object are 25, and one more every 5 minutes', async () => {
+  const setup = setUpRunning();
+  const reportNew = async (reason: string) => {
+    setup.recorder.event(cart, { ...details, reason });
+    await setup.clock.advanceAsync(0);
+  };
+  for (let i = 0; i < 30; i++) await reportNew(`Reason${i}`);
+  expect(setup.events.all).toHaveLength(25);
+  expect(setup.drops).toEqual(Array(5).fill('rate_limited'));
+
+  await setup.clock.advanceAsync(5 * MINUTE);
+  await reportNew('Late');
+  await reportNew('TooMany');
+  expect(setup.events.all).toHaveLength(26);
+});
+
+test('many Events of one series do not use the budget of their object', async () => {
+  const setup = setUpRunning();
+  await report(setup, 128);
+  setup.recorder.event(cart, { ...details, reason: 'Other' });
+  await setup.clock.advanceAsync(0);
+
+  expect(setup.events.all).toMatchObject([{ series: { count: 128 } }, { reason: 'Other' }]);
+  expect(setup.drops).toEqual([]);
+});
+
+test('an Event of an object without apiVersion and kind is logged, and does not fail the caller', () => {
   const { recorder, lines } = setUp();
 
   recorder.event({ metadata: { name: 'cart' } }, details);
@@ -225,45 +222,43 @@ test('an object without apiVersion and kind is logged, and does not fail the cal
   expect(lines).toMatchObject([{ msg: 'cannot create an Event', reason: 'Conflict' }]);
 });
 
-describe('at shutdown', () => {
-  test('the counts of open series are written', async () => {
-    const setup = setUpRunning();
-    await report(setup, 10);
-    setup.stop();
-    await setup.running;
+test('a shutdown writes the counts of open series of Events', async () => {
+  const setup = setUpRunning();
+  await report(setup, 10);
+  setup.stop();
+  await setup.running;
 
-    expect(setup.events.verbs.slice(-2)).toEqual(['patch 8', 'patch 10']);
-    expect(setup.clock.pendingTimers).toBe(0);
+  expect(setup.events.verbs.slice(-2)).toEqual(['patch 8', 'patch 10']);
+  expect(setup.clock.pendingTimers).toBe(0);
+});
+
+// client-go: TestCancelEvent.
+test('a shutdown tries Events that wait for a retry at once, a last time', async () => {
+  const setup = setUpRunning();
+  setup.events.before = cut;
+  await report(setup, 1);
+  setup.events.before = () => {};
+  setup.stop();
+  await setup.running;
+
+  expect(setup.events.verbs).toEqual(['create', 'create']);
+});
+
+test('a shutdown waits 2 seconds for a server without an answer, and logs the dropped Events', async () => {
+  const setup = setUpRunning();
+  setup.events.before = (_, signal) => hang(signal);
+  for (const name of ['a', 'b', 'c']) setup.recorder.event(pod(name), details);
+  setup.stop();
+  let ended = false;
+  void setup.running.then(() => {
+    ended = true;
   });
 
-  // client-go: TestCancelEvent.
-  test('Events that wait for a retry are tried at once, a last time', async () => {
-    const setup = setUpRunning();
-    setup.events.before = cut;
-    await report(setup, 1);
-    setup.events.before = () => {};
-    setup.stop();
-    await setup.running;
+  await setup.clock.advanceAsync(1_999);
+  expect(ended).toBe(false);
+  await setup.clock.advanceAsync(1);
 
-    expect(setup.events.verbs).toEqual(['create', 'create']);
-  });
-
-  test('a server without an answer delays it for 2 seconds, and the dropped Events are logged', async () => {
-    const setup = setUpRunning();
-    setup.events.before = (_, signal) => hang(signal);
-    for (const name of ['a', 'b', 'c']) setup.recorder.event(pod(name), details);
-    setup.stop();
-    let ended = false;
-    void setup.running.then(() => {
-      ended = true;
-    });
-
-    await setup.clock.advanceAsync(1_999);
-    expect(ended).toBe(false);
-    await setup.clock.advanceAsync(1);
-
-    expect(ended).toBe(true);
-    expect(setup.lines).toMatchObject([{ msg: 'dropped unwritten Events at shutdown', events: 3 }]);
-    expect(setup.clock.pendingTimers).toBe(0);
-  });
+  expect(ended).toBe(true);
+  expect(setup.lines).toMatchObject([{ msg: 'dropped unwritten Events at shutdown', events: 3 }]);
+  expect(setup.clock.pendingTimers).toBe(0);
 });

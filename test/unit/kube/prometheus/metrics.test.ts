@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { cacheMetrics, watchdogMetrics } from '../../../../src/kube/prometheus/index.ts';
 
-test('shows the stalest cache of a resource, and forgets a cache that ended', async () => {
+test('the metrics of caches show the stalest cache of a resource, and forget a cache that ended', async () => {
   const registry = new Registry();
   let now = 1_000_000;
   const metrics = cacheMetrics(registry, () => now);
@@ -28,7 +28,7 @@ test('shows the stalest cache of a resource, and forgets a cache that ended', as
   expect(await samples()).toEqual([]);
 });
 
-test('shows ages as timestamps, and no series for missing ages', async () => {
+test('the metrics of controllers show ages as timestamps, and no series for missing ages', async () => {
   const registry = new Registry();
   const controllers = () => [
     { name: 'network', running: true, heartbeatAgeMs: 20_000, reconcileAgeMs: 5_000 },

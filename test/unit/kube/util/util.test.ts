@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { RateLimitedSingleflight } from '../../../../src/kube/util/rate-limited-singleflight.ts';
 import { SharedValues } from '../../../../src/kube/util/shared-values.ts';
@@ -30,59 +30,57 @@ beforeEach(() => {
 
 const forever = new AbortController().signal;
 
-describe('look-ups', () => {
-  test('share one request among the callers that came before it was sent', async () => {
-    const answers = Promise.all([1, 2, 3, 4, 5].map(() => lookUps.get('a', forever)));
-    await clock.advanceAsync(0);
-    expect(await answers).toEqual(Array(5).fill('a: first'));
-    expect(sent).toEqual(['a']);
-  });
+test('look-ups share one request among the callers that came before it was sent', async () => {
+  const answers = Promise.all([1, 2, 3, 4, 5].map(() => lookUps.get('a', forever)));
+  await clock.advanceAsync(0);
+  expect(await answers).toEqual(Array(5).fill('a: first'));
+  expect(sent).toEqual(['a']);
+});
 
-  test('never return an answer that is older than the question', async () => {
-    const before = lookUps.get('a', forever);
-    await clock.advanceAsync(0);
-    state = 'second';
-    const after = [lookUps.get('a', forever), lookUps.get('a', forever)];
-    await clock.advanceAsync(249);
-    expect(sent).toEqual(['a']);
-    await clock.advanceAsync(1);
-    expect(await Promise.all([before, ...after])).toEqual(['a: first', 'a: second', 'a: second']);
-    expect(sent).toEqual(['a', 'a']);
-  });
+test('look-ups never return an answer that is older than the question', async () => {
+  const before = lookUps.get('a', forever);
+  await clock.advanceAsync(0);
+  state = 'second';
+  const after = [lookUps.get('a', forever), lookUps.get('a', forever)];
+  await clock.advanceAsync(249);
+  expect(sent).toEqual(['a']);
+  await clock.advanceAsync(1);
+  expect(await Promise.all([before, ...after])).toEqual(['a: first', 'a: second', 'a: second']);
+  expect(sent).toEqual(['a', 'a']);
+});
 
-  test('beyond the burst and the rate are refused with 503', async () => {
-    const keys = ['a', 'b', 'c', 'd', 'e'];
-    const outcomes = Promise.allSettled(keys.map((key) => lookUps.get(key, forever)));
-    await clock.advanceAsync(0);
-    expect(await outcomes).toMatchObject([
-      { value: 'a: first' },
-      { value: 'b: first' },
-      { value: 'c: first' },
-      { reason: { status: 503, refusal: 'too_many_lookups' } },
-      { reason: { status: 503, refusal: 'too_many_lookups' } },
-    ]);
-    expect(sent).toEqual(['a', 'b', 'c']);
-    clock.advance(1000);
-    const later = lookUps.get('f', forever);
-    await clock.advanceAsync(0);
-    expect(await later).toBe('f: first');
-    await expect(lookUps.get('g', forever)).rejects.toMatchObject({ status: 503 });
-  });
+test('look-ups beyond the burst and the rate are refused with 503', async () => {
+  const keys = ['a', 'b', 'c', 'd', 'e'];
+  const outcomes = Promise.allSettled(keys.map((key) => lookUps.get(key, forever)));
+  await clock.advanceAsync(0);
+  expect(await outcomes).toMatchObject([
+    { value: 'a: first' },
+    { value: 'b: first' },
+    { value: 'c: first' },
+    { reason: { status: 503, refusal: 'too_many_lookups' } },
+    { reason: { status: 503, refusal: 'too_many_lookups' } },
+  ]);
+  expect(sent).toEqual(['a', 'b', 'c']);
+  clock.advance(1000);
+  const later = lookUps.get('f', forever);
+  await clock.advanceAsync(0);
+  expect(await later).toBe('f: first');
+  await expect(lookUps.get('g', forever)).rejects.toMatchObject({ status: 503 });
+});
 
-  test('continue for the other callers when one caller aborts', async () => {
-    const gone = new AbortController();
-    const given = expect(lookUps.get('a', gone.signal)).rejects.toThrow('hung up');
-    const stays = lookUps.get('a', forever);
-    gone.abort(new Error('hung up'));
-    await given;
-    await clock.advanceAsync(0);
-    expect(await stays).toBe('a: first');
-  });
+test('look-ups continue for the other callers when one caller aborts', async () => {
+  const gone = new AbortController();
+  const given = expect(lookUps.get('a', gone.signal)).rejects.toThrow('hung up');
+  const stays = lookUps.get('a', forever);
+  gone.abort(new Error('hung up'));
+  await given;
+  await clock.advanceAsync(0);
+  expect(await stays).toBe('a: first');
 });
 
 const LABELS = { app: 'shop', tier: 'web' };
 
-test('any JSON stays equal, and is not changed', () => {
+test('SharedValues keep any JSON equal, and do not change it', () => {
   const shared = new SharedValues();
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
@@ -94,7 +92,7 @@ test('any JSON stays equal, and is not changed', () => {
   );
 });
 
-test('a value that stays in use is kept while others come and go; what nothing asks for is forgotten', () => {
+test('SharedValues keep a value that stays in use while others come and go, and forget unused ones', () => {
   const shared = new SharedValues();
   const [used, unused] = [shared.of({ ...LABELS }), shared.of({ old: 'labels' })];
   for (let nth = 0; nth < 40; nth++) {
@@ -104,7 +102,7 @@ test('a value that stays in use is kept while others come and go; what nothing a
   expect(shared.of({ old: 'labels' })).not.toBe(unused);
 });
 
-test('a huge value does not take the place of others, and is not kept', () => {
+test('SharedValues give a huge value no place of others, and do not keep it', () => {
   const shared = new SharedValues();
   const first = shared.of({ ...LABELS });
   const huge = () => ({ text: 'x'.repeat(1_000_000) });
@@ -128,7 +126,7 @@ function* work(
   return owner;
 }
 
-test('work stops after 4 ms for 12, and owners take turns', async () => {
+test('Slices stop work after 4 ms for 12, and owners take turns', async () => {
   const clock = new FakeClock();
   const [slices, done] = [new Slices(clock), [] as string[]];
   const all = Promise.all([
@@ -146,7 +144,7 @@ test('work stops after 4 ms for 12, and owners take turns', async () => {
   expect(await all).toEqual(['a', 'A', 'b']);
 });
 
-test('work that throws rejects, and the rest goes on', async () => {
+test('Slices reject work that throws, and the rest goes on', async () => {
   const slices = new Slices(new FakeClock());
   const failing = (function* (): Generator<void, void, undefined> {
     yield;
