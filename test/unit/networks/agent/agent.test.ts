@@ -26,7 +26,7 @@ test('ownPod and ownNode are in the claims of the token', async () => {
 });
 
 test.each(['', 'a.b.c', `x.${encoded({ sub: 'a' })}.y`, `x.${encoded(null)}.y`])(
-  'neither is defined without such a claim: %s',
+  'ownPod and ownNode are undefined without such a claim: %s',
   async (token) => {
     await writeFile(file, token);
     expect(await ownPod(file)).toBeUndefined();
@@ -44,7 +44,7 @@ test.each([
   ['Multus, thick', { '00-multus.conf': one('multus-shim') }],
   ['Multus in a list', { '05-multus.conflist': list('multus', 'tuning') }],
   ['a file that cannot be read', { '00-a.conf': '{' }],
-])('does not say that the first is another one: %s', async (_, files) => {
+])('withoutMultus takes Multus for the first CNI configuration: %s', async (_, files) => {
   for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
   expect(await withoutMultus(root)).toBeUndefined();
 });
@@ -56,7 +56,7 @@ test.each([
     '05-cilium.conflist (cilium',
   ],
   [{ 'a.json': one('bridge'), 'z.conf': one('multus') }, 'a.json (bridge)'],
-])('names the first of %j', async (files, told) => {
+])('withoutMultus names the first CNI configuration of %j', async (files, told) => {
   for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
   expect(await withoutMultus(root)).toContain(`its first CNI configuration is ${told}`);
 });
@@ -116,14 +116,14 @@ async function note(pod: string, ports: string): Promise<void> {
   await symlink(`default/${pod} uid-${pod} ${ports}`, join(directory, `${pod}.net1`));
 }
 
-test('nobody has lost anything while there is a port for each note', async () => {
+test('no pod has lost its interface while the bridge has a port for each note', async () => {
   await note('a', 'veth1 ');
   await note('b', 'veth2 ');
   await plug('veth1', 'veth2', 'nx-0123456789ab');
   expect(await lost()).toEqual({});
 });
 
-test('pods without a note, of an earlier release, are not counted', async () => {
+test('pods without a note, of an earlier release, have not lost their interface', async () => {
   await plug('veth1');
   expect(await lost()).toEqual({});
 });
@@ -135,14 +135,14 @@ test('a pod whose port is gone has lost its interface', async () => {
   expect(await lost()).toEqual({ 'default/b': 'uid-b' });
 });
 
-test('of pods that started at once, it may be each', async () => {
+test('any of the pods that started at once may have lost its interface', async () => {
   await note('a', 'veth1 veth2 ');
   await note('b', 'veth1 veth2 ');
   await plug('veth1');
   expect(await lost()).toEqual({ 'default/a': 'uid-a', 'default/b': 'uid-b' });
 });
 
-test('a bridge that is not there yet says nothing', async () => {
+test('no pod has lost its interface while its bridge is not there yet', async () => {
   await note('a', 'veth1 ');
   expect(await lost()).toEqual({});
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type NodeNetwork, nodeNetworkOf } from '../../../../src/networks/agent/desired.ts';
 import { ALL_PEERS, type NodeLinks, tunnelName } from '../../../../src/networks/agent/links.ts';
@@ -44,7 +44,7 @@ function plan(networks: readonly NodeNetwork[], links: NodeLinks, facts: Facts =
 const linesOf = ({ remove, join }: NodePlan) =>
   [...remove, ...join].flatMap(({ ip, fdb }) => [...ip, ...fdb]);
 
-test('an empty node gets a bridge with both gateways, a tunnel, and each peer', () => {
+test('the plan of an empty node has a bridge with both gateways, a tunnel, and each peer', () => {
   const secondary = { cidr: 'fd00:20::/64', gateway: 'fd00:20::1' };
   const blue = network('blue', '10.20.0.0/24', 1, { secondary }, ['192.0.2.2', '192.0.2.3']);
   const addresses = ['192.0.2.1', '2001:db8::1'].map((address) => ({ address, prefixLength: 24 }));
@@ -93,7 +93,7 @@ test('a Network with an address of the node is not made, also where no route lea
   );
 });
 
-test('a Network without an MTU gets the largest that fits, and a larger one is told', () => {
+test('a Network without an MTU gets the largest that fits, and a larger one is reported', () => {
   const small = (of: NodeNetwork) => plan([of], none, { mtu: 1400 });
   const { mtu: _, ...open } = network('open', '10.20.0.0/24', 1);
   expect(linesOf(small({ ...open, mtu: undefined })).join()).toContain(' mtu 1350 type vxlan');
@@ -114,7 +114,7 @@ function joined(...networks: readonly NodeNetwork[]): ModelNode {
 const blue = network('blue', '10.20.0.0/24', 1);
 const green = network('green', '10.21.0.0/24', 2);
 
-test('what is not understood is kept, with its rules', () => {
+test('the plan of a node keeps a Network that is not understood, with its rules', () => {
   const links = joined(blue, green).links();
   const before = plan([blue, green], links);
   const after = plan([], links);
@@ -163,40 +163,38 @@ const networks = fc
   ])
   .map((all) => [...new Map(all.map((one) => [one.key, one])).values()]);
 
-describe('nodePlan on a node with any links and learned entries', () => {
-  test('reaches the desired state in one round, is empty in the next, and never deletes a tunnel', () => {
-    const round = fc.record({
-      wanted: networks,
-      local: fc.constantFrom('192.0.2.1', '192.0.2.8'),
-      heard: fc.constantFrom('192.0.2.2', '192.0.2.9'),
-    });
-    fc.assert(
-      fc.property(fc.array(round, { minLength: 1, maxLength: 6 }), (rounds) => {
-        const node = new ModelNode();
-        const ever = new Set<string>();
-        for (const { wanted, local, heard } of rounds) {
-          node.hear(heard);
-          const first = plan(wanted, node.links(), { local });
-          const { refused } = first;
-          for (const line of linesOf(first)) node.run(line);
-          expect(linesOf(plan(wanted, node.links(), { local }))).toEqual([]);
-          const { tunnels, bridges } = node.links();
-          const made = wanted.filter(({ bridge }) => !refused.has(bridge));
-          for (const { bridge } of made) ever.add(tunnelName(bridge));
-          expect(new Set(tunnels.keys())).toEqual(ever);
-          for (const { bridge, vni, ranges, others } of made) {
-            const tunnel = tunnels.get(tunnelName(bridge));
-            if (!tunnel) throw new Error('it is one of those that there are');
-            const peers = others.map(({ address }) => address);
-            expect(tunnel).toMatchObject({ local, vni, bridge, isUp: true, suppressesNeighbours: true });
-            expect(new Set(tunnel.peers)).toEqual(new Set(peers));
-            expect(tunnel.learned.filter(({ peer }) => !peers.includes(peer))).toEqual([]);
-            expect(new Set(bridges.get(bridge)?.addresses)).toEqual(
-              new Set(ranges.map(({ gateway, range }) => `${gateway}/${range.prefixLength}`)),
-            );
-          }
-        }
-      }),
-    );
+test('nodePlan reaches the desired state in one round, is empty then, and never deletes a tunnel', () => {
+  const round = fc.record({
+    wanted: networks,
+    local: fc.constantFrom('192.0.2.1', '192.0.2.8'),
+    heard: fc.constantFrom('192.0.2.2', '192.0.2.9'),
   });
+  fc.assert(
+    fc.property(fc.array(round, { minLength: 1, maxLength: 6 }), (rounds) => {
+      const node = new ModelNode();
+      const ever = new Set<string>();
+      for (const { wanted, local, heard } of rounds) {
+        node.hear(heard);
+        const first = plan(wanted, node.links(), { local });
+        const { refused } = first;
+        for (const line of linesOf(first)) node.run(line);
+        expect(linesOf(plan(wanted, node.links(), { local }))).toEqual([]);
+        const { tunnels, bridges } = node.links();
+        const made = wanted.filter(({ bridge }) => !refused.has(bridge));
+        for (const { bridge } of made) ever.add(tunnelName(bridge));
+        expect(new Set(tunnels.keys())).toEqual(ever);
+        for (const { bridge, vni, ranges, others } of made) {
+          const tunnel = tunnels.get(tunnelName(bridge));
+          if (!tunnel) throw new Error('it is one of those that there are');
+          const peers = others.map(({ address }) => address);
+          expect(tunnel).toMatchObject({ local, vni, bridge, isUp: true, suppressesNeighbours: true });
+          expect(new Set(tunnel.peers)).toEqual(new Set(peers));
+          expect(tunnel.learned.filter(({ peer }) => !peers.includes(peer))).toEqual([]);
+          expect(new Set(bridges.get(bridge)?.addresses)).toEqual(
+            new Set(ranges.map(({ gateway, range }) => `${gateway}/${range.prefixLength}`)),
+          );
+        }
+      }
+    }),
+  );
 });

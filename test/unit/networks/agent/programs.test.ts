@@ -31,7 +31,7 @@ test('runBatch runs all lines in one call', async () => {
   expect(calls).toEqual([['ip', ['-force', '-batch', '-'], input]]);
 });
 
-test('runBatch tells the first failure of each bridge', async () => {
+test('runBatch reports the first failure of each bridge', async () => {
   const stderr =
     'RTNETLINK answers: File exists\nCommand failed -:1\nCannot find device "a"\nCommand failed -:2\nError: Unknown device type.\nCommand failed -:4';
   expect(await runBatch(failed(stderr), 'ip', parts)).toEqual(
@@ -50,7 +50,7 @@ function shown(counts: Readonly<Record<string, number>>): string {
   return `table inet envoy-initializer {\n${counters.join('')}}\n`;
 }
 
-test('a firewall is told when ten packets have come and none has passed, until one does', () => {
+test('a firewall is reported when ten packets have come and none has passed, until one does', () => {
   const watch = new FirewallWatch(4790);
   const problems = [
     { ip_before: 100, ip_after: 100, tunnel_before: 9 },
@@ -102,7 +102,7 @@ const facts = {
   port: 4789,
 };
 
-test('the digest depends on the facts and not on their order', () => {
+test('the digest of the rules of a node depends on the facts and not on their order', () => {
   const { text, digest } = rulesOf(facts);
   expect(digestIn(text)).toBe(digest);
   const turned = { ...facts, bridges: facts.bridges.toReversed(), peers: facts.peers.toReversed() };
@@ -118,7 +118,7 @@ test('the digest depends on the facts and not on their order', () => {
   expect(digestIn('table inet envoy-initializer {\n\tchain forward {\n\t}\n}\n')).toBeUndefined();
 });
 
-test('without bridges there is no table', () => {
+test('the rules of a node have no table without bridges', () => {
   expect(rulesOf({ ...facts, bridges: [] })).toEqual({
     text: 'table inet envoy-initializer\ndelete table inet envoy-initializer\n',
     digest: undefined,
@@ -222,7 +222,7 @@ function stage() {
   return { applied, state, write: (one: NodeReport) => writer.write(one, signal) };
 }
 
-test('a report is written when it changes, and owned by its Node', async () => {
+test('the report of a node is written when it changes, and owned by its Node', async () => {
   const { applied, write } = stage();
   await write(report);
   await write({ ...report });
@@ -234,7 +234,7 @@ test('a report is written when it changes, and owned by its Node', async () => {
   expect(applied).toHaveLength(2);
 });
 
-test('an unchanged report is applied again after ten minutes, and a failed one in the next round', async () => {
+test('an unchanged report of a node is applied again after ten minutes, a failed one in the next round', async () => {
   const { applied, state, write } = stage();
   await write(report);
   state.nowMs = 599_999;

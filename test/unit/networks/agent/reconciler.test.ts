@@ -70,7 +70,7 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
   return { node, networks, tell, state, settings, marks, later, round: () => reconciler.sync() };
 }
 
-test('Networks with pods on the node are joined, marked and reported, and a second look changes nothing', async () => {
+test('Networks with pods on the node are joined, marked and reported, and a second round changes nothing', async () => {
   const elsewhere = { ...greenStatus, nodes: nodes.slice(1) };
   const { node, settings, marks, later, round } = stage({ blue: blueStatus, green: elsewhere });
   expect(await round()).toEqual({
@@ -134,7 +134,7 @@ test('a Network that overlaps a route of the node is not made nor marked, and do
   expect(node.commands.join()).not.toContain(blue);
 });
 
-test('a Network that is joined stays when such a route appears; in a new range it is not marked', async () => {
+test('a joined Network stays when a route appears in its range; in a new range it is not marked', async () => {
   const { node, tell, marks, round, later } = stage({ blue: blueStatus });
   await round();
   node.routes = [
@@ -166,7 +166,7 @@ test('a failing Network does not delay others, is tried twice, and again in the 
   expect(await marks()).toEqual([blue, green].toSorted());
 });
 
-test('a bridge that no pod needs goes after two looks that are apart, and never while a pod is plugged in', async () => {
+test('a bridge that no pod needs goes after two rounds apart, and never while a pod is plugged in', async () => {
   const { node, tell, state, marks, round, later } = stage({ blue: blueStatus, green: greenStatus });
   await round();
   node.pods.set(blue, 1);
@@ -204,7 +204,7 @@ test('a bridge that stayed after its last pod goes with its Network, at once', a
   expect(state.removed).toBe(1);
 });
 
-test('a pod that comes while its bridge goes keeps it', async () => {
+test('a pod that comes while its bridge goes keeps the bridge', async () => {
   const { node, networks, marks, round, later } = stage({ blue: blueStatus });
   await round();
   networks.clear();
@@ -218,7 +218,7 @@ test('a pod that comes while its bridge goes keeps it', async () => {
   expect(await marks()).toEqual([]);
 });
 
-test('all stays with an incomplete status and, where a pod is plugged in, without Networks', async () => {
+test('all bridges stay with an incomplete status and, where a pod is plugged in, without Networks', async () => {
   const { node, networks, tell, marks, round, later } = stage({ blue: blueStatus });
   await round();
   node.commands.splice(0);

@@ -81,21 +81,21 @@ const other: Subnet = {
 const textOf = (value: Subnet[keyof Subnet]) =>
   typeof value === 'object' ? `${value.cidr}, gateway ${value.gateway}` : `${value}`;
 
-test('the table has every field of the spec, and the status records each', () => {
+test('the table of fields has every field of the spec of a Network, and the status records each', () => {
   expect([...NAMES, ...HANDLING].sort()).toEqual(fieldsOf('spec').sort());
   expect(fieldsOf('status')).toEqual(expect.arrayContaining([...NAMES]));
 });
 
-describe.each(NAMES)('the field %s', (name) => {
+describe.each(NAMES)('%s', (name) => {
   const changed: Subnet = { ...subnet, [name]: other[name] };
 
-  test('makes subnets different, and the change names it', () => {
+  test(`the field ${name} makes subnets different, and the change names it`, () => {
     expect(sameSubnet(subnet, { ...subnet })).toBe(true);
     expect(sameSubnet(subnet, changed)).toBe(false);
     expect(subnetChanges(subnet, changed)).toBe(`${name} ${textOf(subnet[name])} to ${textOf(other[name])}`);
   });
 
-  test('is taken from the spec and from the status, and described', () => {
+  test(`the field ${name} is taken from the spec and from the status of a Network, and described`, () => {
     const spec = { ...newNetwork().spec, ...changed };
     expect(subnetOf(spec)[name]).toEqual(other[name]);
     expect(recordedSubnet(newNetwork({ status: changed }))?.[name]).toEqual(other[name]);
@@ -121,7 +121,7 @@ test.each<[string, JsonObject]>([
   ['a pod template with the annotation', deployment({ annotations: ON }, { annotations: ON })],
   ['a pod with the annotation of Multus', pod({ annotations: { 'k8s.v1.cni.cncf.io/networks': 'blue' } })],
   ['a pod with a key of another project', pod({ annotations: { 'example.com/network': 'blue' } })],
-])('finds none in %s', (_, object) => {
+])('networkMistakes finds none in %s', (_, object) => {
   expect(mistakes(object)).toEqual([]);
 });
 
@@ -134,12 +134,12 @@ test.each<[string, JsonObject, string]>([
     'annotations of the Deployment itself, ',
   ],
   ['the labels of a workload', deployment({ labels: ON }), 'labels of the Deployment itself, '],
-])('finds the annotation in %s', (_, object, expected) => {
+])('networkMistakes finds the annotation in %s', (_, object, expected) => {
   expect(mistakes(object)).toEqual([expect.stringContaining(`${KEY} is in the ${expected}`)]);
 });
 
 test.each(['samplecrd.k8s.io/networks', 'samplecrd.k8s.io/netwrok', 'samplecrds.k8s.io/network'])(
-  'finds the misspelled key %s',
+  'networkMistakes finds the misspelled key %s',
   (key) => {
     expect(mistakes(pod({ annotations: { [key]: 'blue' } }))).toEqual([
       `${key} in the annotations of the pod has no effect: did you mean the annotation ${KEY}?`,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import type { Pod } from '../../../../src/injection/podspec/pod.ts';
 import type { AdmissionAnswer } from '../../../../src/kube/admission/review.ts';
@@ -42,35 +42,33 @@ function patched(before: Pod, result: AdmissionAnswer) {
   };
 }
 
-describe('a pod that asks for Networks', () => {
-  test.each([
-    ['a name', 'blue', 'blue'],
-    ['several', ' blue , green ', 'blue , green'],
-    ['one of its own namespace', 'red/blue', 'red/blue'],
-    ['a name for the interface', 'blue@nw0', 'blue@nw0'],
-    ['JSON', '[{"name":"blue","ips":["10.0.0.7/24"]}]', '[{"name":"blue","ips":["10.0.0.7/24"]}]'],
-  ])('by %s gets the gate and the annotation of Multus', (_, asked, multus) => {
-    const before = pod({ [ASKED]: asked });
-    const { metadata, spec } = patched(before, attached(before));
-    expect(metadata.annotations[MULTUS]).toBe(multus);
-    expect(spec.schedulingGates).toEqual([GATE]);
-  });
+test.each([
+  ['a name', 'blue', 'blue'],
+  ['several', ' blue , green ', 'blue , green'],
+  ['one of its own namespace', 'red/blue', 'red/blue'],
+  ['a name for the interface', 'blue@nw0', 'blue@nw0'],
+  ['JSON', '[{"name":"blue","ips":["10.0.0.7/24"]}]', '[{"name":"blue","ips":["10.0.0.7/24"]}]'],
+])('a pod that asks for Networks by %s gets the gate and the annotation of Multus', (_, asked, multus) => {
+  const before = pod({ [ASKED]: asked });
+  const { metadata, spec } = patched(before, attached(before));
+  expect(metadata.annotations[MULTUS]).toBe(multus);
+  expect(spec.schedulingGates).toEqual([GATE]);
+});
 
-  test('does not change when it is attached twice', () => {
-    const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
-    expect(attached(seen)).toEqual({ allowed: true, operations: [], warnings: [] });
-  });
+test('a pod that asks for Networks does not change when it is attached twice', () => {
+  const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
+  expect(attached(seen)).toEqual({ allowed: true, operations: [], warnings: [] });
+});
 
-  test('may name a Network of a shared namespace', () => {
-    const before = pod({ [ASKED]: 'green/blue' });
-    expect(attached(before, {}, ['green'])).toMatchObject(ATTACHED);
-    expect(attached(before, {}, ['*'])).toMatchObject(ATTACHED);
-  });
+test('a pod that asks for Networks may name a Network of a shared namespace', () => {
+  const before = pod({ [ASKED]: 'green/blue' });
+  expect(attached(before, {}, ['green'])).toMatchObject(ATTACHED);
+  expect(attached(before, {}, ['*'])).toMatchObject(ATTACHED);
+});
 
-  test('gets no gate with spec.nodeName, if its Network is Ready', () => {
-    const before = pod({ [ASKED]: 'blue' }, { nodeName: 'n1' });
-    expect(patched(before, attached(before)).spec).not.toHaveProperty('schedulingGates');
-  });
+test('a pod that asks for Networks gets no gate with spec.nodeName, if its Network is Ready', () => {
+  const before = pod({ [ASKED]: 'blue' }, { nodeName: 'n1' });
+  expect(patched(before, attached(before)).spec).not.toHaveProperty('schedulingGates');
 });
 
 test.each([
@@ -107,198 +105,194 @@ test('a static pod does not change, with a warning', () => {
   });
 });
 
-describe('attach refuses', () => {
-  test.each([
-    ['nothing', '', 'is empty'],
-    ['a missing name', 'blue,,green', 'has "", which is not a name'],
-    ['a bad name', 'Blue', 'has "Blue", which is not a valid Network name'],
-    ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
-    [
-      'another namespace',
-      'green/blue',
-      'names a Network of namespace green, which pods of namespace red are not allowed to use',
-    ],
-    ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
-    ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
-    ['a name of 16 for an interface', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
-    ['invalid JSON', '[{"name":', 'is not a JSON list'],
-    ['an object', '{"name":"blue"}', 'is not a JSON list'],
-    ['an empty list', '[]', 'names no Network'],
-    ['an element that is not an object', '["blue"]', 'has no name in [0]'],
-    ['the MAC of all', '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]', 'has "ff:ff:ff:ff:ff:ff" as mac'],
-    ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'has "00:00:00:00:00:00" as mac'],
-    ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
-  ])('%s', (_, asked, message) => {
-    const result = attached(pod({ [ASKED]: asked }));
-    expect(result).toMatchObject({
-      allowed: false,
-      message: expect.stringContaining(`annotation ${ASKED} ${message}`),
-    });
-  });
-
-  test.each([
-    ['an invalid annotation of Multus', 'blue', '[{', `annotation ${MULTUS} is not a JSON list`],
-    [
-      'one Network with and without an address',
-      '[{"name":"blue","ips":["10.0.0.7/24"]}]',
-      'blue',
-      `annotation ${MULTUS} also asks for red/blue, with different options`,
-    ],
-  ])('%s', (_, asked, multus, message) => {
-    const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
-    expect(result).toMatchObject({ allowed: false, message: expect.stringContaining(message) });
-  });
-
-  // The operator would look at another Network, address or MAC than Multus.
-  test.each([
-    ['Name', 'name'],
-    ['NAMESPACE', 'namespace'],
-    ['Mac', 'mac'],
-    ['ip\u017f', 'ips'],
-    ['portmappings', 'portMappings'],
-  ])('the key %s, which Multus takes for %s, in either annotation', (key, meant) => {
-    const text = JSON.stringify([{ name: 'blue', [key]: 'x' }]);
-    const told = `has the key "${key}", which Multus reads as ${meant}: write ${meant}`;
-    const by = (annotations: Readonly<Record<string, string>>) => attached(pod(annotations));
-    expect(by({ [ASKED]: text })).toMatchObject({ allowed: false, message: `annotation ${ASKED} ${told}` });
-    expect(by({ [ASKED]: 'green', [MULTUS]: text })).toMatchObject({
-      allowed: false,
-      message: `annotation ${MULTUS} ${told}`,
-    });
-  });
-
-  // Multus, a CNI plugin or Linux would refuse it, each time the kubelet tries.
-  const subnet = { cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
-  const ready = { 'red/blue': { kind: 'ready', subnet }, 'red/green': { kind: 'ready', subnet } } as const;
-  const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }]);
-
-  // biome-ignore format: a line for each case
-  test.each([
-    ['one interface for two', 'blue@net1,green@net1', 'interface net1, red/blue and red/green'],
-    ['the one of Multus by place', '[{"name":"blue","interface":"net2"},{"name":"green"}]', 'interface net2, red/blue and red/green'],
-    ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'a different prefix length from its range, /24'],
-    ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
-    ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
-    ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
-    ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in its range'],
-    ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which is not in IPv4 notation'],
-    ['an address that only some read', blue({ ips: ['10.0.7'] }), 'as ips'],
-    ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
-    ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
-    ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
-    ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address: write its'],
-    ['two default routes', '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]', 'more than one default-route'],
-    ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is reserved for gateways'],
-    ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is reserved for gateways'],
-  ])('%s', (_, asked, message) => {
-    const told = expect.stringContaining(message);
-    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ allowed: false, message: told });
-  });
-
-  test.each([
-    ['an interface of ours', '[{"name":"nad"},{"name":"nad2","interface":"net3"}]', 'net3, red/nad2'],
-    ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
-    ['an interface of each pod', '[{"name":"some-nad","interfaceRequest":"eth0"}]', 'has "eth0" as inter'],
-    [
-      'a MAC address of gateways',
-      '[{"name":"blue","mac":"026e.7700.0001"}]',
-      '02:6e:77:… is reserved for gateways',
-    ],
-    [
-      'a MAC address twice on a Network',
-      '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',
-      'twice on Network red/blue',
-    ],
-    ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
-    ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
-    ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
-  ])("%s in Multus' annotation", (_, multus, message) => {
-    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
-      allowed: false,
-      message: expect.stringContaining(message),
-    });
-  });
-
-  test.each([
-    'green@net1,blue@net2',
-    blue({ ips: ['10.0.0.62'] }),
-    blue({ ips: ['10.0.0.70/24', '10.0.0.71/24'] }),
-    blue({ 'default-route': ['10.0.0.9'], portMappings: [{}], 'infiniband-guid': '' }),
-    '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"green","mac":"02:00:00:00:00:07"}]',
-  ])('not %s', (asked) => {
-    expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject(ATTACHED);
-  });
-
-  test.each([
-    '[{"name":"green","interface":"Net-1.2_x","mac":"02-00-00-00-00-07"}]',
-    '[{"name":"green","interface":"","mac":"","namespace":null,"ips":null,"cni-args":null}]',
-    '[{"name":"green","interfaceRequest":"net7"}]',
-    '[{"name":"nad","interface":"a","mac":"02:00:00:00:00:07"},{"name":"nad","interface":"b","mac":"02:00:00:00:00:07"}]',
-    'red /green @ net7',
-  ])("not %s in Multus' annotation, which Multus reads", (multus) => {
-    const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
-    expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject(ATTACHED);
-  });
-
-  test('a pod with hostNetwork', () => {
-    const result = attached(pod({ [ASKED]: 'blue' }, { hostNetwork: true }));
-    expect(result).toMatchObject({ allowed: false, message: expect.stringContaining('hostNetwork') });
-  });
-
-  test('a pod that names its node while its Network is not Ready', () => {
-    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
-    expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
-      allowed: false,
-      message: expect.stringContaining('Network red/blue does not exist: create it when'),
-    });
-  });
-
-  test('a Network of a provider that does not attach pods', () => {
-    const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
-    const message = 'ProviderCannotAttach: …';
-    expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toMatchObject({ allowed: false, message });
+test.each([
+  ['nothing', '', 'is empty'],
+  ['a missing name', 'blue,,green', 'has "", which is not a name'],
+  ['a bad name', 'Blue', 'has "Blue", which is not a valid Network name'],
+  ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
+  [
+    'another namespace',
+    'green/blue',
+    'names a Network of namespace green, which pods of namespace red are not allowed to use',
+  ],
+  ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
+  ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
+  ['a name of 16 for an interface', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
+  ['invalid JSON', '[{"name":', 'is not a JSON list'],
+  ['an object', '{"name":"blue"}', 'is not a JSON list'],
+  ['an empty list', '[]', 'names no Network'],
+  ['an element that is not an object', '["blue"]', 'has no name in [0]'],
+  ['the MAC of all', '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]', 'has "ff:ff:ff:ff:ff:ff" as mac'],
+  ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'has "00:00:00:00:00:00" as mac'],
+  ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
+])('attach refuses an annotation with %s', (_, asked, message) => {
+  const result = attached(pod({ [ASKED]: asked }));
+  expect(result).toMatchObject({
+    allowed: false,
+    message: expect.stringContaining(`annotation ${ASKED} ${message}`),
   });
 });
 
-describe('the limits of an annotation', () => {
-  const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
+test.each([
+  ['an invalid annotation of Multus', 'blue', '[{', `annotation ${MULTUS} is not a JSON list`],
+  [
+    'one Network with and without an address',
+    '[{"name":"blue","ips":["10.0.0.7/24"]}]',
+    'blue',
+    `annotation ${MULTUS} also asks for red/blue, with different options`,
+  ],
+])('attach refuses %s', (_, asked, multus, message) => {
+  const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
+  expect(result).toMatchObject({ allowed: false, message: expect.stringContaining(message) });
+});
 
-  test('allow 32 Networks, and refuse more', () => {
-    expect(attached(pod({ [ASKED]: names(32) }))).toMatchObject(ATTACHED);
-    const message = 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32';
-    expect(attached(pod({ [ASKED]: names(33) }))).toMatchObject({ allowed: false, message });
+// The operator would look at another Network, address or MAC than Multus.
+test.each([
+  ['Name', 'name'],
+  ['NAMESPACE', 'namespace'],
+  ['Mac', 'mac'],
+  ['ip\u017f', 'ips'],
+  ['portmappings', 'portMappings'],
+])('attach refuses the key %s, which Multus takes for %s, in either annotation', (key, meant) => {
+  const text = JSON.stringify([{ name: 'blue', [key]: 'x' }]);
+  const told = `has the key "${key}", which Multus reads as ${meant}: write ${meant}`;
+  const by = (annotations: Readonly<Record<string, string>>) => attached(pod(annotations));
+  expect(by({ [ASKED]: text })).toMatchObject({ allowed: false, message: `annotation ${ASKED} ${told}` });
+  expect(by({ [ASKED]: 'green', [MULTUS]: text })).toMatchObject({
+    allowed: false,
+    message: `annotation ${MULTUS} ${told}`,
   });
+});
 
-  test.each([ASKED, MULTUS])('refuse %s with more than 32 KiB', (key) => {
-    const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
-    const message = `annotation ${key} has 32769 characters: write at most 32768`;
-    expect(result).toMatchObject({ allowed: false, message });
-  });
+// Multus, a CNI plugin or Linux would refuse it, each time the kubelet tries.
+const subnet = { cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
+const ready = { 'red/blue': { kind: 'ready', subnet }, 'red/green': { kind: 'ready', subnet } } as const;
+const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }]);
 
-  test('refuse more than 100 networks for Multus', () => {
-    const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
-    const objects = JSON.stringify(Array(101).fill({ name: 'n' }));
-    for (const multus of [names(101), objects])
-      expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toMatchObject({ allowed: false, message });
-  });
+// biome-ignore format: a line for each case
+test.each([
+  ['one interface for two', 'blue@net1,green@net1', 'interface net1, red/blue and red/green'],
+  ['the one of Multus by place', '[{"name":"blue","interface":"net2"},{"name":"green"}]', 'interface net2, red/blue and red/green'],
+  ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'a different prefix length from its range, /24'],
+  ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
+  ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
+  ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
+  ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in its range'],
+  ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which is not in IPv4 notation'],
+  ['an address that only some read', blue({ ips: ['10.0.7'] }), 'as ips'],
+  ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
+  ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
+  ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
+  ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address: write its'],
+  ['two default routes', '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]', 'more than one default-route'],
+  ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is reserved for gateways'],
+  ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is reserved for gateways'],
+])('attach refuses %s', (_, asked, message) => {
+  const told = expect.stringContaining(message);
+  expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject({ allowed: false, message: told });
+});
 
-  test('refuse more than 100 networks for Multus after the merge', () => {
-    const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
-    const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
-    expect(result).toMatchObject({ allowed: false, message });
-    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) }))).toMatchObject(ATTACHED);
+test.each([
+  ['an interface of ours', '[{"name":"nad"},{"name":"nad2","interface":"net3"}]', 'net3, red/nad2'],
+  ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
+  ['an interface of each pod', '[{"name":"some-nad","interfaceRequest":"eth0"}]', 'has "eth0" as inter'],
+  [
+    'a MAC address of gateways',
+    '[{"name":"blue","mac":"026e.7700.0001"}]',
+    '02:6e:77:… is reserved for gateways',
+  ],
+  [
+    'a MAC address twice on a Network',
+    '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',
+    'twice on Network red/blue',
+  ],
+  ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
+  ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
+  ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
+])("attach refuses %s in Multus' annotation", (_, multus, message) => {
+  expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
+    allowed: false,
+    message: expect.stringContaining(message),
   });
+});
 
-  test('refuse more than 32 KiB for Multus after the merge', () => {
-    const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
-    const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
-    const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
-    expect(result).toMatchObject({ allowed: false, message });
-  });
+test.each([
+  'green@net1,blue@net2',
+  blue({ ips: ['10.0.0.62'] }),
+  blue({ ips: ['10.0.0.70/24', '10.0.0.71/24'] }),
+  blue({ 'default-route': ['10.0.0.9'], portMappings: [{}], 'infiniband-guid': '' }),
+  '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"green","mac":"02:00:00:00:00:07"}]',
+])('attach does not refuse %s', (asked) => {
+  expect(attached(pod({ [ASKED]: asked }), ready)).toMatchObject(ATTACHED);
+});
 
-  test.each([ASKED, MULTUS])('refuse %s with deep nesting', (key) => {
-    const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
-    const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
-    expect(result).toMatchObject({ allowed: false, message });
+test.each([
+  '[{"name":"green","interface":"Net-1.2_x","mac":"02-00-00-00-00-07"}]',
+  '[{"name":"green","interface":"","mac":"","namespace":null,"ips":null,"cni-args":null}]',
+  '[{"name":"green","interfaceRequest":"net7"}]',
+  '[{"name":"nad","interface":"a","mac":"02:00:00:00:00:07"},{"name":"nad","interface":"b","mac":"02:00:00:00:00:07"}]',
+  'red /green @ net7',
+])("attach does not refuse %s in Multus' annotation, which Multus reads", (multus) => {
+  const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
+  expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject(ATTACHED);
+});
+
+test('attach refuses a pod with hostNetwork', () => {
+  const result = attached(pod({ [ASKED]: 'blue' }, { hostNetwork: true }));
+  expect(result).toMatchObject({ allowed: false, message: expect.stringContaining('hostNetwork') });
+});
+
+test('attach refuses a pod that names its node while its Network is not Ready', () => {
+  const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+  expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
+    allowed: false,
+    message: expect.stringContaining('Network red/blue does not exist: create it when'),
   });
+});
+
+test('attach refuses a Network of a provider that does not attach pods', () => {
+  const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
+  const message = 'ProviderCannotAttach: …';
+  expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toMatchObject({ allowed: false, message });
+});
+
+const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
+
+test('the limits of an annotation allow 32 Networks, and refuse more', () => {
+  expect(attached(pod({ [ASKED]: names(32) }))).toMatchObject(ATTACHED);
+  const message = 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32';
+  expect(attached(pod({ [ASKED]: names(33) }))).toMatchObject({ allowed: false, message });
+});
+
+test.each([ASKED, MULTUS])('the limits of an annotation refuse %s with more than 32 KiB', (key) => {
+  const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
+  const message = `annotation ${key} has 32769 characters: write at most 32768`;
+  expect(result).toMatchObject({ allowed: false, message });
+});
+
+test('the limits of an annotation refuse more than 100 networks for Multus', () => {
+  const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
+  const objects = JSON.stringify(Array(101).fill({ name: 'n' }));
+  for (const multus of [names(101), objects])
+    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toMatchObject({ allowed: false, message });
+});
+
+test('the limits of an annotation refuse more than 100 networks for Multus after the merge', () => {
+  const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
+  const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
+  expect(result).toMatchObject({ allowed: false, message });
+  expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) }))).toMatchObject(ATTACHED);
+});
+
+test('the limits of an annotation refuse more than 32 KiB for Multus after the merge', () => {
+  const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
+  const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
+  const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
+  expect(result).toMatchObject({ allowed: false, message });
+});
+
+test.each([ASKED, MULTUS])('the limits of an annotation refuse %s with deep nesting', (key) => {
+  const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
+  const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
+  expect(result).toMatchObject({ allowed: false, message });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
@@ -75,40 +75,41 @@ function stage({
 const refusal = (status: number) =>
   new ApiError({ status, reason: '', message: 'no', retryAfterMs: undefined, causes: [] });
 
-describe('a pod whose Networks are Ready', () => {
-  test('is not patched again while the cache has the version that was patched', async () => {
-    const { world, did, reconcile } = stage();
-    await reconcile();
-    await reconcile();
-    expect(did.filter((each) => each === 'patch')).toHaveLength(1);
-    world.pod = { ...gatedPod(), metadata: { ...gatedPod().metadata, resourceVersion: 'newer' } };
-    await reconcile();
-    expect(did.filter((each) => each === 'patch')).toHaveLength(2);
-  });
+test('a pod whose Networks are Ready is not patched again while the cache has the version that was patched', async () => {
+  const { world, did, reconcile } = stage();
+  await reconcile();
+  await reconcile();
+  expect(did.filter((each) => each === 'patch')).toHaveLength(1);
+  world.pod = { ...gatedPod(), metadata: { ...gatedPod().metadata, resourceVersion: 'newer' } };
+  await reconcile();
+  expect(did.filter((each) => each === 'patch')).toHaveLength(2);
+});
 
-  test('loses the gate with the right name, and counts as a user before that', async () => {
-    const { did, patches, notices, reconcile } = stage();
-    await expect(reconcile()).resolves.toEqual({});
-    expect(did).toEqual(['reserve', 'patch']);
-    expect(patches[0]).toEqual([
-      { op: 'test', path: '/metadata/uid', value: 'u' },
-      { op: 'test', path: '/metadata/annotations/samplecrd.k8s.io~1network', value: 'blue' },
-      { op: 'test', path: '/spec/schedulingGates/1/name', value: GATE },
-      { op: 'remove', path: '/spec/schedulingGates/1' },
-    ]);
-    expect(notices.map(({ reason }) => reason)).toEqual(['NetworkReady']);
-  });
+test('a pod whose Networks are Ready loses the gate with the right name, and counts as a user before that', async () => {
+  const { did, patches, notices, reconcile } = stage();
+  await expect(reconcile()).resolves.toEqual({});
+  expect(did).toEqual(['reserve', 'patch']);
+  expect(patches[0]).toEqual([
+    { op: 'test', path: '/metadata/uid', value: 'u' },
+    { op: 'test', path: '/metadata/annotations/samplecrd.k8s.io~1network', value: 'blue' },
+    { op: 'test', path: '/spec/schedulingGates/1/name', value: GATE },
+    { op: 'remove', path: '/spec/schedulingGates/1' },
+  ]);
+  expect(notices.map(({ reason }) => reason)).toEqual(['NetworkReady']);
+});
 
-  test.each([
-    ['has changed since', 422, { requeueAfterMs: 0 }],
-    ['is gone', 404, {}],
-  ])('and that %s does not count as a user any more', async (_, status, result) => {
+test.each([
+  ['has changed since', 422, { requeueAfterMs: 0 }],
+  ['is gone', 404, {}],
+])(
+  'a pod whose Networks are Ready and that %s does not count as a user any more',
+  async (_, status, result) => {
     const { did, notices, reconcile } = stage({ error: refusal(status) });
     await expect(reconcile()).resolves.toEqual(result);
     expect(did).toEqual(['reserve', 'patch', 'settle']);
     expect(notices).toEqual([]);
-  });
-});
+  },
+);
 
 test('a waiting pod gets one Event for each reason', async () => {
   const { world, did, notices, reconcile } = stage();
@@ -124,7 +125,7 @@ test('a waiting pod gets one Event for each reason', async () => {
   ]);
 });
 
-test('a pod waits that may run only on nodes without Multus', async () => {
+test('a pod that may run only on nodes without Multus waits', async () => {
   const on = (name: string) =>
     gatedPod([GATE], undefined, { nodeSelector: { 'kubernetes.io/hostname': name } });
   const { world, did, notices, reconcile } = stage({ pod: on('bare') });
@@ -136,7 +137,7 @@ test('a pod waits that may run only on nodes without Multus', async () => {
   expect(did).toEqual(['reserve', 'patch']);
 });
 
-test('a pod that runs without its interface is told once', async () => {
+test('a pod that runs without its interface gets an Event once', async () => {
   const pod = { ...gatedPod([]), unattached: ['red/blue'] };
   const { world, did, notices, reconcile } = stage({ pod });
   await reconcile();
@@ -150,7 +151,7 @@ test('a pod that runs without its interface is told once', async () => {
   expect([notices.length, did]).toEqual([2, []]);
 });
 
-test('a pod that loses its interface is told once, and again when it loses it again', async () => {
+test('a pod that loses its interface gets an Event once, and again when it loses it again', async () => {
   const { world, notices, reconcile } = stage({ pod: gatedPod([]) });
   for (const lost of [['red/blue'], ['red/blue'], [], ['red/blue']]) {
     world.lost = lost;
@@ -162,65 +163,63 @@ test('a pod that loses its interface is told once, and again when it loses it ag
   );
 });
 
-describe('the addresses of a pod', () => {
-  const withIps = '[{"name":"blue","ips":["10.0.0.2/24"]}]';
-  const replaced = [
-    { op: 'test', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: 'blue' },
-    { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: withIps },
-  ];
+const withIps = '[{"name":"blue","ips":["10.0.0.2/24"]}]';
+const replaced = [
+  { op: 'test', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: 'blue' },
+  { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: withIps },
+];
 
-  test('come with the patch that removes the gate', async () => {
-    const { patches, reconcile } = stage({ filled: withIps });
-    await reconcile();
-    expect(patches).toHaveLength(1);
-    expect(patches[0]?.slice(-2)).toEqual(replaced);
+test('the addresses of a pod come with the patch that removes the gate', async () => {
+  const { patches, reconcile } = stage({ filled: withIps });
+  await reconcile();
+  expect(patches).toHaveLength(1);
+  expect(patches[0]?.slice(-2)).toEqual(replaced);
+});
+
+test('the addresses of a pod come later for a pod without a gate, tied to its annotation', async () => {
+  const pod = gatedPod([], { [MULTUS]: 'blue' });
+  const live = { name: 'p', uid: 'u', annotations: { [MULTUS]: 'blue' } };
+  const { patches, reconcile } = stage({ pod, live, filled: withIps });
+  await reconcile();
+  expect(patches).toEqual([[{ op: 'test', path: '/metadata/uid', value: 'u' }, ...replaced]]);
+});
+
+test.each([
+  ['is replaced', { uid: 'other', annotations: { [MULTUS]: 'blue' } }],
+  ['asks no more', { uid: 'u' }],
+])('the addresses of a pod do not come for a pod that %s', async (_, live) => {
+  const { did, reconcile } = stage({
+    pod: gatedPod([], { [MULTUS]: 'blue' }),
+    live: { name: 'p', ...live },
+    filled: withIps,
   });
+  await reconcile();
+  expect(did).toEqual([]);
+});
 
-  test('come later for a pod without a gate, tied to its annotation', async () => {
-    const pod = gatedPod([], { [MULTUS]: 'blue' });
-    const live = { name: 'p', uid: 'u', annotations: { [MULTUS]: 'blue' } };
-    const { patches, reconcile } = stage({ pod, live, filled: withIps });
-    await reconcile();
-    expect(patches).toEqual([[{ op: 'test', path: '/metadata/uid', value: 'u' }, ...replaced]]);
+test('the addresses of a pod that many pods have, too, are an Event of each once, with the oldest', async () => {
+  const aged = (name: string, day: number) => ({
+    ...gatedPod([]),
+    metadata: { ...gatedPod().metadata, name, uid: name, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
   });
-
-  test.each([
-    ['is replaced', { uid: 'other', annotations: { [MULTUS]: 'blue' } }],
-    ['asks no more', { uid: 'u' }],
-  ])('do not come for a pod that %s', async (_, live) => {
-    const { did, reconcile } = stage({
-      pod: gatedPod([], { [MULTUS]: 'blue' }),
-      live: { name: 'p', ...live },
-      filled: withIps,
-    });
-    await reconcile();
-    expect(did).toEqual([]);
-  });
-
-  test('that many pods have, too, are told to each once, and name the oldest', async () => {
-    const aged = (name: string, day: number) => ({
-      ...gatedPod([]),
-      metadata: { ...gatedPod().metadata, name, uid: name, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
-    });
-    const pod = aged('p', 5);
-    const { conflicts, did, notices, reconcile } = stage({ pod });
-    for (const ip of ['10.0.0.2/24', 'fd00::2/64']) {
-      for (const [name, day] of [
-        ['q', 3],
-        ['r', 2],
-        ['s', 6],
-      ] as const) {
-        conflicts.push({ network: 'red/blue', ip, other: aged(name, day) });
-      }
+  const pod = aged('p', 5);
+  const { conflicts, did, notices, reconcile } = stage({ pod });
+  for (const ip of ['10.0.0.2/24', 'fd00::2/64']) {
+    for (const [name, day] of [
+      ['q', 3],
+      ['r', 2],
+      ['s', 6],
+    ] as const) {
+      conflicts.push({ network: 'red/blue', ip, other: aged(name, day) });
     }
-    await reconcile();
-    await reconcile();
-    expect(did).toEqual(['count', 'count']);
-    expect(notices.map(({ note }) => note)).toEqual([
-      '10.0.0.2/24 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
-      'fd00::2/64 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
-    ]);
-  });
+  }
+  await reconcile();
+  await reconcile();
+  expect(did).toEqual(['count', 'count']);
+  expect(notices.map(({ note }) => note)).toEqual([
+    '10.0.0.2/24 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
+    'fd00::2/64 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
+  ]);
 });
 
 test.each([
@@ -271,24 +270,22 @@ function usersOf(network: string, ...pods: readonly NetworkPod[]) {
   return users;
 }
 
-describe('a pod uses a Network', () => {
-  test.each<[string, PodOptions, number]>([
-    ['that it names', { asks: 'blue' }, 0],
-    ['to which Multus attached it', { status: [eth0, blue] }, 1],
-    ['with two interfaces', { status: [eth0, blue, { ...blue, interface: 'net2' }] }, 2],
-    ['also with an invalid annotation', { asks: ',', status: [eth0, blue] }, 1],
-    ['also when another gate holds it', { asks: 'blue', gates: ['example.org/theirs'] }, 0],
-  ])('%s', (_, options, allocated) => {
-    expect(usersOf('red/blue', pod('p', options))).toEqual({ pods: ['red/p'], allocated });
-  });
+test.each<[string, PodOptions, number]>([
+  ['that it names', { asks: 'blue' }, 0],
+  ['to which Multus attached it', { status: [eth0, blue] }, 1],
+  ['with two interfaces', { status: [eth0, blue, { ...blue, interface: 'net2' }] }, 2],
+  ['also with an invalid annotation', { asks: ',', status: [eth0, blue] }, 1],
+  ['also when another gate holds it', { asks: 'blue', gates: ['example.org/theirs'] }, 0],
+])('a pod uses a Network %s', (_, options, allocated) => {
+  expect(usersOf('red/blue', pod('p', options))).toEqual({ pods: ['red/p'], allocated });
+});
 
-  test.each<[string, PodOptions]>([
-    ['it is gated', { asks: 'blue', gates: ['example.org/theirs', GATE] }],
-    ['only the cluster’s own network has that name', { status: [{ ...eth0, name: 'red/blue' }] }],
-    ['its network status is invalid', { status: '[{' }],
-  ])('but not if %s', (_, options) => {
-    expect(usersOf('red/blue', pod('p', options))).toEqual({ pods: [], allocated: 0 });
-  });
+test.each<[string, PodOptions]>([
+  ['it is gated', { asks: 'blue', gates: ['example.org/theirs', GATE] }],
+  ['only the cluster’s own network has that name', { status: [{ ...eth0, name: 'red/blue' }] }],
+  ['its network status is invalid', { status: '[{' }],
+])('a pod does not use a Network if %s', (_, options) => {
+  expect(usersOf('red/blue', pod('p', options))).toEqual({ pods: [], allocated: 0 });
 });
 
 test('a pod counts as soon as its gate is reserved for removal, and only while it exists', () => {

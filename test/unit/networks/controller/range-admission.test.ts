@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { keyOf } from '../../../../src/kube/api/object.ts';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
@@ -44,68 +44,65 @@ function stage() {
   return { cluster, admission, network, judgedAgain };
 }
 
-describe('a range that no Network may have', () => {
-  test.each([
-    ['100.64.0.0/24', 'is not inside 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7 (--network-ranges)'],
-    ['2001:db8::/64', 'is not inside'],
-    ['128.0.0.0/3', 'is not inside'],
-    ['10.0.0.0/7', 'is not inside'],
-    ['10.0.0.0/8', 'is larger than --network-largest allows: use a /16 or smaller'],
-    ['172.16.0.0/15', 'use a /16 or smaller'],
-    ['fd00::/47', 'use a /48 or smaller'],
-  ])('is refused for %s, and the message says what to write', (cidr, message) => {
+test.each([
+  ['100.64.0.0/24', 'is not inside 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7 (--network-ranges)'],
+  ['2001:db8::/64', 'is not inside'],
+  ['128.0.0.0/3', 'is not inside'],
+  ['10.0.0.0/7', 'is not inside'],
+  ['10.0.0.0/8', 'is larger than --network-largest allows: use a /16 or smaller'],
+  ['172.16.0.0/15', 'use a /16 or smaller'],
+  ['fd00::/47', 'use a /48 or smaller'],
+])(
+  'a range that no Network may have is refused for %s, and the message says what to write',
+  (cidr, message) => {
     const { admission, network } = stage();
     const refusal = admission.specErrorOf(network(cidr));
     expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
-  });
+  },
+);
 
-  test('stays with a Network that holds it, with a warning', () => {
-    const { admission, network } = stage();
-    const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
-    expect(admission.specErrorOf(live)).toBeUndefined();
-    expect(admission.warningFor(live)).toContain('(--network-ranges)');
-  });
+test('a range that no Network may have stays with a Network that holds it, with a warning', () => {
+  const { admission, network } = stage();
+  const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
+  expect(admission.specErrorOf(live)).toBeUndefined();
+  expect(admission.warningFor(live)).toContain('(--network-ranges)');
 });
 
-describe('a range of another Network', () => {
-  test.each([
-    ['default', 'Network default/holder'],
-    ['secret-project', 'a Network of another namespace'],
-  ])('is refused; for namespace %s the message says %s', (namespace, name) => {
-    const { admission, network } = stage();
-    const holder = network('10.1.0.0/16', { name: 'holder' });
-    expect(admission.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
-    const loser = network('10.1.7.0/24', { name: 'loser' });
-    const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
-    expect(admission.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
-  });
+test.each([
+  ['default', 'Network default/holder'],
+  ['secret-project', 'a Network of another namespace'],
+])('a range of another Network is refused; for namespace %s the message says %s', (namespace, name) => {
+  const { admission, network } = stage();
+  const holder = network('10.1.0.0/16', { name: 'holder' });
+  expect(admission.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
+  const loser = network('10.1.7.0/24', { name: 'loser' });
+  const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
+  expect(admission.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
 });
 
-describe('a range that the cluster uses', () => {
-  test('stays with a Network that holds it when the cluster starts to use it, with a warning', () => {
-    const { cluster, admission, network, judgedAgain } = stage();
-    const live = network('10.201.0.0/25');
-    expect(admission.specErrorOf(live)).toBeUndefined();
-    cluster.set('node n1', ['10.201.0.3']);
-    expect(judgedAgain).toEqual([keyOf(live)]);
-    expect(admission.specErrorOf(live)).toBeUndefined();
-    expect(admission.warningFor(live)).toBe(
-      '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
-    );
-    cluster.set('node n1', []);
-    expect([judgedAgain.length, admission.warningFor(live)]).toEqual([2, undefined]);
-  });
-
-  test('causes only a warning for a network of a remote provider', () => {
-    const { cluster, admission, network } = stage();
-    cluster.set('node n1', ['203.0.113.3']);
-    const remote = network('203.0.113.0/24', { provider: 'neutron' });
-    expect(admission.specErrorOf(remote)).toBeUndefined();
-    expect(admission.warningFor(remote)).toContain('203.0.113.3 of node n1');
-  });
+test('a range that the cluster starts to use stays with a Network that holds it, with a warning', () => {
+  const { cluster, admission, network, judgedAgain } = stage();
+  const live = network('10.201.0.0/25');
+  expect(admission.specErrorOf(live)).toBeUndefined();
+  cluster.set('node n1', ['10.201.0.3']);
+  expect(judgedAgain).toEqual([keyOf(live)]);
+  expect(admission.specErrorOf(live)).toBeUndefined();
+  expect(admission.warningFor(live)).toBe(
+    '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
+  );
+  cluster.set('node n1', []);
+  expect([judgedAgain.length, admission.warningFor(live)]).toEqual([2, undefined]);
 });
 
-test('RangeAdmission never reserves a used range, and reserves each range that is free, through random changes', () => {
+test('a range that the cluster uses causes only a warning for a network of a remote provider', () => {
+  const { cluster, admission, network } = stage();
+  cluster.set('node n1', ['203.0.113.3']);
+  const remote = network('203.0.113.0/24', { provider: 'neutron' });
+  expect(admission.specErrorOf(remote)).toBeUndefined();
+  expect(admission.warningFor(remote)).toContain('203.0.113.3 of node n1');
+});
+
+test('RangeAdmission never reserves a used range, and reserves each free one, through random changes', () => {
   const cluster = fc.record({
     of: fc.constantFrom('node n1', 'node n2'),
     ranges: fc.array(anyRange, { maxLength: 3 }),
@@ -159,16 +156,14 @@ const multus = new MultusProvider(new FakeAttachments());
 const { signal } = new AbortController();
 const finalizers = [NETWORK_FINALIZER];
 
-describe('a Network uses', () => {
-  // biome-ignore format: a line for each case
-  test.each([
-    ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
-    ['the default if it names none', newNetwork(), 'neutron', 'neutron'],
-    ['the provider that created its network', newNetwork({ finalizers, status: { provider: 'multus' } }), 'neutron', 'multus'],
-    ['the default if it has no real network', newNetwork({ status: { provider: 'neutron' } }), 'multus', 'multus'],
-  ])('%s', (_, network, defaultName, expected) => {
-    expect(new ProviderRegistry(defaultName, [multus]).of(network).name).toBe(expected);
-  });
+// biome-ignore format: a line for each case
+test.each([
+  ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
+  ['the default if it names none', newNetwork(), 'neutron', 'neutron'],
+  ['the provider that created its network', newNetwork({ finalizers, status: { provider: 'multus' } }), 'neutron', 'multus'],
+  ['the default if it has no real network', newNetwork({ status: { provider: 'neutron' } }), 'multus', 'multus'],
+])('a Network uses %s', (_, network, defaultName, expected) => {
+  expect(new ProviderRegistry(defaultName, [multus]).of(network).name).toBe(expected);
 });
 
 test('an unconfigured provider refuses a Network, creates nothing, and blocks its deletion', async () => {

@@ -12,7 +12,7 @@ const report = {
   problems: { 'default/blue': 'it is away' },
 };
 
-test('a report is read, also one of a later version with more fields', () => {
+test('the report of a node is read, also one of a later version with more fields', () => {
   expect(readReport(JSON.stringify(report)).current).toEqual(report);
   expect(readReport(JSON.stringify({ ...report, version: 3, more: 1 })).current).toMatchObject({
     ...report,
@@ -48,13 +48,13 @@ test.each<[string, object, string]>([
   ['with a problem that is no text', { problems: { a: 1 } }, 'invalid problems'],
   ['with a list of problems', { problems: [] }, 'invalid problems'],
   ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid pod'],
-])('a report %s is not read', (_, change, problem) => {
+])('the report of a node %s is not read', (_, change, problem) => {
   const text = JSON.stringify({ ...report, ...change });
   expect(readReport(text).current).toBeUndefined();
   expect(readReport(text).problem).toContain(problem);
 });
 
-test('any text is a report or none, and throws nothing', () => {
+test('any text is the report of a node or none, and throws nothing', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       expect(readReport(text).current?.version ?? 2).toBeGreaterThanOrEqual(2);
@@ -90,7 +90,7 @@ test.each<[string, readonly string[], readonly string[], readonly string[]]>([
   expect({ counted: split.counted.toSorted(), wide: split.wide }).toEqual({ counted, wide });
 });
 
-test('whatever one node reports, half of each allowed range is left, and no other range is lost', () => {
+test('the report of one node leaves half of each allowed range, and all other ranges', () => {
   fc.assert(
     fc.property(fc.array(wideRange, { maxLength: 40 }), (texts) => {
       const { counted, wide } = splitByShare(texts, allowed);

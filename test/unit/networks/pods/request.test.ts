@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import ipaddr from 'ipaddr.js';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { parseRequest } from '../../../../src/networks/pods/request.ts';
@@ -20,24 +20,28 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-describe('addresses', () => {
-  test.each(['10.0.0.7', '10.0.0.7/24', 'fd00::7/64', '::ffff:10.0.0.7/104'])('may be %s, 32 times', (ip) => {
+test.each(['10.0.0.7', '10.0.0.7/24', 'fd00::7/64', '::ffff:10.0.0.7/104'])(
+  'the addresses that a pod asks for may be %s, 32 times',
+  (ip) => {
     expect(ask({ ips: many(32, ip) })).toHaveProperty('networks');
-  });
+  },
+);
 
-  test.each(['', '10.0.0.7/33', 'fd00::7/129', 'fd00::g', '/', '10.0.0.7/', ':/0'])('may not be %j', (ip) => {
+test.each(['', '10.0.0.7/33', 'fd00::7/129', 'fd00::g', '/', '10.0.0.7/', ':/0'])(
+  'the addresses that a pod asks for may not be %j',
+  (ip) => {
     expect(ask({ ips: [ip] })).toMatchObject({ problem: expect.stringContaining('as ips: write') });
-  });
+  },
+);
 
-  test('are not parsed if there are more', () => {
-    const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with their prefix length, such as ["192.168.7.7/16"]`;
-    expect(ask({ ips: many(33) })).toEqual({ problem });
-    expect(ask({ ips: many(6_000) })).toEqual({ problem });
-    expect(parsed()).toBe(0);
-  });
+test('the addresses that a pod asks for are not parsed if there are more', () => {
+  const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with their prefix length, such as ["192.168.7.7/16"]`;
+  expect(ask({ ips: many(33) })).toEqual({ problem });
+  expect(ask({ ips: many(6_000) })).toEqual({ problem });
+  expect(parsed()).toBe(0);
+});
 
-  test('are not parsed if one is too long', () => {
-    expect(ask({ ips: ['1'.repeat(50), `${'1'.repeat(50)}::`] })).toHaveProperty('problem');
-    expect(parsed()).toBe(0);
-  });
+test('the addresses that a pod asks for are not parsed if one is too long', () => {
+  expect(ask({ ips: ['1'.repeat(50), `${'1'.repeat(50)}::`] })).toHaveProperty('problem');
+  expect(parsed()).toBe(0);
 });

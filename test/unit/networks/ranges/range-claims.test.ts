@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
 import { formatRange, overlaps } from '../../../../src/networks/ranges/cidr.ts';
@@ -25,96 +25,95 @@ function newClaims() {
 const subnetOf = (cidr: string) => ({ cidr, gateway: '' });
 const heldIn = (cidr: string): NetworkOptions => ({ finalizers: [NETWORK_FINALIZER], status: { cidr } });
 
-describe('a free range', () => {
-  test('goes to the older of two Networks, in any order of requests', () => {
-    const { observe, claim } = newClaims();
-    observe('young', '10.0.0.0/16', { createdAt: '2026-01-01T00:00:02Z' });
-    observe('old', '10.0.1.0/24', { createdAt: '2026-01-01T00:00:01Z' });
-    expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.1.0/24' });
-    expect(claim('old')).toBeUndefined();
-  });
-
-  test('does not wait for an older Network that is itself blocked', () => {
-    const { observe, claim, freed } = newClaims();
-    observe('holder', '10.0.0.0/24', heldIn('10.0.0.0/24'));
-    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
-    observe('young', '10.0.9.0/24');
-    expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.0.0/16' });
-    expect(claim('old')).toEqual({ key: 'default/holder', cidr: '10.0.0.0/24' });
-    expect(freed).toEqual(['default/young']);
-    expect(claim('young')).toBeUndefined();
-  });
-
-  test('does not wait for an older Network that is invalid or being deleted', () => {
-    const { observe, claim } = newClaims();
-    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' }, false);
-    observe('young', '10.0.0.0/16');
-    expect(claim('young')).toBeUndefined();
-  });
+test('a free range goes to the older of two Networks, in any order of requests', () => {
+  const { observe, claim } = newClaims();
+  observe('young', '10.0.0.0/16', { createdAt: '2026-01-01T00:00:02Z' });
+  observe('old', '10.0.1.0/24', { createdAt: '2026-01-01T00:00:01Z' });
+  expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.1.0/24' });
+  expect(claim('old')).toBeUndefined();
 });
 
-describe('a range that is held', () => {
-  test.each(['0.0.0.0/0', '::/0'])('is not %s, which would keep all others from theirs', (all) => {
+test('a free range does not wait for an older Network that is itself blocked', () => {
+  const { observe, claim, freed } = newClaims();
+  observe('holder', '10.0.0.0/24', heldIn('10.0.0.0/24'));
+  observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+  observe('young', '10.0.9.0/24');
+  expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.0.0/16' });
+  expect(claim('old')).toEqual({ key: 'default/holder', cidr: '10.0.0.0/24' });
+  expect(freed).toEqual(['default/young']);
+  expect(claim('young')).toBeUndefined();
+});
+
+test('a free range does not wait for an older Network that is invalid or being deleted', () => {
+  const { observe, claim } = newClaims();
+  observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' }, false);
+  observe('young', '10.0.0.0/16');
+  expect(claim('young')).toBeUndefined();
+});
+
+test.each(['0.0.0.0/0', '::/0'])(
+  'a range that is held is not %s, which would keep all others from theirs',
+  (all) => {
     const { observe, claim } = newClaims();
     observe('poisoned', '10.0.0.0/16', heldIn(all));
     observe('four', '10.9.0.0/16');
     observe('six', 'fd00:9::/64');
     expect([claim('four'), claim('six')]).toEqual([undefined, undefined]);
-  });
+  },
+);
 
-  test('is known after a restart from finalizer and status, and not from a finalizer alone', () => {
-    const { observe, claim } = newClaims();
-    observe('a', '10.5.0.0/16', heldIn('10.0.0.0/16'));
-    observe('b', '10.1.0.0/16', { finalizers: [NETWORK_FINALIZER], createdAt: '2026-02-01T00:00:00Z' });
-    observe('c', '10.0.0.0/24');
-    observe('d', '10.1.0.0/24');
-    expect(claim('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
-    expect(claim('d')).toBeUndefined();
-  });
+test('a range that is held is known after a restart from finalizer and status, not from a finalizer alone', () => {
+  const { observe, claim } = newClaims();
+  observe('a', '10.5.0.0/16', heldIn('10.0.0.0/16'));
+  observe('b', '10.1.0.0/16', { finalizers: [NETWORK_FINALIZER], createdAt: '2026-02-01T00:00:00Z' });
+  observe('c', '10.0.0.0/24');
+  observe('d', '10.1.0.0/24');
+  expect(claim('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+  expect(claim('d')).toBeUndefined();
+});
 
-  test('is not released because of an outdated copy', () => {
-    const { observe, claim } = newClaims();
-    observe('a', '10.0.0.0/16');
-    claim('a');
-    observe('a', '10.0.0.0/16');
-    observe('b', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
-    expect(claim('b')?.key).toBe('default/a');
-  });
+test('a range that is held is not released because of an outdated copy', () => {
+  const { observe, claim } = newClaims();
+  observe('a', '10.0.0.0/16');
+  claim('a');
+  observe('a', '10.0.0.0/16');
+  observe('b', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+  expect(claim('b')?.key).toBe('default/a');
+});
 
-  test('is free after a change of its Network, and the blocked Networks are requeued', () => {
-    const { claims, observe, claim, freed } = newClaims();
-    observe('a', '10.0.0.0/16', heldIn('10.0.0.0/16'));
-    observe('b', '10.0.0.0/16');
-    claim('b');
-    observe('a', '10.1.0.0/16', heldIn('10.0.0.0/16'));
-    claim('a');
-    freed.length = 0;
-    expect(claim('b')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
-    claims.settle('default/a', subnetOf('10.1.0.0/16'));
-    expect(freed).toEqual(['default/b']);
-    expect(claim('b')).toBeUndefined();
-  });
+test('a held range is free after a change of its Network, and the blocked Networks are requeued', () => {
+  const { claims, observe, claim, freed } = newClaims();
+  observe('a', '10.0.0.0/16', heldIn('10.0.0.0/16'));
+  observe('b', '10.0.0.0/16');
+  claim('b');
+  observe('a', '10.1.0.0/16', heldIn('10.0.0.0/16'));
+  claim('a');
+  freed.length = 0;
+  expect(claim('b')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+  claims.settle('default/a', subnetOf('10.1.0.0/16'));
+  expect(freed).toEqual(['default/b']);
+  expect(claim('b')).toBeUndefined();
+});
 
-  test('is held together with the range of a pending change', () => {
-    const { claims, observe, claim } = newClaims();
-    observe('a', '10.0.0.0/16', heldIn('10.0.0.0/16'));
-    observe('a', '10.1.0.0/16', heldIn('10.0.0.0/16'));
-    claim('a');
-    claims.settle('default/a', subnetOf('10.0.0.0/16'));
-    observe('b', '10.0.0.0/16');
-    observe('c', '10.1.0.0/16');
-    expect(claim('b')?.key).toBe('default/a');
-    expect(claim('c')?.key).toBe('default/a');
-  });
+test('a range that is held is held together with the range of a pending change', () => {
+  const { claims, observe, claim } = newClaims();
+  observe('a', '10.0.0.0/16', heldIn('10.0.0.0/16'));
+  observe('a', '10.1.0.0/16', heldIn('10.0.0.0/16'));
+  claim('a');
+  claims.settle('default/a', subnetOf('10.0.0.0/16'));
+  observe('b', '10.0.0.0/16');
+  observe('c', '10.1.0.0/16');
+  expect(claim('b')?.key).toBe('default/a');
+  expect(claim('c')?.key).toBe('default/a');
+});
 
-  test('is not released by a late deletion of an earlier Network of the same name', () => {
-    const { observe, claim, forget } = newClaims();
-    observe('a', '10.0.0.0/16', { uid: 'new' });
-    claim('a');
-    forget('a', 'old');
-    observe('b', '10.0.0.0/16');
-    expect(claim('b')?.key).toBe('default/a');
-  });
+test('a range that is held is not released by a late deletion of an earlier Network of the same name', () => {
+  const { observe, claim, forget } = newClaims();
+  observe('a', '10.0.0.0/16', { uid: 'new' });
+  claim('a');
+  forget('a', 'old');
+  observe('b', '10.0.0.0/16');
+  expect(claim('b')?.key).toBe('default/a');
 });
 
 test('blocked Networks are requeued once, and not at each reconcile', () => {
@@ -184,49 +183,43 @@ function metBy(ranges: ClusterRanges, cidr: string, preferred?: string): string 
   return met && overlapText(cidr, met);
 }
 
-describe('ranges of the cluster', () => {
-  test('are named with their user', () => {
-    const ranges = new ClusterRanges();
-    ranges.set('the Services', ['10.96.0.0/12', 'fd00:96::/112', 'rubbish']);
-    ranges.set('the pods of node n1', ['10.244.0.0/24']);
-    ranges.set('node n1', ['192.0.2.7', 'fe80::1%eth0', '::ffff:192.0.2.8', 'fd00::7']);
-    expect(metBy(ranges, '10.244.0.0/16')).toBe(
-      '10.244.0.0/16 overlaps 10.244.0.0/24 of the pods of node n1',
-    );
-    expect(metBy(ranges, '10.97.1.0/24')).toBe('10.97.1.0/24 overlaps 10.96.0.0/12 of the Services');
-    expect(metBy(ranges, 'fd00:96::/120')).toContain('fd00:96::/112 of the Services');
-    expect(metBy(ranges, '192.0.2.0/29')).toBe('192.0.2.0/29 overlaps 192.0.2.7 of node n1');
-    expect(metBy(ranges, '192.0.2.8/30')).toContain('192.0.2.8 of node n1');
-    expect(metBy(ranges, 'fd00::/64')).toContain('fd00::7 of node n1');
-    expect(metBy(ranges, '192.168.0.0/16')).toBeUndefined();
-  });
-
-  test('are removed with their user, and each change calls the handler once', () => {
-    const ranges = new ClusterRanges();
-    const changes: string[] = [];
-    ranges.onChange((of, changed) => changes.push(`${of}: ${changed.map(formatRange)}`));
-    ranges.set('node n1', ['192.0.2.7']);
-    ranges.set('node n1', ['192.0.2.7']);
-    ranges.set('node n1', ['192.0.2.9']);
-    expect(metBy(ranges, '192.0.2.0/29')).toBeUndefined();
-    ranges.set('node n1', []);
-    expect(metBy(ranges, '192.0.2.8/29')).toBeUndefined();
-    expect(changes).toEqual([
-      'node n1: 192.0.2.7/32',
-      'node n1: 192.0.2.7/32,192.0.2.9/32',
-      'node n1: 192.0.2.9/32',
-    ]);
-  });
+test('ranges of the cluster are named with their user', () => {
+  const ranges = new ClusterRanges();
+  ranges.set('the Services', ['10.96.0.0/12', 'fd00:96::/112', 'rubbish']);
+  ranges.set('the pods of node n1', ['10.244.0.0/24']);
+  ranges.set('node n1', ['192.0.2.7', 'fe80::1%eth0', '::ffff:192.0.2.8', 'fd00::7']);
+  expect(metBy(ranges, '10.244.0.0/16')).toBe('10.244.0.0/16 overlaps 10.244.0.0/24 of the pods of node n1');
+  expect(metBy(ranges, '10.97.1.0/24')).toBe('10.97.1.0/24 overlaps 10.96.0.0/12 of the Services');
+  expect(metBy(ranges, 'fd00:96::/120')).toContain('fd00:96::/112 of the Services');
+  expect(metBy(ranges, '192.0.2.0/29')).toBe('192.0.2.0/29 overlaps 192.0.2.7 of node n1');
+  expect(metBy(ranges, '192.0.2.8/30')).toContain('192.0.2.8 of node n1');
+  expect(metBy(ranges, 'fd00::/64')).toContain('fd00::7 of node n1');
+  expect(metBy(ranges, '192.168.0.0/16')).toBeUndefined();
 });
 
-describe('nodes', () => {
-  test.each([
-    ['node-role.kubernetes.io/control-plane', 'NoSchedule', true],
-    ['gpu', 'NoExecute', true],
-    ['gpu', 'PreferNoSchedule', false],
-    ['node.kubernetes.io/not-ready', 'NoSchedule', false],
-  ])('with the taint %s:%s are only for pods that tolerate it: %s', (key, effect, isTainted) => {
-    const spec = { taints: [{ key, effect }] };
-    expect(CLUSTER_NODES.decode({ metadata: { name: 'n' }, spec }).isTainted).toBe(isTainted);
-  });
+test('ranges of the cluster are removed with their user, and each change calls the handler once', () => {
+  const ranges = new ClusterRanges();
+  const changes: string[] = [];
+  ranges.onChange((of, changed) => changes.push(`${of}: ${changed.map(formatRange)}`));
+  ranges.set('node n1', ['192.0.2.7']);
+  ranges.set('node n1', ['192.0.2.7']);
+  ranges.set('node n1', ['192.0.2.9']);
+  expect(metBy(ranges, '192.0.2.0/29')).toBeUndefined();
+  ranges.set('node n1', []);
+  expect(metBy(ranges, '192.0.2.8/29')).toBeUndefined();
+  expect(changes).toEqual([
+    'node n1: 192.0.2.7/32',
+    'node n1: 192.0.2.7/32,192.0.2.9/32',
+    'node n1: 192.0.2.9/32',
+  ]);
+});
+
+test.each([
+  ['node-role.kubernetes.io/control-plane', 'NoSchedule', true],
+  ['gpu', 'NoExecute', true],
+  ['gpu', 'PreferNoSchedule', false],
+  ['node.kubernetes.io/not-ready', 'NoSchedule', false],
+])('nodes with the taint %s:%s are only for pods that tolerate it: %s', (key, effect, isTainted) => {
+  const spec = { taints: [{ key, effect }] };
+  expect(CLUSTER_NODES.decode({ metadata: { name: 'n' }, spec }).isTainted).toBe(isTainted);
 });
