@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decide } from '../../../src/injection/decide.ts';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
@@ -103,118 +103,112 @@ const table: readonly [string, `${SkipReason | 'injected'}${'' | ' (warned)'}`, 
   ['a container with that name and the image auto', 'injected', podWith({ containers: [{ name: 'app', image: 'a' }, { name: 'envoy', image: 'auto' }] })],
 ];
 
-describe('decide', () => {
-  test.each(table)('%s: %s', (_, outcome, pod = demoPod(), overrides = {}) => {
-    const decision = decide(decideInput(pod, overrides));
-    const told = decision.inject ? 'injected' : `${decision.reason}${decision.warn ? ' (warned)' : ''}`;
-    expect(told).toBe(outcome);
-  });
+test.each(table)('decide %s: %s', (_, outcome, pod = demoPod(), overrides = {}) => {
+  const decision = decide(decideInput(pod, overrides));
+  const told = decision.inject ? 'injected' : `${decision.reason}${decision.warn ? ' (warned)' : ''}`;
+  expect(told).toBe(outcome);
+});
 
-  test('warns about a reason before the opt-in only if the pod itself opted in', () => {
-    const pod = podWith({ hostNetwork: true }, { annotations: {} });
-    expect(decide(decideInput(pod, namespaced('true')))).toMatchObject({
-      reason: 'host-network',
-      warn: false,
-    });
-  });
-
-  test('quotes, escapes and cuts an invalid value', () => {
-    const decision = decide(decideInput(annotated(`"a\n${'x'.repeat(1000)}`)));
-    expect(decision).toMatchObject({
-      diagnostics: [
-        { message: `the pod's annotation ${OPT_IN} is "\\"a\\n${'x'.repeat(28)}…": write "true" or "false"` },
-      ],
-    });
-  });
-
-  test('returns whether the pod itself opted in', () => {
-    expect(decide(decideInput(demoPod(), { state: { fault: 'x' } }))).toMatchObject({ explicit: true });
-    expect(decide(decideInput(plain, { state: { fault: 'x' }, ...namespaced('true') }))).toMatchObject({
-      explicit: false,
-    });
-  });
-
-  test('derives all keys from --annotation', () => {
-    const pod = podWith({}, { annotations: { 'example.com/mesh': 'true' } });
-    const own = { options: { ...options, keys: keysFor('example.com/mesh') } };
-    expect(decide(decideInput(pod, own)).inject).toBe(true);
-    expect(decide(decideInput(demoPod(), own))).toMatchObject({ reason: 'not-opted-in' });
-  });
-
-  test('does not treat inherited properties as an opt-in', () => {
-    const keyed = { options: { ...options, keys: keysFor('constructor') } };
-    expect(decide(decideInput(demoPod(), keyed))).toMatchObject({ reason: 'not-opted-in' });
+test('decide warns about a reason before the opt-in only if the pod itself opted in', () => {
+  const pod = podWith({ hostNetwork: true }, { annotations: {} });
+  expect(decide(decideInput(pod, namespaced('true')))).toMatchObject({
+    reason: 'host-network',
+    warn: false,
   });
 });
 
-describe('an injected pod', () => {
-  const injected = () => {
-    const result = inject(decideInput(demoPod()));
-    if (result.outcome !== 'injected') throw new Error(result.outcome);
-    return result.pod;
+test('decide quotes, escapes and cuts an invalid value', () => {
+  const decision = decide(decideInput(annotated(`"a\n${'x'.repeat(1000)}`)));
+  expect(decision).toMatchObject({
+    diagnostics: [
+      { message: `the pod's annotation ${OPT_IN} is "\\"a\\n${'x'.repeat(28)}…": write "true" or "false"` },
+    ],
+  });
+});
+
+test('decide returns whether the pod itself opted in', () => {
+  expect(decide(decideInput(demoPod(), { state: { fault: 'x' } }))).toMatchObject({ explicit: true });
+  expect(decide(decideInput(plain, { state: { fault: 'x' }, ...namespaced('true') }))).toMatchObject({
+    explicit: false,
+  });
+});
+
+test('decide derives all keys from --annotation', () => {
+  const pod = podWith({}, { annotations: { 'example.com/mesh': 'true' } });
+  const own = { options: { ...options, keys: keysFor('example.com/mesh') } };
+  expect(decide(decideInput(pod, own)).inject).toBe(true);
+  expect(decide(decideInput(demoPod(), own))).toMatchObject({ reason: 'not-opted-in' });
+});
+
+test('decide does not treat inherited properties as an opt-in', () => {
+  const keyed = { options: { ...options, keys: keysFor('constructor') } };
+  expect(decide(decideInput(demoPod(), keyed))).toMatchObject({ reason: 'not-opted-in' });
+});
+
+const injected = () => {
+  const result = inject(decideInput(demoPod()));
+  if (result.outcome !== 'injected') throw new Error(result.outcome);
+  return result.pod;
+};
+
+test('a pod that is injected already stays unchanged', () => {
+  expect(decide(decideInput(injected()))).toMatchObject({ reason: 'already-injected', warn: false });
+});
+
+test('a pod that is injected already differs from a pod with a copied status and no sidecar', () => {
+  const annotations = (injected().metadata as JsonObject).annotations as JsonObject;
+  expect(decide(decideInput(podWith({}, { annotations }))).inject).toBe(true);
+});
+
+const status = () => JSON.parse(String(own(own(metadataOf(injected()), 'annotations'), STATUS)));
+
+test.each<[string, JsonObject]>([
+  ['adds nothing', { added: {} }],
+  ['says nothing of additions', { added: null }],
+  ['adds containers without a name', { added: { containers: [] } }],
+  ['adds the container of the application', { added: { containers: ['myapp-container'] } }],
+  ['merged the container of the application', { added: {}, overlaid: { 'myapp-container': {} } }],
+])("an injected pod differs from one without the template's containers whose status %s", (_, lie) => {
+  const annotations = { [OPT_IN]: 'true', [STATUS]: JSON.stringify({ ...status(), ...lie }) };
+  const { pod } = injectChecked(decideInput(podWith({}, { annotations })));
+  expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'envoy']);
+});
+
+test('an injected pod differs from one whose status is right, but whose container is yet to be merged', () => {
+  const annotations = { [OPT_IN]: 'true', [STATUS]: JSON.stringify(status()) };
+  const containers = [{ name: 'envoy', image: 'auto' }];
+  const { pod } = injectChecked(decideInput(podWith({ containers }, { annotations })));
+  expect(specOf(pod).containers).toMatchObject([{ image: expect.stringContaining('lyft/envoy') }]);
+});
+
+test('an injected pod differs from one whose status is right, but which lacks an init container', () => {
+  const config = 'initContainers: [{name: setup, image: i}]\ncontainers: [{name: envoy, image: i}]';
+  const state = { set: templateSet({ config }) };
+  const { pod } = injectChecked(decideInput(demoPod(), { state }));
+  const { initContainers: _, ...spec } = specOf(pod);
+  expect(decide(decideInput({ ...pod, spec }, { state }))).toMatchObject({ reason: 'container-exists' });
+});
+
+test('an injected pod with another state of the template is not injected again', () => {
+  const pod = injected();
+  const annotations = {
+    [OPT_IN]: 'true',
+    [STATUS]: '{"version":1,"templates":[{"name":"config","sha256":"0"}],"added":{"containers":["envoy"]}}',
   };
-
-  test('stays unchanged', () => {
-    expect(decide(decideInput(injected()))).toMatchObject({ reason: 'already-injected', warn: false });
+  const stale = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
+  expect(decide(decideInput(stale))).toMatchObject({
+    reason: 'container-exists',
+    diagnostics: [{ message: expect.stringContaining('from an earlier injection') }],
   });
-
-  test('differs from a pod with a copied status and no sidecar', () => {
-    const annotations = (injected().metadata as JsonObject).annotations as JsonObject;
-    expect(decide(decideInput(podWith({}, { annotations }))).inject).toBe(true);
-  });
-
-  describe('differs from a pod without the containers of the template, although its status', () => {
-    const status = () => JSON.parse(String(own(own(metadataOf(injected()), 'annotations'), STATUS)));
-
-    test.each<[string, JsonObject]>([
-      ['adds nothing', { added: {} }],
-      ['says nothing of additions', { added: null }],
-      ['adds containers without a name', { added: { containers: [] } }],
-      ['adds the container of the application', { added: { containers: ['myapp-container'] } }],
-      ['merged the container of the application', { added: {}, overlaid: { 'myapp-container': {} } }],
-    ])('%s', (_, lie) => {
-      const annotations = { [OPT_IN]: 'true', [STATUS]: JSON.stringify({ ...status(), ...lie }) };
-      const { pod } = injectChecked(decideInput(podWith({}, { annotations })));
-      expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'envoy']);
-    });
-
-    test('is right, but the container is still to be merged', () => {
-      const annotations = { [OPT_IN]: 'true', [STATUS]: JSON.stringify(status()) };
-      const containers = [{ name: 'envoy', image: 'auto' }];
-      const { pod } = injectChecked(decideInput(podWith({ containers }, { annotations })));
-      expect(specOf(pod).containers).toMatchObject([{ image: expect.stringContaining('lyft/envoy') }]);
-    });
-
-    test('is right, but an init container is missing', () => {
-      const config = 'initContainers: [{name: setup, image: i}]\ncontainers: [{name: envoy, image: i}]';
-      const state = { set: templateSet({ config }) };
-      const { pod } = injectChecked(decideInput(demoPod(), { state }));
-      const { initContainers: _, ...spec } = specOf(pod);
-      expect(decide(decideInput({ ...pod, spec }, { state }))).toMatchObject({ reason: 'container-exists' });
-    });
-  });
-
-  test('with another state of the template is not injected again', () => {
-    const pod = injected();
-    const annotations = {
-      [OPT_IN]: 'true',
-      [STATUS]: '{"version":1,"templates":[{"name":"config","sha256":"0"}],"added":{"containers":["envoy"]}}',
-    };
-    const stale = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
-    expect(decide(decideInput(stale))).toMatchObject({
-      reason: 'container-exists',
-      diagnostics: [{ message: expect.stringContaining('from an earlier injection') }],
-    });
-  });
-
-  test.each(['', 'null', '[]', '{"version":2}', '{"version":1,"templates":7,"added":[]}', 'injected'])(
-    'is not recognized by a status of %j',
-    (status) => {
-      const pod = podWith({}, { annotations: { [OPT_IN]: 'true', [STATUS]: status } });
-      expect(decide(decideInput(pod)).inject).toBe(true);
-    },
-  );
 });
+
+test.each(['', 'null', '[]', '{"version":2}', '{"version":1,"templates":7,"added":[]}', 'injected'])(
+  'an injected pod is not recognized by a status of %j',
+  (status) => {
+    const pod = podWith({}, { annotations: { [OPT_IN]: 'true', [STATUS]: status } });
+    expect(decide(decideInput(pod)).inject).toBe(true);
+  },
+);
 
 const mistakes = (object: JsonObject, pod: JsonObject, namespaceLabels?: Record<string, string>) => [
   ...optInMistakes({ object, path: [], pod }, keysFor(), namespaceLabels),
@@ -224,41 +218,42 @@ const quoted = (place: string, value: string) =>
 const misplaced = (place: string, kind: string) =>
   `${OPT_IN} is in the ${place} of the ${kind} itself, which its pods do not inherit: move it to the metadata of its pod template`;
 
-describe('a failed opt-in', () => {
-  test.each([true, false, 1])('is a value without its quotes: %j', (value) => {
-    const labels = { metadata: { labels: { [OPT_IN]: value } } };
-    expect(mistakes(labels, labels)).toEqual([quoted('labels', String(value))]);
-    const both = { metadata: { labels: { [OPT_IN]: value }, annotations: { [OPT_IN]: value } } };
-    expect(mistakes(both, both)).toEqual([
-      quoted('labels', String(value)),
-      quoted('annotations', String(value)),
-    ]);
-  });
+test.each([true, false, 1])('a failed opt-in is a value without its quotes: %j', (value) => {
+  const labels = { metadata: { labels: { [OPT_IN]: value } } };
+  expect(mistakes(labels, labels)).toEqual([quoted('labels', String(value))]);
+  const both = { metadata: { labels: { [OPT_IN]: value }, annotations: { [OPT_IN]: value } } };
+  expect(mistakes(both, both)).toEqual([
+    quoted('labels', String(value)),
+    quoted('annotations', String(value)),
+  ]);
+});
 
-  test.each(['labels', 'annotations'])('is an opt-in in the %s of the workload itself', (place) => {
+test.each(['labels', 'annotations'])(
+  'a failed opt-in is an opt-in in the %s of the workload itself',
+  (place) => {
     const deployment = { kind: 'Deployment', metadata: { [place]: { [OPT_IN]: 'true' } } };
     expect(mistakes(deployment, {})).toEqual([misplaced(place, 'Deployment')]);
     expect(mistakes({ metadata: deployment.metadata }, {})).toEqual([misplaced(place, 'object')]);
-  });
+  },
+);
 
-  test.each([
-    ['initializer.kubernetes.io/envoi', 'true'],
-    ['initializer.kubernetes.io/Envoy', 'True'],
-    ['initialiser.kubernetes.io/envoy', 'false'],
-    ['initializer.kubernetes.io/evoy', true],
-  ])('is a misspelled key: %s', (key, value) => {
-    const message = (where: string) => `${key} in the ${where} has no effect: did you mean ${OPT_IN}?`;
-    expect(mistakes({}, { metadata: { labels: { [key]: value } } })).toEqual([message('labels of the pod')]);
-    expect(mistakes({}, { metadata: { annotations: { [key]: value } } })).toEqual([
-      message('annotations of the pod'),
-    ]);
-    expect(mistakes({}, {}, { [key]: String(value) })).toEqual([message('labels of the namespace')]);
-  });
+test.each([
+  ['initializer.kubernetes.io/envoi', 'true'],
+  ['initializer.kubernetes.io/Envoy', 'True'],
+  ['initialiser.kubernetes.io/envoy', 'false'],
+  ['initializer.kubernetes.io/evoy', true],
+])('a failed opt-in is a misspelled key: %s', (key, value) => {
+  const message = (where: string) => `${key} in the ${where} has no effect: did you mean ${OPT_IN}?`;
+  expect(mistakes({}, { metadata: { labels: { [key]: value } } })).toEqual([message('labels of the pod')]);
+  expect(mistakes({}, { metadata: { annotations: { [key]: value } } })).toEqual([
+    message('annotations of the pod'),
+  ]);
+  expect(mistakes({}, {}, { [key]: String(value) })).toEqual([message('labels of the namespace')]);
+});
 
-  test('is reported once', () => {
-    const twice = { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'true' } };
-    expect(mistakes({ kind: 'Job', metadata: twice }, {})).toEqual([misplaced('labels', 'Job')]);
-  });
+test('a failed opt-in is reported once', () => {
+  const twice = { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'true' } };
+  expect(mistakes({ kind: 'Job', metadata: twice }, {})).toEqual([misplaced('labels', 'Job')]);
 });
 
 // biome-ignore format: a line for each case
@@ -276,11 +271,11 @@ test.each<[string, JsonObject, JsonObject]>([
     { kind: 'Deployment', metadata: { labels: { [OPT_IN]: 'true' } } },
     { metadata: { annotations: { [OPT_IN]: 'false' } } },
   ],
-])('nothing is wrong with %s', (_, object, pod) => {
+])('no opt-in is reported as failed with %s', (_, object, pod) => {
   expect(mistakes(object, pod)).toEqual([]);
 });
 
-test('nothing is wrong with a namespace that opts in', () => {
+test('no opt-in is reported as failed in a namespace that opts in', () => {
   const labels = { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoi': 'true' };
   expect(mistakes({}, {}, labels)).toEqual([]);
 });

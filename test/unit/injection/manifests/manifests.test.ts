@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import {
@@ -34,147 +34,139 @@ const containersIn = (text: string) =>
 const outcomes = (text: string, options = withTemplates({ config: TEMPLATE })) =>
   injectManifests(text, options).results.map(({ injection }) => injection.outcome);
 
-describe('injectManifests', () => {
-  test('changes the pods that opted in, and no other document', () => {
-    const out = pod('name: b');
-    const { text, results } = run(`${pod(`name: a, ${IN}`)}---\n${out}`);
-    expect(text.endsWith(`---\n${out}`)).toBe(true);
-    expect(containersIn(text)).toEqual(['app', 'envoy', 'app']);
-    expect(results.map(({ injected }) => injected !== undefined)).toEqual([true, false]);
-  });
-
-  test('changes all pods of a List', () => {
-    const item = `{apiVersion: v1, kind: Pod, metadata: {${IN}}, spec: {${SPEC}}}`;
-    const { text } = run(`apiVersion: v1\nkind: List\nitems: [${item}, ${item}]\n`);
-    expect(containersIn(text)).toEqual(['app', 'envoy', 'app', 'envoy']);
-  });
-
-  test('gives back a text without opted-in pods', () => {
-    const text = `# a comment\n${pod('name: a')}`;
-    expect(run(text).text).toBe(text);
-  });
-
-  test('finds the pod templates of given kinds', () => {
-    const text = `apiVersion: x/v1\nkind: Own\nspec: {metadata: {${IN}}, spec: {${SPEC}}}\n`;
-    const podTemplates = [{ kind: 'Own', group: undefined, path: ['spec'] }];
-    expect(outcomes(text, { ...MANIFEST_OPTIONS, podTemplates })).toEqual(['injected']);
-    expect(outcomes(text)).toEqual([]);
-  });
-
-  test('leaves the claims of a StatefulSet out of its template', () => {
-    const { results } = run(
-      `apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {template: {metadata: {${IN}}, spec: {${SPEC}}}, volumeClaimTemplates: [{metadata: {name: claim}}]}\n`,
-      `${TEMPLATE}volumes: [{name: v, emptyDir: {}}]\n`,
-    );
-    expect(results.map(({ injected }) => injected)).toMatchObject([
-      { spec: { volumes: [{ name: 'v', emptyDir: {} }] } },
-    ]);
-  });
-
-  test('reports failed attempts to opt in', () => {
-    const { results } = run(deployment(`name: a, ${IN}`, ''));
-    expect(results.map(({ mistakes }) => mistakes)).toEqual([
-      [expect.stringContaining('is in the labels of the Deployment itself')],
-    ]);
-  });
+test('injectManifests changes the pods that opted in, and no other document', () => {
+  const out = pod('name: b');
+  const { text, results } = run(`${pod(`name: a, ${IN}`)}---\n${out}`);
+  expect(text.endsWith(`---\n${out}`)).toBe(true);
+  expect(containersIn(text)).toEqual(['app', 'envoy', 'app']);
+  expect(results.map(({ injected }) => injected !== undefined)).toEqual([true, false]);
 });
 
-describe('a note about pull secrets', () => {
-  const SECRET = `${TEMPLATE}imagePullSecrets: [{name: ours}]\n`;
-  const note = expect.stringMatching(/^its pods do not get the imagePullSecrets of their service account, /);
-
-  // biome-ignore format: a line for each case
-  test.each<[string, string, string, readonly unknown[]]>([
-    ['is for a pod that gets its first ones', pod(`name: a, ${IN}`), SECRET, [note]],
-    ['is not for a pod that had some', pod(`name: a, ${IN}`, `${SPEC}, imagePullSecrets: [{name: own}]`), SECRET, []],
-    ['is not for a template without any', pod(`name: a, ${IN}`), TEMPLATE, []],
-    ['is not for a pod without its sidecar', pod('name: a'), SECRET, []],
-  ])('%s', (_, text, template, expected) => {
-    expect(run(text, template).results.map(({ notes }) => notes)).toEqual([expected]);
-  });
+test('injectManifests changes all pods of a List', () => {
+  const item = `{apiVersion: v1, kind: Pod, metadata: {${IN}}, spec: {${SPEC}}}`;
+  const { text } = run(`apiVersion: v1\nkind: List\nitems: [${item}, ${item}]\n`);
+  expect(containersIn(text)).toEqual(['app', 'envoy', 'app', 'envoy']);
 });
 
-describe('the namespace of a pod', () => {
-  test.each<[string, string, string]>([
-    ['is the one that it names', pod('namespace: here'), 'here'],
-    ['is the default if it names none', pod('name: a'), 'other'],
-    ['is the default if its name is empty', pod('namespace: ""'), 'other'],
-    ['is that of its workload', deployment('namespace: here', 'namespace: wrong'), 'here'],
-  ])('%s', (_, text, expected) => {
-    expect(run(text).results.map(({ site }) => namespaceOf(site, 'other'))).toEqual([expected]);
-  });
-
-  test.each([
-    ['its own', pod(`namespace: kube-system, ${IN}`), 'default', 'skipped'],
-    ['the default', pod(IN), 'kube-system', 'skipped'],
-    ['none of the system', pod(IN), 'default', 'injected'],
-  ])('decides if it is %s', (_, text, namespace, expected) => {
-    expect(outcomes(text, { ...withTemplates({ config: TEMPLATE }), namespace })).toEqual([expected]);
-  });
+test('injectManifests gives back a text without opted-in pods', () => {
+  const text = `# a comment\n${pod('name: a')}`;
+  expect(run(text).text).toBe(text);
 });
 
-describe('the settings of a namespace', () => {
-  const namespace = (metadata: string, apiVersion = 'v1', kind = 'Namespace') =>
-    `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {${metadata}}\n`;
-  const allIn = (text: string, name = 'team') => namespacesIn(readManifests(text), keys, 'default')(name);
-  const settingsIn = (text: string, name?: string) => {
-    const { envoyFiles: _, ...settings } = allIn(text, name);
-    return settings;
-  };
-  const NOTHING = { namespaceLabels: {}, namespaceTemplates: undefined };
-  const LABELS = { namespaceLabels: { a: 'b' }, namespaceTemplates: undefined };
+test('injectManifests finds the pod templates of given kinds', () => {
+  const text = `apiVersion: x/v1\nkind: Own\nspec: {metadata: {${IN}}, spec: {${SPEC}}}\n`;
+  const podTemplates = [{ kind: 'Own', group: undefined, path: ['spec'] }];
+  expect(outcomes(text, { ...MANIFEST_OPTIONS, podTemplates })).toEqual(['injected']);
+  expect(outcomes(text)).toEqual([]);
+});
 
-  // biome-ignore format: a line for each case
-  test.each<[string, string, unknown]>([
-    ['are its labels', namespace('name: team, labels: {a: b}'), LABELS],
-    [
-      'are the templates in its annotation',
-      namespace(`name: team, annotations: {${keys.templates}: x}`),
-      {
-        namespaceLabels: {},
-        namespaceTemplates: 'x',
-      },
-    ],
-    ['are only text', namespace(`name: team, labels: {a: b, c: 1}, annotations: {${keys.templates}: 1}`), LABELS],
-    ['are in a List', `apiVersion: v1\nkind: List\nitems: [{${namespace('name: team, labels: {a: b}').trim().replaceAll('\n', ', ')}}]\n`, LABELS],
-    ['are nothing without metadata', namespace('name: team'), NOTHING],
-    ['are nothing if the labels are a list', namespace('name: team, labels: [a]'), NOTHING],
-    ['are not those of another namespace', namespace('name: other, labels: {a: b}'), NOTHING],
-    ['are not those of another kind', namespace('name: team, labels: {a: b}', 'v1', 'Team'), NOTHING],
-    ['are not those of another API', namespace('name: team, labels: {a: b}', 'x/v1'), NOTHING],
-  ])('%s', (_, text, expected) => {
-    expect(settingsIn(text)).toEqual(expected);
-  });
+test('injectManifests leaves the claims of a StatefulSet out of its template', () => {
+  const { results } = run(
+    `apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {template: {metadata: {${IN}}, spec: {${SPEC}}}, volumeClaimTemplates: [{metadata: {name: claim}}]}\n`,
+    `${TEMPLATE}volumes: [{name: v, emptyDir: {}}]\n`,
+  );
+  expect(results.map(({ injected }) => injected)).toMatchObject([
+    { spec: { volumes: [{ name: 'v', emptyDir: {} }] } },
+  ]);
+});
 
-  test('of a Namespace without a name are those of no name', () => {
-    expect(settingsIn(namespace('labels: {a: b}'), '')).toEqual(LABELS);
-  });
+test('injectManifests reports failed attempts to opt in', () => {
+  const { results } = run(deployment(`name: a, ${IN}`, ''));
+  expect(results.map(({ mistakes }) => mistakes)).toEqual([
+    [expect.stringContaining('is in the labels of the Deployment itself')],
+  ]);
+});
 
-  test('are its LimitRanges, and the ConfigMap with what Envoy reads', () => {
-    const limited = `${namespace('name: l, namespace: team', 'v1', 'LimitRange')}spec: {limits: [{type: Pod}]}\n---\n`;
-    const files = `${namespace('name: envoy, namespace: team', 'v1', 'ConfigMap')}data: {a: b}\n---\n`;
-    const both = allIn(`${limited}${files}${namespace('name: team, labels: {a: b}')}`);
-    expect(both).toMatchObject({
-      ...LABELS,
-      envoyFiles: { a: 'b' },
-      limitRanges: [{ name: 'l', limits: [{ type: 'Pod' }] }],
-    });
-    // What the operator writes.
-    expect(allIn(limited, 'other')).toMatchObject({ envoyFiles: ENVOY_FILES });
-    expect(allIn(namespace('name: envoy', 'v1', 'ConfigMap'), 'default')).toMatchObject({ envoyFiles: {} });
-  });
+const SECRET = `${TEMPLATE}imagePullSecrets: [{name: ours}]\n`;
+const note = expect.stringMatching(/^its pods do not get the imagePullSecrets of their service account, /);
 
-  test('decide about its pods', () => {
-    const second = `${keys.templates}: second`;
-    const templates = withTemplates({
-      config: TEMPLATE,
-      'config.second': TEMPLATE.replace('envoy', 'second'),
-    });
-    const text = `${namespace(`name: team, annotations: {${second}}`)}---\n${pod(`namespace: team, ${IN}`)}`;
-    expect(injectManifests(text, templates).results.map(({ injected }) => injected)).toMatchObject([
-      { spec: { containers: [{ name: 'app' }, { name: 'second' }] } },
-    ]);
+// biome-ignore format: a line for each case
+test.each<[string, string, string, readonly unknown[]]>([
+  ['is for a pod that gets its first ones', pod(`name: a, ${IN}`), SECRET, [note]],
+  ['is not for a pod that had some', pod(`name: a, ${IN}`, `${SPEC}, imagePullSecrets: [{name: own}]`), SECRET, []],
+  ['is not for a template without any', pod(`name: a, ${IN}`), TEMPLATE, []],
+  ['is not for a pod without its sidecar', pod('name: a'), SECRET, []],
+])('a note about pull secrets %s', (_, text, template, expected) => {
+  expect(run(text, template).results.map(({ notes }) => notes)).toEqual([expected]);
+});
+
+test.each<[string, string, string]>([
+  ['is the one that it names', pod('namespace: here'), 'here'],
+  ['is the default if it names none', pod('name: a'), 'other'],
+  ['is the default if its name is empty', pod('namespace: ""'), 'other'],
+  ['is that of its workload', deployment('namespace: here', 'namespace: wrong'), 'here'],
+])('the namespace of a pod %s', (_, text, expected) => {
+  expect(run(text).results.map(({ site }) => namespaceOf(site, 'other'))).toEqual([expected]);
+});
+
+test.each([
+  ['its own', pod(`namespace: kube-system, ${IN}`), 'default', 'skipped'],
+  ['the default', pod(IN), 'kube-system', 'skipped'],
+  ['none of the system', pod(IN), 'default', 'injected'],
+])('the namespace of a pod decides if it is %s', (_, text, namespace, expected) => {
+  expect(outcomes(text, { ...withTemplates({ config: TEMPLATE }), namespace })).toEqual([expected]);
+});
+
+const namespace = (metadata: string, apiVersion = 'v1', kind = 'Namespace') =>
+  `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {${metadata}}\n`;
+const allIn = (text: string, name = 'team') => namespacesIn(readManifests(text), keys, 'default')(name);
+const settingsIn = (text: string, name?: string) => {
+  const { envoyFiles: _, ...settings } = allIn(text, name);
+  return settings;
+};
+const NOTHING = { namespaceLabels: {}, namespaceTemplates: undefined };
+const LABELS = { namespaceLabels: { a: 'b' }, namespaceTemplates: undefined };
+
+// biome-ignore format: a line for each case
+test.each<[string, string, unknown]>([
+  ['are its labels', namespace('name: team, labels: {a: b}'), LABELS],
+  [
+    'are the templates in its annotation',
+    namespace(`name: team, annotations: {${keys.templates}: x}`),
+    {
+      namespaceLabels: {},
+      namespaceTemplates: 'x',
+    },
+  ],
+  ['are only text', namespace(`name: team, labels: {a: b, c: 1}, annotations: {${keys.templates}: 1}`), LABELS],
+  ['are in a List', `apiVersion: v1\nkind: List\nitems: [{${namespace('name: team, labels: {a: b}').trim().replaceAll('\n', ', ')}}]\n`, LABELS],
+  ['are nothing without metadata', namespace('name: team'), NOTHING],
+  ['are nothing if the labels are a list', namespace('name: team, labels: [a]'), NOTHING],
+  ['are not those of another namespace', namespace('name: other, labels: {a: b}'), NOTHING],
+  ['are not those of another kind', namespace('name: team, labels: {a: b}', 'v1', 'Team'), NOTHING],
+  ['are not those of another API', namespace('name: team, labels: {a: b}', 'x/v1'), NOTHING],
+])('the settings of a namespace %s', (_, text, expected) => {
+  expect(settingsIn(text)).toEqual(expected);
+});
+
+test('the settings of a Namespace without a name are those of no name', () => {
+  expect(settingsIn(namespace('labels: {a: b}'), '')).toEqual(LABELS);
+});
+
+test('the settings of a namespace are its LimitRanges, and the ConfigMap with what Envoy reads', () => {
+  const limited = `${namespace('name: l, namespace: team', 'v1', 'LimitRange')}spec: {limits: [{type: Pod}]}\n---\n`;
+  const files = `${namespace('name: envoy, namespace: team', 'v1', 'ConfigMap')}data: {a: b}\n---\n`;
+  const both = allIn(`${limited}${files}${namespace('name: team, labels: {a: b}')}`);
+  expect(both).toMatchObject({
+    ...LABELS,
+    envoyFiles: { a: 'b' },
+    limitRanges: [{ name: 'l', limits: [{ type: 'Pod' }] }],
   });
+  // What the operator writes.
+  expect(allIn(limited, 'other')).toMatchObject({ envoyFiles: ENVOY_FILES });
+  expect(allIn(namespace('name: envoy', 'v1', 'ConfigMap'), 'default')).toMatchObject({ envoyFiles: {} });
+});
+
+test('the settings of a namespace decide about its pods', () => {
+  const second = `${keys.templates}: second`;
+  const templates = withTemplates({
+    config: TEMPLATE,
+    'config.second': TEMPLATE.replace('envoy', 'second'),
+  });
+  const text = `${namespace(`name: team, annotations: {${second}}`)}---\n${pod(`namespace: team, ${IN}`)}`;
+  expect(injectManifests(text, templates).results.map(({ injected }) => injected)).toMatchObject([
+    { spec: { containers: [{ name: 'app' }, { name: 'second' }] } },
+  ]);
 });
 
 const POD = `apiVersion: v1\nkind: Pod\nmetadata: {labels: {${OPT_IN}: "true"}}\nspec: {containers: [{name: app, image: app}]}\n`;
@@ -182,7 +174,7 @@ const PLAIN = POD.replace('true', 'false');
 const GARBAGE = `apiVersion: v1\nkind: Pod\nmetadata: {annotations: {${STATUS}: "{"}}\nspec: {containers: [{name: app}]}\n`;
 const INJECTED = injectManifests(POD, MANIFEST_OPTIONS).text;
 
-test.each([...ODD_YAML, ...ODD_JSON])('gives the text back: %s', (_, text) => {
+test.each([...ODD_YAML, ...ODD_JSON])('uninjectManifests gives the text back: %s', (_, text) => {
   const { text: injected, results } = injectManifests(text, MANIFEST_OPTIONS);
   expect(results.map(({ injection }) => injection.outcome)).toContain('injected');
   expect(injected).not.toBe(text);
@@ -193,20 +185,20 @@ test.each([
   ['restored', 'was injected', INJECTED, POD],
   ['untouched', 'was not injected', PLAIN, PLAIN],
   ['unreadable', 'has a status that is not valid', GARBAGE, GARBAGE],
-])('the outcome is %s for a pod that %s', (outcome, _, text, expected) => {
+])('uninjectManifests has the outcome %s for a pod that %s', (outcome, _, text, expected) => {
   const uninjected = uninjectManifests(text, keysFor(), []);
   expect(uninjected.results.map((result) => result.outcome)).toEqual([outcome]);
   expect(uninjected.text).toBe(expected);
 });
 
-test('each pod has its own outcome, at its site', () => {
+test('uninjectManifests has an outcome for each pod, at its site', () => {
   const { text, results } = uninjectManifests(`${INJECTED}---\n${PLAIN}---\n${GARBAGE}`, keysFor(), []);
   expect(text).toBe(`${POD}---\n${PLAIN}---\n${GARBAGE}`);
   expect(results.map(({ outcome }) => outcome)).toEqual(['restored', 'untouched', 'unreadable']);
   expect(results.map(({ site }) => site.object.kind)).toEqual(['Pod', 'Pod', 'Pod']);
 });
 
-test('the pod templates of given kinds are restored', () => {
+test('uninjectManifests restores the pod templates of given kinds', () => {
   const podTemplates = [{ kind: 'Own', group: undefined, path: ['spec'] }];
   const text = `apiVersion: x/v1\nkind: Own\nspec: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{name: app, image: app}]}}\n`;
   const injected = injectManifests(text, { ...MANIFEST_OPTIONS, podTemplates }).text;

@@ -71,7 +71,7 @@ test.each<[string, string, JsonObject, readonly number[]]>([
   ['tcp_notsent_lowat', 'baseline', withSysctl('net.ipv4.tcp_notsent_lowat'), until(37)],
   ['kernel.msgmax', 'baseline', withSysctl('kernel.msgmax'), since(0)],
   ['host of a probe', 'baseline', podOf({}, {}, { livenessProbe: { tcpSocket: { port: 80, host: 'h' } } }), since(34)],
-])('%s is refused by %s in some versions', (_, level, pod, versions) => {
+])('pod security: %s is refused by %s in some versions', (_, level, pod, versions) => {
   expect(refusedIn(level, pod)).toEqual(versions);
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { selects } from '../../../../src/cli/check/check-webhook.ts';
@@ -34,7 +34,7 @@ test.each<[JsonValue | undefined, boolean]>([
   [expression('gone', 'DoesNotExist'), true],
   [expression('app', 'Gt', '1'), false],
   [{ matchLabels: { app: 'web' }, ...expression('tier', 'DoesNotExist') }, false],
-])('%j selects app=web, tier=: %s', (selector, selected) => {
+])('the label selector %j selects app=web, tier=: %s', (selector, selected) => {
   expect(selects(selector, LABELS)).toBe(selected);
 });
 
@@ -49,11 +49,11 @@ test.each([
   ['/..', '/'],
   ['/', '/'],
   ['/a/..b/.c/...', '/a/..b/.c/...'],
-])('the place of %j is %s', (path, place) => {
+])('the place of the mount path %j is %s', (path, place) => {
   expect(placeOf(path)).toBe(place);
 });
 
-test('a place is clean and its own place, and only unclean paths have another', () => {
+test('a place of a mount is clean and its own place, and only unclean paths have another', () => {
   const path = fc.array(fc.constantFrom('', '.', '..', 'a', '..b', 'c.'), { maxLength: 6 });
   fc.assert(
     fc.property(path, (segments) => {
@@ -68,78 +68,74 @@ test('a place is clean and its own place, and only unclean paths have another', 
 
 const long = (length: number) => 'a'.repeat(length);
 
-describe('names', () => {
-  test.each<[string, (name: string) => boolean, string[], string[]]>([
-    ['a DNS label', isDnsLabel, ['a', 'a-1', '0', long(63)], ['', 'A', '-a', 'a-', 'a.b', 'a_b', long(64)]],
-    ['a DNS subdomain', isDnsSubdomain, ['a', 'a.b-c.1'], ['', 'a..b', '.a', 'A', `${long(63)}.`.repeat(4)]],
-  ])('%s is recognized', (_, is, good, bad) => {
-    expect(good.filter((name) => !is(name))).toEqual([]);
-    expect(bad.filter((name) => is(name))).toEqual([]);
-  });
+test.each<[string, (name: string) => boolean, string[], string[]]>([
+  ['a DNS label', isDnsLabel, ['a', 'a-1', '0', long(63)], ['', 'A', '-a', 'a-', 'a.b', 'a_b', long(64)]],
+  ['a DNS subdomain', isDnsSubdomain, ['a', 'a.b-c.1'], ['', 'a..b', '.a', 'A', `${long(63)}.`.repeat(4)]],
+])('the name of %s is recognized', (_, is, good, bad) => {
+  expect(good.filter((name) => !is(name))).toEqual([]);
+  expect(bad.filter((name) => is(name))).toEqual([]);
+});
 
-  test('have a suggestion if one is near', () => {
-    expect(suggest('contianers', ['containers', 'initContainers'])).toBe('containers');
-    expect(suggest('IMAGE', ['image'])).toBe('image');
-    expect(suggest('xyz', ['containers'])).toBeUndefined();
-    expect(suggest('x'.repeat(100_000), ['containers'])).toBeUndefined();
-  });
+test('an unknown name has a suggestion if one is near', () => {
+  expect(suggest('contianers', ['containers', 'initContainers'])).toBe('containers');
+  expect(suggest('IMAGE', ['image'])).toBe('image');
+  expect(suggest('xyz', ['containers'])).toBeUndefined();
+  expect(suggest('x'.repeat(100_000), ['containers'])).toBeUndefined();
+});
 
-  test('are cut between characters', () => {
-    expect(clip('abc', 3)).toBe('abc');
-    expect(clip('abcd', 3)).toBe('ab…');
-    expect(clip('a😀b', 3)).toBe('a…');
-  });
+test('a long name is cut between characters', () => {
+  expect(clip('abc', 3)).toBe('abc');
+  expect(clip('abcd', 3)).toBe('ab…');
+  expect(clip('a😀b', 3)).toBe('a…');
 });
 
 const one = 1_000_000_000n;
 
-describe('a quantity', () => {
-  test.each([
-    ['1', one],
-    ['100m', one / 10n],
-    ['0.5', one / 2n],
-    ['.5', one / 2n],
-    ['5.', 5n * one],
-    [0.25, one / 4n],
-    [3, 3n * one],
-    ['+1', one],
-    ['-1', -one],
-    ['1Ki', 1024n * one],
-    ['1.5Gi', 1536n * 1024n * 1024n * one],
-    ['512Mi', 512n * 1024n * 1024n * one],
-    ['1k', 1000n * one],
-    ['1E', 10n ** 18n * one],
-    ['1Ei', 2n ** 60n * one],
-    ['1e3', 1000n * one],
-    ['1E3', 1000n * one],
-    ['12e-1', (12n * one) / 10n],
-    ['1n', 1n],
-    ['1u', 1000n],
-    ['0.1n', 1n],
-    [1e21, 10n ** 21n * one],
-  ])('%s', (text, want) => {
-    expect(parseQuantity(text)).toBe(want);
-  });
+test.each([
+  ['1', one],
+  ['100m', one / 10n],
+  ['0.5', one / 2n],
+  ['.5', one / 2n],
+  ['5.', 5n * one],
+  [0.25, one / 4n],
+  [3, 3n * one],
+  ['+1', one],
+  ['-1', -one],
+  ['1Ki', 1024n * one],
+  ['1.5Gi', 1536n * 1024n * 1024n * one],
+  ['512Mi', 512n * 1024n * 1024n * one],
+  ['1k', 1000n * one],
+  ['1E', 10n ** 18n * one],
+  ['1Ei', 2n ** 60n * one],
+  ['1e3', 1000n * one],
+  ['1E3', 1000n * one],
+  ['12e-1', (12n * one) / 10n],
+  ['1n', 1n],
+  ['1u', 1000n],
+  ['0.1n', 1n],
+  [1e21, 10n ** 21n * one],
+])('a quantity of %s is read exactly', (text, want) => {
+  expect(parseQuantity(text)).toBe(want);
+});
 
-  test.each([
-    '',
-    '.',
-    'm',
-    '1 Gi',
-    '1gi',
-    '1K',
-    '0x10',
-    '1e',
-    '1e999',
-    'one',
-    '--1',
-    null,
-    true,
-    undefined,
-    `${'9'.repeat(65)}`,
-  ])('is not %j', (text) => {
-    expect(parseQuantity(text)).toBeUndefined();
-  });
+test.each([
+  '',
+  '.',
+  'm',
+  '1 Gi',
+  '1gi',
+  '1K',
+  '0x10',
+  '1e',
+  '1e999',
+  'one',
+  '--1',
+  null,
+  true,
+  undefined,
+  `${'9'.repeat(65)}`,
+])('a quantity is not %j', (text) => {
+  expect(parseQuantity(text)).toBeUndefined();
 });
 
 test.each<[bigint, string, string]>([
@@ -149,7 +145,7 @@ test.each<[bigint, string, string]>([
   [64n * 1024n * one, '1Mi', '64Ki'],
   [1000n * one, '1Mi', '1000'],
   [2048n * one, '1k', '2048'],
-])('%d thousand-millionths are written like %s as %s', (amount, example, want) => {
+])('a quantity of %d thousand-millionths is written like %s as %s', (amount, example, want) => {
   expect(formatQuantity(amount, example)).toBe(want);
   expect(parseQuantity(want)).toBe(amount);
 });
@@ -181,25 +177,23 @@ const table = load(`
 - [capabilities as a whole, {securityContext: {capabilities: {add: [A], drop: [ALL]}}}, {securityContext: {capabilities: {add: [B]}}}, {securityContext: {capabilities: {add: [B], drop: [ALL]}}}]
 `) as readonly [string, JsonObject, JsonObject, JsonObject, string?][];
 
-describe('strategic merge', () => {
-  test.each(table)('%s', (_, base, over, want, type = 'Container') => {
-    const [before, above] = [structuredClone(base), structuredClone(over)];
-    expect(strategicMerge(base, over, type)).toEqual(want);
-    expect([base, over]).toEqual([before, above]);
-  });
+test.each(table)('strategic merge %s', (_, base, over, want, type = 'Container') => {
+  const [before, above] = [structuredClone(base), structuredClone(over)];
+  expect(strategicMerge(base, over, type)).toEqual(want);
+  expect([base, over]).toEqual([before, above]);
+});
 
-  test('knows the merge keys of the OpenAPI of Kubernetes', () => {
-    const keyed = Object.entries(POD_SCHEMA).flatMap(([type, fields]) =>
-      Object.entries(fields).flatMap(([field, { mergeKeys }]) =>
-        mergeKeys ? [`${type}.${field}: ${mergeKeys.join('+')}`] : [],
-      ),
-    );
-    expect(keyed).toEqual([
-      'Container.env: name',
-      'Container.ports: containerPort+protocol',
-      'Container.volumeDevices: devicePath',
-      'Container.volumeMounts: mountPath',
-      'ObjectMeta.ownerReferences: uid',
-    ]);
-  });
+test('strategic merge knows the merge keys of the OpenAPI of Kubernetes', () => {
+  const keyed = Object.entries(POD_SCHEMA).flatMap(([type, fields]) =>
+    Object.entries(fields).flatMap(([field, { mergeKeys }]) =>
+      mergeKeys ? [`${type}.${field}: ${mergeKeys.join('+')}`] : [],
+    ),
+  );
+  expect(keyed).toEqual([
+    'Container.env: name',
+    'Container.ports: containerPort+protocol',
+    'Container.volumeDevices: devicePath',
+    'Container.volumeMounts: mountPath',
+    'ObjectMeta.ownerReferences: uid',
+  ]);
 });

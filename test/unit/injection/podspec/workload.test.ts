@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   asTemplate,
   createdPod,
@@ -15,27 +15,25 @@ import type { JsonObject } from '../../../../src/util/json.ts';
 
 const POD = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };
 
-describe('podSites finds the pod template of', () => {
-  test.each<[string, string, readonly string[]]>([
-    ['v1', 'Pod', []],
-    ['v1', 'PodTemplate', ['template']],
-    ['v1', 'ReplicationController', ['spec', 'template']],
-    ['apps/v1', 'Deployment', ['spec', 'template']],
-    ['apps/v1beta2', 'Deployment', ['spec', 'template']],
-    ['extensions/v1beta1', 'Deployment', ['spec', 'template']],
-    ['apps/v1', 'ReplicaSet', ['spec', 'template']],
-    ['apps/v1', 'StatefulSet', ['spec', 'template']],
-    ['apps/v1', 'DaemonSet', ['spec', 'template']],
-    ['batch/v1', 'Job', ['spec', 'template']],
-    ['batch/v1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
-    ['batch/v1beta1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
-    ['apps.openshift.io/v1', 'DeploymentConfig', ['spec', 'template']],
-  ])('%s %s', (apiVersion, kind, path) => {
-    const object = replaceAtMissing(path, { apiVersion, kind, metadata: { name: 'x' } });
-    expect([...podSites(object)].map((site) => site.path)).toEqual([path]);
-    const list = { apiVersion: 'v1', kind: 'List', items: [{ kind: 'Service' }, object] };
-    expect([...podSites(list)].map((site) => site.path)).toEqual([['items', 1, ...path]]);
-  });
+test.each<[string, string, readonly string[]]>([
+  ['v1', 'Pod', []],
+  ['v1', 'PodTemplate', ['template']],
+  ['v1', 'ReplicationController', ['spec', 'template']],
+  ['apps/v1', 'Deployment', ['spec', 'template']],
+  ['apps/v1beta2', 'Deployment', ['spec', 'template']],
+  ['extensions/v1beta1', 'Deployment', ['spec', 'template']],
+  ['apps/v1', 'ReplicaSet', ['spec', 'template']],
+  ['apps/v1', 'StatefulSet', ['spec', 'template']],
+  ['apps/v1', 'DaemonSet', ['spec', 'template']],
+  ['batch/v1', 'Job', ['spec', 'template']],
+  ['batch/v1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
+  ['batch/v1beta1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
+  ['apps.openshift.io/v1', 'DeploymentConfig', ['spec', 'template']],
+])('podSites finds the pod template of %s %s', (apiVersion, kind, path) => {
+  const object = replaceAtMissing(path, { apiVersion, kind, metadata: { name: 'x' } });
+  expect([...podSites(object)].map((site) => site.path)).toEqual([path]);
+  const list = { apiVersion: 'v1', kind: 'List', items: [{ kind: 'Service' }, object] };
+  expect([...podSites(list)].map((site) => site.path)).toEqual([['items', 1, ...path]]);
 });
 
 test.each<[string, string]>([
@@ -43,24 +41,22 @@ test.each<[string, string]>([
   ['apps/v1', 'Pod'],
   ['v1', 'Service'],
   ['example.com/v1', 'Rollout'],
-])('no pod is looked for in %s %s', (apiVersion, kind) => {
+])('podSites looks for no pod in %s %s', (apiVersion, kind) => {
   expect([...podSites({ apiVersion, kind, spec: { template: POD, containers: [] } })]).toEqual([]);
 });
 
-describe('podSites finds each pod template of', () => {
-  test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
-    '%s %s',
-    (apiVersion, kind, paths) => {
-      for (const path of paths) {
-        const keys = path.replaceAll('[]', '.1').replaceAll('*', 'Worker').split('.');
-        const object = { apiVersion, kind, ...(nested(keys) as object) };
-        const place = keys.map((key) => (key === '1' ? 1 : key));
-        expect([...podSites(object)]).toEqual([{ object, path: place, pod: POD }]);
-      }
-      expect([...podSites({ apiVersion: 'example.com/v1', kind, spec: { template: POD } })]).toEqual([]);
-    },
-  );
-});
+test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
+  'podSites finds each pod template of %s %s',
+  (apiVersion, kind, paths) => {
+    for (const path of paths) {
+      const keys = path.replaceAll('[]', '.1').replaceAll('*', 'Worker').split('.');
+      const object = { apiVersion, kind, ...(nested(keys) as object) };
+      const place = keys.map((key) => (key === '1' ? 1 : key));
+      expect([...podSites(object)]).toEqual([{ object, path: place, pod: POD }]);
+    }
+    expect([...podSites({ apiVersion: 'example.com/v1', kind, spec: { template: POD } })]).toEqual([]);
+  },
+);
 
 /** An object with the pod template at a path; `1` is the second item of a list. */
 function nested([key, ...keys]: readonly string[]): unknown {
@@ -68,87 +64,86 @@ function nested([key, ...keys]: readonly string[]): unknown {
   return key === '1' ? [{}, nested(keys)] : { [key]: nested(keys) };
 }
 
-test('no path of a known kind is invalid', () => {
+test('parseTemplatePath takes each path of a known kind', () => {
   const paths = CUSTOM_KINDS.flatMap((each) => each.paths);
   expect(paths.filter((path) => parseTemplatePath(path) === undefined)).toEqual([]);
 });
 
-test.each(['', '.', 'a..b', 'a.', 'a[', 'a[0]', 'a[]b', '[]'])('%j is not a path', (path) => {
-  expect(parseTemplatePath(path)).toBeUndefined();
+test.each(['', '.', 'a..b', 'a.', 'a[', 'a[0]', 'a[]b', '[]'])(
+  'parseTemplatePath does not take %j for a path',
+  (path) => {
+    expect(parseTemplatePath(path)).toBeUndefined();
+  },
+);
+
+const object = (apiVersion: string) => ({
+  apiVersion,
+  kind: 'Gang',
+  spec: { template: POD, roles: [POD, {}] },
+});
+const rule = (path: string, group?: string, version?: string) => ({
+  kind: 'Gang',
+  group,
+  version,
+  path: parseTemplatePath(path) ?? [],
+});
+const found = (apiVersion: string, ...rules: readonly PodTemplateRule[]) =>
+  Array.from(podSites(object(apiVersion), rules), ({ path }) => path.join('.'));
+
+test('podSites uses the rules of users for a kind of any group, of one, and of one version', () => {
+  expect(found('example.com/v1', rule('spec.template'))).toEqual(['spec.template']);
+  expect(found('example.com/v1', rule('spec.template', 'example.com'))).toEqual(['spec.template']);
+  expect(found('example.com/v1', rule('spec.template', 'other.io'))).toEqual([]);
+  expect(found('example.com/v1', rule('spec.template', 'example.com', 'v2'))).toEqual([]);
+  expect(found('example.com/v2', rule('spec.template', 'example.com', 'v2'))).toEqual(['spec.template']);
 });
 
-describe('podSites uses the rules of users', () => {
-  const object = (apiVersion: string) => ({
-    apiVersion,
-    kind: 'Gang',
-    spec: { template: POD, roles: [POD, {}] },
-  });
-  const rule = (path: string, group?: string, version?: string) => ({
-    kind: 'Gang',
-    group,
-    version,
-    path: parseTemplatePath(path) ?? [],
-  });
-  const found = (apiVersion: string, ...rules: readonly PodTemplateRule[]) =>
-    Array.from(podSites(object(apiVersion), rules), ({ path }) => path.join('.'));
-
-  test('for a kind of any group, of one, and of one version', () => {
-    expect(found('example.com/v1', rule('spec.template'))).toEqual(['spec.template']);
-    expect(found('example.com/v1', rule('spec.template', 'example.com'))).toEqual(['spec.template']);
-    expect(found('example.com/v1', rule('spec.template', 'other.io'))).toEqual([]);
-    expect(found('example.com/v1', rule('spec.template', 'example.com', 'v2'))).toEqual([]);
-    expect(found('example.com/v2', rule('spec.template', 'example.com', 'v2'))).toEqual(['spec.template']);
-  });
-
-  test('all that fit, in the place of those that are known', () => {
-    const rules = [rule('spec.roles[]'), rule('spec.template')];
-    expect(found('example.com/v1', ...rules)).toEqual(['spec.roles.0', 'spec.roles.1', 'spec.template']);
-    const rollout = {
-      apiVersion: 'argoproj.io/v1alpha1',
-      kind: 'Rollout',
-      spec: { template: POD, mine: POD },
-    };
-    const mine = { kind: 'Rollout', group: undefined, path: ['spec', 'mine'] };
-    expect([...podSites(rollout, [mine])]).toMatchObject([{ path: ['spec', 'mine'] }]);
-  });
+test('podSites uses all rules of users that fit, in place of the known ones', () => {
+  const rules = [rule('spec.roles[]'), rule('spec.template')];
+  expect(found('example.com/v1', ...rules)).toEqual(['spec.roles.0', 'spec.roles.1', 'spec.template']);
+  const rollout = {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Rollout',
+    spec: { template: POD, mine: POD },
+  };
+  const mine = { kind: 'Rollout', group: undefined, path: ['spec', 'mine'] };
+  expect([...podSites(rollout, [mine])]).toMatchObject([{ path: ['spec', 'mine'] }]);
 });
 
-describe('the pod that a StatefulSet makes', () => {
-  const claims = [{ metadata: { name: 'data' } }, { metadata: { name: 'logs' } }];
-  const set = (spec: JsonObject): JsonObject => ({
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { name: 'db' },
-    spec: { volumeClaimTemplates: claims, template: { spec } },
-  });
-  const claimed = (name: string) => ({ name, persistentVolumeClaim: { claimName: `${name}-db-0` } });
-  const [emptyData, tmp] = ['data', 'tmp'].map((name) => ({ name, emptyDir: {} }));
+const claims = [{ metadata: { name: 'data' } }, { metadata: { name: 'logs' } }];
+const set = (spec: JsonObject): JsonObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'db' },
+  spec: { volumeClaimTemplates: claims, template: { spec } },
+});
+const claimed = (name: string) => ({ name, persistentVolumeClaim: { claimName: `${name}-db-0` } });
+const [emptyData, tmp] = ['data', 'tmp'].map((name) => ({ name, emptyDir: {} }));
 
-  test.each<[string, JsonObject, JsonObject]>([
-    ['without volumes', {}, { volumes: [claimed('data'), claimed('logs')] }],
-    [
-      'with volumes, one of which has the name of a claim',
-      { volumes: [emptyData ?? {}, tmp ?? {}] },
-      { volumes: [claimed('data'), claimed('logs'), tmp ?? {}] },
-    ],
-  ])('has its claims as volumes: %s', (_, spec, want) => {
-    expect(createdPod(set(spec), { spec })).toEqual({ spec: want });
-    const pod = { spec };
-    const injected = { spec: { ...want, volumes: [...(want.volumes as JsonObject[]), claimed('envoy')] } };
-    const written = asTemplate(pod, createdPod(set(spec), pod), injected).spec as JsonObject;
-    expect(written.volumes).toEqual([...((spec.volumes ?? []) as JsonObject[]), claimed('envoy')]);
-    expect(asTemplate(pod, createdPod(set(spec), pod), { spec: want })).toEqual(pod);
-  });
+test.each<[string, JsonObject, JsonObject]>([
+  ['without volumes', {}, { volumes: [claimed('data'), claimed('logs')] }],
+  [
+    'with volumes, one of which has the name of a claim',
+    { volumes: [emptyData ?? {}, tmp ?? {}] },
+    { volumes: [claimed('data'), claimed('logs'), tmp ?? {}] },
+  ],
+])('the pod of a StatefulSet has its claims as volumes: %s', (_, spec, want) => {
+  expect(createdPod(set(spec), { spec })).toEqual({ spec: want });
+  const pod = { spec };
+  const injected = { spec: { ...want, volumes: [...(want.volumes as JsonObject[]), claimed('envoy')] } };
+  const written = asTemplate(pod, createdPod(set(spec), pod), injected).spec as JsonObject;
+  expect(written.volumes).toEqual([...((spec.volumes ?? []) as JsonObject[]), claimed('envoy')]);
+  expect(asTemplate(pod, createdPod(set(spec), pod), { spec: want })).toEqual(pod);
+});
 
-  test.each([
-    { apiVersion: 'apps/v1', kind: 'Deployment', spec: { volumeClaimTemplates: claims } },
-    { apiVersion: 'apps/v1', kind: 'StatefulSet', spec: { volumeClaimTemplates: [] } },
-    { apiVersion: 'apps/v1', kind: 'StatefulSet', spec: {} },
-  ])('is the template of %j', (object) => {
-    const pod = { spec: {} };
-    expect(createdPod(object, pod)).toBe(pod);
-    expect(asTemplate(pod, pod, POD)).toBe(POD);
-  });
+test.each([
+  { apiVersion: 'apps/v1', kind: 'Deployment', spec: { volumeClaimTemplates: claims } },
+  { apiVersion: 'apps/v1', kind: 'StatefulSet', spec: { volumeClaimTemplates: [] } },
+  { apiVersion: 'apps/v1', kind: 'StatefulSet', spec: {} },
+])('the pod of another kind than a StatefulSet is the template of %j', (object) => {
+  const pod = { spec: {} };
+  expect(createdPod(object, pod)).toBe(pod);
+  expect(asTemplate(pod, pod, POD)).toBe(POD);
 });
 
 test.each([null, 5, [], { kind: 'Deployment' }, { kind: 'List' }])(

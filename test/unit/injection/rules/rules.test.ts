@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { CEL_ALL_CONTAINERS } from '../../../../src/injection/podspec/cel.ts';
@@ -33,11 +33,11 @@ test.each([
     '{containerPort: 80, name: web}, {containerPort: 81}, {containerPort: 82, name: admin}',
     'p.containerPort in [80, 81, 82] || (has(p.name) && p.name in ["web", "admin"])',
   ],
-])('the ports %s are left to the webhook', (ports, taken) => {
+])('a policy leaves the ports %s to the webhook', (ports, taken) => {
   expect(conditionOf(withPorts(ports))).toEqual(amongPorts(taken));
 });
 
-test('the ports of init containers are left to the webhook, too', () => {
+test('a policy leaves the ports of init containers to the webhook, too', () => {
   const config = withPorts(
     '{containerPort: 1}',
     'initContainers: [{name: b, image: i, ports: [{containerPort: 2}]}]',
@@ -45,11 +45,11 @@ test('the ports of init containers are left to the webhook, too', () => {
   expect(conditionOf(config)).toEqual(amongPorts('p.containerPort in [1, 2]'));
 });
 
-test('a template that cannot conflict has no condition', () => {
+test('a policy has no condition for a template that cannot conflict', () => {
   expect(conditionOf('containers: [{name: a, image: i}]')).toBeUndefined();
 });
 
-test('volumes, host aliases, variables, mounts and devices are left to the webhook', () => {
+test('a policy leaves volumes, host aliases, variables, mounts and devices to the webhook', () => {
   const config = `
 volumes: [{name: v, emptyDir: {}}]
 hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]
@@ -74,7 +74,7 @@ test.each([
     'metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: runtime/default}}\nspec: {}',
     'has(object.spec.securityContext) && has(object.spec.securityContext.seccompProfile)',
   ],
-])('what says seccomp in the other way is left to the webhook: %s', (config, unless) => {
+])('a policy leaves what says seccomp in the other way to the webhook: %s', (config, unless) => {
   expect(conditionOf(config)).toEqual({ unless: `(${unless})` });
 });
 
@@ -94,71 +94,67 @@ const bypass = (name: string, user = 1337) =>
 const loop = (user: number, of = 1337) =>
   `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so its own connections are redirected to it: use runAsUser ${of}`;
 
-describe('a container that runs as Envoy', () => {
-  // biome-ignore format: a line for each case
-  test.each<[string, JsonObject, readonly string[]]>([
-    ['by itself', { containers: [app(uid(1337))] }, [bypass('a')]],
-    ['by its pod', { ...uid(1337), containers: [app()] }, [bypass('a')]],
-    ['not, by itself, but its pod', { ...uid(1337), containers: [app(uid(5))] }, []],
-    ['not', { ...uid(5), containers: [app()] }, []],
-    ['and restarts', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'n', restartPolicy: 'Always' }] }, [bypass('n')]],
-    // It ends before the rules are there.
-    ['and ends', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'i' }] }, []],
-  ])('%s', (_, spec, expected) => {
-    expect(warnings(spec)).toEqual(expected);
-  });
-
-  // biome-ignore format: a line for each case
-  test.each<[string, string, readonly string[]]>([
-    ['1500 by PROXY_UID', TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: "1500"}'), [bypass('a', 1500), loop(1337, 1500)]],
-    [
-      '1500 by a flag',
-      TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[istio-iptables, -u, "1500"]'),
-      [bypass('a', 1500), loop(1337, 1500)],
-    ],
-    [
-      '1500 by a script',
-      TRANSPARENT.replace(
-        '[sh, /etc/envoy/capture.sh]',
-        '[sh, -c, "PROXY_UID=1500; . /etc/envoy/capture.sh"]',
-      ),
-      [bypass('a', 1500), loop(1337, 1500)],
-    ],
-    ['1337 by an empty PROXY_UID', TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: ""}'), [bypass('b')]],
-    ['1337 with all rights', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [ALL]'), [bypass('b')]],
-    ['of a template that does not capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), []],
-    ['of one that does not say', TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[rules]'), []],
-  ])('%s', (_, config, expected) => {
-    const containers = [app(uid(1500)), { ...app(uid(1337)), name: 'b' }];
-    expect(warnings({ containers }, config)).toEqual(expected);
-  });
+// biome-ignore format: a line for each case
+test.each<[string, JsonObject, readonly string[]]>([
+  ['by itself', { containers: [app(uid(1337))] }, [bypass('a')]],
+  ['by its pod', { ...uid(1337), containers: [app()] }, [bypass('a')]],
+  ['not, by itself, but its pod', { ...uid(1337), containers: [app(uid(5))] }, []],
+  ['not', { ...uid(5), containers: [app()] }, []],
+  ['and restarts', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'n', restartPolicy: 'Always' }] }, [bypass('n')]],
+  // It ends before the rules are there.
+  ['and ends', { containers: [app()], initContainers: [{ ...app(uid(1337)), name: 'i' }] }, []],
+])('a warning says that a container runs as Envoy %s', (_, spec, expected) => {
+  expect(warnings(spec)).toEqual(expected);
 });
 
-test('a pod that keeps the rules from its template is told', () => {
+// biome-ignore format: a line for each case
+test.each<[string, string, readonly string[]]>([
+  ['1500 by PROXY_UID', TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: "1500"}'), [bypass('a', 1500), loop(1337, 1500)]],
+  [
+    '1500 by a flag',
+    TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[istio-iptables, -u, "1500"]'),
+    [bypass('a', 1500), loop(1337, 1500)],
+  ],
+  [
+    '1500 by a script',
+    TRANSPARENT.replace(
+      '[sh, /etc/envoy/capture.sh]',
+      '[sh, -c, "PROXY_UID=1500; . /etc/envoy/capture.sh"]',
+    ),
+    [bypass('a', 1500), loop(1337, 1500)],
+  ],
+  ['1337 by an empty PROXY_UID', TRANSPARENT.replace('env:', 'env:\n      - {name: PROXY_UID, value: ""}'), [bypass('b')]],
+  ['1337 with all rights', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [ALL]'), [bypass('b')]],
+  ['of a template that does not capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), []],
+  ['of one that does not say', TRANSPARENT.replace('[sh, /etc/envoy/capture.sh]', '[rules]'), []],
+])('a warning says that a container runs as Envoy’s user: %s', (_, config, expected) => {
+  const containers = [app(uid(1500)), { ...app(uid(1337)), name: 'b' }];
+  expect(warnings({ containers }, config)).toEqual(expected);
+});
+
+test('a warning says that a pod keeps the rules of its template from it', () => {
   const initContainers = [{ name: 'envoy-capture', image: 'auto', command: ['true'] }];
   expect(warnings({ containers: [app()], initContainers })).toEqual([
     expect.stringMatching(/^container envoy-capture is overridden and captures nothing/),
   ]);
 });
 
-describe('an Envoy that runs as another user', () => {
-  test('by an override of the pod', () => {
-    expect(warnings({ containers: [app(), auto(2000)] })).toEqual([loop(2000)]);
-    expect(warnings({ containers: [app(), auto(1337)] })).toEqual([]);
-  });
+test('a warning says that Envoy runs as another user by an override of the pod', () => {
+  expect(warnings({ containers: [app(), auto(2000)] })).toEqual([loop(2000)]);
+  expect(warnings({ containers: [app(), auto(1337)] })).toEqual([]);
+});
 
-  test('by the pod, if the template says no user', () => {
-    const config = TRANSPARENT.replace('runAsUser: 1337', '');
-    expect(warnings({ ...uid(2000), containers: [app(uid(5))] }, config)).toEqual([loop(2000)]);
-    expect(warnings({ containers: [app()] }, config)).toEqual([]);
-  });
+test('a warning says that Envoy runs as another user by the pod, if the template says no user', () => {
+  const config = TRANSPARENT.replace('runAsUser: 1337', '');
+  expect(warnings({ ...uid(2000), containers: [app(uid(5))] }, config)).toEqual([loop(2000)]);
+  expect(warnings({ containers: [app()] }, config)).toEqual([]);
+});
 
-  test('by the template is a warning of lint', () => {
-    const parsed = parseTemplateConfigMap({
-      config: TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000'),
-    });
-    expect('advice' in parsed && parsed.advice.map(({ message }) => message)).toContain(loop(2000));
+test('lint warns that Envoy runs as another user by the template', () => {
+  const parsed = parseTemplateConfigMap({
+    config: TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000'),
   });
+  expect('advice' in parsed && parsed.advice.map(({ message }) => message)).toContain(loop(2000));
 });
 
 // biome-ignore format: a line for each case
@@ -172,7 +168,7 @@ test.each<[string, string, string | undefined]>([
   ['another', TRANSPARENT.replace('runAsUser: 1337', 'runAsUser: 2000'), 'true'],
   ['that of all containers', `${TRANSPARENT}securityContext: {runAsUser: 1337}`, 'true'],
   ['no capture', TRANSPARENT.replace('add: [NET_ADMIN]', 'add: [CHOWN]'), undefined],
-])('a policy leaves such pods to the webhook; Envoy has %s', (_, config, condition) => {
+])('a policy leaves containers with the user of Envoy to the webhook; Envoy has %s', (_, config, condition) => {
   const template = templateSet({ config }).templates.get('config');
   if (!template) throw new Error('no template');
   const found = proxyUser.cel({ audience: 'pod', keys: keysFor(), template });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { InjectionRecord } from '../../../../src/injection/webhook/inject-handler.ts';
 import {
   type AwaitedPod,
@@ -50,7 +50,7 @@ function pod(name: string, uid: string, ownerUid?: string): KubeObject {
   return { metadata: { namespace: 'web', name, uid, ownerReferences } };
 }
 
-test('holds the Event of a pod until the pod is in the cache, and adds its UID', () => {
+test('NewPodEvents holds the Event of a pod until the pod is in the cache, and adds its UID', () => {
   events.expect(named('a'), details('conflict'));
   events.expect(named('a'), details('invalid-value'));
   events.seen(pod('b', 'uid-b'));
@@ -59,14 +59,14 @@ test('holds the Event of a pod until the pod is in the cache, and adds its UID',
   expect(sent).toEqual(['Pod web/a uid-a conflict', 'Pod web/a uid-a invalid-value']);
 });
 
-test('sends an Event once, also if a later pod has the same name', () => {
+test('NewPodEvents sends an Event once, also if a later pod has the same name', () => {
   events.expect(named('a'), details('conflict'));
   events.seen(pod('a', 'uid-a'));
   events.seen(pod('a', 'another'));
   expect(sent).toEqual(['Pod web/a uid-a conflict']);
 });
 
-test('holds the Event of a controller until one of its pods is in the cache, and is about that owner', () => {
+test('NewPodEvents holds the Event of a controller until one of its pods is in the cache', () => {
   events.expect(owned('uid-of-shop'), details('conflict'));
   events.expect(owned('uid-of-shop'), details('conflict'));
   events.seen(pod('other-1', '1', 'uid-of-other'));
@@ -77,7 +77,7 @@ test('holds the Event of a controller until one of its pods is in the cache, and
   expect(sent).toEqual([event, event]);
 });
 
-test('holds the Event of a pod whose name is generated until a pod of such a name is in the cache, one for each', () => {
+test('NewPodEvents holds the Event of a pod with a generated name until such a pod is in the cache', () => {
   const start = 'a'.repeat(60);
   const awaited = { ...named(''), name: undefined, generateName: start };
   events.expect(awaited, details('conflict'));
@@ -96,14 +96,14 @@ test.each<[string, AwaitedPod]>([
   ['with no name and no owner', NOBODY],
   ['with an owner without a uid', { ...named('shop-1'), ownerUid: '' }],
   ['with a name that is too long', named('a'.repeat(254))],
-])('sends no Event about a pod %s', (_, awaited) => {
+])('NewPodEvents sends no Event about a pod %s', (_, awaited) => {
   events.expect(awaited, details('conflict'));
   events.seen(pod('shop-1', '1', 'uid-of-shop'));
   events.seen(pod(awaited.name ?? '', '2'));
   expect(sent).toEqual([]);
 });
 
-test('forgets pods that do not appear within a minute, and the oldest if there are too many', () => {
+test('NewPodEvents forgets pods that do not appear within a minute, and the oldest if there are too many', () => {
   events.expect(named('refused'), details('conflict'));
   now = 60_001;
   for (let n = 0; n < 1_001; n += 1) events.expect(named(`flood-${n}`), details('conflict'));
@@ -111,7 +111,7 @@ test('forgets pods that do not appear within a minute, and the oldest if there a
   expect(sent).toEqual(['Pod web/flood-1 uid conflict', 'Pod web/flood-1000 uid conflict']);
 });
 
-test('holds at most 25 Events of one owner, each with a note of at most 1,024 bytes', () => {
+test('NewPodEvents holds at most 25 Events of one owner, each with a note of at most 1,024 bytes', () => {
   for (let n = 0; n < 100; n += 1)
     events.expect(owned('uid-of-shop'), details('conflict', 'a'.repeat(5_000)));
   events.seen(pod('shop-1', '1', 'uid-of-shop'));
@@ -143,37 +143,35 @@ const owner = (name: string, more: JsonObject = {}): JsonObject => ({
 });
 const podOf = (metadata: JsonObject): JsonObject => ({ metadata, spec: { containers: [] } });
 
-describe('reportInjection', () => {
-  test('expects a pod of the same controller, with the text of the warning', () => {
-    const ownerReferences = [owner('other'), owner('web-7bc6', { controller: true })];
-    const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
-    expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
-      [
-        { namespace: 'shop', name: undefined, generateName: 'web-7bc6-', ownerUid: 'uid-of-web-7bc6' },
-        {
-          type: 'Warning',
-          reason: 'InjectionSkipped',
-          action: 'conflict',
-          note: 'no sidecar: conflict: spec.volumes[name=a]: there; conflict: spec.volumes[name=b]: there',
-        },
-      ],
-    ]);
-  });
+test('reportInjection expects a pod of the same controller, with the text of the warning', () => {
+  const ownerReferences = [owner('other'), owner('web-7bc6', { controller: true })];
+  const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
+  expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
+    [
+      { namespace: 'shop', name: undefined, generateName: 'web-7bc6-', ownerUid: 'uid-of-web-7bc6' },
+      {
+        type: 'Warning',
+        reason: 'InjectionSkipped',
+        action: 'conflict',
+        note: 'no sidecar: conflict: spec.volumes[name=a]: there; conflict: spec.volumes[name=b]: there',
+      },
+    ],
+  ]);
+});
 
-  test.each([
-    ['invalid-override', 'OverrideIgnored'],
-    ['proxy-user', 'TrafficBypassesEnvoy'],
-  ] as const)('reports the warning of an injected pod: %s', (reason, event) => {
-    const warnings = [`${reason}: annotation x is "y": write z`];
-    expect(eventsOf({ decision: 'injected', reason, warnings })).toMatchObject([
-      [
-        { name: 'myapp-pod' },
-        {
-          reason: event,
-          action: reason,
-          note: `sidecar added: ${warnings[0]}`,
-        },
-      ],
-    ]);
-  });
+test.each([
+  ['invalid-override', 'OverrideIgnored'],
+  ['proxy-user', 'TrafficBypassesEnvoy'],
+] as const)('reportInjection reports the warning of an injected pod: %s', (reason, event) => {
+  const warnings = [`${reason}: annotation x is "y": write z`];
+  expect(eventsOf({ decision: 'injected', reason, warnings })).toMatchObject([
+    [
+      { name: 'myapp-pod' },
+      {
+        reason: event,
+        action: reason,
+        note: `sidecar added: ${warnings[0]}`,
+      },
+    ],
+  ]);
 });

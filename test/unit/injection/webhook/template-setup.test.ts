@@ -19,7 +19,7 @@ const CONFIG_MAP = {
   data: { config: 'containers: [{name: envoy, image: "i:v1"}]' },
 };
 
-test('a template is proved at the start and after an upgrade of the API server, and restored after its deletion', async () => {
+test('a template is proved at the start and after an upgrade of Kubernetes, and restored after deletion', async () => {
   let dryRuns = 0;
   let changes = new PassThrough();
   const [created, events]: [unknown[], unknown[]] = [[], []];
