@@ -65,28 +65,26 @@ const written = () =>
       op === 'add' && 'value' in rest ? [Buffer.from(String(rest.value), 'base64').toString()] : [],
     );
 
-describe('CaBundle', () => {
-  test('patches only webhooks without the bundle, on condition of the resourceVersion', async () => {
-    cached = configuration('A', undefined, 'B');
-    expect(await distribute('A')).toBeUndefined();
-    expect(patches).toEqual([
-      [
-        { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
-        { op: 'add', path: '/webhooks/1/clientConfig/caBundle', value: base64('A') },
-        { op: 'add', path: '/webhooks/2/clientConfig/caBundle', value: base64('A') },
-      ],
-    ]);
-  });
+test('CaBundle patches only webhooks without the bundle, on condition of the resourceVersion', async () => {
+  cached = configuration('A', undefined, 'B');
+  expect(await distribute('A')).toBeUndefined();
+  expect(patches).toEqual([
+    [
+      { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
+      { op: 'add', path: '/webhooks/1/clientConfig/caBundle', value: base64('A') },
+      { op: 'add', path: '/webhooks/2/clientConfig/caBundle', value: base64('A') },
+    ],
+  ]);
+});
 
-  test('restarts the time when the bundle had to be restored', async () => {
-    cached = configuration('A');
-    await distribute('A');
-    clock.advance(1_000);
-    cached = configuration(undefined);
-    expect(await distribute('A')).toBeUndefined();
-    cached = configuration('A');
-    expect(await distribute('A')).toBe(0);
-  });
+test('CaBundle restarts the time when the bundle had to be restored', async () => {
+  cached = configuration('A');
+  await distribute('A');
+  clock.advance(1_000);
+  cached = configuration(undefined);
+  expect(await distribute('A')).toBeUndefined();
+  cached = configuration('A');
+  expect(await distribute('A')).toBe(0);
 });
 
 describe('authorities of others', () => {
@@ -109,7 +107,7 @@ describe('authorities of others', () => {
     served = (await issueCertificate(authority, { ...request, ...validity(-1, 1) })).certPem;
   });
 
-  test('stay during a rollout, except expired ones', async () => {
+  test('authorities of others stay in the caBundle during a rollout, except expired ones', async () => {
     cached = configuration(`${other}${expired}`);
     rollingOut = true;
     expect(await distributed(own)).toEqual({ heldForMs: undefined, keepsOthers: true });
@@ -119,13 +117,13 @@ describe('authorities of others', () => {
     expect(patches).toHaveLength(1);
   });
 
-  test('go when the rollout is over', async () => {
+  test('authorities of others go from the caBundle when the rollout is over', async () => {
     cached = configuration(`${own}${other}`);
     expect(await distributed(own)).toEqual({ heldForMs: undefined, keepsOthers: false });
     expect(written()).toEqual([own]);
   });
 
-  test('stay for the time that the owner of files asks for, then go', async () => {
+  test('authorities of others stay for the time that the owner of files asks for, then go', async () => {
     holdMs = 1_000;
     bundle = newBundle();
     cached = configuration(`${own}${other}`);
@@ -139,7 +137,7 @@ describe('authorities of others', () => {
     { resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(...bundles) },
   ];
 
-  test('are not trusted for our certificate', () => {
+  test('authorities of others are not trusted for our certificate', () => {
     const leaf = readCertificates(served);
     expect(trusts(seen(own, `${other}${own}`), leaf)).toBe(true);
     expect(trusts(seen(served), leaf)).toBe(true);

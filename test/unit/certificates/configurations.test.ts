@@ -14,7 +14,7 @@ test.each<[string, readonly OwnerReference[] | undefined, readonly OwnerReferenc
   ['becomes an owner beside others', [other], [other, ours]],
   ['replaces an earlier Namespace of the same name', [{ ...ours, uid: 'u1' }, other], [other, ours]],
   ['stays an owner', [other, ours], undefined],
-])('the namespace %s', (_, owners, expected) => {
+])('the namespace %s of the webhooks', (_, owners, expected) => {
   const object = { metadata: { name: 'envoy-initializer', ...(owners && { ownerReferences: owners }) } };
   expect(ownerOperations(object, namespace)).toEqual(
     expected ? [{ op: 'add', path: '/metadata/ownerReferences', value: expected }] : [],

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { KeyPairSource } from '../../../src/certificates/key-pair-source.ts';
 import { certificateKeeper } from '../../../src/certificates/managed-certificates.ts';
@@ -85,53 +85,51 @@ async function see(material: KeyMaterial, { mark = material.leaf?.fingerprint, b
 
 const gone = () => source.reconcile(undefined, signal);
 
-describe('KeyPairSource', () => {
-  test('creates the certificates if the Secret does not exist, and serves them only once it sees them', async () => {
-    await gone();
-    expect(made).toHaveLength(1);
-    expect(made[0]?.next).toBeUndefined();
-    expect(names(made[0]?.bundle)).toEqual(names([made[0]?.issuer]));
-    expect(source.serving).toBeUndefined();
-  });
+test('KeyPairSource creates certificates if the Secret does not exist, and serves them once it sees them', async () => {
+  await gone();
+  expect(made).toHaveLength(1);
+  expect(made[0]?.next).toBeUndefined();
+  expect(names(made[0]?.bundle)).toEqual(names([made[0]?.issuer]));
+  expect(source.serving).toBeUndefined();
+});
 
-  test('passes on a key pair again that the server rejected', async () => {
-    const material = await make();
-    refuse = true;
-    await expect(see(material)).rejects.toThrow('does not take it');
-    expect(source.serving).toBeUndefined();
-    refuse = false;
-    version -= 1;
-    await see(material);
-    expect(handed).toHaveLength(1);
-  });
+test('KeyPairSource passes on a key pair again that the server rejected', async () => {
+  const material = await make();
+  refuse = true;
+  await expect(see(material)).rejects.toThrow('does not take it');
+  expect(source.serving).toBeUndefined();
+  refuse = false;
+  version -= 1;
+  await see(material);
+  expect(handed).toHaveLength(1);
+});
 
-  test('keeps the key pair when the Secret is damaged, and warns once', async () => {
-    const material = await make();
-    await see(material);
-    await see(material, { broken: { 'tls.key': '' } });
-    version -= 1;
-    await see(material, { broken: { 'tls.key': '' } });
-    expect(handed).toHaveLength(1);
-    expect(warnings()).toEqual(['certificates in the Secret are damaged']);
-    expect(source.lastGood?.leaf).toEqual(material.leaf);
-  });
+test('KeyPairSource keeps the key pair when the Secret is damaged, and warns once', async () => {
+  const material = await make();
+  await see(material);
+  await see(material, { broken: { 'tls.key': '' } });
+  version -= 1;
+  await see(material, { broken: { 'tls.key': '' } });
+  expect(handed).toHaveLength(1);
+  expect(warnings()).toEqual(['certificates in the Secret are damaged']);
+  expect(source.lastGood?.leaf).toEqual(material.leaf);
+});
 
-  test('restores a deleted Secret with the served certificate and a next authority', async () => {
-    const material = await make();
-    await see(material);
-    await gone();
-    expect(made[0]).toMatchObject({ leaf: material.leaf, issuer: material.issuer });
-    expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
-  });
+test('KeyPairSource restores a deleted Secret with the served certificate and a next authority', async () => {
+  const material = await make();
+  await see(material);
+  await gone();
+  expect(made[0]).toMatchObject({ leaf: material.leaf, issuer: material.issuer });
+  expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
+});
 
-  test('starts over if the served certificate has expired', async () => {
-    const material = await make();
-    await see(material);
-    now += 91 * DAY;
-    await gone();
-    expect(made[0]?.bundle).toHaveLength(1);
-    expect(made[0]?.issuer).not.toEqual(material.issuer);
-  });
+test('KeyPairSource starts over if the served certificate has expired', async () => {
+  const material = await make();
+  await see(material);
+  now += 91 * DAY;
+  await gone();
+  expect(made[0]?.bundle).toHaveLength(1);
+  expect(made[0]?.issuer).not.toEqual(material.issuer);
 });
 
 const HOUR = 3_600_000;
@@ -197,50 +195,44 @@ async function storeOwn(): Promise<KeyMaterial> {
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 const WARN = 40;
 
-describe('the certificate keeper', () => {
-  test('distributes the bundle, and requeues within an hour', async () => {
-    await storeOwn();
-    expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
-    expect(distributed).toEqual(['authority-1\n']);
-    expect(written).toEqual([]);
-  });
-
-  test('renews a leaf on condition of the resourceVersion', async () => {
-    const { issuer, bundle } = await storeOwn();
-    now += 60 * DAY;
-    await reconcile();
-    expect(written).toEqual([
-      { resourceVersion: '7', material: expect.objectContaining({ issuer, bundle }) },
-    ]);
-    expect(written[0]?.material.leaf?.notAfter).toBe(now + 90 * DAY);
-    expect(rotated).toEqual(['serving']);
-  });
-
-  test('renews the leaf even if a configuration cannot be written, and then rejects', async () => {
-    await storeOwn();
-    now += 60 * DAY;
-    refused = forbidden;
-    await expect(reconcile()).rejects.toBe(forbidden);
-    expect(written).toHaveLength(1);
-  });
+test('the certificate keeper distributes the bundle, and requeues within an hour', async () => {
+  await storeOwn();
+  expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
+  expect(distributed).toEqual(['authority-1\n']);
+  expect(written).toEqual([]);
 });
 
-describe('the certificate keeper with a damaged Secret', () => {
-  test('replaces only the damaged part, with a warning', async () => {
-    const { issuer, bundle } = await storeOwn();
-    store({ material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
-    await reconcile();
-    expect(written[0]?.material).toMatchObject({ issuer, bundle });
-    expect(written[0]?.material.leaf).toBeDefined();
-    expect(levels).toContain(WARN);
-  });
+test('the certificate keeper renews a leaf on condition of the resourceVersion', async () => {
+  const { issuer, bundle } = await storeOwn();
+  now += 60 * DAY;
+  await reconcile();
+  expect(written).toEqual([{ resourceVersion: '7', material: expect.objectContaining({ issuer, bundle }) }]);
+  expect(written[0]?.material.leaf?.notAfter).toBe(now + 90 * DAY);
+  expect(rotated).toEqual(['serving']);
+});
 
-  test('restores the last undamaged content and adds a next authority if no part is usable', async () => {
-    lastGood = await storeOwn();
-    store({ material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
-    await reconcile();
-    expect(distributed).toEqual([]);
-    expect(written[0]?.material).toMatchObject({ leaf: lastGood.leaf, issuer: lastGood.issuer });
-    expect(written[0]?.material.bundle).toHaveLength(2);
-  });
+test('the certificate keeper renews the leaf even if a configuration cannot be written, and then rejects', async () => {
+  await storeOwn();
+  now += 60 * DAY;
+  refused = forbidden;
+  await expect(reconcile()).rejects.toBe(forbidden);
+  expect(written).toHaveLength(1);
+});
+
+test('the certificate keeper with a damaged Secret replaces only the damaged part, with a warning', async () => {
+  const { issuer, bundle } = await storeOwn();
+  store({ material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
+  await reconcile();
+  expect(written[0]?.material).toMatchObject({ issuer, bundle });
+  expect(written[0]?.material.leaf).toBeDefined();
+  expect(levels).toContain(WARN);
+});
+
+test('the certificate keeper restores the last undamaged Secret if no part is usable', async () => {
+  lastGood = await storeOwn();
+  store({ material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
+  await reconcile();
+  expect(distributed).toEqual([]);
+  expect(written[0]?.material).toMatchObject({ leaf: lastGood.leaf, issuer: lastGood.issuer });
+  expect(written[0]?.material.bundle).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
 import { OWN_CERTIFICATE, readSecret, secretData } from '../../../src/certificates/secret.ts';
 import { pemOf } from '../../../src/certificates/x509/certificate.ts';
@@ -42,43 +42,41 @@ function secretOf(
   };
 }
 
-describe('readSecret of our own Secret', () => {
-  test('returns what was written', () => {
-    expect(readSecret(secretOf(material))).toEqual({ material, damage: [] });
-    expect(readSecret(secretOf(fresh))).toEqual({ material: fresh, damage: [] });
-  });
+test('readSecret returns what was written to the Secret', () => {
+  expect(readSecret(secretOf(material))).toEqual({ material, damage: [] });
+  expect(readSecret(secretOf(fresh))).toEqual({ material: fresh, damage: [] });
+});
 
-  test.each([
-    ['tls.key', 'gone', null, ['leaf'], ['tls.crt']],
-    ['tls.crt', 'rubbish', 'rubbish', ['leaf'], ['tls.crt']],
-    ['ca.key', 'gone', null, ['issuer'], ['ca.key']],
-    ['next-ca.key', 'rubbish', 'rubbish', ['next'], ['next-ca.key']],
-    ['ca.crt', 'gone', null, ['leaf', 'issuer', 'next'], ['ca.crt', 'tls.crt', 'ca.key', 'next-ca.key']],
-  ] as const)(
-    'with %s %s returns no parts that depend on it, says why, and keeps the rest',
-    (key, _, text, lost, damaged) => {
-      const content = readSecret(secretOf(material, { [key]: text }));
-      if ('foreign' in content) throw new Error(content.foreign);
-      const { bundle, ...keys } = content.material;
-      const missing = Object.entries(keys).flatMap(([name, value]) => (value ? [] : [name]));
-      expect(missing).toEqual(lost);
-      expect(content.damage.map((line) => line.split(':')[0])).toEqual(damaged);
-    },
+test.each([
+  ['tls.key', 'gone', null, ['leaf'], ['tls.crt']],
+  ['tls.crt', 'rubbish', 'rubbish', ['leaf'], ['tls.crt']],
+  ['ca.key', 'gone', null, ['issuer'], ['ca.key']],
+  ['next-ca.key', 'rubbish', 'rubbish', ['next'], ['next-ca.key']],
+  ['ca.crt', 'gone', null, ['leaf', 'issuer', 'next'], ['ca.crt', 'tls.crt', 'ca.key', 'next-ca.key']],
+] as const)(
+  'readSecret with %s %s returns no parts that depend on it, says why, and keeps the rest',
+  (key, _, text, lost, damaged) => {
+    const content = readSecret(secretOf(material, { [key]: text }));
+    if ('foreign' in content) throw new Error(content.foreign);
+    const { bundle, ...keys } = content.material;
+    const missing = Object.entries(keys).flatMap(([name, value]) => (value ? [] : [name]));
+    expect(missing).toEqual(lost);
+    expect(content.damage.map((line) => line.split(':')[0])).toEqual(damaged);
+  },
+);
+
+test('readSecret returns no leaf if no authority has signed it', async () => {
+  const stranger = await replacement(undefined, context);
+  const content = readSecret(
+    secretOf(fresh, { 'ca.crt': pemOf(stranger.bundle), 'ca.key': stranger.issuer?.keyPem ?? '' }),
   );
-
-  test('returns no leaf if no authority has signed it', async () => {
-    const stranger = await replacement(undefined, context);
-    const content = readSecret(
-      secretOf(fresh, { 'ca.crt': pemOf(stranger.bundle), 'ca.key': stranger.issuer?.keyPem ?? '' }),
-    );
-    expect(content).toMatchObject({
-      material: { leaf: undefined, issuer: stranger.issuer },
-      damage: ['tls.crt: expected the authority that signed tls.crt, got others'],
-    });
+  expect(content).toMatchObject({
+    material: { leaf: undefined, issuer: stranger.issuer },
+    damage: ['tls.crt: expected the authority that signed tls.crt, got others'],
   });
 });
 
-test('a Secret without our mark, or with the certificate of another client, is not ours', async () => {
+test('readSecret does not take a Secret without our mark, or of another client, for ours', async () => {
   const foreign = { foreign: expect.anything() };
   const other = await replacement(undefined, context);
   expect(readSecret(secretOf(fresh, {}, null))).toEqual(foreign);

@@ -94,7 +94,7 @@ test.each([
   [['policy', '-f', 'a', '-f', 'b'], /argument 'b' is invalid\. This command reads one file: use -f once\.$/m],
   [['inject', '-f', 'a,,b'], /argument 'a,,b' is invalid\. The value must not be empty/],
   [['status', '-o', 'jsno'], /Use table, json or yaml\. Did you mean json\?$/m],
-])('%j returns 2 and prints one line that says what to write', async (args, message) => {
+])('the command %j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(2);
   expect(stderr).toMatch(message);
@@ -110,7 +110,7 @@ test.each([
   [['serve'], { server: 'https://10.0.0.1', 'proxy-url': 'socks5://10.0.0.2' }, 'got socks5://'],
   [['node-agent'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
   [['check', 'deploy/web'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
-])('%j with the cluster %j ends before it starts anything', async (args, cluster, message) => {
+])('the command %j with the cluster %j ends before it starts anything', async (args, cluster, message) => {
   const folder = await mkdtemp(join(tmpdir(), 'usage-'));
   const kubeconfig = join(folder, 'config');
   const config = {

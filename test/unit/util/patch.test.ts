@@ -1,83 +1,79 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { formatPath, pointer } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { PatchError, PodPatchBuilder } from '../../../src/util/patch.ts';
 import { applyRfc6902 } from '../../support/injection/rfc6902.ts';
 
-describe('PodPatchBuilder', () => {
-  const pod: JsonObject = {
-    metadata: { labels: { a: '1' } },
-    spec: { containers: [{ name: 'a', env: [] }], volumes: null },
-  };
+const pod: JsonObject = {
+  metadata: { labels: { a: '1' } },
+  spec: { containers: [{ name: 'a', env: [] }], volumes: null },
+};
 
-  test('does not change the given pod', () => {
-    const before = structuredClone(pod);
-    const draft = new PodPatchBuilder(pod);
-    draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
-    draft.set(['metadata', 'labels'], 'b', '2');
-    draft.remove(['spec', 'volumes']);
-    expect(pod).toEqual(before);
-    expect(draft.pod).toEqual({
-      metadata: { labels: { a: '1', b: '2' } },
-      spec: { containers: [{ name: 'a', env: [{ name: 'X' }] }] },
-    });
-  });
-
-  test('does not change inserted values by later operations', () => {
-    const draft = new PodPatchBuilder(pod);
-    draft.insert(['spec', 'volumes'], { name: 'first' });
-    draft.insert(['spec', 'volumes'], { name: 'second' });
-    draft.set(['metadata', 'annotations'], 'x', '1');
-    draft.set(['metadata', 'annotations'], 'y', '2');
-    expect(draft.operations).toEqual([
-      { op: 'add', path: '/spec/volumes', value: [{ name: 'first' }] },
-      { op: 'add', path: '/spec/volumes/-', value: { name: 'second' } },
-      { op: 'add', path: '/metadata/annotations', value: { x: '1' } },
-      { op: 'add', path: '/metadata/annotations/y', value: '2' },
-    ]);
-    expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
-  });
-
-  test('inserts before an index and at the end', () => {
-    const draft = new PodPatchBuilder(pod);
-    draft.insert(['spec', 'containers'], { name: 'z' });
-    draft.insert(['spec', 'containers'], { name: 'first' }, 0);
-    draft.replace(['spec', 'containers', 1], { name: 'b' });
-    expect(draft.pod).toMatchObject({
-      spec: { containers: [{ name: 'first' }, { name: 'b' }, { name: 'z' }] },
-    });
-    expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
-  });
-
-  // biome-ignore format: a line for each case
-  test.each<[string, (draft: PodPatchBuilder) => void]>([
-    ['add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS', (draft) => draft.insert(['spec', 'containers'], {}, 2)],
-    ['replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.replace(['spec', 'containers', 1], {})],
-    ['remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['spec', 'nothing'])],
-    ['replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.replace(['spec', 'nothing', 'part'], 1)],
-    ['remove /secret/length: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['secret', 'length'])],
-    ['metadata.labels is not a list', (draft) => draft.insert(['metadata', 'labels'], {})],
-    ['spec.containers is not a mapping', (draft) => draft.set(['spec', 'containers'], 'a', 1)],
-    ['metadata.labels.a is not a mapping', (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1)],
-    ['TypeError', (draft) => draft.set(['metadata', '__proto__'], 'x', 1)],
-  ])('refuses a change by the error %s, which does not contain the pod', (message, change) => {
-    const draft = new PodPatchBuilder({ ...pod, secret: 'hunter2' });
-    expect(() => change(draft)).toThrow(PatchError);
-    expect(() => change(draft)).toThrow(message);
-    expect(() => change(draft)).not.toThrow('hunter2');
-    expect(draft.operations).toEqual([]);
+test('PodPatchBuilder does not change the given pod', () => {
+  const before = structuredClone(pod);
+  const draft = new PodPatchBuilder(pod);
+  draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
+  draft.set(['metadata', 'labels'], 'b', '2');
+  draft.remove(['spec', 'volumes']);
+  expect(pod).toEqual(before);
+  expect(draft.pod).toEqual({
+    metadata: { labels: { a: '1', b: '2' } },
+    spec: { containers: [{ name: 'a', env: [{ name: 'X' }] }] },
   });
 });
 
-describe('a path', () => {
-  test.each<[(string | number)[], string, string]>([
-    [[], '', ''],
-    [['spec', 'containers', 0, 'image'], 'spec.containers[0].image', '/spec/containers/0/image'],
-    [['metadata', 'labels', 'a.b/c~d'], 'metadata.labels["a.b/c~d"]', '/metadata/labels/a.b~1c~0d'],
-    [['~1'], '["~1"]', '/~01'],
-    [['a "b"', ''], '["a \\"b\\""][""]', '/a "b"/'],
-  ])('%j is %s in messages and %s in a patch', (path, text, escaped) => {
-    expect(formatPath(path)).toBe(text);
-    expect(pointer(path)).toBe(escaped);
+test('PodPatchBuilder does not change inserted values by later operations', () => {
+  const draft = new PodPatchBuilder(pod);
+  draft.insert(['spec', 'volumes'], { name: 'first' });
+  draft.insert(['spec', 'volumes'], { name: 'second' });
+  draft.set(['metadata', 'annotations'], 'x', '1');
+  draft.set(['metadata', 'annotations'], 'y', '2');
+  expect(draft.operations).toEqual([
+    { op: 'add', path: '/spec/volumes', value: [{ name: 'first' }] },
+    { op: 'add', path: '/spec/volumes/-', value: { name: 'second' } },
+    { op: 'add', path: '/metadata/annotations', value: { x: '1' } },
+    { op: 'add', path: '/metadata/annotations/y', value: '2' },
+  ]);
+  expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
+});
+
+test('PodPatchBuilder inserts before an index and at the end', () => {
+  const draft = new PodPatchBuilder(pod);
+  draft.insert(['spec', 'containers'], { name: 'z' });
+  draft.insert(['spec', 'containers'], { name: 'first' }, 0);
+  draft.replace(['spec', 'containers', 1], { name: 'b' });
+  expect(draft.pod).toMatchObject({
+    spec: { containers: [{ name: 'first' }, { name: 'b' }, { name: 'z' }] },
   });
+  expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
+});
+
+// biome-ignore format: a line for each case
+test.each<[string, (draft: PodPatchBuilder) => void]>([
+  ['add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS', (draft) => draft.insert(['spec', 'containers'], {}, 2)],
+  ['replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.replace(['spec', 'containers', 1], {})],
+  ['remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['spec', 'nothing'])],
+  ['replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.replace(['spec', 'nothing', 'part'], 1)],
+  ['remove /secret/length: OPERATION_PATH_UNRESOLVABLE', (draft) => draft.remove(['secret', 'length'])],
+  ['metadata.labels is not a list', (draft) => draft.insert(['metadata', 'labels'], {})],
+  ['spec.containers is not a mapping', (draft) => draft.set(['spec', 'containers'], 'a', 1)],
+  ['metadata.labels.a is not a mapping', (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1)],
+  ['TypeError', (draft) => draft.set(['metadata', '__proto__'], 'x', 1)],
+])('PodPatchBuilder refuses a change by the error %s, which does not contain the pod', (message, change) => {
+  const draft = new PodPatchBuilder({ ...pod, secret: 'hunter2' });
+  expect(() => change(draft)).toThrow(PatchError);
+  expect(() => change(draft)).toThrow(message);
+  expect(() => change(draft)).not.toThrow('hunter2');
+  expect(draft.operations).toEqual([]);
+});
+
+test.each<[(string | number)[], string, string]>([
+  [[], '', ''],
+  [['spec', 'containers', 0, 'image'], 'spec.containers[0].image', '/spec/containers/0/image'],
+  [['metadata', 'labels', 'a.b/c~d'], 'metadata.labels["a.b/c~d"]', '/metadata/labels/a.b~1c~0d'],
+  [['~1'], '["~1"]', '/~01'],
+  [['a "b"', ''], '["a \\"b\\""][""]', '/a "b"/'],
+])('the path %j is %s in messages and %s in a patch', (path, text, escaped) => {
+  expect(formatPath(path)).toBe(text);
+  expect(pointer(path)).toBe(escaped);
 });

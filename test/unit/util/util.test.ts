@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { locationsIn } from '../../../src/util/diagnostic.ts';
 import { finder } from '../../../src/util/finder.ts';
@@ -71,7 +71,7 @@ test.each<[unknown, string | undefined]>([
   [{ rules: [], open: 'yes' }, 'spec.open: expected a boolean'],
   [[], 'spec: expected an object'],
   [null, 'spec: expected an object'],
-])('%j fits but where it does not: %s', (value, expected) => {
+])('misfit says where %j does not fit: %s', (value, expected) => {
   expect(misfit(value, SHAPE, 'spec')).toBe(expected);
 });
 
@@ -83,28 +83,26 @@ test.each([
   ['a', ['b'], 'b'],
   ['ports', ['image', 'name'], undefined],
   ['x', [], undefined],
-])('for %s and the known names %j suggests %s', (written, known, meant) => {
+])('suggest for %s and the known names %j returns %s', (written, known, meant) => {
   expect(suggest(written, known)).toBe(meant);
 });
 
-test('suggests nothing for a name longer than 64 characters, and never a name of very different length', () => {
+test('suggest returns nothing for more than 64 characters, and no name of very different length', () => {
   const long = 'x'.repeat(64);
   expect(suggest(`${long}y`, [long])).toBeUndefined();
   expect(suggest(long, [`${long}y`])).toBe(`${long}y`);
   expect(suggest('name', ['x'.repeat(1_000_000)])).toBeUndefined();
 });
 
-test('compares only the first 100 names', () => {
+test('suggest compares only the first 100 names', () => {
   const names = Array.from({ length: 100 }, (_, i) => `unlike-${i}`);
   expect(suggest('wanted', [...names.slice(1), 'wantet'])).toBe('wantet');
   expect(suggest('wanted', [...names, 'wantet'])).toBeUndefined();
 });
 
-describe('parseYaml', () => {
-  test('says that a bracket is missing, at the line after it', () => {
-    expect(parseYaml('args: [a,\n  b\ncommand: [c]\n')).toMatchObject({
-      error: 'invalid YAML: a ] or } is missing before this line, or the line needs more indentation',
-      location: { line: 3 },
-    });
+test('parseYaml says that a bracket is missing, at the line after it', () => {
+  expect(parseYaml('args: [a,\n  b\ncommand: [c]\n')).toMatchObject({
+    error: 'invalid YAML: a ] or } is missing before this line, or the line needs more indentation',
+    location: { line: 3 },
   });
 });

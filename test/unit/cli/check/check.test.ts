@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { tryDryRun } from '../../../../src/cli/check/check-dry-run.ts';
 import { failingContainers, missingInterfaces } from '../../../../src/cli/check/check-pods.ts';
 import { formatReport } from '../../../../src/cli/check/check-report.ts';
@@ -42,27 +42,24 @@ async function findingsOf(kind: string, ...fields: readonly string[]) {
   return findings.map(({ message }) => message);
 }
 
-describe('a pod that is admitted with another template than that of the ConfigMap', () => {
-  const [first, target] = ['old', 'new'].map((image) =>
-    templateSet({ config: `containers: [{name: envoy, image: "${image}"}]` }),
-  );
-  const admitted = () =>
-    injectChecked(decideInput(demoPod(), { state: { set: first ?? templateSet() } })).pod;
+const [first, target] = ['old', 'new'].map((image) =>
+  templateSet({ config: `containers: [{name: envoy, image: "${image}"}]` }),
+);
+const admitted = () => injectChecked(decideInput(demoPod(), { state: { set: first ?? templateSet() } })).pod;
 
-  test('has the promoted one while a rollout is under way', async () => {
-    expect(await reported(admitted, target, first)).toEqual({
-      text: 'accepted with the sidecar of the promoted template: envoy-initializer rollout shows the new one',
-      findings: [],
-    });
-  });
-
-  test('is a finding otherwise', async () => {
-    expect(await reported(admitted, target)).toMatchObject({ findings: [{ reason: 'webhook-behind' }] });
-    expect(await reported(admitted, first)).toEqual({ text: 'accepted with the sidecar', findings: [] });
+test('check expects the promoted template of a pod while a rollout is under way', async () => {
+  expect(await reported(admitted, target, first)).toEqual({
+    text: 'accepted with the sidecar of the promoted template: envoy-initializer rollout shows the new one',
+    findings: [],
   });
 });
 
-test('a sidecar whose status another webhook removes is no missing sidecar', async () => {
+test('check finds that a pod is admitted with another template than that of the ConfigMap', async () => {
+  expect(await reported(admitted, target)).toMatchObject({ findings: [{ reason: 'webhook-behind' }] });
+  expect(await reported(admitted, first)).toEqual({ text: 'accepted with the sidecar', findings: [] });
+});
+
+test('check takes a sidecar whose status another webhook removes for no missing sidecar', async () => {
   const { metadata: _, ...admitted } = injectChecked(
     decideInput(demoPod(), { state: { set: templateSet() } }),
   ).pod;
@@ -70,18 +67,16 @@ test('a sidecar whose status another webhook removes is no missing sidecar', asy
   expect(await reported(() => demoPod())).toMatchObject({ findings: [{ reason: 'webhook-silent' }] });
 });
 
-describe('a refused dry run', () => {
-  test('names what of the template the API server refuses', async () => {
-    const fields = ['spec.containers[1].image', 'spec.volumes[0].configMap', 'spec.containers[0].image'];
-    expect(await findingsOf('Pod', ...fields)).toEqual(['refused (of the template: envoy, envoy-conf)']);
-  });
+test('check names what of the template the API server refuses in a dry run', async () => {
+  const fields = ['spec.containers[1].image', 'spec.volumes[0].configMap', 'spec.containers[0].image'];
+  expect(await findingsOf('Pod', ...fields)).toEqual(['refused (of the template: envoy, envoy-conf)']);
+});
 
-  test.each<[string, string, readonly string[]]>([
-    ['for a field of the pod', 'Pod', ['spec.containers[0].image']],
-    ['by a policy', 'pods', []],
-  ])('%s blames no template', async (_, kind, fields) => {
-    expect(await findingsOf(kind, ...fields)).toEqual(['refused']);
-  });
+test.each<[string, string, readonly string[]]>([
+  ['for a field of the pod', 'Pod', ['spec.containers[0].image']],
+  ['by a policy', 'pods', []],
+])('check blames no template for a dry run that is refused %s', async (_, kind, fields) => {
+  expect(await findingsOf(kind, ...fields)).toEqual(['refused']);
 });
 
 test('formatReport names the first pods and counts the others', () => {
@@ -155,7 +150,7 @@ const running = (annotations: Readonly<Record<string, string>>): JsonObject => (
   status: { phase: 'Running', podIP: '10.244.0.9' },
 });
 
-test('a pod that runs without its interface on a Network is a finding', async () => {
+test('check finds a pod that runs without its interface on a Network', async () => {
   const pod = running({ 'k8s.v1.cni.cncf.io/networks': 'blue, some-nad' });
   expect(await missingInterfaces(client, [pod])).toEqual([
     {
@@ -165,7 +160,7 @@ test('a pod that runs without its interface on a Network is a finding', async ()
   ]);
 });
 
-test('a pod that has it is none', async () => {
+test('check has no finding for a pod with its interface', async () => {
   const attached = JSON.stringify([{ name: 'red/blue', interface: 'net1' }]);
   const pod = running({ 'samplecrd.k8s.io/network': 'blue', 'k8s.v1.cni.cncf.io/network-status': attached });
   expect(await missingInterfaces(client, [pod])).toEqual([]);

@@ -26,11 +26,11 @@ test.each<[OutputFormat, string]>([
   ['table', 'NAME    NODE\nweb-0   a\n1 pod\n'],
   ['json', '[\n  {\n    "name": "web-0",\n    "node": "a"\n  }\n]\n'],
   ['yaml', '- name: web-0\n  node: a\n'],
-])('-o %s', (format, expected) => {
+])('the output of -o %s is as it is read elsewhere', (format, expected) => {
   expect(printed(format)).toBe(expected);
 });
 
-test('a table has no commands for the terminal', () => {
+test('a table of the command line has no commands for the terminal', () => {
   const rows = [{ name: 'web\u001b[2J', node: 'a\u009b31m' }];
   expect(printed('table', rows)).toBe('NAME      NODE\nweb\uFFFD[2J   a\uFFFD31m\n1 pod\n');
 });

@@ -25,7 +25,7 @@ async function lint(files: Readonly<Record<string, string>>, ...args: readonly s
   return { code, stdout: terminal.stdout, stderr: terminal.stderr };
 }
 
-test('prints each fault of a ConfigMap with its place in the file', async () => {
+test('lint prints each fault of a ConfigMap with its place in the file', async () => {
   const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD });
   expect(stdout.trim().split('\n').sort()).toEqual([
     'bad.yaml:13:15: template "config": containers[0].ports[0].containerPort: must be a whole number, not "80"',
@@ -43,14 +43,14 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
     { 'gone.yaml': 'apiVersion: v1\nkind: Secret\n' },
     /^error: gone\.yaml has no template/,
   ],
-])('fails on %s', async (_, files, message) => {
+])('lint fails on %s', async (_, files, message) => {
   const terminal = new MemoryTerminal(files);
   expect(await runCli(['node', 'envoy-initializer', 'lint', 'gone.yaml'], terminal)).toBe(2);
   expect(terminal.stderr).toMatch(message);
   expect(terminal.stdout).toBe('');
 });
 
-test('prints what a policy leaves to the webhook', async () => {
+test('lint prints what a policy leaves to the webhook', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { stderr } = await lint({ 'long.yaml': long });
   expect(stderr.split('\n').slice(1)).toEqual([
@@ -59,7 +59,7 @@ test('prints what a policy leaves to the webhook', async () => {
   ]);
 });
 
-test('a configuration of Envoy needs --envoy, and lint says so', async () => {
+test('lint says that a configuration of Envoy needs --envoy', async () => {
   const { code, stderr } = await lint({ 'envoy.json': '{"static_resources": {}}' });
   expect({ code, stderr }).toEqual({
     code: 1,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { ADD_ONS } from '../../../../src/addons/index.ts';
 import { toolsOf } from '../../../../src/cli/add-on.ts';
 import { readInstallation } from '../../../../src/cli/installation.ts';
@@ -100,163 +100,161 @@ async function exceptions(
 
 const drifted = { namespace: 'a', name: 'b', controller: '', created: '', node: '' };
 
-describe('status', () => {
-  test('finds nothing in a healthy installation', async () => {
-    expect(await exceptions({})).toEqual({});
-    expect((await rowsOf(HEALTHY)).map(({ check, detail }) => `${check}: ${detail}`)).toEqual([
-      'server: Kubernetes v1.36.3',
-      'replicas: 1 of 1 ready, image i:1',
-      'leader: envoy-initializer-1',
-      'webhooks: 2 webhooks, each with its caBundle',
-      'warnings: no Events of late',
-      `template: sha256 ${SET?.hash.slice(0, 12)}, the hash of all templates`,
-      'policies: 2 bindings: policies inject most pods',
-      'rollout: 0 pods under way',
-      'routes: the API server has HTTPRoutes',
-      'networks: 1 Network, all Ready',
-      'multus: the API server has NetworkAttachmentDefinitions',
-      'node agents: 2 of 2 ready',
-      'waiting pods: none',
-      'pods: no drift in 3 pods',
-      'skipped pods: none',
-    ]);
-  });
+test('status finds nothing in a healthy installation', async () => {
+  expect(await exceptions({})).toEqual({});
+  expect((await rowsOf(HEALTHY)).map(({ check, detail }) => `${check}: ${detail}`)).toEqual([
+    'server: Kubernetes v1.36.3',
+    'replicas: 1 of 1 ready, image i:1',
+    'leader: envoy-initializer-1',
+    'webhooks: 2 webhooks, each with its caBundle',
+    'warnings: no Events of late',
+    `template: sha256 ${SET?.hash.slice(0, 12)}, the hash of all templates`,
+    'policies: 2 bindings: policies inject most pods',
+    'rollout: 0 pods under way',
+    'routes: the API server has HTTPRoutes',
+    'networks: 1 Network, all Ready',
+    'multus: the API server has NetworkAttachmentDefinitions',
+    'node agents: 2 of 2 ready',
+    'waiting pods: none',
+    'pods: no drift in 3 pods',
+    'skipped pods: none',
+  ]);
+});
 
-  test('says once that nothing is installed', async () => {
-    const change = {
+test('status says once that nothing is installed', async () => {
+  const change = {
+    installation: { value: undefined },
+    replicas: { value: [] },
+    lease: { value: undefined },
+    webhooks: { value: { mutating: undefined, validating: undefined } },
+    template: { value: undefined },
+    networks: { value: undefined },
+  };
+  const { server, replicas, multus, ...others } = await exceptions(change);
+  expect([server, replicas, multus]).toEqual([
+    undefined,
+    'problem: no Deployment envoy-initializer in namespace envoy-initializer | name its namespace with --operator-namespace, or install the operator',
+    undefined,
+  ]);
+  expect(new Set(Object.values(others))).toEqual(new Set(['none: not installed | ']));
+  expect((await exceptions({ ...change, networks: { value: [] } })).leader).toMatch(/^problem: /);
+});
+
+const unready = (name: string, trouble: string) => ({ name, ready: false, trouble });
+const installed = (...counts: Parameters<typeof deployment>) => ({
+  installation: { value: deployment(...counts) },
+});
+const none = installed([], { replicas: 0, ready: 0 });
+const pods = (change: Partial<Survey>) => ({ pods: { value: { ...NO_DRIFT, ...change } } });
+const driftedAs = (...states: readonly DriftedPod['sidecar'][]) => ({
+  drifted: states.map((sidecar) => ({ ...drifted, sidecar })),
+});
+const created = (key: string, time: string) => ({ key, created: `2026-11-01T${time}Z` });
+
+test.each<[string, RegExp, Partial<StatusFacts>]>([
+  ['server', /^problem: Kubernetes v1.28.1 \| upgrade/, { server: 'v1.28.1' }],
+  ['replicas', /^problem: no Deployment .*--operator-namespace/, { installation: { value: undefined } }],
+  [
+    'replicas',
+    /^problem: 1 of 2 ready, image i:1 \(b: ImagePullBackOff\) \| see kubectl --namespace envoy-initializer describe pods/,
+    {
+      ...installed([], { replicas: 2 }),
+      replicas: { value: [replica, unready('b', 'ImagePullBackOff')] },
+    },
+  ],
+  ['replicas', /--replicas=2$/, none],
+  [
+    'replicas',
+    /^problem: 1 of 1 ready, image i:1, but others fail \(b: CrashLoopBackOff\) \| see kubectl .* describe pods/,
+    { replicas: { value: [replica, unready('b', 'CrashLoopBackOff')] } },
+  ],
+  [
+    'replicas',
+    /\| name its namespace with --operator-namespace=mesh, or install/,
+    {
       installation: { value: undefined },
-      replicas: { value: [] },
-      lease: { value: undefined },
-      webhooks: { value: { mutating: undefined, validating: undefined } },
-      template: { value: undefined },
-      networks: { value: undefined },
-    };
-    const { server, replicas, multus, ...others } = await exceptions(change);
-    expect([server, replicas, multus]).toEqual([
-      undefined,
-      'problem: no Deployment envoy-initializer in namespace envoy-initializer | name its namespace with --operator-namespace, or install the operator',
-      undefined,
-    ]);
-    expect(new Set(Object.values(others))).toEqual(new Set(['none: not installed | ']));
-    expect((await exceptions({ ...change, networks: { value: [] } })).leader).toMatch(/^problem: /);
-  });
+      webhooks: { value: { mutating: [{ ...webhook, namespace: 'mesh' }], validating: undefined } },
+    },
+  ],
+  ['leader', /^problem: no replica leads/, { lease: { value: undefined } }],
+  ['leader', /^note: election in progress/, lease('')],
+  ['leader', /^problem: no replica leads \| read the log/, { now: NOW + 20_000, ...lease('') }],
+  ['leader', /^problem: no replica leads \| see replicas$/, { ...none, lease: { value: undefined } }],
+  ['leader', /^problem: envoy-initializer-1, not renewed for 122 s/, { now: NOW + 120_000 }],
+  [
+    'webhooks',
+    /^problem: no MutatingWebhookConfiguration \|/,
+    { webhooks: { value: { mutating: undefined, validating: [] } } },
+  ],
+  [
+    'webhooks',
+    /^problem: no caBundle: a/,
+    { webhooks: { value: { mutating: [{ ...webhook, hasBundle: false }], validating: [] } } },
+  ],
+  [
+    'warnings',
+    /^note: Events of late \(InvalidTemplate: 2\): kubectl get events/,
+    { warnings: { value: new Map([['InvalidTemplate', 2]]) } },
+  ],
+  ['template', /^problem: ConfigMap .* does not exist/, { template: { value: undefined } }],
+  [
+    'template',
+    /^problem: config: line 3: pods get the last valid template, if there was one \| correct the ConfigMap/,
+    { template: { value: FAULTY } },
+  ],
+  [
+    'networks',
+    /^problem: 1 of 1 Network with a problem \(shop\/net: Overlap\) \| envoy-initializer check network\/net --namespace shop$/,
+    { networks: { value: [{ key: 'shop/net', reason: 'Overlap', provider: 'multus' }] } },
+  ],
+  ['multus', /^problem: not installed, but needed by 1 Network/, { hasAttachments: { value: false } }],
+  [
+    'node agents',
+    /^problem: 1 of 2 ready \| see kubectl --namespace agents get pods/,
+    { nodeAgents: { value: { wanted: 2, ready: 1 } } },
+  ],
+  [
+    'node agents',
+    /^problem: off .*, but needed by 1 Network \| install the component networks /,
+    installed([]),
+  ],
+  [
+    'pods',
+    /^problem: 2 missed, 1 stale, of 3 pods \| envoy-initializer drift -A/,
+    pods(driftedAs('missed', 'stale', 'missed')),
+  ],
+  [
+    'rollout',
+    /^note: paused, 0 pods waiting: envoy-initializer rollout resume/,
+    { template: { value: { ...TEMPLATE, annotations: PAUSED } } },
+  ],
+  ['pods', /^note: 1 stale, of 3 pods: envoy-initializer rollout/, pods(driftedAs('stale'))],
+  [
+    'waiting pods',
+    /^problem: 1 pod waiting for Networks \(shop\/a\) \| envoy-initializer check pod\/a --namespace shop$/,
+    pods({ waiting: [created('shop/a', '11:00:00'), created('shop/b', '11:59:59')] }),
+  ],
+  [
+    'skipped pods',
+    /^problem: .*\(conflict: 2\) \| envoy-initializer check -A/,
+    pods({ skipped: new Map([['conflict', 2]]) }),
+  ],
+  ['pods', /^unknown: you may not \| $/, { pods: { unreadable: 'you may not' } }],
+  ['routes', /^none: off/, installed(['--policy=off', '--routes=off'])],
+])('status shows of %s: %s', async (check, expected, change) => {
+  expect((await exceptions(change))[check]).toMatch(expected);
+});
 
-  const unready = (name: string, trouble: string) => ({ name, ready: false, trouble });
-  const installed = (...counts: Parameters<typeof deployment>) => ({
-    installation: { value: deployment(...counts) },
-  });
-  const none = installed([], { replicas: 0, ready: 0 });
-  const pods = (change: Partial<Survey>) => ({ pods: { value: { ...NO_DRIFT, ...change } } });
-  const driftedAs = (...states: readonly DriftedPod['sidecar'][]) => ({
-    drifted: states.map((sidecar) => ({ ...drifted, sidecar })),
-  });
-  const created = (key: string, time: string) => ({ key, created: `2026-11-01T${time}Z` });
-
-  test.each<[string, RegExp, Partial<StatusFacts>]>([
-    ['server', /^problem: Kubernetes v1.28.1 \| upgrade/, { server: 'v1.28.1' }],
-    ['replicas', /^problem: no Deployment .*--operator-namespace/, { installation: { value: undefined } }],
-    [
-      'replicas',
-      /^problem: 1 of 2 ready, image i:1 \(b: ImagePullBackOff\) \| see kubectl --namespace envoy-initializer describe pods/,
-      {
-        ...installed([], { replicas: 2 }),
-        replicas: { value: [replica, unready('b', 'ImagePullBackOff')] },
-      },
-    ],
-    ['replicas', /--replicas=2$/, none],
-    [
-      'replicas',
-      /^problem: 1 of 1 ready, image i:1, but others fail \(b: CrashLoopBackOff\) \| see kubectl .* describe pods/,
-      { replicas: { value: [replica, unready('b', 'CrashLoopBackOff')] } },
-    ],
-    [
-      'replicas',
-      /\| name its namespace with --operator-namespace=mesh, or install/,
-      {
-        installation: { value: undefined },
-        webhooks: { value: { mutating: [{ ...webhook, namespace: 'mesh' }], validating: undefined } },
-      },
-    ],
-    ['leader', /^problem: no replica leads/, { lease: { value: undefined } }],
-    ['leader', /^note: election in progress/, lease('')],
-    ['leader', /^problem: no replica leads \| read the log/, { now: NOW + 20_000, ...lease('') }],
-    ['leader', /^problem: no replica leads \| see replicas$/, { ...none, lease: { value: undefined } }],
-    ['leader', /^problem: envoy-initializer-1, not renewed for 122 s/, { now: NOW + 120_000 }],
-    [
-      'webhooks',
-      /^problem: no MutatingWebhookConfiguration \|/,
-      { webhooks: { value: { mutating: undefined, validating: [] } } },
-    ],
-    [
-      'webhooks',
-      /^problem: no caBundle: a/,
-      { webhooks: { value: { mutating: [{ ...webhook, hasBundle: false }], validating: [] } } },
-    ],
-    [
-      'warnings',
-      /^note: Events of late \(InvalidTemplate: 2\): kubectl get events/,
-      { warnings: { value: new Map([['InvalidTemplate', 2]]) } },
-    ],
-    ['template', /^problem: ConfigMap .* does not exist/, { template: { value: undefined } }],
-    [
-      'template',
-      /^problem: config: line 3: pods get the last valid template, if there was one \| correct the ConfigMap/,
-      { template: { value: FAULTY } },
-    ],
-    [
-      'networks',
-      /^problem: 1 of 1 Network with a problem \(shop\/net: Overlap\) \| envoy-initializer check network\/net --namespace shop$/,
-      { networks: { value: [{ key: 'shop/net', reason: 'Overlap', provider: 'multus' }] } },
-    ],
-    ['multus', /^problem: not installed, but needed by 1 Network/, { hasAttachments: { value: false } }],
-    [
-      'node agents',
-      /^problem: 1 of 2 ready \| see kubectl --namespace agents get pods/,
-      { nodeAgents: { value: { wanted: 2, ready: 1 } } },
-    ],
-    [
-      'node agents',
-      /^problem: off .*, but needed by 1 Network \| install the component networks /,
-      installed([]),
-    ],
-    [
-      'pods',
-      /^problem: 2 missed, 1 stale, of 3 pods \| envoy-initializer drift -A/,
-      pods(driftedAs('missed', 'stale', 'missed')),
-    ],
-    [
-      'rollout',
-      /^note: paused, 0 pods waiting: envoy-initializer rollout resume/,
-      { template: { value: { ...TEMPLATE, annotations: PAUSED } } },
-    ],
-    ['pods', /^note: 1 stale, of 3 pods: envoy-initializer rollout/, pods(driftedAs('stale'))],
-    [
-      'waiting pods',
-      /^problem: 1 pod waiting for Networks \(shop\/a\) \| envoy-initializer check pod\/a --namespace shop$/,
-      pods({ waiting: [created('shop/a', '11:00:00'), created('shop/b', '11:59:59')] }),
-    ],
-    [
-      'skipped pods',
-      /^problem: .*\(conflict: 2\) \| envoy-initializer check -A/,
-      pods({ skipped: new Map([['conflict', 2]]) }),
-    ],
-    ['pods', /^unknown: you may not \| $/, { pods: { unreadable: 'you may not' } }],
-    ['routes', /^none: off/, installed(['--policy=off', '--routes=off'])],
-  ])('%s: %s', async (check, expected, change) => {
-    expect((await exceptions(change))[check]).toMatch(expected);
-  });
-
-  test.each<[string, Served, string, RegExp]>([
-    ['no HTTPRoutes', { ...SERVED, httpRoutes: false }, 'routes', /^none: /],
-    [
-      'an older API server',
-      { ...SERVED, bindings: undefined },
-      'policies',
-      /^none: .*the webhook injects all pods/,
-    ],
-  ])('reports %s', async (_, served, check, expected) => {
-    expect((await exceptions({}, served))[check]).toMatch(expected);
-  });
+test.each<[string, Served, string, RegExp]>([
+  ['no HTTPRoutes', { ...SERVED, httpRoutes: false }, 'routes', /^none: /],
+  [
+    'an older API server',
+    { ...SERVED, bindings: undefined },
+    'policies',
+    /^none: .*the webhook injects all pods/,
+  ],
+])('status reports %s', async (_, served, check, expected) => {
+  expect((await exceptions({}, served))[check]).toMatch(expected);
 });
 
 async function version(...args: readonly string[]) {
@@ -268,7 +266,7 @@ async function version(...args: readonly string[]) {
 test.each([
   ['is nobody at its address', ['--master=https://127.0.0.1:1']],
   ['is no kubeconfig', ['--kubeconfig=/none']],
-])('where there %s, the version of the client is printed, and the rest is an error', async (_, args) => {
+])('version prints that of the client, and an error, where there %s', async (_, args) => {
   expect(await version(...args)).toEqual({
     code: 1,
     stdout: `client: ${VERSION}\n`,
@@ -278,7 +276,7 @@ test.each([
   expect({ code, printed: JSON.parse(stdout) }).toEqual({ code: 1, printed: { client: VERSION } });
 });
 
-test('with --client no cluster is asked', async () => {
+test('version --client asks no cluster', async () => {
   const printed = { code: 0, stdout: `client: ${VERSION}\n`, stderr: '' };
   expect(await version('--client', '--kubeconfig=/none')).toEqual(printed);
 });

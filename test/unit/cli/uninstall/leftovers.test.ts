@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { isLed, named } from '../../../../src/cli/uninstall/leftovers.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
@@ -13,7 +13,7 @@ function reading(version: () => string) {
   };
 }
 
-test('a Network that is being deleted is named with what it waits for', () => {
+test('uninstall names a Network that is being deleted with what it waits for', () => {
   const condition = (type: string, status: 'True' | 'False', message: string) => ({
     ...{ type, status, message, reason: 'Deleting' },
     ...{ lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 },
@@ -32,29 +32,27 @@ test('a Network that is being deleted is named with what it waits for', () => {
   );
 });
 
-describe('an operator leads', () => {
-  test('as soon as its Lease changes', async () => {
-    const clock = new FakeClock();
-    let version = 1;
-    const led = isLed(
-      reading(() => `${version}`),
-      'envoy-initializer',
-      clock,
-    );
-    await clock.advanceAsync(3_000);
-    version = 2;
-    await clock.advanceAsync(1_000);
-    expect(await led).toBe(true);
-  });
+test('uninstall takes an operator for leading as soon as its Lease changes', async () => {
+  const clock = new FakeClock();
+  let version = 1;
+  const led = isLed(
+    reading(() => `${version}`),
+    'envoy-initializer',
+    clock,
+  );
+  await clock.advanceAsync(3_000);
+  version = 2;
+  await clock.advanceAsync(1_000);
+  expect(await led).toBe(true);
+});
 
-  test('not, if its Lease stays as it is for 15 s', async () => {
-    const clock = new FakeClock();
-    const led = isLed(
-      reading(() => '1'),
-      'envoy-initializer',
-      clock,
-    );
-    await clock.advanceAsync(15_000);
-    expect(await led).toBe(false);
-  });
+test('uninstall takes no operator for leading if its Lease stays as it is for 15 s', async () => {
+  const clock = new FakeClock();
+  const led = isLed(
+    reading(() => '1'),
+    'envoy-initializer',
+    clock,
+  );
+  await clock.advanceAsync(15_000);
+  expect(await led).toBe(false);
 });
