@@ -113,25 +113,25 @@ test('strangers by the thousand are no more connections than may be, and an earl
 
 // biome-ignore format: a line for each case
 test.each<[string, string, RegExp]>([
-    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^$/],
-    ['no HTTP', '\0\xff'.repeat(5000), /^$/],
-    ['a header of 64 KiB', `POST /inject HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`, /^$/],
-    ['10,000 headers', `POST /inject HTTP/1.1\r\nHost: a\r\n${'X: x\r\n'.repeat(10_000)}\r\n`, /^$/],
-    ['two lengths', `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, /^$/],
-    ['a length and chunks', `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, /^$/],
-    ['a negative length', `${HEAD}Content-Length: -1\r\n\r\n`, /^$/],
-    ['a length beyond all numbers', `${HEAD}Content-Length: ${'9'.repeat(40)}\r\n\r\n`, /^$/],
-    ['an extension of a chunk that never ends', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(65_536)}`, /^$/],
-    ['more than the length says', `${HEAD}Content-Length: 2\r\n\r\n{}{}`, /^$/],
-    ['a request to a proxy', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^$/],
-    ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n', /^HTTP\/1\.1 404 /],
-    ['no host', 'POST /inject HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400 /],
-    ['an expectation', `${HEAD}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 400 /],
-    ['another expectation', `${HEAD}Connection: close\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 417 /],
-  ])('strangers with %s are refused and closed', async (_, sent, answer) => {
-    expect(await answerToText(sent)).toMatch(answer);
-    expect(await callOnce()).toBe(200);
-  });
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^$/],
+  ['no HTTP', '\0\xff'.repeat(5000), /^$/],
+  ['a header of 64 KiB', `POST /inject HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`, /^$/],
+  ['10,000 headers', `POST /inject HTTP/1.1\r\nHost: a\r\n${'X: x\r\n'.repeat(10_000)}\r\n`, /^$/],
+  ['two lengths', `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, /^$/],
+  ['a length and chunks', `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, /^$/],
+  ['a negative length', `${HEAD}Content-Length: -1\r\n\r\n`, /^$/],
+  ['a length beyond all numbers', `${HEAD}Content-Length: ${'9'.repeat(40)}\r\n\r\n`, /^$/],
+  ['an extension of a chunk that never ends', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(65_536)}`, /^$/],
+  ['more than the length says', `${HEAD}Content-Length: 2\r\n\r\n{}{}`, /^$/],
+  ['a request to a proxy', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^$/],
+  ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n', /^HTTP\/1\.1 404 /],
+  ['no host', 'POST /inject HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ['an expectation', `${HEAD}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 400 /],
+  ['another expectation', `${HEAD}Connection: close\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 417 /],
+])('strangers with %s are refused and closed', async (_, sent, answer) => {
+  expect(await answerToText(sent)).toMatch(answer);
+  expect(await callOnce()).toBe(200);
+});
 
 test('strangers without TLS are closed', async () => {
   const refused = 'envoy_initializer_webhook_refused_total{reason="handshake_failed"}';

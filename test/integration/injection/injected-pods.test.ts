@@ -154,37 +154,37 @@ containers:
 
 // biome-ignore format: a line for each case
 test.each<[string, Readonly<Record<string, string>>]>([
-    ['the template of the demo', { config: DEMO_TEMPLATE }],
-    ['the template that comes with the operator', { config: DEFAULT_TEMPLATE_YAML }],
-    ['a template with something of everything', { config: RICH_TEMPLATE }],
-    ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
-    ['native sidecars, before all others', { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' }],
-  ])(
-    'a generated pod is admitted with %s, and as the command line would make it',
-    async (_, data) => {
-      await stage.adopt(data);
-      const state = { set: templateSet(data) };
-      const namespaceLabels = { [OPT_IN]: 'true' };
-      let injected = 0;
-      await fc.assert(
-        fc.asyncProperty(plausiblePods, async (pod) => {
-          // Older API servers drop the resources of whole pods.
-          if (MINOR < 34 && specOf(pod).resources !== undefined) return;
-          const plain = await stage.create(APART, pod);
-          if (plain.code !== 201) return;
-          const result = inject(decideInput(pod, { state, namespaceLabels, envoyFiles: ENVOY_FILES }));
-          const admitted = await stage.create('opted-in', pod);
-          expect(admitted).toMatchObject({ code: 201, message: '' });
-          const want = result.outcome === 'injected' ? await stage.create(APART, result.pod) : plain;
-          expect(comparable(admitted)).toEqual(comparable(want));
-          if (result.outcome === 'injected') injected += 1;
-        }),
-        // The first one is sure to be injected, so that it is never nothing that was compared.
-        { numRuns: 40, examples: [[plainPod({})]] },
-      );
-      expect(injected).toBeGreaterThan(0);
-    },
-  );
+  ['the template of the demo', { config: DEMO_TEMPLATE }],
+  ['the template that comes with the operator', { config: DEFAULT_TEMPLATE_YAML }],
+  ['a template with something of everything', { config: RICH_TEMPLATE }],
+  ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
+  ['native sidecars, before all others', { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' }],
+])(
+  'a generated pod is admitted with %s, and as the command line would make it',
+  async (_, data) => {
+    await stage.adopt(data);
+    const state = { set: templateSet(data) };
+    const namespaceLabels = { [OPT_IN]: 'true' };
+    let injected = 0;
+    await fc.assert(
+      fc.asyncProperty(plausiblePods, async (pod) => {
+        // Older API servers drop the resources of whole pods.
+        if (MINOR < 34 && specOf(pod).resources !== undefined) return;
+        const plain = await stage.create(APART, pod);
+        if (plain.code !== 201) return;
+        const result = inject(decideInput(pod, { state, namespaceLabels, envoyFiles: ENVOY_FILES }));
+        const admitted = await stage.create('opted-in', pod);
+        expect(admitted).toMatchObject({ code: 201, message: '' });
+        const want = result.outcome === 'injected' ? await stage.create(APART, result.pod) : plain;
+        expect(comparable(admitted)).toEqual(comparable(want));
+        if (result.outcome === 'injected') injected += 1;
+      }),
+      // The first one is sure to be injected, so that it is never nothing that was compared.
+      { numRuns: 40, examples: [[plainPod({})]] },
+    );
+    expect(injected).toBeGreaterThan(0);
+  },
+);
 
 test('a number that no double holds survives the webhook', async () => {
   await stage.adopt({ config: DEMO_TEMPLATE });

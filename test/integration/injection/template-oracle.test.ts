@@ -124,7 +124,7 @@ test(`the rich template is accepted by the API server, with every shape (since 1
   });
 });
 
-test(`of ${COUNT} faulty templates, none is adopted whose pods are refused (since 1.${NEWEST_FIELD})`, async () => {
+test(`none of ${COUNT} faulty templates is adopted whose pods are refused (since 1.${NEWEST_FIELD})`, async () => {
   const judged: Judged[] = [];
   for (const fault of templateFaults(COUNT, SEED)) judged.push(await judge(fault));
   expect(judged.filter(({ missed }) => missed.length > 0)).toEqual([]);

@@ -49,19 +49,19 @@ const V6 = { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' };
 
 // biome-ignore format: a line for each case
 test.each<[string, Given]>([
-    ['the one of the demo', { cidr: '192.168.0.0/16', gateway: '192.168.0.1' }],
-    ['the smallest of IPv4', { cidr: '10.0.0.0/30', gateway: '10.0.0.2' }],
-    ['the smallest of IPv6', { cidr: 'fd00:1::/126', gateway: 'fd00:1::3' }],
-    ['an IPv6 range', { cidr: 'fd00:1::/64', gateway: 'fd00:1::1', mtu: 1280 }],
-    ['a gateway that ends in 255', { cidr: '10.0.0.0/8', gateway: '10.0.0.255' }],
-    ['a gateway that ends in 0', { cidr: '10.0.0.0/8', gateway: '10.1.0.0' }],
-    ['a range beside loopback', { cidr: '126.0.0.0/8', gateway: '126.0.0.1' }],
-    ['a name of 63 characters', { name: 'a'.repeat(63), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }],
-    ['every field', { ...V4, provider: 'multus', mtu: 68, deletionPolicy: 'Retain' }],
-    ['both families, and excluded ranges', { ...V4, mtu: 1280, secondary: V6, exclude: ['10.0.1.0/24', 'fd00:1::7/128'] }],
-  ])('the API server takes a Network: %s', async (_, given) => {
-    await expect(dryRun(given)).resolves.toMatchObject({ spec: { cidr: given.cidr } });
-  });
+  ['the one of the demo', { cidr: '192.168.0.0/16', gateway: '192.168.0.1' }],
+  ['the smallest of IPv4', { cidr: '10.0.0.0/30', gateway: '10.0.0.2' }],
+  ['the smallest of IPv6', { cidr: 'fd00:1::/126', gateway: 'fd00:1::3' }],
+  ['an IPv6 range', { cidr: 'fd00:1::/64', gateway: 'fd00:1::1', mtu: 1280 }],
+  ['a gateway that ends in 255', { cidr: '10.0.0.0/8', gateway: '10.0.0.255' }],
+  ['a gateway that ends in 0', { cidr: '10.0.0.0/8', gateway: '10.1.0.0' }],
+  ['a range beside loopback', { cidr: '126.0.0.0/8', gateway: '126.0.0.1' }],
+  ['a name of 63 characters', { name: 'a'.repeat(63), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }],
+  ['every field', { ...V4, provider: 'multus', mtu: 68, deletionPolicy: 'Retain' }],
+  ['both families, and excluded ranges', { ...V4, mtu: 1280, secondary: V6, exclude: ['10.0.1.0/24', 'fd00:1::7/128'] }],
+])('the API server takes a Network: %s', async (_, given) => {
+  await expect(dryRun(given)).resolves.toMatchObject({ spec: { cidr: given.cidr } });
+});
 
 const range = 'spec.cidr: Invalid value: must be an IPv4 or IPv6 range: write one such as';
 const address = 'spec.gateway: Invalid value: must be an IPv4 or IPv6 address: write one such as';
@@ -121,36 +121,36 @@ test.each<[string, string, string]>([
 
 // biome-ignore format: a line for each case
 test.each<[string, Given, string]>([
-    ['an MTU too small for IPv6', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1279 }, 'write 1280 or more'],
-    ['an MTU too small for IPv4', { ...V4, mtu: 67 }, 'greater than or equal to 68'],
-    ['another provider', { ...V4, provider: 'x' }, 'supported values: "multus"'],
-    ['a name with dots', { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
-    ['a name of 64 characters', { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
-    [
-      'a second range of the same family',
-      { ...V4, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
-      'spec.secondary.cidr: Invalid value: must be of the other family',
-    ],
-    [
-      'a second range with host bits',
-      { ...V4, secondary: { cidr: 'fd00:1::1/64', gateway: 'fd00:1::2' } },
-      'spec.secondary.cidr: Invalid value: must not have host bits set',
-    ],
-    [
-      'a second gateway outside',
-      { ...V4, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
-      'spec.secondary.gateway: Invalid value: must be inside spec.secondary.cidr',
-    ],
-    ['an MTU too small for a second range', { ...V4, mtu: 1279, secondary: V6 }, 'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set'],
-    ['an exclusion that is no range', { ...V4, exclude: ['10.0.0.7'] }, 'spec.exclude: Invalid value: must be'],
-    ...['11.0.0.0/24', '8.0.0.0/6', 'fd00:1::/120'].map((range): [string, Given, string] => [
-      `an exclusion outside, ${range}`,
-      { ...V4, exclude: ['10.1.0.0/16', range] },
-      'spec.exclude: Invalid value: must be inside spec.cidr or spec.secondary.cidr',
-    ]),
-  ])('the API server refuses a Network, and says what to write instead: %s', async (_, given, message) => {
-    expect(await refusal(given)).toContain(message);
-  });
+  ['an MTU too small for IPv6', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1279 }, 'write 1280 or more'],
+  ['an MTU too small for IPv4', { ...V4, mtu: 67 }, 'greater than or equal to 68'],
+  ['another provider', { ...V4, provider: 'x' }, 'supported values: "multus"'],
+  ['a name with dots', { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
+  ['a name of 64 characters', { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
+  [
+    'a second range of the same family',
+    { ...V4, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
+    'spec.secondary.cidr: Invalid value: must be of the other family',
+  ],
+  [
+    'a second range with host bits',
+    { ...V4, secondary: { cidr: 'fd00:1::1/64', gateway: 'fd00:1::2' } },
+    'spec.secondary.cidr: Invalid value: must not have host bits set',
+  ],
+  [
+    'a second gateway outside',
+    { ...V4, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
+    'spec.secondary.gateway: Invalid value: must be inside spec.secondary.cidr',
+  ],
+  ['an MTU too small for a second range', { ...V4, mtu: 1279, secondary: V6 }, 'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set'],
+  ['an exclusion that is no range', { ...V4, exclude: ['10.0.0.7'] }, 'spec.exclude: Invalid value: must be'],
+  ...['11.0.0.0/24', '8.0.0.0/6', 'fd00:1::/120'].map((range): [string, Given, string] => [
+    `an exclusion outside, ${range}`,
+    { ...V4, exclude: ['10.1.0.0/16', range] },
+    'spec.exclude: Invalid value: must be inside spec.cidr or spec.secondary.cidr',
+  ]),
+])('the API server refuses a Network, and says what to write instead: %s', async (_, given, message) => {
+  expect(await refusal(given)).toContain(message);
+});
 
 test('the API server refuses a Network without a gateway, and says what to write instead', async () => {
   const given = { cidr: '10.0.0.0/8', gateway: undefined } as unknown as Given;

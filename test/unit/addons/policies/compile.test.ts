@@ -97,19 +97,19 @@ test.each([
 
 // biome-ignore format: a line for each case
 test.each<[string, JsonValue, FieldSchema, string]>([
-    ['a list of strings', ['a', 'b'], { type: 'string', list: true }, '["a", "b"]'],
-    ['an empty list', [], { type: 'string', list: true }, '[]'],
-    ['a map', { 'a"b': 'c' }, { type: 'string', map: true }, '{"a\\"b": "c"}'],
-    ['quantities written in two ways', { cpu: 1, memory: '1Mi' }, { type: 'quantity', map: true }, '{"cpu": "1", "memory": "1Mi"}'],
-    ['a number', -7, { type: 'int32' }, '-7'],
-    ['the largest that is safe', Number.MAX_SAFE_INTEGER, { type: 'int64' }, '9007199254740991'],
-    ['a port by name', 'http', { type: 'int-or-string' }, '"http"'],
-    ['a port by number', 80, { type: 'int-or-string' }, '80'],
-    ['a boolean', false, { type: 'boolean' }, 'false'],
-    ['an empty object', {}, { type: 'EmptyDirVolumeSource' }, 'Object.spec.x{}'],
-  ])('a policy has a value as CEL: %s', (_, value, field, literal) => {
-    expect(celLiteral(value, field, 'spec.x')).toBe(literal);
-  });
+  ['a list of strings', ['a', 'b'], { type: 'string', list: true }, '["a", "b"]'],
+  ['an empty list', [], { type: 'string', list: true }, '[]'],
+  ['a map', { 'a"b': 'c' }, { type: 'string', map: true }, '{"a\\"b": "c"}'],
+  ['quantities written in two ways', { cpu: 1, memory: '1Mi' }, { type: 'quantity', map: true }, '{"cpu": "1", "memory": "1Mi"}'],
+  ['a number', -7, { type: 'int32' }, '-7'],
+  ['the largest that is safe', Number.MAX_SAFE_INTEGER, { type: 'int64' }, '9007199254740991'],
+  ['a port by name', 'http', { type: 'int-or-string' }, '"http"'],
+  ['a port by number', 80, { type: 'int-or-string' }, '80'],
+  ['a boolean', false, { type: 'boolean' }, 'false'],
+  ['an empty object', {}, { type: 'EmptyDirVolumeSource' }, 'Object.spec.x{}'],
+])('a policy has a value as CEL: %s', (_, value, field, literal) => {
+  expect(celLiteral(value, field, 'spec.x')).toBe(literal);
+});
 
 test('a value in a policy is typed by its path at any depth', () => {
   const container = {

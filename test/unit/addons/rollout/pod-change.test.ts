@@ -142,35 +142,35 @@ test('a pod whose image has no other spelling is replaced for a changed configur
 
 // biome-ignore format: a line for each case
 test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
-    ['for other arguments', set({ args: [] }), podOf(set()), {}, /differ in more than images, cpu and memory/],
-    ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
-    [
-      'if its sidecar would be native now',
-      set({ image: 'envoyproxy/envoy:v2' }, { options: 'nativeSidecar: always' }),
-      podOf(set()),
-      {},
-      /containers differ: envoy here, none in a new pod/,
-    ],
-    ['if a limit goes away', set({ resources: {} }), podOf(set()), { from: set() }, /container envoy has limits of memory, which cannot be removed in place/],
-    [
-      'if its image is not that of its template',
-      set({ image: 'envoyproxy/envoy:v2' }),
-      podOf(set(), {}, (envoy) => {
-        envoy.image = 'mirror.example.com/envoy:v1';
-      }),
-      { from: set() },
-      /image mirror.example.com\/envoy:v1, which is not that of its template/,
-    ],
-    [
-      'if its kubelet is too old for native sidecars',
-      set({ image: 'envoyproxy/envoy:v2' }),
-      podOf(set(), { restartPolicy: 'Never' }),
-      { kubelet: 'v1.31.14' },
-      /kubelet v1.31.14, which cannot restart native sidecars: upgrade it to v1.32/,
-    ],
-  ])('a pod is replaced by a rollout %s', (_, to, pod, options, why) => {
-    expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
-  });
+  ['for other arguments', set({ args: [] }), podOf(set()), {}, /differ in more than images, cpu and memory/],
+  ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
+  [
+    'if its sidecar would be native now',
+    set({ image: 'envoyproxy/envoy:v2' }, { options: 'nativeSidecar: always' }),
+    podOf(set()),
+    {},
+    /containers differ: envoy here, none in a new pod/,
+  ],
+  ['if a limit goes away', set({ resources: {} }), podOf(set()), { from: set() }, /container envoy has limits of memory, which cannot be removed in place/],
+  [
+    'if its image is not that of its template',
+    set({ image: 'envoyproxy/envoy:v2' }),
+    podOf(set(), {}, (envoy) => {
+      envoy.image = 'mirror.example.com/envoy:v1';
+    }),
+    { from: set() },
+    /image mirror.example.com\/envoy:v1, which is not that of its template/,
+  ],
+  [
+    'if its kubelet is too old for native sidecars',
+    set({ image: 'envoyproxy/envoy:v2' }),
+    podOf(set(), { restartPolicy: 'Never' }),
+    { kubelet: 'v1.31.14' },
+    /kubelet v1.31.14, which cannot restart native sidecars: upgrade it to v1.32/,
+  ],
+])('a pod is replaced by a rollout %s', (_, to, pod, options, why) => {
+  expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
+});
 
 test('a pod that would get no sidecar any more is refused by a rollout', () => {
   const to = set({ image: 'envoyproxy/envoy:v2', ports: [{ containerPort: 80 }] });
