@@ -27,7 +27,7 @@ const network = (conditions: readonly Condition[] | undefined, observedGeneratio
 
 const READY = [condition('Accepted', 'True', 'Accepted'), condition('Ready', 'True', 'Ready')];
 
-test('a Ready Network has no findings', () => {
+test('check has no findings for a Ready Network', () => {
   expect(judgeNetwork(network(READY))).toEqual({
     because: [
       '10.1.0.0/24 of multus, 3 of 253 addresses in use',
@@ -38,7 +38,7 @@ test('a Ready Network has no findings', () => {
   });
 });
 
-test('each condition that is wrong is a finding with what to do, once', () => {
+test('check has a finding for each wrong condition of a Network, with what to do, once', () => {
   const overlap = condition('Accepted', 'False', 'Overlap');
   const { findings } = judgeNetwork(
     network([
@@ -58,7 +58,7 @@ test('each condition that is wrong is a finding with what to do, once', () => {
   ]);
 });
 
-test('a message that says what to do gets no second advice', () => {
+test('check adds no second advice to a message of a Network that says what to do', () => {
   const message = 'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus';
   const ready = { ...condition('Ready', 'False', 'ProviderUnavailable'), message };
   expect(judgeNetwork(network([ready])).findings).toEqual([{ reason: 'ProviderUnavailable', message }]);
@@ -67,7 +67,7 @@ test('a message that says what to do gets no second advice', () => {
 test.each([
   [undefined, 2, 'no operator has reconciled it'],
   [READY, 1, 'the operator has not reconciled its last change'],
-])('a Network that the operator has not seen is a finding', (conditions, observed, message) => {
+])('check has a finding for a Network that the operator has not seen', (conditions, observed, message) => {
   expect(judgeNetwork(network(conditions, observed)).findings).toEqual([
     { reason: 'not-reconciled', message: `${message}: see envoy-initializer status` },
   ]);
@@ -79,11 +79,11 @@ test.each([
   ['Networks/a', 'a'],
   ['networkpolicy/a', undefined],
   ['net/', undefined],
-])('%s is the Network %s', (target, name) => {
+])('check takes %s for the Network %s', (target, name) => {
   expect(nameInTarget(target, NETWORKS, 'net')).toBe(name);
 });
 
-test('a Network that cannot be let go says what the API server refuses, where there is an Event, and nothing of Events where there is none', async () => {
+test('check says of a Network that cannot be let go what the API server refuses, by its Event if any', async () => {
   const found = network(READY);
   const going = { ...found, metadata: { ...found.metadata, deletionTimestamp: 'now', finalizers: ['a/b'] } };
   const message = 'it is being deleted, and still has the finalizers a/b';
