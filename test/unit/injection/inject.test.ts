@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { inject } from '../../../src/injection/inject.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import {
@@ -30,161 +30,157 @@ const VOLUME = { name: 'envoy-conf', configMap: { name: 'envoy' } };
 const STATUS_TEXT = `{"version":1,"templates":[{"name":"config","sha256":"${DEMO_HASH}","shape":"${DEMO_SHAPE}"}],"added":{"containers":["envoy"],"volumes":["envoy-conf"]}}`;
 const STATUS_POINTER = '/metadata/annotations/initializer.kubernetes.io~1envoy-status';
 
-describe("the demo's pod and template", () => {
-  test('give exactly this patch', () => {
-    expect(injectChecked(decideInput(demoPod())).operations).toEqual([
-      { op: 'add', path: '/spec/containers/-', value: ENVOY },
-      { op: 'add', path: '/spec/volumes', value: [VOLUME] },
-      { op: 'add', path: STATUS_POINTER, value: STATUS_TEXT },
-    ]);
-  });
+test("the patch of the demo's pod is exactly this", () => {
+  expect(injectChecked(decideInput(demoPod())).operations).toEqual([
+    { op: 'add', path: '/spec/containers/-', value: ENVOY },
+    { op: 'add', path: '/spec/volumes', value: [VOLUME] },
+    { op: 'add', path: STATUS_POINTER, value: STATUS_TEXT },
+  ]);
+});
 
-  test('give the application untouched, then envoy, and its volume', () => {
-    const { pod } = injectChecked(decideInput(demoPod()));
-    expect(specOf(pod)).toEqual({
-      containers: [...(specOf(demoPod()).containers as JsonObject[]), ENVOY],
-      volumes: [VOLUME],
-    });
-    expect(metadataOf(pod)).toEqual({
-      name: 'myapp-pod',
-      labels: { app: 'myapp' },
-      annotations: { [OPT_IN]: 'true', [STATUS]: STATUS_TEXT },
-    });
+test("the demo's pod has the application untouched, then envoy, and its volume", () => {
+  const { pod } = injectChecked(decideInput(demoPod()));
+  expect(specOf(pod)).toEqual({
+    containers: [...(specOf(demoPod()).containers as JsonObject[]), ENVOY],
+    volumes: [VOLUME],
+  });
+  expect(metadataOf(pod)).toEqual({
+    name: 'myapp-pod',
+    labels: { app: 'myapp' },
+    annotations: { [OPT_IN]: 'true', [STATUS]: STATUS_TEXT },
   });
 });
 
-describe('a patch', () => {
-  test.each([
-    ['missing', undefined],
-    ['null', null],
-  ])('creates lists, maps and metadata that are %s', (_, absent) => {
-    const spec = { containers: specOf(demoPod()).containers as JsonObject[], volumes: absent };
-    const pod = JSON.parse(
-      JSON.stringify({ metadata: { labels: { [OPT_IN]: 'true' }, annotations: absent }, spec }),
-    );
-    expect(injectChecked(decideInput(pod)).operations.slice(1)).toEqual([
-      { op: 'add', path: '/spec/volumes', value: [VOLUME] },
-      { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
-    ]);
-    const without = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
-    const input = decideInput(without, { namespaceLabels: { [OPT_IN]: 'true' } });
-    expect(injectChecked(input).operations.slice(2)).toEqual([
-      { op: 'add', path: '/metadata', value: {} },
-      { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
-    ]);
-  });
-
-  test('keeps unknown fields', () => {
-    const pod = podWith({ fieldFromTheFuture: { deep: [1, null, 12345678901] } });
-    const text = '{"__proto__":{"x":1},"a~b/c":2}';
-    const odd = { ...pod, odd: JSON.parse(text) as JsonObject };
-    const result = injectChecked(decideInput(odd)).pod;
-    expect(specOf(result).fieldFromTheFuture).toBe(specOf(pod).fieldFromTheFuture);
-    expect(JSON.stringify(result.odd)).toBe(text);
-  });
-
-  test('does not grow with the pod', () => {
-    const env = Array.from({ length: 3000 }, (_, i) => ({ name: `KEY_${i}`, value: 'v'.repeat(80) }));
-    const { operations } = injectChecked(
-      decideInput(podWith({ containers: [{ name: 'app', image: 'a', env }] })),
-    );
-    expect(operations).toHaveLength(3);
-  });
-
-  test('reuses a volume of that name that differs only in defaults', () => {
-    const defaulted = { name: 'envoy-conf', configMap: { name: 'envoy', defaultMode: 420 } };
-    const { operations, pod, status } = injectChecked(decideInput(podWith({ volumes: [defaulted] })));
-    expect(operations.map(({ path }) => path)).toEqual(['/spec/containers/-', STATUS_POINTER]);
-    expect(specOf(pod).volumes).toEqual([defaulted]);
-    expect(status.added).toEqual({ containers: ['envoy'] });
-  });
+test.each([
+  ['missing', undefined],
+  ['null', null],
+])('a patch creates lists, maps and metadata that are %s', (_, absent) => {
+  const spec = { containers: specOf(demoPod()).containers as JsonObject[], volumes: absent };
+  const pod = JSON.parse(
+    JSON.stringify({ metadata: { labels: { [OPT_IN]: 'true' }, annotations: absent }, spec }),
+  );
+  expect(injectChecked(decideInput(pod)).operations.slice(1)).toEqual([
+    { op: 'add', path: '/spec/volumes', value: [VOLUME] },
+    { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
+  ]);
+  const without = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
+  const input = decideInput(without, { namespaceLabels: { [OPT_IN]: 'true' } });
+  expect(injectChecked(input).operations.slice(2)).toEqual([
+    { op: 'add', path: '/metadata', value: {} },
+    { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
+  ]);
 });
 
-describe('an addition to many containers', () => {
-  const template = `${DEMO_TEMPLATE}
+test('a patch of a pod keeps unknown fields', () => {
+  const pod = podWith({ fieldFromTheFuture: { deep: [1, null, 12345678901] } });
+  const text = '{"__proto__":{"x":1},"a~b/c":2}';
+  const odd = { ...pod, odd: JSON.parse(text) as JsonObject };
+  const result = injectChecked(decideInput(odd)).pod;
+  expect(specOf(result).fieldFromTheFuture).toBe(specOf(pod).fieldFromTheFuture);
+  expect(JSON.stringify(result.odd)).toBe(text);
+});
+
+test('a patch does not grow with its pod', () => {
+  const env = Array.from({ length: 3000 }, (_, i) => ({ name: `KEY_${i}`, value: 'v'.repeat(80) }));
+  const { operations } = injectChecked(
+    decideInput(podWith({ containers: [{ name: 'app', image: 'a', env }] })),
+  );
+  expect(operations).toHaveLength(3);
+});
+
+test('a patch of a pod reuses a volume of that name that differs only in defaults', () => {
+  const defaulted = { name: 'envoy-conf', configMap: { name: 'envoy', defaultMode: 420 } };
+  const { operations, pod, status } = injectChecked(decideInput(podWith({ volumes: [defaulted] })));
+  expect(operations.map(({ path }) => path)).toEqual(['/spec/containers/-', STATUS_POINTER]);
+  expect(specOf(pod).volumes).toEqual([defaulted]);
+  expect(status.added).toEqual({ containers: ['envoy'] });
+});
+
+const template = `${DEMO_TEMPLATE}
 env: [{name: PROXY, value: "1"}]
 `;
-  const injected = (containers: number) =>
-    inject(
-      decideInput(
-        podWith({
-          containers: Array.from({ length: containers }, (_, i) => ({
-            name: `app-${i}-${'x'.repeat(50)}`,
-            image: 'busybox',
-          })),
-        }),
-        { state: { set: templateSet({ config: template }) } },
-      ),
-    );
-
-  test('goes to each of them, in the order of the pod', () => {
-    const result = injected(100);
-    if (result.outcome !== 'injected') throw new Error(JSON.stringify(result.skip));
-    const paths = result.operations.map(({ path }) => path).filter((path) => path.endsWith('/env'));
-    expect(paths).toEqual(Array.from({ length: 100 }, (_, i) => `/spec/containers/${i}/env`));
-  });
-
-  test('is not made if its names exceed the size limit of annotations', () => {
-    const result = injected(5_000);
-    expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
-    expect(result).toHaveProperty('skip.diagnostics.0.path', 'metadata.annotations');
-  });
-});
-
-describe('the templates', () => {
-  const set = templateSet({
-    config: DEMO_TEMPLATE,
-    'config.gateway': 'containers: [{name: gateway, image: g}]',
-    'config.second': 'containers: [{name: second, image: s}]',
-  });
-  const selecting = (own: string | undefined, namespaceTemplates: string | undefined) => {
-    const annotations = { [OPT_IN]: 'true', ...(own !== undefined && { [`${OPT_IN}-templates`]: own }) };
-    return decideInput(podWith({}, { annotations }), { state: { set }, namespaceTemplates });
-  };
-
-  test.each([
-    [undefined, undefined, ['config'], 'default'],
-    [undefined, 'gateway', ['gateway'], 'namespace'],
-    [undefined, 'gateway, second', ['gateway', 'second'], 'namespace'],
-    ['second', undefined, ['second'], 'pod'],
-    ['second', 'gateway', ['second'], 'pod'],
-    ['second', 'nope', ['second'], 'pod'],
-  ])(
-    'of a pod that selects %s in a namespace that selects %s are %j',
-    (own, namespace, names, selectedBy) => {
-      const { status, ...rest } = injectChecked(selecting(own, namespace));
-      expect(status.templates.map(({ name }) => name)).toEqual(names);
-      expect(rest.selectedBy).toBe(selectedBy);
-    },
+const injected = (containers: number) =>
+  inject(
+    decideInput(
+      podWith({
+        containers: Array.from({ length: containers }, (_, i) => ({
+          name: `app-${i}-${'x'.repeat(50)}`,
+          image: 'busybox',
+        })),
+      }),
+      { state: { set: templateSet({ config: template }) } },
+    ),
   );
 
-  test.each([
-    [undefined, 'nope', 'namespace'],
-    ['nope', 'gateway', 'pod'],
-  ])('of a pod that selects %s in a namespace that selects %s do not exist', (own, namespace, by) => {
+test('an addition to many containers goes to each of them, in the order of the pod', () => {
+  const result = injected(100);
+  if (result.outcome !== 'injected') throw new Error(JSON.stringify(result.skip));
+  const paths = result.operations.map(({ path }) => path).filter((path) => path.endsWith('/env'));
+  expect(paths).toEqual(Array.from({ length: 100 }, (_, i) => `/spec/containers/${i}/env`));
+});
+
+test('an addition to many containers is not made if its names exceed the size limit of annotations', () => {
+  const result = injected(5_000);
+  expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
+  expect(result).toHaveProperty('skip.diagnostics.0.path', 'metadata.annotations');
+});
+
+const set = templateSet({
+  config: DEMO_TEMPLATE,
+  'config.gateway': 'containers: [{name: gateway, image: g}]',
+  'config.second': 'containers: [{name: second, image: s}]',
+});
+const selecting = (own: string | undefined, namespaceTemplates: string | undefined) => {
+  const annotations = { [OPT_IN]: 'true', ...(own !== undefined && { [`${OPT_IN}-templates`]: own }) };
+  return decideInput(podWith({}, { annotations }), { state: { set }, namespaceTemplates });
+};
+
+test.each([
+  [undefined, undefined, ['config'], 'default'],
+  [undefined, 'gateway', ['gateway'], 'namespace'],
+  [undefined, 'gateway, second', ['gateway', 'second'], 'namespace'],
+  ['second', undefined, ['second'], 'pod'],
+  ['second', 'gateway', ['second'], 'pod'],
+  ['second', 'nope', ['second'], 'pod'],
+])(
+  'the templates of a pod that selects %s in a namespace that selects %s are %j',
+  (own, namespace, names, selectedBy) => {
+    const { status, ...rest } = injectChecked(selecting(own, namespace));
+    expect(status.templates.map(({ name }) => name)).toEqual(names);
+    expect(rest.selectedBy).toBe(selectedBy);
+  },
+);
+
+test.each([
+  [undefined, 'nope', 'namespace'],
+  ['nope', 'gateway', 'pod'],
+])(
+  'the templates of a pod that selects %s in a namespace that selects %s do not exist',
+  (own, namespace, by) => {
     expect(inject(selecting(own, namespace))).toHaveProperty(
       'skip.diagnostics.0.message',
       `the ${by}'s annotation ${OPT_IN}-templates names template "nope", which does not exist: use another, or add it to the ConfigMap`,
     );
-  });
+  },
+);
+
+const LIMIT = 256 * 1024;
+const sizeOf = (pod: JsonObject) =>
+  Object.entries(metadataOf(pod).annotations ?? {})
+    .flat()
+    .reduce<number>((size, text) => size + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0);
+const noted = (note: string, more: JsonObject = {}) =>
+  decideInput(podWith({}, { annotations: { [OPT_IN]: 'true', note, ...more } }));
+const room = LIMIT - sizeOf(injectChecked(noted('')).pod);
+
+test('the annotations of a pod with its sidecar may be as large as the API server allows', () => {
+  expect(sizeOf(injectChecked(noted('x'.repeat(room))).pod)).toBe(LIMIT);
+  expect(sizeOf(injectChecked(noted('€'.repeat(room / 3))).pod)).toBeGreaterThan(LIMIT - 3);
 });
 
-describe('the annotations of a pod with its sidecar', () => {
-  const LIMIT = 256 * 1024;
-  const sizeOf = (pod: JsonObject) =>
-    Object.entries(metadataOf(pod).annotations ?? {})
-      .flat()
-      .reduce<number>((size, text) => size + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0);
-  const noted = (note: string, more: JsonObject = {}) =>
-    decideInput(podWith({}, { annotations: { [OPT_IN]: 'true', note, ...more } }));
-  const room = LIMIT - sizeOf(injectChecked(noted('')).pod);
-
-  test('may be as large as the API server allows', () => {
-    expect(sizeOf(injectChecked(noted('x'.repeat(room))).pod)).toBe(LIMIT);
-    expect(sizeOf(injectChecked(noted('€'.repeat(room / 3))).pod)).toBeGreaterThan(LIMIT - 3);
-  });
-
-  test.each([['x'.repeat(room + 1)], ['€'.repeat(room / 3 + 1)]])('are no larger', (note) => {
+test.each([['x'.repeat(room + 1)], ['€'.repeat(room / 3 + 1)]])(
+  'the annotations of a pod with its sidecar are no larger than the API server allows',
+  (note) => {
     expect(inject(noted(note))).toMatchObject({
       outcome: 'skipped',
       skip: {
@@ -192,21 +188,21 @@ describe('the annotations of a pod with its sidecar', () => {
         diagnostics: [{ path: 'metadata.annotations', message: expect.stringContaining('(262144 bytes)') }],
       },
     });
-  });
+  },
+);
 
-  test('are no larger, or the pod is refused if onConflict is deny', () => {
-    const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
-    expect(inject({ ...noted('x'.repeat(room + 1)), state: deny }).outcome).toBe('denied');
-  });
+test('a pod whose annotations would be too large with its sidecar is refused if onConflict is deny', () => {
+  const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
+  expect(inject({ ...noted('x'.repeat(room + 1)), state: deny }).outcome).toBe('denied');
+});
 
-  test('count without values that are no text, which a file may have', () => {
-    const mistake = { a: { toString: 1, valueOf: 1 } };
-    expect(sizeOf(injectChecked(noted('', mistake)).pod) - sizeOf(injectChecked(noted('')).pod)).toBe(1);
-  });
+test('the annotations of a pod with its sidecar count without values that are no text', () => {
+  const mistake = { a: { toString: 1, valueOf: 1 } };
+  expect(sizeOf(injectChecked(noted('', mistake)).pod) - sizeOf(injectChecked(noted('')).pod)).toBe(1);
+});
 
-  test('do not count if the API server would refuse the pod anyway', () => {
-    expect(inject(noted('x'.repeat(LIMIT))).outcome).toBe('injected');
-  });
+test('the annotations of a pod with its sidecar do not count if the API server would refuse it anyway', () => {
+  expect(inject(noted('x'.repeat(LIMIT))).outcome).toBe('injected');
 });
 
 test('a pod whose list of templates exceeds the size limit of annotations gets none of them', () => {

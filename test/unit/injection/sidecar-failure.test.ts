@@ -28,18 +28,18 @@ test.each<[string, JsonObject, string]>([
   ['a reason where it said nothing', { reason: 'OOMKilled' }, 'OOMKilled'],
   ['no control characters', { message: 'a\u001b[2Jb\u2028c\u202ed' }, 'a [2Jb c d'],
   ['no more than a note can hold', { message: 'x'.repeat(1e6) }, `${'x'.repeat(299)}…`],
-])('of a sidecar that has failed is said: %s', (_, end, words) => {
+])('the failure of a sidecar says %s', (_, end, words) => {
   const terminated = { exitCode: 1, ...end };
   for (const envoy of [waiting('envoy', terminated), { name: 'envoy', state: { terminated } }])
     expect(failure({ containerStatuses: [envoy] })).toBe(`container envoy ended with exit code 1: ${words}`);
 });
 
-test('an init container of the sidecar fails, too', () => {
+test('the failure of a sidecar may be that of its init container', () => {
   const initContainerStatuses = [waiting('own', { exitCode: 2 }), waiting('capture', { exitCode: 3 })];
   expect(failure({ initContainerStatuses })).toBe('container capture ended with exit code 3');
 });
 
-test('no failure is an end without an error, of the application, or of a pod that goes', () => {
+test('a sidecar has not failed by an end without an error, of the application, or of a pod that goes', () => {
   const [app, envoy] = [waiting('app', { exitCode: 1 }), waiting('envoy', { exitCode: 1 })];
   expect(failure({ containerStatuses: [waiting('envoy', { exitCode: 0 }), app] })).toBeUndefined();
   expect(failure({ containerStatuses: [envoy] }, { annotations: {} })).toBeUndefined();

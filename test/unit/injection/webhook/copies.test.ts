@@ -19,19 +19,22 @@ test.each([
   ['has no namespace any more', 404, { reason: 'NotFound' }, false],
   ['is denied by a policy', 422, { details: { kind: 'configmaps' } }, true],
   ['is denied by a webhook', 400, { message: 'admission webhook "a" denied the request' }, true],
-])('a copy that %s', async (_, status, body, isTriedAgain) => {
-  const error = apiErrorFrom(status, body);
-  const reconcile = copying({
-    client: { create: () => Promise.reject(error), jsonPatch: () => Promise.reject(error) },
-    configMaps: { get: (key) => (key === 'home/envoy' ? source : undefined) },
-    pods: { list: () => [pod] },
-    keys,
-    namespace: 'home',
-    beforeCreate: async () => undefined,
-  });
-  const result = await reconcile('shop', signal).catch((err: unknown) => err);
-  expect(result).toEqual(isTriedAgain ? error : {});
-});
+])(
+  "a copy of Envoy's configuration that %s is tried again, or not",
+  async (_, status, body, isTriedAgain) => {
+    const error = apiErrorFrom(status, body);
+    const reconcile = copying({
+      client: { create: () => Promise.reject(error), jsonPatch: () => Promise.reject(error) },
+      configMaps: { get: (key) => (key === 'home/envoy' ? source : undefined) },
+      pods: { list: () => [pod] },
+      keys,
+      namespace: 'home',
+      beforeCreate: async () => undefined,
+    });
+    const result = await reconcile('shop', signal).catch((err: unknown) => err);
+    expect(result).toEqual(isTriedAgain ? error : {});
+  },
+);
 
 const SOURCE = { metadata: { namespace: 'envoy-initializer', name: 'envoy' }, data: { 'envoy.json': '{}' } };
 const wroteData = (manager: string) => ({ manager, fieldsV1: { 'f:data': { 'f:envoy.json': {} } } });
@@ -80,7 +83,7 @@ test.each<[string, Situation, 'create' | 'update' | 'nothing']>([
   ],
   ["keeps a user's own ConfigMap", { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true }, 'nothing'],
   ['ignores a copy that is being deleted', { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true }, 'nothing'],
-])('the copying %s', async (_, { source, found, isNeeded }, step) => {
+])("the copying of Envoy's configuration %s", async (_, { source, found, isNeeded }, step) => {
   const steps: string[] = [];
   const done = (verb: string) => async (): Promise<never> => {
     steps.push(verb);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
 import { limitRangeViolations } from '../../../../../src/injection/podspec/rules/limit-ranges.ts';
 import { formatPort, PortIndex } from '../../../../../src/injection/podspec/rules/ports.ts';
@@ -15,9 +15,8 @@ const cpu = (request: string, limit: string) => ({ requests: { cpu: request }, l
 const breaks = (bound: string, most: string, what = 'container a', resource = 'cpu') =>
   `${what}: its ${resource} breaks ${bound} ${most} of LimitRange l`;
 
-describe('LimitRanges of containers', () => {
-  // biome-ignore format: a line for each case
-  test.each<[string, JsonObject, JsonObject, readonly string[]]>([
+// biome-ignore format: a line for each case
+test.each<[string, JsonObject, JsonObject, readonly string[]]>([
     ['a limit above the maximum', { max: { cpu: '1' } }, cpu('1', '1001m'), [breaks('max', '1')]],
     ['a limit at the maximum', { max: { cpu: '1' } }, cpu('1', '1000m'), []],
     ['no limit, for which the maximum is the default', { max: { cpu: '1' } }, {}, []],
@@ -40,35 +39,31 @@ describe('LimitRanges of containers', () => {
     ['a ratio of the most', { maxLimitRequestRatio: { cpu: '2' } }, cpu('100m', '200m'), []],
     ['no ratio', { maxLimitRequestRatio: { cpu: '2' } }, { requests: { cpu: '1' } }, [breaks('maxLimitRequestRatio', '2')]],
     ['other resources', { max: { memory: '1' } }, cpu('1', '2'), []],
-  ])('%s', (_, item, resources, expected) => {
+  ])('a LimitRange of containers judges %s', (_, item, resources, expected) => {
     expect(limitRangeViolations(pod(resources), ofContainer(item))).toEqual(expected);
   });
 
-  test('hold for init containers', () => {
-    const spec = { initContainers: [{ name: 'b', image: 'i', resources: cpu('1', '2') }] };
-    expect(limitRangeViolations(pod({}, spec), ofContainer({ max: { cpu: '1' } }))).toEqual([
-      breaks('max', '1', 'container b'),
-    ]);
-  });
+test('a LimitRange of containers holds for init containers', () => {
+  const spec = { initContainers: [{ name: 'b', image: 'i', resources: cpu('1', '2') }] };
+  expect(limitRangeViolations(pod({}, spec), ofContainer({ max: { cpu: '1' } }))).toEqual([
+    breaks('max', '1', 'container b'),
+  ]);
 });
 
-describe('several LimitRanges, of which any may set its default', () => {
-  const [small, large, max] = [{ default: { cpu: '1' } }, { default: { cpu: '3' } }, { max: { cpu: '2' } }];
-  test.each([
-    [[small, large, max], [breaks('max', '2')]],
-    [[large, small, max], [breaks('max', '2')]],
-    [[small, max], []],
-  ])('%j', (items, expected) => {
-    expect(limitRangeViolations(pod({}), items.flatMap(ofContainer))).toEqual(expected);
-  });
+const [small, large, max] = [{ default: { cpu: '1' } }, { default: { cpu: '3' } }, { max: { cpu: '2' } }];
+test.each([
+  [[small, large, max], [breaks('max', '2')]],
+  [[large, small, max], [breaks('max', '2')]],
+  [[small, max], []],
+])('any of several LimitRanges may set its default: %j', (items, expected) => {
+  expect(limitRangeViolations(pod({}), items.flatMap(ofContainer))).toEqual(expected);
 });
 
-describe('LimitRanges of pods', () => {
-  const two = (resources: JsonObject, initContainers: JsonObject[] = []) =>
-    pod({}, { containers: ['a', 'b'].map((name) => ({ name, resources })), initContainers });
+const two = (resources: JsonObject, initContainers: JsonObject[] = []) =>
+  pod({}, { containers: ['a', 'b'].map((name) => ({ name, resources })), initContainers });
 
-  // biome-ignore format: a line for each case
-  test.each<[string, JsonObject, JsonObject, readonly string[]]>([
+// biome-ignore format: a line for each case
+test.each<[string, JsonObject, JsonObject, readonly string[]]>([
     ['the sum of limits', { max: { cpu: '3' } }, two(cpu('1', '2')), [breaks('max', '3', 'the pod')]],
     ['the sum of limits at the most', { max: { cpu: '4' } }, two(cpu('1', '2')), []],
     ['no limit', { max: { cpu: '4' } }, two({ requests: { cpu: '1' } }), [breaks('max', '4', 'the pod')]],
@@ -76,17 +71,16 @@ describe('LimitRanges of pods', () => {
     ['an init container that needs more', { max: { cpu: '4' } }, two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '5') }]), [breaks('max', '4', 'the pod')]],
     ['an init container that needs less', { max: { cpu: '4' } }, two(cpu('1', '2'), [{ name: 'c', resources: cpu('1', '4') }]), []],
     ["the pod's own limit", { max: { cpu: '3' } }, pod(cpu('1', '1'), { resources: { limits: { cpu: '4' } } }), [breaks('max', '3', 'the pod')]],
-  ])('%s', (_, item, given, expected) => {
+  ])('a LimitRange of pods judges %s', (_, item, given, expected) => {
     expect(limitRangeViolations(given, ofPod(item))).toEqual(expected);
   });
 
-  test('count the defaults of containers', () => {
-    const both = range({ type: 'Container', default: { cpu: '1' } }, { type: 'Pod', max: { cpu: '1' } });
-    expect(limitRangeViolations(two({}), both)).toEqual([breaks('max', '1', 'the pod')]);
-  });
+test('a LimitRange of pods counts the defaults of containers', () => {
+  const both = range({ type: 'Container', default: { cpu: '1' } }, { type: 'Pod', max: { cpu: '1' } });
+  expect(limitRangeViolations(two({}), both)).toEqual([breaks('max', '1', 'the pod')]);
 });
 
-test('claims of storage are no matter of pods', () => {
+test('a LimitRange of storage claims is no matter of pods', () => {
   expect(
     limitRangeViolations(pod({}), range({ type: 'PersistentVolumeClaim', max: { storage: '1' } })),
   ).toEqual([]);
@@ -99,15 +93,14 @@ function collision(a: JsonObject, b: JsonObject): string | undefined {
   return index.collisionsOf(b)[0]?.field;
 }
 
-describe('two ports of one pod', () => {
-  const host = (hostPort: number, hostIP?: string) => ({
-    containerPort: hostPort + (hostIP?.length ?? 0) + 1000,
-    hostPort,
-    ...(hostIP !== undefined && { hostIP }),
-  });
+const host = (hostPort: number, hostIP?: string) => ({
+  containerPort: hostPort + (hostIP?.length ?? 0) + 1000,
+  hostPort,
+  ...(hostIP !== undefined && { hostIP }),
+});
 
-  // biome-ignore format: a line for each case
-  test.each([
+// biome-ignore format: a line for each case
+test.each([
     ['the same port', { containerPort: 80 }, { containerPort: 80 }, 'containerPort'],
     ['another port', { containerPort: 80 }, { containerPort: 81 }, undefined],
     ['TCP by default', { containerPort: 80 }, { containerPort: 80, protocol: 'TCP' }, 'containerPort'],
@@ -124,19 +117,17 @@ describe('two ports of one pod', () => {
     ['a host port on 0.0.0.0 and on ::', host(80, '0.0.0.0'), host(80, '::'), 'hostPort'],
     ['a host port twice on one address', { ...host(80, '10.0.0.1'), containerPort: 1 }, host(80, '10.0.0.1'), 'hostPort'],
     ['a host port on two addresses', { ...host(80, '10.0.0.1'), containerPort: 1 }, host(80, '10.0.0.2'), undefined],
-  ])('%s', (_, a, b, want) => {
+  ])('two ports of one pod collide or not: %s', (_, a, b, want) => {
     expect([collision(a, b), collision(b, a)]).toEqual([want, want]);
   });
 
-  test('are written with their protocol', () => {
-    expect(formatPort({ containerPort: 80, hostPort: 8080 })).toBe('80/TCP');
-    expect(formatPort({ containerPort: 80, hostPort: 8080, protocol: 'SCTP' }, 'hostPort')).toBe('8080/SCTP');
-  });
+test('two ports of one pod are written with their protocol', () => {
+  expect(formatPort({ containerPort: 80, hostPort: 8080 })).toBe('80/TCP');
+  expect(formatPort({ containerPort: 80, hostPort: 8080, protocol: 'SCTP' }, 'hostPort')).toBe('8080/SCTP');
 });
 
-describe('two volumes are the same', () => {
-  test.each(
-    load(`
+test.each(
+  load(`
 - [no source and emptyDir, {name: v, emptyDir: null}, {name: v, emptyDir: {}}]
 - [a size in another unit, {name: v, emptyDir: {sizeLimit: 1024Mi}}, {name: v, emptyDir: {sizeLimit: 1Gi}}]
 - [a fraction of a size, {name: v, emptyDir: {sizeLimit: 0.5Gi}}, {name: v, emptyDir: {sizeLimit: 512Mi}}]
@@ -158,15 +149,13 @@ describe('two volumes are the same', () => {
 - [an image with a digest, {name: v, image: {reference: r/i@sha256:0a}}, {name: v, image: {reference: r/i@sha256:0a, pullPolicy: IfNotPresent}}]
 - [an image with the tag latest and a digest, {name: v, image: {reference: i:latest@sha256:0a}}, {name: v, image: {reference: i:latest@sha256:0a, pullPolicy: Always}}]
 - [unknown fields, {name: v, new: {a: 1}}, {name: v, new: {a: 1}}]`) as [string, JsonObject, JsonObject][],
-  )('%s', (_, a, b) => {
-    expect(sameVolume(a, b)).toBe(true);
-    expect(sameVolume(b, a)).toBe(true);
-  });
+)('two volumes are the same %s', (_, a, b) => {
+  expect(sameVolume(a, b)).toBe(true);
+  expect(sameVolume(b, a)).toBe(true);
 });
 
-describe('two volumes differ', () => {
-  test.each(
-    load(`
+test.each(
+  load(`
 - [by source, {name: v, emptyDir: {}}, {name: v, downwardAPI: {}}]
 - [by an item, {name: v, configMap: {name: a}}, {name: v, configMap: {name: b}}]
 - [by items, {name: v, secret: {items: [{key: a, path: b}]}}, {name: v, secret: {}}]
@@ -182,8 +171,7 @@ describe('two volumes differ', () => {
 - [by pullPolicy, {name: v, image: {reference: i:1}}, {name: v, image: {reference: i:1, pullPolicy: Always}}]
 - [by the pullPolicy of latest, {name: v, image: {reference: i}}, {name: v, image: {reference: i, pullPolicy: IfNotPresent}}]
 - [by an unknown field, {name: v, new: {a: ''}}, {name: v, new: {}}]`) as [string, JsonObject, JsonObject][],
-  )('%s', (_, a, b) => {
-    expect(sameVolume(a, b)).toBe(false);
-    expect(sameVolume(b, a)).toBe(false);
-  });
+)('two volumes differ %s', (_, a, b) => {
+  expect(sameVolume(a, b)).toBe(false);
+  expect(sameVolume(b, a)).toBe(false);
 });
