@@ -104,12 +104,7 @@ export class Connections {
    * is busy the longest, if that is long enough.
    */
   #leastNeeded(newest: Connection): Connection | undefined {
-    const byPeer = new Map<string, Connection[]>();
-    for (const connection of this.#open.values()) {
-      const ofPeer = byPeer.get(connection.peer);
-      if (ofPeer) ofPeer.push(connection);
-      else byPeer.set(connection.peer, [connection]);
-    }
+    const byPeer = Map.groupBy(this.#open.values(), ({ peer }) => peer);
     const [greediest = []] = [...byPeer.values()].toSorted((a, b) => b.length - a.length);
     const others = greediest.filter((each) => each !== newest);
     const waiting = others.filter(({ response }) => response === undefined);

@@ -10,7 +10,6 @@ import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { configMap, configMaps, deleted, listOf, modified } from '../../../support/kube/scripted-objects.ts';
 import { testManager } from '../../../support/kube/test-manager.ts';
-import { deferred } from '../../../support/time/deferred.ts';
 import { until } from '../../../support/time/until.ts';
 
 let api: Awaited<ReturnType<typeof startScripted>>;
@@ -154,7 +153,7 @@ describe('a part', () => {
   });
 
   test('starts when `after` has resolved', async () => {
-    const { promise, resolve } = deferred<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const started: string[] = [];
     manager.everyReplica('late', async () => started.push('late'), { after: () => promise });
     run();
