@@ -1,38 +1,38 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
-import { abortable } from '../util/linked-abort.ts';
+import { abortable, aborted } from '../util/linked-abort.ts';
 import { toError } from '../util/to-error.ts';
-import type { Timer } from '../workqueue/clock.ts';
-import { NotificationQueue } from './notification-queue.ts';
-import { type ObjectStates, Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
+import type { Clock, Timer } from '../workqueue/clock.ts';
+import type { ObjectStates, ReflectorSink } from './reflector.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';
 
 /**
  * Gets the changes of objects. The objects are shared: read them, never change them. The methods are called one at a
- * time, in order. An error that a method throws, or its promise rejects with, is reported.
+ * time, in order, right after the change of the cache. An error that a method throws, or its promise rejects with, is
+ * reported.
  */
 export interface EventHandler<T> {
-  onAdd?(object: T, isInInitialList: boolean): void;
+  onAdd?(object: T): void;
   /** In a resync, `previous` and `current` are the same object. */
   onUpdate?(previous: T, current: T): void;
-  /** With `finalStateUnknown` the deletion was missed, and the object is its last seen state. */
-  onDelete?(object: T, finalStateUnknown: boolean): void;
+  /** The object is its state at the deletion or, if that was missed, its last seen state. */
+  onDelete?(object: T): void;
 }
 
-export interface InformerOptions<T extends KubeObject>
-  extends Omit<ReflectorOptions, 'resource' | 'onError'> {
+export interface InformerOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
+  readonly clock: Clock;
   /** Applied before an object is cached. It can drop unused fields, which saves memory. */
   readonly transform?: (object: T) => T;
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /** Which objects the cache keeps, if no selector of the API can express it; default all. */
   readonly keep?: (object: T) => boolean;
   /**
-   * Called with a failure that is handled, for logs and metrics: a list or a watch failed, which is retried; an object
-   * could not be read (`decode`, `transform` or an index function threw), and its last state stays; a handler threw.
+   * Called with a failure that is handled: an object could not be read (`decode`, `transform` or an index function
+   * threw), and its last state stays; a handler threw.
    */
-  readonly onError: (error: unknown, doing: 'list' | 'watch' | 'read' | 'handle') => void;
+  readonly onError: (error: unknown, doing: 'read' | 'handle') => void;
 }
 
 interface Listener<T> {
@@ -41,45 +41,37 @@ interface Listener<T> {
   resync?: Timer;
 }
 
-/** Objects that are put into the cache in one turn of the event loop, and before the handlers have seen them. */
-const SLICE = 1_000;
+/** Objects of a list that are cached and handed to the handlers in one turn of the event loop. */
+const SLICE = 500;
 /** The shortest period of a resync, as in client-go. */
 const MIN_RESYNC_MS = 1_000;
 
 /**
- * A shared informer: one list and watch, one cache, any number of handlers (client-go's SharedIndexInformer).
- * Each handler gets the changes in order. A handler that throws or is added late does not affect the others.
+ * A cache that a reflector fills, with any number of handlers (client-go's SharedIndexInformer). Each handler gets the
+ * changes in order. A handler that throws or is added late does not affect the others.
  */
 export class Informer<T extends KubeObject> {
   /** Fills the cache. */
   readonly sink: ReflectorSink;
   readonly #options: InformerOptions<T>;
-  readonly #source: (signal: AbortSignal) => Promise<unknown>;
   readonly #store: Store<T>;
-  readonly #queue = new NotificationQueue();
   readonly #listeners: Listener<T>[] = [];
-  readonly #stopper = new AbortController();
   #isRunning = false;
-  #listed = false;
+  #isStopped = false;
   #synced = false;
-  #settle = () => {};
-  /** The informer has synced or stopped. */
-  readonly #settled = new Promise<void>((resolve) => {
-    this.#settle = resolve;
-  });
+  /** Resolves when the informer has synced or stopped. */
+  readonly #settled = Promise.withResolvers<void>();
 
-  /** `source` fills the sink until its signal aborts; default a reflector. */
-  constructor(options: InformerOptions<T>, source?: (signal: AbortSignal) => Promise<unknown>) {
+  constructor(options: InformerOptions<T>) {
     this.#options = options;
     this.#store = new Store(options.indexers);
     // The views of an object come from `read`.
     this.sink = {
       read: (value, key) => this.#read(value, key),
       replace: (states, index) => this.#replace(states, index),
-      upsert: (view) => view !== undefined && this.#upsert(view as T, false),
-      remove: (key, view) => this.#remove(key, view as T | undefined, false),
+      upsert: (view) => view !== undefined && this.#upsert(view as T),
+      remove: (key, view) => this.#remove(key, view as T | undefined),
     };
-    this.#source = source ?? ((signal) => new Reflector(options, [this.sink]).run(signal));
   }
 
   get lister(): Lister<T> {
@@ -101,7 +93,7 @@ export class Informer<T extends KubeObject> {
 
   /** Resolves once `hasSynced()`; rejects with the signal's reason if it aborts first, or if the informer stops. */
   async waitForSync(signal: AbortSignal): Promise<void> {
-    await abortable(this.#settled, signal);
+    await abortable(this.#settled.promise, signal);
     if (!this.#synced) throw new Error('the informer stopped before it synced');
   }
 
@@ -111,57 +103,54 @@ export class Informer<T extends KubeObject> {
    * @throws Error if the informer has stopped.
    */
   addEventHandler(handler: EventHandler<T>, { resyncMs = 0 }: { readonly resyncMs?: number } = {}): void {
-    if (this.#stopper.signal.aborted) throw new Error('the informer has stopped: create another one');
+    if (this.#isStopped) throw new Error('the informer has stopped: create another one');
     const listener: Listener<T> = { handler, resyncMs };
     this.#listeners.push(listener);
-    for (const object of this.#store.list()) this.#tell(listener, (each) => each.onAdd?.(object, true));
+    for (const object of this.#store.list()) this.#tell(listener, (each) => each.onAdd?.(object));
     if (this.#isRunning) this.#armResync(listener);
   }
 
-  /** Lists and watches until the signal aborts; after that no handler is called. @throws Error if called again. */
+  /** Resyncs until the signal aborts; after that no handler is called. @throws Error if called again. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#isRunning) throw new Error('an informer runs once: create another one');
-    const ended = AbortSignal.any([signal, this.#stopper.signal]);
-    ended.addEventListener('abort', () => this.#end(), { once: true });
-    if (ended.aborted) this.#end();
-    else for (const listener of this.#listeners) this.#armResync(listener);
-    this.#queue.start();
     this.#isRunning = true;
-    await this.#source(ended);
+    for (const listener of this.#listeners) this.#armResync(listener);
+    signal.addEventListener('abort', () => this.#end(), { once: true });
+    if (signal.aborted) this.#end();
+    await aborted(signal);
   }
 
   #end(): void {
-    this.#stopper.abort();
-    this.#queue.stop();
+    this.#isStopped = true;
     for (const { resync } of this.#listeners) resync?.cancel();
-    this.#settle();
+    this.#settled.resolve();
   }
 
   #armResync(listener: Listener<T>): void {
     if (listener.resyncMs <= 0) return;
     listener.resync = this.#options.clock.setTimer(Math.max(listener.resyncMs, MIN_RESYNC_MS), () => {
-      for (const object of this.#store.list())
-        this.#tell(listener, (each) => each.onUpdate?.(object, object));
       this.#armResync(listener);
+      void this.#each(this.#store.keys(), (key) => {
+        const object = this.#store.get(key);
+        if (object) this.#tell(listener, (each) => each.onUpdate?.(object, object));
+      });
     });
   }
 
   #notify(call: (handler: EventHandler<T>) => unknown): void {
-    for (const listener of this.#listeners) this.#tell(listener, call);
+    for (const listener of [...this.#listeners]) this.#tell(listener, call);
   }
 
-  /** Calls a method of the handler, later. */
-  #tell(listener: Listener<T>, call: (handler: EventHandler<T>) => unknown): void {
+  #tell({ handler }: Listener<T>, call: (handler: EventHandler<T>) => unknown): void {
+    if (this.#isStopped) return;
     const failed = (error: unknown) => this.#options.onError(error, 'handle');
-    this.#queue.push(() => {
-      try {
-        const returned = call(listener.handler);
-        // An async handler: TypeScript allows one where the return type is void.
-        if (returned instanceof Promise) returned.catch(failed);
-      } catch (error) {
-        failed(error);
-      }
-    });
+    try {
+      const returned = call(handler);
+      // An async handler: TypeScript allows one where the return type is void.
+      if (returned instanceof Promise) returned.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
   }
 
   /** Decodes and transforms an object; undefined if that failed. */
@@ -181,43 +170,38 @@ export class Informer<T extends KubeObject> {
   async #replace(states: ObjectStates, index: number): Promise<void> {
     await this.#each(states, ([, views]) => {
       const object = views[index];
-      if (object !== undefined) this.#upsert(object as T, !this.#listed);
+      if (object !== undefined) this.#upsert(object as T);
     });
     // Their last state was not seen: the cached one may be older.
     const gone = this.#store.keys().filter((key) => !states.has(key));
-    await this.#each(gone, (key) => this.#remove(key, undefined, true));
-    if (this.#listed || this.#stopper.signal.aborted) return;
-    this.#listed = true;
-    this.#queue.push(() => {
-      this.#synced = true;
-      this.#settle();
-    });
+    await this.#each(gone, (key) => this.#remove(key));
+    if (this.#isStopped) return;
+    this.#synced = true;
+    this.#settled.resolve();
   }
 
   /** Visits all items, and yields to the event loop in between, until the informer stops. */
   async #each<I>(items: Iterable<I>, visit: (item: I) => void): Promise<void> {
     let visited = 0;
     for (const item of items) {
-      if (this.#stopper.signal.aborted) return;
+      if (this.#isStopped) return;
       visit(item);
-      if (++visited % SLICE !== 0) continue;
-      await eventLoopTurn();
-      await this.#queue.untilShort();
+      if (++visited % SLICE === 0) await eventLoopTurn();
     }
   }
 
-  #upsert(object: T, initial: boolean): void {
+  #upsert(object: T): void {
     const key = keyOf(object);
     const previous = this.#store.get(key);
     if (previous && previous.metadata.uid !== object.metadata.uid) {
       // The object was deleted and created again under the same name, and the deletion was missed.
-      this.#remove(key, undefined, true);
-      this.#upsert(object, initial);
+      this.#remove(key);
+      this.#upsert(object);
       return;
     }
     if (this.#options.keep?.(object) === false) {
       // With its previous state, as the API server does it for selectors: handlers know the object by that.
-      this.#remove(key, undefined, false);
+      this.#remove(key);
       return;
     }
     if (previous && previous.metadata.resourceVersion === object.metadata.resourceVersion) return;
@@ -227,13 +211,13 @@ export class Informer<T extends KubeObject> {
       this.#options.onError(new Error(`an index function failed on ${key}`, { cause }), 'read');
       return;
     }
-    this.#notify((each) => (previous ? each.onUpdate?.(previous, object) : each.onAdd?.(object, initial)));
+    this.#notify((each) => (previous ? each.onUpdate?.(previous, object) : each.onAdd?.(object)));
   }
 
-  #remove(key: ObjectKey, last: T | undefined, finalStateUnknown: boolean): void {
+  #remove(key: ObjectKey, last?: T): void {
     const previous = this.#store.delete(key);
     if (!previous) return;
-    this.#notify((each) => each.onDelete?.(last ?? previous, finalStateUnknown));
+    this.#notify((each) => each.onDelete?.(last ?? previous));
   }
 }
 

@@ -1,7 +1,6 @@
 import { ApiError, TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
-import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { runTaskGroup } from '../util/task-group.ts';
 import { Informer, type InformerOptions } from './informer.ts';
@@ -9,10 +8,8 @@ import { Reflector, type ReflectorOptions } from './reflector.ts';
 
 /** Which objects of a resource are watched, and which parts of them are cached. */
 export interface WatchSelection<T extends KubeObject>
-  extends Pick<
-    InformerOptions<T>,
-    'namespace' | 'labelSelector' | 'fieldSelector' | 'transform' | 'keep' | 'indexers'
-  > {
+  extends Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>,
+    Pick<InformerOptions<T>, 'transform' | 'keep' | 'indexers'> {
   /**
    * The watch begins when this resolves with true, for example when a CRD is installed; of several callers, that of the
    * first. It begins at once if any caller has no condition.
@@ -26,7 +23,7 @@ export interface SharedInformersOptions extends Pick<ReflectorOptions, 'client' 
 
 /** One list and watch, and its caches. */
 interface Shared {
-  readonly options: Omit<InformerOptions<KubeObject>, 'transform' | 'keep' | 'indexers'>;
+  readonly options: ReflectorOptions & Pick<InformerOptions<KubeObject>, 'onError'>;
   startWhen: WatchSelection<KubeObject>['startWhen'];
   readonly caches: {
     /** What the cache keeps: these functions. */
@@ -61,9 +58,10 @@ export class SharedInformers {
     const known = caches.find((cache) => cache.keeps.every((each, i) => each === keeps[i]));
     if (!known && isRunning)
       throw new Error(`${resource.plural} are watched already: create informers before the start`);
+    const { clock, onError } = options;
     const kept = { resource, ...(transform && { transform }), ...(keep && { keep }) };
     // The same functions return the same type.
-    const informer = (known?.informer as Informer<T>) ?? new Informer<T>({ ...options, ...kept }, aborted);
+    const informer = (known?.informer as Informer<T>) ?? new Informer<T>({ clock, onError, ...kept });
     if (!known) caches.push({ keeps, informer, isMetadataEnough: resource.metadataOnly === true });
     if (indexers) informer.addIndexers(indexers);
     return informer;

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isAlreadyExists, isNotFound } from '../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
+import { Reflector } from '../../../src/kube/cache/reflector.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { type ConfigMap, configMaps } from '../kube/scripted-objects.ts';
@@ -31,6 +32,7 @@ export class FaultRun {
   readonly #clock = new CountingClock();
   readonly #stop = new AbortController();
   readonly #informer: Informer<ConfigMap>;
+  readonly #reflector: Reflector;
   readonly #errors: string[] = [];
   readonly #watchFailures: WatchFailure[] = [];
   readonly #handlers: FoldingHandler<ConfigMap>[] = [];
@@ -42,22 +44,27 @@ export class FaultRun {
     this.#namespace = namespace;
     this.#proxy = proxy;
     this.#transport = new Transport(proxy.kubeConfig, this.#clock);
-    this.#informer = new Informer<ConfigMap>({
-      client: new KubeClient({ transport: this.#transport, clock: this.#clock }),
+    const common = {
       resource: configMaps,
-      namespace,
-      labelSelector: SELECTOR,
       clock: this.#clock,
-      ...(scenario.pageSize && { pageSize: scenario.pageSize }),
-      indexers: { byWrite: (object) => [object.data?.write ?? ''] },
-      backoff: { firstMs: 5, maxMs: 40 },
-      stallMs: 500,
-      listTimeoutMs: 1_000,
-      onError: (error, doing) => {
+      onError: (error: unknown, doing: string) => {
         this.#errors.push(`${doing}: ${error}`);
         if (doing === 'watch') this.#watchFailures.push({ error, after: proxy.requests.length });
       },
-    });
+    };
+    const indexers = { byWrite: (object: ConfigMap) => [object.data?.write ?? ''] };
+    this.#informer = new Informer<ConfigMap>({ ...common, indexers });
+    const options = {
+      ...common,
+      client: new KubeClient({ transport: this.#transport, clock: this.#clock }),
+      namespace,
+      labelSelector: SELECTOR,
+      ...(scenario.pageSize && { pageSize: scenario.pageSize }),
+      backoff: { firstMs: 5, maxMs: 40 },
+      stallMs: 500,
+      listTimeoutMs: 1_000,
+    };
+    this.#reflector = new Reflector(options, [this.#informer.sink]);
   }
 
   /** Resolves with the faults that have struck. */
@@ -80,7 +87,8 @@ export class FaultRun {
     // What is there before the first list, made in the reverse of the order in which it is sent: half of a state has
     // then the newest resourceVersion. object-6 is never written again, so nothing brings it back where it was lost.
     for (const which of [6, 2, 1, 0]) await this.#take({ action: 'create', which, pauseMs: 0 });
-    const running = this.#informer.run(this.#stop.signal);
+    const { signal } = this.#stop;
+    const running = Promise.all([this.#reflector.run(signal), this.#informer.run(signal)]);
     for (const step of this.#scenario.steps) await this.#take(step);
     if (!this.#scenario.stopsMidway) {
       await this.#meetAllFaults();
@@ -164,7 +172,7 @@ export class FaultRun {
     ];
   }
 
-  async #stopped(running: Promise<void>): Promise<void> {
+  async #stopped(running: Promise<unknown>): Promise<void> {
     this.#stop.abort();
     const told = this.#handlers.map(({ events }) => events);
     await running;

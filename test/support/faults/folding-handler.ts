@@ -37,13 +37,12 @@ export class FoldingHandler<T extends KubeObject> implements EventHandler<T> {
     this.#mayThrow();
   }
 
-  onDelete(object: T, finalStateUnknown: boolean): void {
+  onDelete(object: T): void {
     const key = keyOf(object);
     const known = this.view.get(key);
     if (!known) this.#violation('deleted without having been there', object);
     else if (known.metadata.uid !== object.metadata.uid) this.#violation('another one was deleted', object);
-    if (finalStateUnknown && known !== object) this.#violation('said to be as last seen, and is not', object);
-    this.#note(object, finalStateUnknown);
+    this.#note(object, known === object);
     this.view.delete(key);
     this.#mayThrow();
   }

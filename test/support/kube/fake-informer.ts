@@ -21,13 +21,13 @@ export class FakeInformer<T extends KubeObject> {
     this.lister.set(object);
     for (const handler of this.#handlers) {
       if (previous) handler.onUpdate?.(previous, object);
-      else handler.onAdd?.(object, false);
+      else handler.onAdd?.(object);
     }
   }
 
   delete(key: ObjectKey): void {
     const previous = this.lister.get(key);
     this.lister.delete(key);
-    if (previous) for (const handler of this.#handlers) handler.onDelete?.(previous, false);
+    if (previous) for (const handler of this.#handlers) handler.onDelete?.(previous);
   }
 }

@@ -1,5 +1,6 @@
 import type { EventHandler } from '../../../../src/kube/cache/informer.ts';
 import { Informer, type InformerOptions } from '../../../../src/kube/cache/informer.ts';
+import { Reflector } from '../../../../src/kube/cache/reflector.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';
 
@@ -8,22 +9,19 @@ export async function newInformer(options: Partial<InformerOptions<ConfigMap>> =
   const api = await startScripted();
   const stop = new AbortController();
   const errors: string[] = [];
-  const informer = new Informer<ConfigMap>({
-    client: api.client,
-    resource: configMaps,
-    clock: api.clock,
-    random: () => 0,
-    onError: (error, doing) => errors.push(`${doing}: ${error instanceof Error ? error.message : error}`),
-    ...options,
-  });
-  let running: Promise<void> | undefined;
+  const onError = (error: unknown, doing: string) =>
+    void errors.push(`${doing}: ${error instanceof Error ? error.message : error}`);
+  const common = { client: api.client, resource: configMaps, clock: api.clock, onError };
+  const informer = new Informer<ConfigMap>({ ...common, ...options });
+  const reflector = new Reflector({ ...common, random: () => 0 }, [informer.sink]);
+  let running: Promise<unknown> | undefined;
   return {
     ...api,
     informer,
     errors,
     stop,
     run: () => {
-      running = informer.run(stop.signal);
+      running = Promise.all([reflector.run(stop.signal), informer.run(stop.signal)]);
       return running;
     },
     async close() {
@@ -41,8 +39,8 @@ export function recorded(heard: string[] = []): EventHandler<ConfigMap> & { read
   const short = ({ metadata }: ConfigMap) => `${metadata.name}=${metadata.resourceVersion}`;
   return {
     heard,
-    onAdd: (object, initial) => heard.push(`add ${short(object)}${initial ? ' initially' : ''}`),
+    onAdd: (object) => heard.push(`add ${short(object)}`),
     onUpdate: (previous, current) => heard.push(`update ${short(previous)} to ${short(current)}`),
-    onDelete: (object, unknown) => heard.push(`delete ${short(object)}${unknown ? ', last seen so' : ''}`),
+    onDelete: (object) => heard.push(`delete ${short(object)}`),
   };
 }
