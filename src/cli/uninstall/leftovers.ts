@@ -5,7 +5,7 @@ import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { defaultElectionTiming } from '../../kube/leaderelection/leader-elector.ts';
+import { ELECTION_TIMING } from '../../kube/leaderelection/leader-elector.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
@@ -45,9 +45,9 @@ export async function isLed(
     (await ifFound(client.get(LEASES, { namespace, name: PROGRAM })))?.metadata.resourceVersion;
   const first = await read();
   if (first === undefined) return false;
-  const end = clock.now() + defaultElectionTiming.leaseDurationMs;
+  const end = clock.now() + ELECTION_TIMING.leaseDurationMs;
   while (clock.now() < end) {
-    await sleep(clock, defaultElectionTiming.retryPeriodMs / 2);
+    await sleep(clock, ELECTION_TIMING.retryPeriodMs / 2);
     if ((await read()) !== first) return true;
   }
   return false;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isConflict, isNotFound } from '../api/api-error.ts';
+import { ifFound, isConflict } from '../api/api-error.ts';
 import { CORE } from '../api/core-resources.ts';
 import { type KubeObject, microTime } from '../api/object.ts';
 import { type Resource, regardingOf } from '../api/resource.ts';
@@ -28,16 +28,13 @@ export const LEASES: Resource<Lease> = {
 
 export type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
 
-export interface LeaseName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 export interface LeaseCandidateOptions {
+  /** A client with separate connections: no other request can delay a renewal. */
   readonly client: LeaseClient;
-  readonly lease: LeaseName;
+  readonly lease: { readonly namespace: string; readonly name: string };
   readonly clock: Clock;
   readonly wallClock: () => Date;
+  /** Unique to this process, also after a restart on the same host: `hostname_uuid`. */
   readonly identity: string;
   readonly durationSeconds: number;
 }
@@ -155,12 +152,7 @@ export class LeaseCandidate {
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, lease } = this.#options;
-    try {
-      this.#lease = await client.get(LEASES, lease, { signal });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      this.#lease = undefined;
-    }
+    this.#lease = await ifFound(client.get(LEASES, lease, { signal }));
     return this.#lease;
   }
 

@@ -13,7 +13,7 @@ import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
-import { type Leadership, leadership } from '../leaderelection/leader-elector.ts';
+import { LeaderElector } from '../leaderelection/leader-elector.ts';
 import * as prometheus from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
@@ -77,14 +77,14 @@ export class Manager {
   /** For requests of the leader: refuses a call unless its signal belongs to the current term. */
   readonly leaderClient: KubeClient;
   /** Throws outside of the term. Call it before each request to a server other than the API server. */
-  readonly assertLeading: Leadership['assertLeading'];
+  readonly assertLeading: LeaderElector['assertLeading'];
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
   readonly registry: Registry;
   readonly #options: ManagerOptions;
   readonly #recorder: QueuedEventRecorder;
-  readonly #election: Leadership;
+  readonly #election: LeaderElector;
   readonly #informers: SharedInformers;
   readonly #discovery: Discovery;
   readonly #webhooks: WebhookServer | undefined;
@@ -115,7 +115,7 @@ export class Manager {
       source: { controller: name, instance: identity },
     });
     this.events = this.#recorder;
-    this.#election = leadership({
+    this.#election = new LeaderElector({
       enabled,
       clock,
       wallClock,

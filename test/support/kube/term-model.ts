@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { TransportError } from '../../../src/kube/api/api-error.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import type { TransportRequest, TransportResponse } from '../../../src/kube/client/transport.ts';
-import { defaultElectionTiming } from '../../../src/kube/leaderelection/leader-elector.ts';
+import { ELECTION_TIMING } from '../../../src/kube/leaderelection/leader-elector.ts';
 import type { LeaseClient } from '../../../src/kube/leaderelection/lease.ts';
 import { Manager } from '../../../src/kube/manager/manager.ts';
 import { sleep } from '../../../src/kube/util/sleep.ts';
@@ -104,7 +104,7 @@ export class TermModel {
       api: {
         client: new KubeClient({ transport, clock }),
         leaseClient: this.#leaseClient(replica),
-        guarded: (guard) => new KubeClient({ transport, clock, guard: async (signal) => guard(signal) }),
+        guarded: (guard) => new KubeClient({ transport, clock, guard }),
         async close() {},
       },
       clock,
@@ -202,7 +202,7 @@ export class TermModel {
     const now = this.#clock.now();
     const sinceRenewal = now - (this.#renewedAt.get(replica) ?? Number.NEGATIVE_INFINITY);
     const holder = this.#leases.spec.holderIdentity;
-    if (sinceRenewal > defaultElectionTiming.renewDeadlineMs) {
+    if (sinceRenewal > ELECTION_TIMING.renewDeadlineMs) {
       this.violations.push(`replica ${replica} wrote ${key} ${sinceRenewal} ms after its last renewal`);
     }
     if (!holder?.startsWith(`${identityOf(replica)}_`))
