@@ -1,12 +1,12 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { isConflict, retryAfterMs } from '../api/api-error.ts';
 import type { ObjectKey } from '../api/object.ts';
-import type { ControllerMetrics, ReconcileResult } from '../prometheus/index.ts';
+import type { ControllerMetrics, QueueMetrics, ReconcileResult } from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { WorkQueue } from '../workqueue/queue.ts';
+import { type QueueOptions, WorkQueue } from '../workqueue/queue.ts';
 
 /** The result of a reconcile. Without fields: done until something changes. */
 export interface Result {
@@ -29,16 +29,15 @@ export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
-export interface ControllerOptions {
+export interface ControllerOptions extends Pick<QueueOptions, 'maxRetryMs'> {
   readonly name: string;
-  /** Used by this controller alone: run() shuts it down at its end. */
-  readonly queue: WorkQueue<ObjectKey>;
   readonly reconcile: Reconcile;
   /** How many keys are reconciled at once; never the same key twice. */
   readonly workers: number;
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics?: ControllerMetrics;
+  readonly queueMetrics?: QueueMetrics;
 }
 
 /** How long run() waits for running reconciles after the signal has aborted. */
@@ -48,7 +47,8 @@ const EXPECTED_CONFLICTS = 3;
 
 /** Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). */
 export class Controller {
-  readonly name: string;
+  /** The keys to reconcile. run() shuts it down at its end. */
+  readonly queue: WorkQueue<ObjectKey>;
   readonly #options: ControllerOptions;
   readonly #log: Logger;
   readonly #running = new Set<ObjectKey>();
@@ -58,9 +58,10 @@ export class Controller {
   #isOver = false;
 
   constructor(options: ControllerOptions) {
-    this.name = options.name;
+    const { clock, name, log, queueMetrics: metrics, maxRetryMs } = options;
+    this.queue = new WorkQueue<ObjectKey>({ clock, maxRetryMs, metrics });
     this.#options = options;
-    this.#log = options.log.child({ controller: options.name });
+    this.#log = log.child({ controller: name });
   }
 
   /** Keys that are being reconciled. */
@@ -71,23 +72,21 @@ export class Controller {
   /**
    * Reconciles until the signal aborts. Then it starts no more reconciles, and resolves when the running ones have
    * ended or at the drain timeout. Call it once, when the caches that the reconcile reads have synced.
-   * @throws Error if the queue is shut down before the signal aborts.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { queue, metrics } = this.#options;
-    metrics?.maxConcurrentReconciles(this.#options.workers);
-    const workers = Promise.all(Array.from({ length: this.#options.workers }, () => this.#work(signal)));
+    const { metrics, workers: count } = this.#options;
+    metrics?.maxConcurrentReconciles(count);
+    const workers = Promise.all(Array.from({ length: count }, () => this.#work(signal)));
     try {
       await Promise.race([workers, aborted(signal)]);
     } finally {
-      queue.shutDown();
+      this.queue.shutDown();
     }
-    if (!signal.aborted) throw new Error(`controller ${this.name} has stopped: its queue was shut down`);
     await this.#drain(workers);
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const { queue } = this.#options;
+    const { queue } = this;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       try {
         // Queued keys are not lost: the next leader lists all objects and starts with them.
@@ -125,7 +124,7 @@ export class Controller {
   }
 
   #succeeded(key: ObjectKey, requeueAfterMs: number | undefined): ReconcileResult {
-    const { queue } = this.#options;
+    const { queue } = this;
     if (requeueAfterMs !== undefined && !(requeueAfterMs > 0)) {
       queue.addRateLimited(key);
       return 'requeue';
@@ -137,7 +136,7 @@ export class Controller {
   }
 
   #failed(key: ObjectKey, error: Error, signal: AbortSignal): ReconcileResult {
-    const { queue } = this.#options;
+    const { queue } = this;
     if (signal.aborted) {
       // The stop usually caused it, so it is neither a warning nor retried.
       this.#log.info({ key, err: error }, 'reconcile interrupted by the shutdown');
@@ -158,7 +157,7 @@ export class Controller {
   }
 
   #forget(key: ObjectKey): void {
-    this.#options.queue.forget(key);
+    this.queue.forget(key);
     this.#failures.delete(key);
   }
 

@@ -1,11 +1,10 @@
 import type { KubeObject, ObjectKey } from '../api/object.ts';
 import { Controller, type ControllerOptions, type Reconcile } from '../controller/controller.ts';
-import { tellingRefusals } from '../controller/refusals.ts';
+import { refusalIn, tellRefusal } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
-import type { QueueMetrics, WatchedController } from '../prometheus/index.ts';
+import type { WatchedController } from '../prometheus/index.ts';
 import type { Task } from '../util/task-group.ts';
-import { WorkQueue } from '../workqueue/queue.ts';
-import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
+import type { WorkQueue } from '../workqueue/queue.ts';
 
 /** The start and the end of a controller's term. */
 export interface TermOptions {
@@ -19,15 +18,16 @@ export interface TermOptions {
   readonly waiting?: (key: ObjectKey) => KubeObject | undefined;
 }
 
-export interface ManagedControllerOptions extends Omit<ControllerOptions, 'queue' | 'reconcile'> {
-  readonly queueMetrics: QueueMetrics;
+export interface ManagedControllerOptions extends Omit<ControllerOptions, 'reconcile'> {
   readonly events: EventRecorder;
-  readonly maxRetryMs?: number | undefined;
+}
+
+interface Work extends TermOptions {
+  readonly reconcile: Reconcile;
 }
 
 /** The state of one term: the next term does not use it. */
 interface Term {
-  readonly queue: WorkQueue<ObjectKey>;
   readonly controller: Controller;
   heardAt: number;
 }
@@ -45,7 +45,7 @@ const OVERDUE_MS = 300_000;
  */
 export class ManagedController {
   readonly #options: ManagedControllerOptions;
-  #reconcile: { readonly reconcile: Reconcile; readonly options: TermOptions } | undefined;
+  #work: Work | undefined;
   #term: Term | undefined;
   #hasLed = false;
   #reconciledAt: number | undefined;
@@ -56,14 +56,13 @@ export class ManagedController {
 
   /** For event handlers. A standby drops the keys: a new leader starts with all objects. */
   readonly queue = {
-    add: (key: ObjectKey): void => this.#term?.queue.add(key),
-    addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
+    add: (key: ObjectKey): void => this.#term?.controller.queue.add(key),
+    addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.controller.queue.addAfter(key, delayMs),
   };
 
   /** Sets the reconcile. A controller without one does nothing. */
   reconcile(reconcile: Reconcile, options: TermOptions): void {
-    const { waiting = () => undefined } = options;
-    this.#reconcile = { reconcile: tellingRefusals(reconcile, this.#options.events, waiting), options };
+    this.#work = { ...options, reconcile };
   }
 
   /**
@@ -72,31 +71,29 @@ export class ManagedController {
    * @throws Error if the previous term has not ended.
    */
   readonly run: Task = async (signal) => {
-    if (!this.#reconcile) return;
-    const { reconcile, options } = this.#reconcile;
-    if (options.after) await options.after(signal);
-    if (signal.aborted) return;
-    if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
-    const { queue, controller } = this.#begin(reconcile);
+    const { name, clock } = this.#options;
+    const work = this.#work;
+    if (work?.after) await work.after(signal);
+    if (!work || signal.aborted) return;
+    if (this.#term) throw new Error(`controller ${name}: the previous term has not ended`);
+    const { controller } = this.#begin(work);
     const beat = () => {
-      heart = this.#options.clock.setTimer(HEARTBEAT_MS, beat);
+      heart = clock.setTimer(HEARTBEAT_MS, beat);
       this.queue.add(HEARTBEAT);
     };
-    let heart = this.#options.clock.setTimer(HEARTBEAT_MS, beat);
+    let heart = clock.setTimer(HEARTBEAT_MS, beat);
     try {
-      addAll(queue, options.keys);
+      addAll(controller.queue, work.keys);
       await controller.run(signal);
     } finally {
       heart.cancel();
       this.#term = undefined;
-      options.ended?.();
+      work.ended?.();
     }
   };
 
-  #begin(reconcile: Reconcile): Term {
-    const { clock, queueMetrics, maxRetryMs } = this.#options;
-    const limiter = defaultControllerLimiter<ObjectKey>(clock, maxRetryMs);
-    const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics });
+  #begin({ reconcile, waiting }: Work): Term {
+    const { clock, events } = this.#options;
     const watched: Reconcile = async (key, signal) => {
       if (key === HEARTBEAT) {
         term.heardAt = clock.now();
@@ -104,12 +101,17 @@ export class ManagedController {
       }
       try {
         return await reconcile(key, signal);
+      } catch (error) {
+        const refusal = refusalIn(error);
+        const object = refusal && waiting?.(key);
+        if (object) tellRefusal(events, object, refusal);
+        throw error;
       } finally {
         this.#reconciledAt = clock.now();
       }
     };
-    const controller = new Controller({ ...this.#options, queue, reconcile: watched });
-    const term: Term = { queue, controller, heardAt: clock.now() };
+    const controller = new Controller({ ...this.#options, reconcile: watched });
+    const term = { controller, heardAt: clock.now() };
     this.#term = term;
     this.#hasLed = true;
     return term;

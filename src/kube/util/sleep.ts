@@ -7,18 +7,10 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
       reject(signal.reason);
       return;
     }
-    const end = clock.now() + delayMs;
-    let timer = clock.setTimer(delayMs, wake);
-    function wake(): void {
-      const left = end - clock.now();
-      // A timer may fire a little early, and Retry-After must be respected.
-      if (left > 0) {
-        timer = clock.setTimer(left, wake);
-        return;
-      }
+    const timer = clock.setTimer(delayMs, () => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
-    }
+    });
     function onAbort(): void {
       timer.cancel();
       reject(signal?.reason);

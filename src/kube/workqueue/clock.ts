@@ -7,11 +7,7 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since a fixed moment, with fractions; never goes back. Not wall-clock time. */
   now(): number;
-  /**
-   * Calls `fire` once, after `delayMs` or {@link maxTimerMs}, whichever is sooner; never within this call, even when
-   * the delay is below 0. It may fire a fraction of a millisecond early. So code with a deadline compares it with
-   * `now()`, and sets a timer for the rest.
-   */
+  /** Calls `fire` once when the delay has passed, never sooner; never within this call, even when the delay is below 0. */
   setTimer(delayMs: number, fire: () => void): Timer;
 }
 
@@ -25,8 +21,16 @@ export const maxTimerMs = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer(delayMs, fire) {
+    const end = performance.now() + delayMs;
     // For a delay below 0, Node prints a warning between the lines of a JSON log.
-    const timeout = setTimeout(fire, Math.max(0, Math.min(delayMs, maxTimerMs)));
+    const wait = (ms: number) => setTimeout(check, Math.max(0, Math.min(ms, maxTimerMs)));
+    let timeout = wait(delayMs);
+    function check(): void {
+      const left = end - performance.now();
+      // Node fires a fraction of a millisecond early, too.
+      if (left > 0) timeout = wait(left);
+      else fire();
+    }
     return { cancel: () => clearTimeout(timeout) };
   },
 };

@@ -1,14 +1,18 @@
 import type { QueueGauges, QueueMetrics } from '../prometheus/index.ts';
-import { Fifo } from '../util/fifo.ts';
 import type { Clock, Timer } from './clock.ts';
-import type { RateLimiter } from './rate-limiters.ts';
+import { TokenBucket } from './rate-limiters.ts';
 
-export interface QueueOptions<K> {
+export interface QueueOptions {
   readonly clock: Clock;
-  /** The delay of a key that has failed. */
-  readonly limiter: RateLimiter<K>;
-  readonly metrics?: QueueMetrics;
+  /** The longest delay of a key that has failed, in milliseconds; default 1000 s. */
+  readonly maxRetryMs?: number | undefined;
+  readonly metrics?: QueueMetrics | undefined;
 }
+
+/** client-go's delays for controllers: of a key 5 ms, doubled with each failure; of all keys 10 a second, burst 100. */
+const FIRST_RETRY_MS = 5;
+const MAX_RETRY_MS = 1_000_000;
+const RETRIES = { ratePerSecond: 10, burst: 100 };
 
 /**
  * A queue of keys with the semantics of client-go's workqueue (`util/workqueue`, with delays and a rate limiter):
@@ -20,7 +24,7 @@ export interface QueueOptions<K> {
  * Keys are compared as in a Map; undefined is not a key.
  */
 export class WorkQueue<K> implements QueueGauges {
-  readonly #options: QueueOptions<K>;
+  readonly #options: QueueOptions;
   /** Keys to hand out. Each is dirty and not processing. */
   readonly #queue = new Fifo<K>();
   /** Keys that need work, and since when. */
@@ -28,13 +32,17 @@ export class WorkQueue<K> implements QueueGauges {
   /** Keys in work, and since when, oldest first. If a key is dirty too, done() queues it again. */
   readonly #processing = new Map<K, number>();
   /** Keys that are added at a deadline. */
-  readonly #waiting = new Map<K, { readonly deadline: number; timer: Timer }>();
+  readonly #waiting = new Map<K, { readonly deadline: number; readonly timer: Timer }>();
+  /** Failures of keys in a row. */
+  readonly #failures = new Map<K, number>();
+  readonly #retries: TokenBucket;
   /** Waiting consumers in the order of their calls; empty unless the queue is empty. */
   readonly #consumers: ((key: K | undefined) => void)[] = [];
   #isShutDown = false;
 
-  constructor(options: QueueOptions<K>) {
+  constructor(options: QueueOptions) {
     this.#options = options;
+    this.#retries = new TokenBucket({ clock: options.clock, ...RETRIES });
     options.metrics?.watch(this);
   }
 
@@ -80,32 +88,31 @@ export class WorkQueue<K> implements QueueGauges {
     const known = this.#waiting.get(key);
     if (known && known.deadline <= deadline) return;
     known?.timer.cancel();
-    const due = () => {
-      const left = deadline - this.#options.clock.now();
-      if (left > 0) {
-        waiting.timer = this.#options.clock.setTimer(left, due);
-        return;
-      }
+    const timer = this.#options.clock.setTimer(delayMs, () => {
       this.#waiting.delete(key);
       this.add(key);
-    };
-    const waiting = { deadline, timer: this.#options.clock.setTimer(delayMs, due) };
-    this.#waiting.set(key, waiting);
+    });
+    this.#waiting.set(key, { deadline, timer });
   }
 
   /**
-   * Adds the key after the delay of its limiter, but not before `atLeastMs`. For failures.
+   * Adds the key after a delay that grows with its failures, but not before `atLeastMs`.
    * @returns that delay in milliseconds.
    */
   addRateLimited(key: K, atLeastMs = 0): number {
-    const delayMs = Math.max(atLeastMs, this.#options.limiter.when(key));
+    const { maxRetryMs = MAX_RETRY_MS } = this.#options;
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    // 2 ** n grows to Infinity, which is above any maximum: it cannot overflow.
+    const ofKey = Math.min(maxRetryMs, FIRST_RETRY_MS * 2 ** failures);
+    const delayMs = Math.max(atLeastMs, ofKey, this.#retries.reserve());
     this.addAfter(key, delayMs);
     return delayMs;
   }
 
   /** Resets the count of the key's failures. The caller must still call done(). */
   forget(key: K): void {
-    this.#options.limiter.forget(key);
+    this.#failures.delete(key);
   }
 
   /**
@@ -148,5 +155,26 @@ export class WorkQueue<K> implements QueueGauges {
     this.#dirty.delete(key);
     this.#processing.set(key, now);
     return key;
+  }
+}
+
+/** First in, first out, in amortised constant time: `Array.shift` moves all other items, at 100,000 keys too. */
+class Fifo<T> {
+  #in: T[] = [];
+  /** The oldest last. */
+  #out: T[] = [];
+
+  get length(): number {
+    return this.#in.length + this.#out.length;
+  }
+
+  push(item: T): void {
+    this.#in.push(item);
+  }
+
+  /** Removes and returns the oldest item; undefined when empty. */
+  shift(): T | undefined {
+    if (this.#out.length === 0) [this.#in, this.#out] = [this.#out, this.#in.reverse()];
+    return this.#out.pop();
   }
 }

@@ -1,5 +1,5 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import { type Clock, maxTimerMs, type Timer } from '../../../src/kube/workqueue/clock.ts';
+import type { Clock, Timer } from '../../../src/kube/workqueue/clock.ts';
 
 interface FakeTimer {
   readonly deadline: number;
@@ -21,7 +21,7 @@ export class FakeClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): Timer {
-    const timer = { deadline: this.#now + Math.min(delayMs, maxTimerMs), fire };
+    const timer = { deadline: this.#now + delayMs, fire };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.delete(timer) };
   }

@@ -1,16 +1,12 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
-import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** The queue under test, and a model of its documented behaviour. */
 class Model {
   readonly clock = new FakeClock();
-  readonly queue = new WorkQueue<string>({
-    clock: this.clock,
-    limiter: exponentialLimiter(1, 1000),
-  });
+  readonly queue = new WorkQueue<string>({ clock: this.clock });
   readonly inWork = new Set<string>();
   /** Keys added, at once or with a delay, since they were last handed out. */
   readonly owed = new Set<string>();

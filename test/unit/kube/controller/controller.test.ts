@@ -8,8 +8,6 @@ import {
   TerminalError,
 } from '../../../../src/kube/controller/controller.ts';
 import type { ControllerMetrics, ReconcileResult } from '../../../../src/kube/prometheus/index.ts';
-import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
-import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
@@ -22,15 +20,10 @@ interface LogLine {
 /** A controller around `reconcile`, with its logs and metrics. */
 function newController(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new FakeClock();
-  const queue = new WorkQueue<string>({
-    clock,
-    limiter: exponentialLimiter(5, 1_000_000),
-  });
   const log: LogLine[] = [];
   const metrics = new RecordedMetrics();
   const controller = new Controller({
     name: 'network',
-    queue,
     reconcile,
     workers: 1,
     log: pino({ level: 'info', base: null }, { write: (line) => log.push(JSON.parse(line)) }),
@@ -38,7 +31,7 @@ function newController(reconcile: Reconcile, options: Partial<ControllerOptions>
     metrics,
     ...options,
   });
-  return { clock, queue, log, metrics, controller };
+  return { clock, queue: controller.queue, log, metrics, controller };
 }
 
 /** The same, running until `stop` is aborted. */

@@ -7,7 +7,6 @@ import { type ProcessOptions, runProcess } from '../../../../src/kube/manager/li
 import { ManagedController } from '../../../../src/kube/manager/managed-controller.ts';
 import { controllerMetrics, queueMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
-import { deferred } from '../../../support/time/deferred.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
@@ -66,7 +65,7 @@ describe('a controller of the leader', () => {
   });
 
   test('refuses a term before the previous one has ended, which keeps its own queue', async () => {
-    const hanging = deferred<object>();
+    const hanging = Promise.withResolvers<object>();
     const end = lead(() => hanging.promise, ['a']);
     await until(() => keys.length === 1);
     await expect(lead()()).rejects.toThrow('controller network: the previous term has not ended');
@@ -98,7 +97,7 @@ describe('a stuck controller', () => {
   });
 
   test('is one whose workers all hang, until they end', async () => {
-    const hanging = deferred<object>();
+    const hanging = Promise.withResolvers<object>();
     lead(() => hanging.promise, ['shop/net']);
     await clock.advanceAsync(5 * MINUTE_MS + 1);
     expect(led.problem()).toContain('no reconcile and no heartbeat for 300 s');

@@ -1,18 +1,13 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { QueueMetrics } from '../../../../src/kube/prometheus/index.ts';
-import { maxTimerMs } from '../../../../src/kube/workqueue/clock.ts';
+import { maxTimerMs, systemClock } from '../../../../src/kube/workqueue/clock.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
-import {
-  defaultControllerLimiter,
-  exponentialLimiter,
-  type RateLimiter,
-} from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
-const newQueue = <K>() => new WorkQueue<K>({ clock: new FakeClock(), limiter: exponentialLimiter(1, 1000) });
+const newQueue = <K>() => new WorkQueue<K>({ clock: new FakeClock() });
 
 /** Consumes keys until the queue is shut down; `work` runs between get() and done(). */
 async function consume<K>(queue: WorkQueue<K>, work: (key: K) => Promise<void> | void): Promise<void> {
@@ -71,7 +66,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 test('a key that is done is released while others wait behind it', async () => {
-  const queue = new WorkQueue<object>({ clock: new FakeClock(), limiter: exponentialLimiter(1, 1) });
+  const queue = newQueue<object>();
   const others = Array.from({ length: 10 }, () => ({}));
   // In a separate function, so that no variable here holds the key.
   const workOffAKey = async () => {
@@ -91,7 +86,7 @@ test('a key that is done is released while others wait behind it', async () => {
 function setup() {
   const clock = new FakeClock();
   const metrics = new RecordedMetrics();
-  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter(1, 1000), metrics });
+  const queue = new WorkQueue<string>({ clock, metrics });
   /** Takes all queued keys, and marks them as done. */
   const takeAll = async () => {
     const keys: (string | undefined)[] = [];
@@ -131,15 +126,17 @@ describe('addAfter', () => {
     clock.advance(20);
     expect(queue.length).toBe(0);
   });
+});
 
-  test('waits longer than the longest timer of Node', () => {
-    const { clock, queue } = setup();
-    queue.addAfter('foo', 2 * maxTimerMs);
-    clock.advance(2 * maxTimerMs - 1);
-    expect(queue.length).toBe(0);
-    clock.advance(1);
-    expect(queue.length).toBe(1);
-  });
+test("a timer of the system's clock waits longer than the longest timer of Node", () => {
+  jest.useFakeTimers();
+  const fire = jest.fn();
+  systemClock.setTimer(2 * maxTimerMs, fire);
+  jest.advanceTimersByTime(2 * maxTimerMs - 1);
+  expect(fire).not.toHaveBeenCalled();
+  jest.advanceTimersByTime(1);
+  expect(fire).toHaveBeenCalledTimes(1);
+  jest.useRealTimers();
 });
 
 test('shutDown drops the keys that wait, leaves no timer, and accepts no more keys', async () => {
@@ -153,42 +150,28 @@ test('shutDown drops the keys that wait, leaves no timer, and accepts no more ke
   expect(await queue.get()).toBeUndefined();
 });
 
-test('addRateLimited backs off each key separately, and returns the delay, until the key is forgotten', () => {
-  const { queue } = setup();
-  expect([queue.addRateLimited('one'), queue.addRateLimited('one')]).toEqual([1, 2]);
-  expect([queue.addRateLimited('two'), queue.addRateLimited('two')]).toEqual([1, 2]);
-  queue.forget('one');
-  expect(queue.addRateLimited('one')).toBe(1);
-});
-
-const delays = (limiter: RateLimiter<string>, key: string, times: number) =>
-  Array.from({ length: times }, () => limiter.when(key));
-
-describe('exponentialLimiter', () => {
-  test('doubles the delay with each failure of a key, per key, until it is forgotten', () => {
-    const limiter = exponentialLimiter<string>(1, 1000);
-    expect(delays(limiter, 'one', 5)).toEqual([1, 2, 4, 8, 16]);
-    expect(delays(limiter, 'two', 2)).toEqual([1, 2]);
-    limiter.forget('one');
-    expect(limiter.when('one')).toBe(1);
+describe('addRateLimited', () => {
+  test('backs off each key separately, and returns the delay, until the key is forgotten', () => {
+    const { queue } = setup();
+    expect([queue.addRateLimited('one'), queue.addRateLimited('one')]).toEqual([5, 10]);
+    expect([queue.addRateLimited('two'), queue.addRateLimited('two')]).toEqual([5, 10]);
+    queue.forget('one');
+    expect(queue.addRateLimited('one')).toBe(5);
   });
-});
 
-describe('defaultControllerLimiter', () => {
-  test('gives one key 5 ms, doubling up to 1000 s', () => {
-    const clock = new FakeClock();
-    const limiter = defaultControllerLimiter<string>(clock);
+  test('doubles the delay of a key up to 1000 s', () => {
+    const { clock, queue } = setup();
     const after = Array.from({ length: 20 }, () => {
       clock.advance(1000);
-      return limiter.when('key');
+      return queue.addRateLimited('key');
     });
     expect(after.slice(0, 4)).toEqual([5, 10, 20, 40]);
     expect(after.slice(-3)).toEqual([655_360, 1_000_000, 1_000_000]);
   });
 
   test('gives many keys 10 retries a second after a burst of 100', () => {
-    const limiter = defaultControllerLimiter<number>(new FakeClock());
-    const after = Array.from({ length: 110 }, (_, key) => limiter.when(key));
+    const { queue } = setup();
+    const after = Array.from({ length: 110 }, (_, key) => queue.addRateLimited(`${key}`));
     expect(after.slice(0, 100)).toEqual(Array(100).fill(5));
     expect(after.slice(100, 103)).toEqual([100, 200, 300]);
   });
