@@ -54,13 +54,13 @@ export class Credentials {
    * The credential to send now. Concurrent calls share one read.
    * @throws TransportError `ECREDENTIALS` if it cannot be read, and no previous credential is cached.
    */
-  get(): Credential | Promise<Credential> {
+  async get(): Promise<Credential> {
     const known = this.#known;
     if (known && this.#clock.now() - known.readAt < TTL_MS) return known.credential;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
-    return this.#reading;
+    return await this.#reading;
   }
 
   /** The server refused the credential: the next get() reads it again, without caches. */

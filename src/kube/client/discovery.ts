@@ -2,7 +2,7 @@ import { isRecord } from '../../util/json.ts';
 import { ifFound, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
-import { abortable, aborted } from '../util/linked-abort.ts';
+import { abortable } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -66,8 +66,8 @@ class Followed implements Served {
   isServed: boolean | undefined;
   readonly #resource: Resource<KubeObject>;
   readonly #options: DiscoveryOptions;
-  readonly #answered = new AbortController();
-  readonly #served = new AbortController();
+  readonly #answered = Promise.withResolvers<void>();
+  readonly #served = Promise.withResolvers<void>();
 
   constructor(resource: Resource<KubeObject>, options: DiscoveryOptions) {
     this.#resource = resource;
@@ -75,12 +75,12 @@ class Followed implements Served {
   }
 
   readonly known = async (signal: AbortSignal): Promise<boolean | undefined> => {
-    await abortable(aborted(this.#answered.signal), signal).catch(() => undefined);
+    await abortable(this.#answered.promise, signal).catch(() => undefined);
     return this.isServed;
   };
 
   readonly until = async (signal: AbortSignal): Promise<boolean> => {
-    await abortable(aborted(this.#served.signal), signal).catch(() => undefined);
+    await abortable(this.#served.promise, signal).catch(() => undefined);
     return this.isServed === true && !signal.aborted;
   };
 
@@ -106,7 +106,18 @@ class Followed implements Served {
     if (!isServed && this.isServed === undefined)
       this.#options.log.info(name, 'resource is not served: its watch starts when it is');
     this.isServed = isServed;
-    this.#answered.abort();
-    if (isServed) this.#served.abort();
+    this.#answered.resolve();
+    if (isServed) this.#served.resolve();
   }
+}
+
+/** Whether the API server serves the resource now. */
+export async function isServed(
+  client: Pick<KubeClient, 'request'>,
+  resource: Resource<KubeObject>,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const answer = await ifFound(client.request('GET', `/apis/${apiVersionOf(resource)}`, { signal }));
+  const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
+  return resources.some((each) => isRecord(each) && each.name === resource.plural);
 }

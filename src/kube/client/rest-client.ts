@@ -7,6 +7,7 @@ import {
 } from '../api/api-error.ts';
 import { bodyOf, errorOf, jsonLines } from '../api/response.ts';
 import type { ClientMetrics } from '../prometheus/index.ts';
+import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { withTimeout } from '../util/with-timeout.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -32,17 +33,21 @@ export interface RequestOptions extends CallOptions {
 export interface ClientOptions {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
+  /** Gets a line for each request. */
+  readonly log?: Logger;
   readonly metrics?: ClientMetrics;
   /** Default limit for one attempt, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Resolves when the next request may be sent. Without it, the server's priority and fairness (APF) decides alone. */
-  readonly guard?: (signal: AbortSignal | undefined) => Promise<void>;
+  /**
+   * Throws to refuse a request with this signal. It is called before each attempt, and again when a connection takes it.
+   */
+  readonly guard?: (signal: AbortSignal | undefined) => void;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 export const JSON_TYPE = 'application/json';
 
-/** JSON calls by path (client-go's rest.RESTClient): deadlines, retries, a turn to wait for, metrics. */
+/** JSON calls by path (client-go's rest.RESTClient): deadlines, retries, a guard, metrics. */
 export class RestClient {
   readonly #options: ClientOptions;
 
@@ -85,7 +90,7 @@ export class RestClient {
     };
     const { clock, metrics, guard, timeoutMs: most = DEFAULT_TIMEOUT_MS } = this.#options;
     for (let attempts = 1; ; attempts++) {
-      await guard?.(signal);
+      guard?.(signal);
       try {
         return await withTimeout(clock, options.timeoutMs ?? most, signal, attempt, what);
       } catch (error) {
@@ -103,8 +108,7 @@ export class RestClient {
 
   /**
    * The lines of an answer that may last any time. The generator returns when the answer ends; it throws when the
-   * connection breaks, and the signal's reason when the signal aborts. No retries and no turn, as for client-go's
-   * watches.
+   * connection breaks, and the signal's reason when the signal aborts. No retries, as for client-go's watches.
    */
   async *stream(
     path: string,
@@ -132,17 +136,21 @@ export class RestClient {
     }
   }
 
-  /** Makes one attempt, up to the head of its answer, and measures it. */
+  /** Makes one attempt, up to the head of its answer, and records it. */
   async #send(request: TransportRequest): Promise<TransportResponse> {
-    const { transport, clock, metrics } = this.#options;
+    const { transport, clock, log, metrics, guard } = this.#options;
     const start = clock.now();
     let code = '<error>';
     try {
-      const response = await transport.send(request);
+      const guarded = guard ? { ...request, guard: () => guard(request.signal) } : request;
+      const response = await transport.send(guarded);
       code = String(response.status);
       return response;
     } finally {
-      metrics?.requestFinished(request.method, code, (clock.now() - start) / 1000, request.path);
+      const { method, path } = request;
+      const milliseconds = clock.now() - start;
+      metrics?.requestFinished(method, code, milliseconds / 1000);
+      log?.debug({ method, path, code, ms: Math.round(milliseconds) }, 'request to the API server');
     }
   }
 }

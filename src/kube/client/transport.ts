@@ -74,7 +74,8 @@ const TCP = { keepAlive: true, keepAliveInitialDelay: 30_000, timeout: CONNECT_T
  * HTTP/1.1, not 2: with one shared socket, one half-open connection would block watches, writes and leases alike.
  */
 export class Transport {
-  readonly #config: KubeConfig;
+  readonly #server: URL;
+  readonly #proxy: string | undefined;
   readonly #clock: Clock;
   readonly #credentials: Credentials;
   readonly #ownHeaders: Readonly<Record<string, string>>;
@@ -84,7 +85,10 @@ export class Transport {
 
   /** `userAgent` names the client in the API server's audit log, and by default as field manager. */
   constructor(config: KubeConfig, clock: Clock, userAgent?: string) {
-    this.#config = config;
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error('the kubeconfig names no current cluster: set its current-context');
+    this.#server = new URL(cluster.server);
+    this.#proxy = cluster.proxyUrl;
     this.#clock = clock;
     this.#ownHeaders = userAgent === undefined ? {} : { 'User-Agent': userAgent };
     this.#credentials = new Credentials(config, clock);
@@ -109,12 +113,10 @@ export class Transport {
     const { tls, headers } = await this.#credential(signal);
     // Few commands need it.
     const { WebSocket: Client } = await import('ws');
-    const server = this.#server();
-    const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
     // Node.js 22.21 and newer know it.
-    const options = { ...tls, ...(proxyUrl && { proxyEnv: { HTTPS_PROXY: proxyUrl } }) };
-    return new Client(`${server.href.replace(/\/$/, '')}${path}`, [protocol], {
-      agent: server.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(),
+    const options = { ...tls, ...(this.#proxy && { proxyEnv: { HTTPS_PROXY: this.#proxy } }) };
+    return new Client(`${this.#server.href.replace(/\/$/, '')}${path}`, [protocol], {
+      agent: this.#server.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(),
       headers: { ...this.#ownHeaders, ...headers },
       perMessageDeflate: false,
     });
@@ -127,10 +129,9 @@ export class Transport {
     await Promise.all(this.#connections.map(destroyed));
   }
 
-  async #credential(signal: AbortSignal): Promise<Credential> {
-    const credential = this.#credentials.get();
-    // An exec plugin may hang.
-    return credential instanceof Promise ? await abortable(credential, signal) : credential;
+  /** Does not wait for an exec plugin that hangs. */
+  #credential(signal: AbortSignal): Promise<Credential> {
+    return abortable(this.#credentials.get(), signal);
   }
 
   async #sendAs(
@@ -138,13 +139,13 @@ export class Transport {
     { method, path, headers, body, signal, streaming, guard }: TransportRequest,
   ): Promise<TransportResponse> {
     signal.throwIfAborted();
-    const server = this.#server();
-    const { streams, requests } = this.#connectionsOf(credential, server);
+    const { origin, pathname } = this.#server;
+    const { streams, requests } = this.#connectionsOf(credential);
     const dispatcher = streaming ? streams : requests;
     try {
       const answered = (guard ? guardedDispatcher(dispatcher, guard) : dispatcher).request({
-        origin: server.origin,
-        path: `${server.pathname.replace(/\/$/, '')}${path}`,
+        origin,
+        path: `${pathname.replace(/\/$/, '')}${path}`,
         method,
         headers: { ...this.#ownHeaders, ...credential.headers, ...headers },
         body: body ?? null,
@@ -159,19 +160,12 @@ export class Transport {
       };
     } catch (error) {
       signal.throwIfAborted();
-      const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
-      const by = proxyUrl ? ` by the proxy ${new URL(proxyUrl).origin}` : '';
-      throw asTransportError(error, `${method} ${server.origin}${path.split('?')[0]}${by}`);
+      const by = this.#proxy ? ` by the proxy ${new URL(this.#proxy).origin}` : '';
+      throw asTransportError(error, `${method} ${origin}${path.split('?')[0]}${by}`);
     }
   }
 
-  #server(): URL {
-    const cluster = this.#config.getCurrentCluster();
-    if (!cluster) throw new Error('the kubeconfig names no current cluster: set its current-context');
-    return new URL(cluster.server);
-  }
-
-  #connectionsOf({ tlsId, tls }: Credential, { origin }: URL): Connections {
+  #connectionsOf({ tlsId, tls }: Credential): Connections {
     if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED', undefined);
     const now = this.#clock.now();
     const current = this.#connections.at(-1);
@@ -179,8 +173,8 @@ export class Transport {
     const fresh = {
       tlsId,
       retiresAt: now + MAX_AGE_MS * (1 + AGE_JITTER * Math.random()),
-      requests: this.#dispatcher(origin, tls, { connections: MAX_CONNECTIONS }),
-      streams: this.#dispatcher(origin, tls, { bodyTimeout: 0, headersTimeout: STREAM_HEAD_MS }),
+      requests: this.#dispatcher(tls, { connections: MAX_CONNECTIONS }),
+      streams: this.#dispatcher(tls, { bodyTimeout: 0, headersTimeout: STREAM_HEAD_MS }),
     };
     this.#connections.push(fresh);
     for (const old of this.#connections.splice(0, this.#connections.length - 1 - MOST_FORMER))
@@ -188,13 +182,13 @@ export class Transport {
     return fresh;
   }
 
-  #dispatcher(origin: string, tls: TlsOptions, limits: Pool.Options): Dispatcher {
+  #dispatcher(tls: TlsOptions, limits: Pool.Options): Dispatcher {
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    const { proxyUrl } = this.#config.getCurrentCluster() ?? {};
-    if (!proxyUrl) return new Pool(origin, { ...common, connect: { ...tls, ...TCP, allowH2: false } });
+    if (!this.#proxy)
+      return new Pool(this.#server.origin, { ...common, connect: { ...tls, ...TCP, allowH2: false } });
     return new ProxyAgent({
       ...common,
-      uri: proxyUrl,
+      uri: this.#proxy,
       proxyTls: { ...TCP, ...tlsToProxy(tls) },
       requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
       clientFactory: (proxy, options) => new Pool(proxy, { ...options, headersTimeout: CONNECT_TIMEOUT_MS }),

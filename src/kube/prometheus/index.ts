@@ -75,14 +75,17 @@ export function metricsIn(registry: Registry) {
 
 /** How fresh the caches are. Caches of one resource share a series, which shows the stalest one. */
 export function cacheMetrics(registry: Registry, wallClock: () => number) {
-  /** When each cache last heard, by the resource; undefined before the first list. */
-  const caches = new Map<string, Set<{ heardAt: number | undefined }>>();
+  /** `heardAt` is undefined before the first list. */
+  const caches = new Set<{ readonly resource: string; heardAt: number | undefined }>();
   const { read } = metricsIn(registry);
   const series = (toValue: (heard: readonly (number | undefined)[]) => number | undefined) => () =>
-    Array.from(caches, ([resource, all]): [Labels, number | undefined] => [
-      { resource },
-      toValue(Array.from(all, ({ heardAt }) => heardAt)),
-    ]);
+    Array.from(
+      Map.groupBy(caches, ({ resource }) => resource),
+      ([resource, all]): [Labels, number | undefined] => [
+        { resource },
+        toValue(all.map(({ heardAt }) => heardAt)),
+      ],
+    );
   const oldest = series((heard) => {
     const known = heard.filter((at) => at !== undefined);
     return known.length > 0 ? Math.min(...known) / 1000 : undefined;
@@ -93,18 +96,17 @@ export function cacheMetrics(registry: Registry, wallClock: () => number) {
   return {
     /** A cache of the resource (its plural name) starts to list and watch. */
     started(resource: string) {
-      const cache: { heardAt: number | undefined } = { heardAt: undefined };
-      const all = caches.get(resource) ?? new Set();
-      caches.set(resource, all.add(cache));
+      const cache: { readonly resource: string; heardAt: number | undefined } = {
+        resource,
+        heardAt: undefined,
+      };
+      caches.add(cache);
       return {
         /** A list of all objects or an event of a watch has arrived; bookmarks count. */
         heard(): void {
           cache.heardAt = wallClock();
         },
-        ended(): void {
-          all.delete(cache);
-          if (all.size === 0) caches.delete(resource);
-        },
+        ended: (): void => void caches.delete(cache),
       };
     },
   };
@@ -119,11 +121,8 @@ export function clientMetrics(registry: Registry) {
   return {
     /** A write was refused, and not because another writer was faster. Dry runs do not count. */
     writeRefused: (resource: string, code: string): void => refused.inc({ resource, code }),
-    /**
-     * An attempt ended. `code` is its HTTP status, or `<error>` without one. The path, with its query, is for logs: as a
-     * label it would have too many values.
-     */
-    requestFinished(method: string, code: string, seconds: number, _path: string): void {
+    /** An attempt ended. `code` is its HTTP status, or `<error>` without one. */
+    requestFinished(method: string, code: string, seconds: number): void {
       total.inc({ method, code });
       time.observe({ verb: method }, seconds);
     },
