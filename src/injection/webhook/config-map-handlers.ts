@@ -41,7 +41,7 @@ export function createTemplateHandler({
     };
     const parsed = parseTemplateConfigMap(changed.data);
     if ('faults' in parsed) return refuse(parsed.faults);
-    const proof = await dryRun.review(parsed.set, signal());
+    const proof = await dryRun.review(parsed.set, signal);
     if (proof.faults.length > 0) return refuse(proof.faults);
     const outlook = forecast(parsed.set);
     return {

@@ -1,4 +1,3 @@
-import type { CallSignal } from '../../kube/admission/deadline.ts';
 import { HttpError } from '../../kube/admission/http-error.ts';
 import type { AdmissionRequest, ReviewHandler } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
@@ -29,7 +28,7 @@ export interface InjectionRecord extends InjectionAnswer {
 /** `fresh`: read from the API server, because the cache may be behind. */
 export type NamespaceSettingsOf = (
   namespace: string,
-  options: { readonly fresh: boolean; readonly signal: CallSignal },
+  options: { readonly fresh: boolean; readonly signal: AbortSignal },
 ) => Promise<NamespaceSettings>;
 
 /** What the decision about a pod needs. */
@@ -75,7 +74,7 @@ async function answerRequest(
   { templates, namespaceSettings }: PodDecisions,
   answerTo: ReturnType<typeof rememberingAnswers>,
   request: AdmissionRequest,
-  signal: CallSignal,
+  signal: AbortSignal,
 ): Promise<InjectionAnswer> {
   const pod = request.object ?? {};
   const answerIn = (namespace: NamespaceSettings) =>

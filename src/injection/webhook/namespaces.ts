@@ -55,7 +55,7 @@ export function setUpNamespaces(
     if (cached && !fresh) return settingsIn(cached);
     if (!isDnsLabel(namespace))
       throw new HttpError(400, 'request.namespace: expected the name of a namespace');
-    return settingsIn(await (cached ? known : unknown).get(namespace, signal()));
+    return settingsIn(await (cached ? known : unknown).get(namespace, signal));
   };
   return {
     settings,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseDuration } from '../../util/duration.ts';
+import { abortable } from '../util/linked-abort.ts';
 import { HttpError } from './http-error.ts';
 
 /** The API server's default for timeoutSeconds. Also the maximum, since any client can send the parameter. */
@@ -15,43 +16,27 @@ export function timeToAnswer(url: string): number {
   return Math.min(parseDuration(timeout) || LONGEST_MS, LONGEST_MS) * SHARE;
 }
 
-/** Returns a signal that aborts at the deadline of a call. It is created on demand, since few calls have to wait. */
-export type CallSignal = () => AbortSignal;
-
 /**
  * Runs the work of a call with a deadline, which includes the reading of the body, as the API server's timeout does.
  * When the deadline passes or the caller hangs up, the signal aborts, and the promise rejects with an HttpError that
  * names the cause.
  */
-export function inTime<T>(
+export async function inTime<T>(
   request: IncomingMessage,
   response: ServerResponse,
-  work: (signal: CallSignal) => Promise<T>,
+  work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    let controller: AbortController | undefined;
-    let over: HttpError | undefined;
-    const signal = () => {
-      controller ??= new AbortController();
-      if (over) controller.abort(over);
-      return controller.signal;
-    };
-    const end = (err: HttpError) => {
-      over = err;
-      reject(err);
-      controller?.abort(err);
-    };
-    const hungUp = () => end(new HttpError(HUNG_UP, 'the client closed the connection'));
-    const milliseconds = timeToAnswer(request.url ?? '');
-    const timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
-    response.once('close', hungUp);
-    work(signal)
-      .then(resolve, reject)
-      .finally(() => {
-        clearTimeout(timer);
-        response.off('close', hungUp);
-      });
-  });
+  const call = new AbortController();
+  const milliseconds = timeToAnswer(request.url ?? '');
+  const timer = setTimeout(() => call.abort(late(request, milliseconds)), milliseconds);
+  const hungUp = () => call.abort(new HttpError(HUNG_UP, 'the client closed the connection'));
+  response.once('close', hungUp);
+  try {
+    return await abortable(work(call.signal), call.signal);
+  } finally {
+    clearTimeout(timer);
+    response.off('close', hungUp);
+  }
 }
 
 function late(request: IncomingMessage, milliseconds: number): HttpError {

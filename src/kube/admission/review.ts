@@ -1,7 +1,6 @@
 import { clip } from '../../util/clip.ts';
 import { isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
 import type { PatchOperation } from '../../util/patch.ts';
-import type { CallSignal } from './deadline.ts';
 import { HttpError } from './http-error.ts';
 
 /** A request of the API server: the fields of an AdmissionRequest (admission.k8s.io/v1) that are used here. */
@@ -112,8 +111,11 @@ interface StatusDetails {
   readonly causes: readonly { readonly reason: string; readonly field: string; readonly message: string }[];
 }
 
-/** Handles the reviews of one webhook. An error becomes HTTP 500, and the failurePolicy applies. */
-export type ReviewHandler = (request: AdmissionRequest, signal: CallSignal) => Promise<AdmissionAnswer>;
+/**
+ * Handles the reviews of one webhook. An error becomes HTTP 500, and the failurePolicy applies. The signal aborts at the
+ * deadline of the call.
+ */
+export type ReviewHandler = (request: AdmissionRequest, signal: AbortSignal) => Promise<AdmissionAnswer>;
 
 /**
  * Beyond 4096 characters in total, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go).

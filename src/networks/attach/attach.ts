@@ -1,7 +1,6 @@
 import { isPodCreation } from '../../injection/podspec/admission-target.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../injection/podspec/pod.ts';
 import { podSites } from '../../injection/podspec/workload.ts';
-import type { CallSignal } from '../../kube/admission/deadline.ts';
 import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/review.ts';
 import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
@@ -114,7 +113,7 @@ export function attachWith({ client, clock, networks, stateOf, access }: AttachW
     // A pod with too many Networks is refused without a look at them.
     const keys = named.length > MAX_NETWORKS ? [] : named;
     const namespaces = new Set(keys.map((key) => splitKey(key).namespace ?? ''));
-    const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal())));
+    const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal)));
     const found = new Map(listed.flat().map((network) => [keyOf(network), network]));
     return attach(pod, namespace, {
       access,
@@ -130,7 +129,7 @@ export function attachWith({ client, clock, networks, stateOf, access }: AttachW
 export type Attach = (
   pod: Pod,
   namespace: string,
-  options: { readonly fresh: boolean; readonly signal: CallSignal },
+  options: { readonly fresh: boolean; readonly signal: AbortSignal },
 ) => Promise<AdmissionAnswer>;
 
 export function createAttachHandler({ attach, log }: { attach: Attach; log: Logger }): ReviewHandler {

@@ -34,7 +34,7 @@ export function callWith(handler: ReviewHandler, text: string): WebhookCall {
 
 async function answer(handler: ReviewHandler, body: Buffer): Promise<string> {
   const request = parseReview(parseJson(body));
-  return formatReview(request.uid, await handler(request, () => new AbortController().signal));
+  return formatReview(request.uid, await handler(request, new AbortController().signal));
 }
 
 /** A call, with the length of its body. */

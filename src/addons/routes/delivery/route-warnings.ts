@@ -54,7 +54,7 @@ export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler
     if (route === undefined) return { allowed: true };
     atOnce += 1;
     try {
-      const problems = await lastProblemsOf(route, options, signal());
+      const problems = await lastProblemsOf(route, options, signal);
       return { allowed: true, warnings: problems.map(({ reason, message }) => `${reason}: ${message}`) };
     } finally {
       atOnce -= 1;

@@ -56,7 +56,7 @@ async function warningsFor(
     object: JSON.parse(JSON.stringify(route)),
     ...more,
   } as AdmissionRequest;
-  const answer = await handler(request, () => signal);
+  const answer = await handler(request, signal);
   expect(answer.allowed).toBe(true);
   return answer.allowed ? answer.warnings : undefined;
 }
