@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../workqueue/clock.ts';
+import { sleep } from './sleep.ts';
 
 /** How long the event loop waits for others at most, and how long they have it then. */
 const SLICE_MS = 4;
@@ -8,20 +9,15 @@ const PAUSE_MS = 12;
 /** Work that goes on in steps, and returns a result at its end. */
 export type Steps<T> = Iterator<unknown, T, undefined>;
 
-interface Task {
-  /** Makes the next step; returns whether it was the last one. */
-  readonly step: () => boolean;
-}
-
 /**
  * Does long work in slices of the event loop, so that the webhook in this process answers meanwhile. Owners take turns:
  * the work of one does not wait for all of another.
  */
 export class Slices {
   readonly #clock: Clock;
-  readonly #tasks = new Map<string, readonly Task[]>();
+  /** Of each owner; a task makes its next step, and returns whether it was the last one. The next owner is the first. */
+  readonly #tasks = new Map<string, (() => boolean)[]>();
   #isWorking = false;
-  #last: string | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,39 +36,26 @@ export class Slices {
           return true;
         }
       };
-      this.#tasks.set(owner, [...(this.#tasks.get(owner) ?? []), { step }]);
+      const tasks = this.#tasks.get(owner) ?? [];
+      tasks.push(step);
+      this.#tasks.set(owner, tasks);
       if (!this.#isWorking) void this.#work();
     });
   }
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    for (let next = this.#next(); next; next = this.#next()) {
-      const [owner, [task, ...others]] = next;
+    // The loop also visits owners that come meanwhile, and again those that it moves to the end.
+    for (const [owner, tasks] of this.#tasks) {
       const end = this.#clock.now() + SLICE_MS;
-      let isDone = task === undefined;
-      while (task && !isDone && this.#clock.now() < end) isDone = task.step();
+      let isDone = false;
+      while (!isDone && this.#clock.now() < end) isDone = tasks[0]?.() ?? true;
+      if (isDone) tasks.shift();
+      if (this.#clock.now() >= end) await sleep(this.#clock, PAUSE_MS);
+      else await turn();
       this.#tasks.delete(owner);
-      const left = isDone ? others : [...(task ? [task] : []), ...others];
-      // The last one in the order now.
-      if (left.length > 0) this.#tasks.set(owner, left);
-      if (this.#clock.now() >= end) await this.#pause();
-      else if (this.#tasks.size > 0) await turn();
+      if (tasks.length > 0) this.#tasks.set(owner, tasks);
     }
     this.#isWorking = false;
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.setTimer(PAUSE_MS, resolve);
-    });
-  }
-
-  #next(): readonly [string, readonly Task[]] | undefined {
-    const [first, second] = this.#tasks;
-    // Others may have come since the last one went to the end.
-    const next = first?.[0] === this.#last ? (second ?? first) : first;
-    this.#last = next?.[0];
-    return next;
   }
 }
