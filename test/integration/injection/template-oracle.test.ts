@@ -20,7 +20,7 @@ import {
   templateFaults,
 } from '../../support/injection/template-faults.ts';
 import { since } from '../../support/jest/since.ts';
-import { memoryLog } from '../../support/kube/memory-log.ts';
+import { capturedLog } from '../../support/kube/captured-log.ts';
 import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
 
@@ -60,7 +60,7 @@ async function adopted(
     configMap: 'template',
     dryRun,
     forecast: () => undefined,
-    log: memoryLog().log,
+    log: capturedLog().log,
   });
   const { signal } = new AbortController();
   const request = podRequest({
@@ -69,7 +69,7 @@ async function adopted(
     name: 'template',
     object: { metadata: { name: 'template' }, data },
   });
-  const answer = await handler(request, () => signal);
+  const answer = await handler(request, signal);
   return answer.allowed ? (await dryRun.prove(parsed.set, 10_000, signal)).set : 'API server';
 }
 

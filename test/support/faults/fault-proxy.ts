@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, type Server, request as sendRequest } from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
-import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import type { CertificateAndKey } from '../../../src/certificates/x509/authority.ts';
+import { kubeConfigOf } from '../kube/scripted-client.ts';
 import { failure } from '../kube/scripted-server.ts';
 import type { BodyFault, Fault, OutageKind } from './fault.ts';
 import { FaultyBody } from './faulty-body.ts';
@@ -104,13 +105,7 @@ export class FaultProxy {
 
   /** For a client of the proxy; the proxy itself says who it is. */
   get kubeConfig(): KubeConfig {
-    const config = new KubeConfig();
-    const server = `https://127.0.0.1:${this.#gate.port}`;
-    config.loadFromClusterAndUser(
-      { name: 'proxy', server, skipTLSVerify: false, caData: btoa(this.#caPem) },
-      { name: 'none' },
-    );
-    return config;
+    return kubeConfigOf({ server: `https://127.0.0.1:${this.#gate.port}`, caData: btoa(this.#caPem) });
   }
 
   /** What came by, in order. */

@@ -1,4 +1,4 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import type { ClientOptions } from '../../../src/kube/client/rest-client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
@@ -38,14 +38,19 @@ class WatchedClock extends FakeClock {
   }
 }
 
-/** A kubeconfig for plain HTTP, which client-node allows only beside skipTLSVerify. */
-export function plainKubeConfig(port: number, user: object = {}): KubeConfig {
+/** A kubeconfig with these fields of client-node's `Cluster` and `User`; by default its server is verified. */
+export function kubeConfigOf(
+  cluster: Partial<Cluster> & Pick<Cluster, 'server'>,
+  user: object = {},
+): KubeConfig {
   const config = new KubeConfig();
-  config.loadFromClusterAndUser(
-    { name: 'scripted', server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
-    { name: 'test', ...user },
-  );
+  config.loadFromClusterAndUser({ name: 'c', skipTLSVerify: false, ...cluster }, { name: 'u', ...user });
   return config;
+}
+
+/** For plain HTTP, which client-node allows only beside skipTLSVerify. */
+export function plainKubeConfig(port: number, user: object = {}): KubeConfig {
+  return kubeConfigOf({ server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, user);
 }
 
 /** A client of a scripted server, and all there is to close after a test. */

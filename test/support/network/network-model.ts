@@ -14,7 +14,7 @@ import { networkReconcile } from '../../../src/networks/controller/reconcile.ts'
 import { networkOwner } from '../../../src/networks/multus/attachment.ts';
 import { MultusProvider } from '../../../src/networks/multus/multus.ts';
 import { type KnownNode, nodesInUse } from '../../../src/networks/nodes/nodes-in-use.ts';
-import { memoryLog } from '../kube/memory-log.ts';
+import { capturedLog } from '../kube/captured-log.ts';
 import { FakeNeutron } from '../neutron/fake-neutron.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { FakeAttachments, FakeObjects } from './fake-attachments.ts';
@@ -174,7 +174,7 @@ export class NetworkModel {
       clusterId,
       known: lister.get,
       metrics: { available: () => {} },
-      log: memoryLog().log,
+      log: capturedLog().log,
     });
     return { reconcile, garbageCollector };
   }

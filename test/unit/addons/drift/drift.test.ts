@@ -15,9 +15,9 @@ import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import type { Core } from '../../../../src/operator/core.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { DEMO_TEMPLATE, OPT_IN, templateSet, withMisfit } from '../../../support/injection/demo.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { refusal } from '../../../support/kube/fake-events.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
-import { memoryLog } from '../../../support/kube/memory-log.ts';
 
 const TEMPLATE = 'containers: [{name: envoy, image: a}]';
 const keys = keysFor();
@@ -52,7 +52,7 @@ test.each<[string, object, object, 0 | 1]>([
     }),
     events: { event: () => undefined },
     registry,
-    log: memoryLog().log,
+    log: capturedLog().log,
   } as unknown as Manager;
   const core = {
     template: {

@@ -6,7 +6,7 @@ import {
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
 import { trustingDryRun, withMisfit } from '../../../support/injection/demo.ts';
-import { memoryLog } from '../../../support/kube/memory-log.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 
 const GOOD =
   'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]';
@@ -16,7 +16,7 @@ function setUp(
   dryRun: TemplateHandlerOptions['dryRun'] = trustingDryRun,
   forecast: TemplateHandlerOptions['forecast'] = () => undefined,
 ) {
-  const logged = memoryLog();
+  const logged = capturedLog();
   const handler = createTemplateHandler({
     namespace: 'ours',
     configMap: 'template',
@@ -34,7 +34,7 @@ function setUp(
         object: { metadata: { name: 'template' }, ...(config !== undefined && { data: { config } }) },
         ...request,
       }),
-      () => new AbortController().signal,
+      new AbortController().signal,
     );
   return { review, logged };
 }

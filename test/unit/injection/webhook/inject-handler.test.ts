@@ -11,7 +11,7 @@ import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts'
 import type { JsonObject } from '../../../../src/util/json.ts';
 import { podRequest } from '../../../support/injection/admission-review.ts';
 import { OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
-import { memoryLog } from '../../../support/kube/memory-log.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 
 interface Setting {
   readonly state?: TemplateState;
@@ -21,7 +21,7 @@ interface Setting {
 function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Setting = {}) {
   const records: InjectionRecord[] = [];
   const asked: string[] = [];
-  const logged = memoryLog();
+  const logged = capturedLog();
   let time = 0;
   const handler = createInjectHandler({
     decideOptions: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
@@ -38,7 +38,7 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
     },
   });
   const review = (request: Partial<AdmissionRequest> = {}) =>
-    handler(podRequest(request), () => new AbortController().signal);
+    handler(podRequest(request), new AbortController().signal);
   return { review, records, asked, logged };
 }
 
@@ -135,7 +135,7 @@ describe('createInjectHandler', () => {
       },
       expect.objectContaining({ name: 'myapp-', decision: 'skipped', reason: 'not-opted-in', dryRun: false }),
     ]);
-    expect(logged.text()).not.toMatch(/hunter2|PASSWORD|private/);
+    expect(JSON.stringify(logged.lines)).not.toMatch(/hunter2|PASSWORD|private/);
   });
 });
 
@@ -156,5 +156,5 @@ test.each([
   });
   const object = { metadata: { name: 'new', annotations: { [`${OPT_IN}-templates`]: selected } } };
   const review = podRequest({ kind: { group: '', version: 'v1', kind: 'Namespace' }, object });
-  expect(await handler(review, () => new AbortController().signal)).toEqual({ allowed: true, warnings });
+  expect(await handler(review, new AbortController().signal)).toEqual({ allowed: true, warnings });
 });

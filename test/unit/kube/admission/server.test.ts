@@ -2,26 +2,24 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../../../src/kube/admission/read-body.ts';
-import type { AdmissionAnswer, AdmissionRequest } from '../../../../src/kube/admission/review.ts';
+import type { AdmissionAnswer, ReviewHandler } from '../../../../src/kube/admission/review.ts';
 import { WebhookServer } from '../../../../src/kube/admission/server.ts';
 import type { WebhookMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { podReview } from '../../../support/injection/admission-review.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { makeKeyPair, type TestKeyPair } from '../../../support/kube/certificates.ts';
 import { HttpsClient } from '../../../support/kube/https-client.ts';
-import { type MemoryLog, memoryLog } from '../../../support/kube/memory-log.ts';
 import { NO_WEBHOOK_METRICS } from '../../../support/kube/no-metrics.ts';
-
-type Handler = (request: AdmissionRequest, signal: AbortSignal) => Promise<AdmissionAnswer>;
 
 let keyPair: TestKeyPair;
 let otherKeyPair: TestKeyPair;
-let logged: MemoryLog;
+let logged: ReturnType<typeof capturedLog>;
 let answers: [string, number][];
 /** Calls in flight, by path. */
 let underWay: Record<string, number>;
 /** Why calls and connections were refused. */
 let refusals: string[];
-let handler: Handler;
+let handler: ReviewHandler;
 let server: WebhookServer;
 let client: HttpsClient;
 let port: number;
@@ -32,7 +30,7 @@ beforeAll(() => {
 });
 
 beforeEach(async () => {
-  logged = memoryLog();
+  logged = capturedLog();
   answers = [];
   underWay = {};
   refusals = [];
@@ -46,7 +44,7 @@ beforeEach(async () => {
     refused: (reason) => void refusals.push(reason),
   };
   server = new WebhookServer({ log: logged.log, metrics });
-  server.add('/inject', (request, signal) => handler(request, signal()));
+  server.add('/inject', (request, signal) => handler(request, signal));
   server.setKeyPair(keyPair);
   port = await server.listen(0, 'localhost');
   client = new HttpsClient(port, keyPair.cert, otherKeyPair.cert);
@@ -109,7 +107,7 @@ describe('a call', () => {
     ]);
     expect(logged.lines).toMatchObject([{ level: 40, status: 400, msg: 'call refused' }]);
     // It may hold secrets.
-    expect(logged.text()).not.toContain('containers');
+    expect(JSON.stringify(logged.lines)).not.toContain('containers');
   });
 
   test.each([

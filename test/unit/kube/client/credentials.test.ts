@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { Plugin } from '../../../../src/kube/client/kubeconfig/kubeconfig-fields.ts';
 import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
-import { plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
+import { kubeConfigOf, plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
 import { ScriptedServer } from '../../../support/kube/scripted-server.ts';
 import { type TestAuthority, testAuthority } from '../../../support/kube/test-authority.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -196,13 +195,11 @@ describe('a client certificate', () => {
     await writeFile(join(folder, 'key'), keyPem);
   }
 
-  function tlsConfig(caPem: string): KubeConfig {
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser(
-      { name: 'c', server: `https://127.0.0.1:${server.port}`, caData: btoa(caPem), skipTLSVerify: false },
-      { name: 'u', certFile: join(folder, 'cert'), keyFile: join(folder, 'key') },
+  function tlsConfig(caPem: string) {
+    return kubeConfigOf(
+      { server: `https://127.0.0.1:${server.port}`, caData: btoa(caPem) },
+      { certFile: join(folder, 'cert'), keyFile: join(folder, 'key') },
     );
-    return config;
   }
 
   async function answerNext(): Promise<void> {

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import { textFromPod } from '../../../../src/kube/client/port-forward.ts';
 import { Transport } from '../../../../src/kube/client/transport.ts';
 import { KubeletPorts } from '../../../support/cluster/kubelet-ports.ts';
 import { ConnectProxy } from '../../../support/kube/connect-proxy.ts';
+import { kubeConfigOf } from '../../../support/kube/scripted-client.ts';
 import { type TestAuthority, testAuthority } from '../../../support/kube/test-authority.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
@@ -39,15 +39,12 @@ afterEach(async () => {
 });
 
 /** A kubeconfig with a client certificate, which impersonates a user with two groups. */
-async function configBy(settings: object): Promise<KubeConfig> {
+async function configBy(settings: { readonly proxyUrl?: string }) {
   const { certPem, keyPem } = await authority.client('alice');
-  const config = new KubeConfig();
-  const server = `https://localhost:${kubelet.port}/prefix/`;
-  const cluster = { name: 'c', server, caData: btoa(authority.caPem), skipTLSVerify: false, ...settings };
+  const cluster = { server: `https://localhost:${kubelet.port}/prefix/`, caData: btoa(authority.caPem) };
   const user = { certData: btoa(certPem), keyData: btoa(keyPem) };
   const impersonation = { impersonateUser: 'bob', impersonateGroups: ['one', 'two'] };
-  config.loadFromClusterAndUser(cluster, { name: 'u', ...user, ...impersonation });
-  return config;
+  return kubeConfigOf({ ...cluster, ...settings }, { ...user, ...impersonation });
 }
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;

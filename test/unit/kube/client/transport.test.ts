@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
-import { plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
+import { kubeConfigOf, plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
 import { SilentServer } from '../../../support/kube/silent-server.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
@@ -81,10 +80,8 @@ describe('connections', () => {
 
 describe('the path of requests', () => {
   test('is below the path of the server URL', async () => {
-    const config = plainKubeConfig(api.server.port);
-    const cluster = { ...config.clusters[0], server: `http://127.0.0.1:${api.server.port}/k8s/c1/` };
-    config.loadFromClusterAndUser({ name: 'c', skipTLSVerify: true, ...cluster }, { name: 'u' });
-    const transport = new Transport(config, new FakeClock());
+    const server = `http://127.0.0.1:${api.server.port}/k8s/c1/`;
+    const transport = new Transport(kubeConfigOf({ server, skipTLSVerify: true }), new FakeClock());
     const response = read(transport.send(get));
     const request = await api.server.next();
     expect(request.path).toBe('/k8s/c1/version');
@@ -100,12 +97,8 @@ describe('a request without an answer', () => {
     'ends with the signal while the handshake hangs (a watch: %s)',
     async (streaming) => {
       const silent = await SilentServer.start();
-      const config = new KubeConfig();
-      config.loadFromClusterAndUser(
-        { name: 'silent', server: `https://127.0.0.1:${silent.port}`, skipTLSVerify: true },
-        { name: 'test' },
-      );
-      const transport = new Transport(config, new FakeClock());
+      const server = `https://127.0.0.1:${silent.port}`;
+      const transport = new Transport(kubeConfigOf({ server, skipTLSVerify: true }), new FakeClock());
       const controller = new AbortController();
       const sent = transport.send({ ...get, signal: controller.signal, streaming });
       await silent.connected;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Transport } from '../../../../src/kube/client/transport.ts';
 import { ConnectProxy } from '../../../support/kube/connect-proxy.ts';
+import { kubeConfigOf } from '../../../support/kube/scripted-client.ts';
 import { ScriptedServer } from '../../../support/kube/scripted-server.ts';
 import { type TestAuthority, testAuthority } from '../../../support/kube/test-authority.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -30,19 +30,9 @@ afterEach(async () => {
   await server.close();
 });
 
-function configBy(proxyUrl: string): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(
-    {
-      name: 'c',
-      server: `https://localhost:${server.port}`,
-      caData: btoa(authority.caPem),
-      skipTLSVerify: false,
-      proxyUrl,
-    },
-    { name: 'u', token: 'for the API server alone' },
-  );
-  return config;
+function configBy(proxyUrl: string) {
+  const cluster = { server: `https://localhost:${server.port}`, caData: btoa(authority.caPem), proxyUrl };
+  return kubeConfigOf(cluster, { token: 'for the API server alone' });
 }
 
 async function exchange(): Promise<number> {

@@ -7,54 +7,41 @@ import { type Credential, Credentials } from '../../../../../src/kube/client/cre
 import { loadKubeConfig } from '../../../../../src/kube/client/kubeconfig/load-config.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
-/** A directory with kubeconfigs and what they refer to. */
-class KubeconfigFolder {
-  readonly path: string;
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kubeconfig-'));
+  await write('pem', 'content');
+  await write('token', 'of the file\n');
+  await write('plugin', '#!/bin/sh\necho "$PRINT"\n');
+});
+afterEach(() => rm(directory, { recursive: true }));
 
-  private constructor(path: string) {
-    this.path = path;
-  }
-
-  static async make(): Promise<KubeconfigFolder> {
-    return new KubeconfigFolder(await mkdtemp(join(tmpdir(), 'kubeconfig-')));
-  }
-
-  /** The path of a file with this content. */
-  async write(name: string, content: string | object): Promise<string> {
-    const file = join(this.path, name);
-    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
-    return file;
-  }
-
-  /** What the operator makes of a kubeconfig with these fields. */
-  async load(cluster: object, user: object, environment: Record<string, string> = {}): Promise<KubeConfig> {
-    const kubeconfig = await this.write('config', {
-      clusters: [{ name: 'there', cluster: { server: 'https://10.0.0.1:6443', ...cluster } }],
-      users: [{ name: 'me', user }],
-      contexts: [{ name: 'now', context: { cluster: 'there', user: 'me' } }],
-      'current-context': 'now',
-    });
-    return loadKubeConfig({ kubeconfig, master: undefined, environment });
-  }
-
-  /** What a request is sent with. */
-  async credential(cluster: object, user: object): Promise<Credential> {
-    return await new Credentials(await this.load(cluster, user), new FakeClock()).get();
-  }
-
-  remove(): Promise<void> {
-    return rm(this.path, { recursive: true });
-  }
+/** Writes a file with this content, and resolves with its path. */
+async function write(name: string, content: string | object): Promise<string> {
+  const file = join(directory, name);
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
 }
 
-let folder: KubeconfigFolder;
-beforeEach(async () => {
-  folder = await KubeconfigFolder.make();
-  await folder.write('pem', 'content');
-  await folder.write('token', 'of the file\n');
-  await folder.write('plugin', '#!/bin/sh\necho "$PRINT"\n');
-});
-afterEach(() => folder.remove());
+/** What the operator makes of a kubeconfig with these fields. */
+async function load(
+  cluster: object,
+  user: object,
+  environment: Record<string, string> = {},
+): Promise<KubeConfig> {
+  const kubeconfig = await write('config', {
+    clusters: [{ name: 'there', cluster: { server: 'https://10.0.0.1:6443', ...cluster } }],
+    users: [{ name: 'me', user }],
+    contexts: [{ name: 'now', context: { cluster: 'there', user: 'me' } }],
+    'current-context': 'now',
+  });
+  return loadKubeConfig({ kubeconfig, master: undefined, environment });
+}
+
+/** What a request is sent with. */
+async function credential(cluster: object, user: object): Promise<Credential> {
+  return await new Credentials(await load(cluster, user), new FakeClock()).get();
+}
 
 const DATA = btoa('data');
 const PLUGIN = {
@@ -125,30 +112,27 @@ describe('a kubeconfig', () => {
   test.each(Object.entries(USER_FIELDS))(
     'does what client-go does with the user’s %s',
     async (_, [user, effect]) => {
-      expect(await folder.credential({}, user)).toMatchObject(effect);
+      expect(await credential({}, user)).toMatchObject(effect);
     },
   );
 
   test.each(Object.entries(CLUSTER_FIELDS))(
     'does what client-go does with the cluster’s %s',
     async (_, [cluster, effect]) => {
-      const { tls } = await folder.credential(cluster, {});
-      const loaded = await folder.load(cluster, {});
+      const { tls } = await credential(cluster, {});
+      const loaded = await load(cluster, {});
       expect({ tls, cluster: loaded.getCurrentCluster() }).toMatchObject(effect);
     },
   );
 
   test('runs a plugin in its own directory', async () => {
-    await chmod(`${folder.path}/plugin`, 0o755);
+    await chmod(`${directory}/plugin`, 0o755);
     const exec = { ...PLUGIN, command: './plugin' };
-    expect((await folder.credential({}, { exec })).headers).toEqual({ Authorization: 'Bearer plugged' });
+    expect((await credential({}, { exec })).headers).toEqual({ Authorization: 'Bearer plugged' });
   });
 
   test('runs no plugin when it holds a token itself', async () => {
-    const { headers } = await folder.credential(
-      {},
-      { token: 'plain', exec: { ...PLUGIN, command: 'nowhere' } },
-    );
+    const { headers } = await credential({}, { token: 'plain', exec: { ...PLUGIN, command: 'nowhere' } });
     expect(headers).toEqual({ Authorization: 'Bearer plain' });
   });
 });
@@ -184,7 +168,7 @@ describe('a kubeconfig is refused, with one line, for', () => {
       'the API server http://10.0.0.1 is behind a proxy (http://proxy): use https',
     ],
   ])('%s', async (_, cluster, user, message) => {
-    const error: unknown = await folder.load(cluster, user).catch((thrown: unknown) => thrown);
+    const error: unknown = await load(cluster, user).catch((thrown: unknown) => thrown);
     expect(String(error)).toContain(message);
     expect(String(error)).not.toContain('\n');
   });
@@ -202,7 +186,7 @@ describe('the proxy', () => {
       'http://own:1',
     ],
   ])('%s', async (_, cluster, proxyUrl) => {
-    const config = await folder.load(cluster, {}, environment);
+    const config = await load(cluster, {}, environment);
     expect(config.getCurrentCluster()?.proxyUrl).toBe(proxyUrl);
   });
 });
