@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
+import { text } from 'node:stream/consumers';
 
 interface Answer {
   readonly status: number;
@@ -50,11 +51,5 @@ export class HttpsClient {
 /** The whole answer to a call. */
 export async function answerTo(call: ClientRequest): Promise<Answer> {
   const [response] = (await once(call, 'response')) as [IncomingMessage];
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    body: Buffer.concat(chunks).toString(),
-  };
+  return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };
 }

@@ -1,19 +1,8 @@
+import type { ConfigMap } from '../../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
-import { decodeObject, type Resource } from '../../../src/kube/api/resource.ts';
 import { failure } from './scripted-server.ts';
 
-export interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-export const configMaps: Resource<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-  decode: decodeObject,
-};
+export { CONFIG_MAPS as configMaps, type ConfigMap } from '../../../src/kube/api/core-resources.ts';
 
 /** A ConfigMap of the namespace `shop`, whose UID is its name unless given. */
 export function configMap(name: string, resourceVersion: number, metadata: object = {}): ConfigMap {

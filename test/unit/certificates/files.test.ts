@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { loadClientAuthorities, loadKeyPair } from '../../../src/certificates/files.ts';
-import type { KeyPair } from '../../../src/kube/admission/server.ts';
-import { makeKeyPair } from '../../support/kube/certificates.ts';
-import { testAuthority } from '../../support/kube/test-authority.ts';
+import { type TestAuthority, testAuthority } from '../../support/kube/test-authority.ts';
 
 let directory: string;
+let authority: TestAuthority;
 
 beforeEach(async () => {
+  authority = await testAuthority();
   directory = await mkdtemp(join(tmpdir(), 'key-pair-'));
 });
 
@@ -17,14 +17,15 @@ afterEach(() => rm(directory, { recursive: true }));
 
 const files = () => ({ certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') });
 
-async function write({ cert, key }: KeyPair): Promise<void> {
+async function write(cert: string, key: string): Promise<void> {
   await writeFile(files().certFile, cert);
   await writeFile(files().keyFile, key);
 }
 
 describe('loadKeyPair', () => {
   test('refuses a key of another certificate', async () => {
-    await write({ cert: makeKeyPair().cert, key: makeKeyPair().key });
+    const [one, other] = [await authority.server(), await authority.server()];
+    await write(one.certPem, other.keyPem);
     const { certFile, keyFile } = files();
     await expect(loadKeyPair(files())).rejects.toThrow(
       `${keyFile} is not the key of the certificate in ${certFile}`,
@@ -32,12 +33,13 @@ describe('loadKeyPair', () => {
   });
 
   test('refuses files that do not exist or are not PEM', async () => {
+    const { certPem, keyPem } = await authority.server();
     await expect(loadKeyPair(files())).rejects.toMatchObject({
       message: expect.stringContaining('the file does not exist'),
     });
-    await write({ cert: 'none', key: makeKeyPair().key });
+    await write('none', keyPem);
     await expect(loadKeyPair(files())).rejects.toThrow(`${files().certFile} is not valid PEM`);
-    await write({ cert: makeKeyPair().cert, key: '' });
+    await write(certPem, '');
     await expect(loadKeyPair(files())).rejects.toThrow(`${files().keyFile} is not valid PEM`);
   });
 });
@@ -50,7 +52,6 @@ describe('loadClientAuthorities', () => {
   };
 
   test('refuses a file with other content', async () => {
-    const authority = await testAuthority();
     const { certPem } = await authority.client('api-server');
     await expect(load('')).rejects.toThrow('ca.crt: expected CA certificates (PEM), got none');
     await expect(load(authority.caPem + certPem)).rejects.toThrow(

@@ -3,16 +3,18 @@ import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../../../src/kube/admission/read-body.ts';
 import type { AdmissionAnswer, ReviewHandler } from '../../../../src/kube/admission/review.ts';
-import { WebhookServer } from '../../../../src/kube/admission/server.ts';
+import { type KeyPair, WebhookServer } from '../../../../src/kube/admission/server.ts';
 import type { WebhookMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { podReview } from '../../../support/injection/admission-review.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
-import { makeKeyPair, type TestKeyPair } from '../../../support/kube/certificates.ts';
 import { HttpsClient } from '../../../support/kube/https-client.ts';
 import { NO_WEBHOOK_METRICS } from '../../../support/kube/no-metrics.ts';
+import { testAuthority } from '../../../support/kube/test-authority.ts';
+import { until } from '../../../support/time/until.ts';
 
-let keyPair: TestKeyPair;
-let otherKeyPair: TestKeyPair;
+let ca: string;
+let keyPair: KeyPair;
+let otherKeyPair: KeyPair;
 let logged: ReturnType<typeof capturedLog>;
 let answers: [string, number][];
 /** Calls in flight, by path. */
@@ -24,9 +26,13 @@ let server: WebhookServer;
 let client: HttpsClient;
 let port: number;
 
-beforeAll(() => {
-  keyPair = makeKeyPair();
-  otherKeyPair = makeKeyPair();
+beforeAll(async () => {
+  const { caPem, server } = await testAuthority();
+  const made = async () => {
+    const { certPem: cert, keyPem: key } = await server();
+    return { cert, key };
+  };
+  [ca, keyPair, otherKeyPair] = [caPem, await made(), await made()];
 });
 
 beforeEach(async () => {
@@ -47,7 +53,7 @@ beforeEach(async () => {
   server.add('/inject', (request, signal) => handler(request, signal));
   server.setKeyPair(keyPair);
   port = await server.listen(0, 'localhost');
-  client = new HttpsClient(port, keyPair.cert, otherKeyPair.cert);
+  client = new HttpsClient(port, ca);
 });
 
 afterEach(async () => {
@@ -160,15 +166,10 @@ describe('a call', () => {
     call.on('error', () => {});
     call.end(review);
     expect(await given).toMatchObject({ message: 'the client closed the connection' });
-    await waitFor(() => answers.length === 1);
+    await until(() => answers.length === 1);
     expect(answers).toEqual([['/inject', 499]]);
   });
 });
-
-/** Resolves once the condition holds; checks it between the turns of the event loop. */
-async function waitFor(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** Makes a handshake like a client that accepts any version of TLS. */
 async function handshake(options: { maxVersion?: 'TLSv1.1' | 'TLSv1.2'; minVersion?: 'TLSv1' } = {}) {
@@ -176,7 +177,7 @@ async function handshake(options: { maxVersion?: 'TLSv1.1' | 'TLSv1.2'; minVersi
     port,
     host: 'localhost',
     servername: 'localhost',
-    ca: [keyPair.cert, otherKeyPair.cert],
+    ca,
     ciphers: 'DEFAULT@SECLEVEL=0',
     ...options,
   });
