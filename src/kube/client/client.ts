@@ -13,6 +13,11 @@ export interface WriteOptions extends CallOptions {
   readonly subresource?: string;
 }
 
+export interface ApplyOptions extends WriteOptions {
+  /** Takes fields of other managers. */
+  readonly force?: boolean;
+}
+
 export interface ListOptions extends CallOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -84,12 +89,10 @@ export class KubeClient extends RestClient {
     resource: Resource<T>,
     ref: ObjectRef,
     object: unknown,
-    options: WriteOptions & { readonly fieldManager: string; readonly force?: boolean },
+    options: ApplyOptions & { readonly fieldManager: string },
   ): Promise<T> {
     // JSON is valid YAML: no encoder is needed.
-    return this.#patch(resource, ref, 'application/apply-patch+yaml', object, options, {
-      force: options.force,
-    });
+    return this.#patch(resource, ref, 'application/apply-patch+yaml', object, options);
   }
 
   async delete(
@@ -166,19 +169,10 @@ export class KubeClient extends RestClient {
     ref: ObjectRef,
     contentType: string,
     body: unknown,
-    { subresource, ...options }: WriteOptions,
-    query?: Query,
+    { subresource, ...options }: ApplyOptions,
   ): Promise<T> {
-    const call = write(options);
     const path = resourcePath(resource, ref, subresource);
-    return resource.decode(
-      await this.request('PATCH', path, {
-        ...call,
-        query: { ...call.query, ...query },
-        body,
-        contentType,
-      }),
-    );
+    return resource.decode(await this.request('PATCH', path, { ...write(options), body, contentType }));
   }
 }
 
@@ -194,15 +188,6 @@ function acceptOf({ metadataOnly }: Resource<KubeObject>, suffix: '' | 'List' = 
   return metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1` : JSON_TYPE;
 }
 
-function write({
-  dryRun,
-  fieldManager,
-  signal,
-  timeoutMs,
-}: WriteOptions): RequestOptions & { readonly query: Query } {
-  return {
-    signal,
-    timeoutMs,
-    query: { dryRun: dryRun ? 'All' : undefined, fieldManager },
-  };
+function write({ dryRun, fieldManager, force, ...call }: ApplyOptions): RequestOptions {
+  return { ...call, query: { dryRun: dryRun ? 'All' : undefined, fieldManager, force } };
 }

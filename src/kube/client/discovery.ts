@@ -110,14 +110,3 @@ class Followed implements Served {
     if (isServed) this.#served.resolve();
   }
 }
-
-/** Whether the API server serves the resource now. */
-export async function isServed(
-  client: Pick<KubeClient, 'request'>,
-  resource: Resource<KubeObject>,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const answer = await ifFound(client.request('GET', `/apis/${apiVersionOf(resource)}`, { signal }));
-  const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
-  return resources.some((each) => isRecord(each) && each.name === resource.plural);
-}

@@ -54,9 +54,5 @@ async function withUnknownFields(
 /** Quotas, limits and pod security also answer 403. Only the authorizer's message names the resource. */
 function isAnswer({ status, message }: ApiError): boolean {
   if (status === 403) return !/cannot create resource "pods"/.test(message);
-  return status === 400 || status === 404 || status === 422 || isFromWebhook(message);
-}
-
-function isFromWebhook(message: string): boolean {
-  return message.includes('webhook "');
+  return status === 400 || status === 404 || status === 422 || message.includes('webhook "');
 }

@@ -19,13 +19,10 @@ export async function evict(
     metadata: { namespace, name },
     deleteOptions: { preconditions: { uid }, ...(dryRun && { dryRun: ['All'] }) },
   };
+  const path = resourcePath(PODS, { namespace, name }, 'eviction');
   const query = { dryRun: dryRun ? 'All' : undefined };
   try {
-    await client.request('POST', resourcePath(PODS, { namespace, name }, 'eviction'), {
-      body,
-      query,
-      signal,
-    });
+    await client.request('POST', path, { body, query, signal });
     return 'evicted';
   } catch (err) {
     if (err instanceof ApiError && err.causes.includes('DisruptionBudget')) return 'refused';

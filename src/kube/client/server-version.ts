@@ -26,11 +26,9 @@ export async function readServerVersion(
   client: Pick<KubeClient, 'request'>,
   signal?: AbortSignal,
 ): Promise<ServerVersion> {
-  const answer = await client
-    .request('GET', '/version', { ...(signal && { signal }) })
-    .catch((err: unknown) => {
-      if (!isForbidden(err)) throw err;
-    });
+  const answer = await client.request('GET', '/version', { signal }).catch((err: unknown) => {
+    if (!isForbidden(err)) throw err;
+  });
   const fields: Readonly<Record<string, unknown>> = isRecord(answer) ? answer : {};
   const gitVersion = String(fields.gitVersion || 'unknown');
   const [, own] = /^v1\.(\d+)\./.exec(gitVersion) ?? [];

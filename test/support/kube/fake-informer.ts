@@ -13,7 +13,6 @@ export class FakeInformer<T extends KubeObject> {
 
   readonly addEventHandler = (handler: EventHandler<T>) => {
     this.#handlers.push(handler);
-    return { hasSynced: () => true, remove: () => {} };
   };
 
   set(object: T): void {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import {
   Controller,
@@ -8,25 +7,20 @@ import {
   TerminalError,
 } from '../../../../src/kube/controller/controller.ts';
 import type { ControllerMetrics, ReconcileResult } from '../../../../src/kube/prometheus/index.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
-
-interface LogLine {
-  readonly level: number;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
 
 /** A controller around `reconcile`, with its logs and metrics. */
 function newController(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new FakeClock();
-  const log: LogLine[] = [];
+  const { log: logger, lines: log } = capturedLog('info');
   const metrics = new RecordedMetrics();
   const controller = new Controller({
     name: 'network',
     reconcile,
     workers: 1,
-    log: pino({ level: 'info', base: null }, { write: (line) => log.push(JSON.parse(line)) }),
+    log: logger,
     clock,
     metrics,
     ...options,
