@@ -128,7 +128,7 @@ function logChanges(log: Logger): (why: string | undefined) => void {
  */
 function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
   if (kind !== 'missed') return;
-  const note = `Pod ${pod.metadata.name} has no sidecar, because no replica answered, or its namespace opted in later: recreate it`;
+  const note = `Pod ${pod.metadata.name} has no sidecar, because no operator replica answered or its namespace opted in later: recreate the pod`;
   events.event(regarding(pod), { type: 'Warning', reason: 'SidecarMissing', action: 'Inject', note });
 }
 
@@ -147,7 +147,7 @@ const MAX_NAMESPACES = 100;
 function driftMetrics(registry: Registry, drift: Drift, breaker: RepairBreaker): void {
   new Gauge({
     name: 'envoy_initializer_drifted_pods',
-    help: 'Pods whose sidecar is missing (missed) or of another version of the template (stale); on the leader',
+    help: 'Pods whose sidecar is missing (missed) or from another template version (stale); on the leader',
     labelNames: ['namespace', 'kind'],
     registers: [registry],
     collect() {

@@ -6,12 +6,12 @@ const FLAGS = {
     parse: dnsName,
     value: 'name',
     default: 'envoy-initializer-neutron',
-    help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
+    help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks with provider neutron",
   },
   'neutron-pods': {
     parse: bool,
     default: 'false',
-    help: 'let pods attach to Networks of provider neutron: every node must be a chassis of its OVN, with the bridge br-int',
+    help: 'let pods attach to Networks with provider neutron: every node must be a chassis in its OVN, with bridge br-int',
   },
 } as const satisfies FlagSpecs;
 

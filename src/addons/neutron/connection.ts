@@ -60,7 +60,7 @@ export class NeutronConnection {
     if (clouds === undefined) {
       const what = exists ? `has no key ${CLOUDS_KEY}` : 'does not exist';
       return new NotConfiguredError(
-        `Secret ${secretName} ${what}: write an application credential into it (docs/neutron.md)`,
+        `Secret ${secretName} ${what}: it must hold an application credential (docs/neutron.md)`,
       );
     }
     try {

@@ -128,7 +128,7 @@ export class NeutronProvider implements Provider {
       // leftovers.
       if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
       if (signal.aborted || !isUnavailable(error)) throw error;
-      return blocked(`cannot delete the real network of this Network: ${error.message}`);
+      return blocked(`cannot delete the network in Neutron: ${error.message}`);
     }
   }
 
@@ -215,7 +215,7 @@ export class NeutronProvider implements Provider {
     const users = usersOf(ports);
     // Neutron's error may name ports that the operator cannot see.
     if (users.length === 0) return blocked(refusal.message);
-    return blocked(`waits for the ports on its network in Neutron: ${namePorts(users)}`);
+    return blocked(`waiting for ports on the network in Neutron: ${namePorts(users)}`);
   }
 
   /** The known networks, also if Neutron does not answer: ensure and remove report that. */

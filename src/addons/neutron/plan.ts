@@ -81,7 +81,7 @@ export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Ac
   if (!kept) return [create(propertiesOf(wanted))];
   const used = duplicates.flatMap(({ ports }) => usersOf(ports));
   if (used.length > 0) {
-    const message = `Neutron has two networks for this Network, and ports use both: delete the ports of one: ${namePorts(used)}`;
+    const message = `Neutron has two networks for this Network, and ports use both: delete the ports on one of them: ${namePorts(used)}`;
     return [{ kind: 'wait', message }];
   }
   return [
@@ -194,7 +194,7 @@ function subnetUpdate(
   const holder = isGatewayRight ? undefined : ports.find((port) => holds(port, subnet, gateway));
   // Neutron would accept a second holder of the address.
   if (holder) {
-    const message = `a port has the address of gateway ${gateway}: delete it first: ${namePorts([holder])}`;
+    const message = `delete the port with gateway address ${gateway} first: ${namePorts([holder])}`;
     return [{ kind: 'wait', message }];
   }
   // Both in one call: Neutron refuses a gateway inside a pool (GatewayConflictWithAllocationPools).

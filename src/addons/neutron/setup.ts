@@ -46,7 +46,7 @@ function setUpNeutron(
     guard: manager.assertLeading,
     onChange(problem) {
       store.reset();
-      if (problem === undefined) log.info({ secret: secretName }, 'credentials of OpenStack read');
+      if (problem === undefined) log.info({ secret: secretName }, 'OpenStack credentials read');
       // Without a Secret, most clusters do not use OpenStack: a Network of the provider says it in its status.
       else if (connection.hasBeenConfigured)
         log.warn({ secret: secretName, reason: problem }, 'provider neutron is not set up');
@@ -137,7 +137,7 @@ export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics
   });
   const available = new Gauge({
     name: 'envoy_initializer_neutron_available',
-    help: 'Whether Neutron answered the last check of the leader: 1, else 0; absent without credentials',
+    help: "1 if Neutron answered the leader's last check, else 0; absent without credentials",
     registers: [],
   });
   let isWatched = false;

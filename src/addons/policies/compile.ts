@@ -81,11 +81,11 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     ];
     const standards = [
       ...broken.levels.map((level) => `${level} pod security`),
-      ...(broken.versions.length > 0 ? [`pod security of ${rangesOf(broken.versions)}`] : []),
+      ...(broken.versions.length > 0 ? [`pod security ${rangesOf(broken.versions)}`] : []),
     ].map((standard) =>
       options.alone
         ? `template "config": no policy injects pods in namespaces that enforce ${standard}`
-        : `template "config": the policy leaves pods in namespaces that enforce ${standard} to the webhook`,
+        : `template "config": the policy leaves to the webhook pods in namespaces that enforce ${standard}`,
     );
     return { objects, left: [...standards, ...left] };
   } catch (error) {

@@ -83,6 +83,6 @@ export function limitedNamespaces(
     limitRangeViolations({ spec }, those).length > 0;
   const found = [...ranges].flatMap(([namespace, those]) => (isLimited(those) ? [namespace] : []));
   if (found.length > MOST)
-    throw new UnsupportedInCel(`more than ${MOST} namespaces have LimitRanges that may refuse its pods`);
+    throw new UnsupportedInCel(`more than ${MOST} namespaces have LimitRanges that may refuse pods with it`);
   return found.sort();
 }

@@ -91,7 +91,11 @@ export class RolloutEvents {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${counted(left, 'pod')} left as ${left === 1 ? 'it is' : 'they are'}`;
       const current = pods.filter(({ is }) => is === 'current').length;
-      write('Normal', 'RolloutDone', `${counted(current, 'pod')} have the template${rest}`);
+      write(
+        'Normal',
+        'RolloutDone',
+        `${counted(current, 'pod')} ${current === 1 ? 'has' : 'have'} the template${rest}`,
+      );
     }
   }
 

@@ -65,7 +65,7 @@ export function outlookLine({ pods, current, inPlace, replaced, left, refused }:
     [current, 'current'],
   ] as const;
   const said = parts.flatMap(([count, words]) => (count > 0 ? [`${count} ${words}`] : []));
-  return `${pods} ${pods === 1 ? 'pod' : 'pods'} with a sidecar${said.length > 0 ? `: ${said.join(', ')}` : ''}`;
+  return `rollout to ${pods} ${pods === 1 ? 'pod' : 'pods'} with a sidecar (metadata estimate)${said.length > 0 ? `: ${said.join(', ')}` : ''}`;
 }
 
 export interface ForecastWarningOptions {
@@ -87,7 +87,7 @@ export function forecastWarning(options: ForecastWarningOptions): (set: Template
     const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
     if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
     const total = forecast(forecastPods(options), set, rollout);
-    const line = `rollout, estimated from metadata: ${outlookLine(total)}`;
+    const line = outlookLine(total);
     last = { key, at: Date.now(), line };
     return line;
   };

@@ -157,11 +157,11 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
   for (const name of addedContainers(after)) {
     const [live, goal] = [find(name), findWanted(name)];
     if (!live || !goal || live.list !== goal.list)
-      return replace(`container ${name} is not where a new pod has it`);
+      return replace(`container ${name} is elsewhere in a new pod`);
     const once = findKnown(name)?.container;
     const image = imageOf(live.container);
     if (once && !isSameImage(imageOf(once), image))
-      return replace(`container ${name} has the image ${image}, which is not that of its template`);
+      return replace(`container ${name} has the image ${image}, not that of its template`);
     const place = { list: live.list, index: live.index, name };
     const to = imageOf(goal.container);
     const runs = live.list === 'containers' || isNativeSidecar(live.container);
@@ -230,7 +230,7 @@ function resizedOf(
       if (to === undefined) {
         const isOurs = once === undefined || amount(once, kind, resource) !== undefined;
         if (is !== undefined && isOurs)
-          return { why: `has ${kind} of ${resource}, which cannot be removed in place` };
+          return { why: `has ${resource} ${kind}, which cannot be removed in place` };
       } else if (parseQuantity(is) !== parseQuantity(to)) {
         changed[kind] = { ...objectAt(now, kind), ...changed[kind], [resource]: to };
       }

@@ -6,12 +6,12 @@ const FLAGS = {
     parse: oneOf('auto', 'off'),
     value: 'mode',
     default: 'auto',
-    help: 'auto: sidecars of the template `transparent` follow HTTPRoutes (Gateway API) where the cluster has them; off: their routes stay as they are',
+    help: 'auto: sidecars from template `transparent` follow HTTPRoutes (Gateway API) if the cluster serves them; off: routes stay as they are',
   },
   'routes-touch': {
     parse: bool,
     default: 'true',
-    help: 'change an annotation of pods so that their kubelets mount new routes at once; false: within 90 s',
+    help: 'change a pod annotation so that kubelets mount new routes at once; false: within 90 s',
   },
 } as const satisfies FlagSpecs;
 

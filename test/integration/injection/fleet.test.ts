@@ -146,7 +146,7 @@ testWithControllerManager(
       hasSidecar((await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC }),
     ).toBe(false);
     expect(await kubectl('describe pod alone --namespace=missed')).toMatch(
-      /SidecarMissing .*no replica answered, or its namespace opted in later/,
+      /SidecarMissing .*no operator replica answered or its namespace opted in later/,
     );
     expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
   },

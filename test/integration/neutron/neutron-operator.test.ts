@@ -61,7 +61,7 @@ describeWithNeutron('with a real Keystone', (environment) => {
     await fixture.apply(neutronSecret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
     await told('cacert in clouds.yaml is invalid: expected certificates, not a path');
     await fixture.apply(neutronSecret(tlsClouds(url, credential)));
-    await told('its certificate is not from a trusted authority');
+    await told('certificate is not from a trusted CA');
     await fixture.apply(neutronSecret(tlsClouds(url, wrong), certPem));
     await told('refuses the application credential');
     await fixture.apply(neutronSecret(tlsClouds(url, credential), certPem));
@@ -84,7 +84,7 @@ describeWithNeutron('with a real Keystone', (environment) => {
       expect(events).toContain(told);
     }
     const log = await readFile(fixture.logFile, 'utf8');
-    expect(log).toContain('credentials of OpenStack read');
+    expect(log).toContain('OpenStack credentials read');
     for (const hidden of [credential.secret, 'a-wrong-secret']) expect(log).not.toContain(hidden);
   });
 

@@ -140,7 +140,7 @@ describeWithNeutron('with a real Neutron', (environment) => {
     await eventually('their ports are gone', async () => (await ofPods()).length === 0);
     expect((await ports()).map(({ id: each }) => each)).toEqual([vm?.id]);
     expect(requests('DELETE', '/ports')).toBe(PODS);
-    await described('many-0', `waits for the ports on its network in Neutron: ${vm?.id}`);
+    await described('many-0', `waiting for ports on the network in Neutron: ${vm?.id}`);
     await lab.call('DELETE', `/ports/${vm?.id}`);
     await fixture.kubectl('delete', 'networks', '--all', '--timeout=300s');
   });

@@ -97,7 +97,7 @@ describeWithNeutron('a real Neutron', (environment) => {
     const port = await lab.createPort(network, { name: 'vm-1', device_owner: 'compute:nova' });
     expect(await lab.remove(network)).toMatchObject({
       kind: 'blocked',
-      message: `waits for the ports on its network in Neutron: ${port} (vm-1, compute:nova)`,
+      message: `waiting for ports on the network in Neutron: ${port} (vm-1, compute:nova)`,
     });
     expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
     expect(await lab.operator().usage(network, signal)).toEqual({ pods: [], allocated: 1 });
@@ -138,7 +138,7 @@ describeWithNeutron('a real Neutron', (environment) => {
     const edited = { ...network, spec: { ...network.spec, gateway: '10.5.0.77' } };
     expect(await lab.ensure(edited)).toMatchObject({
       reason: 'InUse',
-      message: `a port has the address of gateway 10.5.0.77: delete it first: ${port}`,
+      message: `delete the port with gateway address 10.5.0.77 first: ${port}`,
     });
     expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
   });
@@ -235,7 +235,7 @@ describeWithNeutron('a real Neutron', (environment) => {
   test.each<[string, Mishap, string]>([
     ['that is down', { kind: 'refused' }, 'GET http'],
     ['that is slow', { kind: 'hangs' }, 'not done within 200 ms'],
-    ['that is overloaded', answers(503, 'busy'), 'Neutron, GET /networks: 503'],
+    ['that is overloaded', answers(503, 'busy'), 'Neutron: GET /networks: 503'],
     ['that says nothing', answers(200, ''), 'expected a list of networks'],
     ['that says too much', answers(200, ' '.repeat(9_000_000)), 'exceeded'],
   ])('an outage of Neutron %s harms no network, and is reported', async (_, mishap, message) => {

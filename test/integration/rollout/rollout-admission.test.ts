@@ -193,7 +193,7 @@ testWithControllerManager(
     const data = { config: template('envoy:2'), rollout: `${STRATEGY}singleReplica: change\n` };
     await eventually('the cache of the operator has the pods', async () =>
       (await write('envoy:2', data, '--dry-run=server')).includes(
-        'rollout, estimated from metadata: 3 pods with a sidecar: 3 in place',
+        'rollout to 3 pods with a sidecar (metadata estimate): 3 in place',
       ),
     );
     // The canary of later tests must not grow for these workloads, whose UIDs differ in each run.

@@ -65,12 +65,12 @@ export class OvnNode implements NodePart {
   async #lacks(): Promise<string | undefined> {
     const { plugins, root } = this.#options;
     const lacks = [
-      ...((await isThere(join(plugins, 'ovs'))) ? [] : ['no CNI plugin ovs: install ovs-cni']),
+      ...((await isThere(join(plugins, 'ovs'))) ? [] : ['CNI plugin ovs (install ovs-cni)']),
       ...((await isThere(join(root, 'proc/sys/net/ipv4/conf/br-int')))
         ? []
-        : ['no bridge br-int: start ovn-controller']),
+        : ['bridge br-int (start ovn-controller)']),
     ];
-    return lacks.length === 0 ? undefined : `it has ${lacks.join(', and ')}`;
+    return lacks.length === 0 ? undefined : `it lacks ${lacks.join(' and ')}`;
   }
 
   async #databaseProblem(): Promise<string | undefined> {
@@ -93,7 +93,7 @@ export class OvnNode implements NodePart {
 }
 
 function describe(ports: readonly string[]): string {
-  return `its ovn-controller does not connect the ports ${listed(ports, NAMED_PORTS)}: see its log, and external-ids:ovn-remote`;
+  return `its ovn-controller does not connect ports ${listed(ports, NAMED_PORTS)}: see the log of ovn-controller, and external-ids:ovn-remote`;
 }
 
 /** An interface of Open vSwitch that has a port of OVN. */

@@ -43,7 +43,7 @@ export function parseClouds(text: string, cacert: string | undefined): Cloud {
   }
   const cloud = own(clouds, name);
   if (own(cloud, 'verify') === false) {
-    throw unusable(`verify: false is not supported: put the authority's certificate into key ${CA_KEY}`);
+    throw unusable(`verify: false is not supported: put the CA certificate into key ${CA_KEY}`);
   }
   return {
     name,
@@ -57,9 +57,9 @@ export function parseClouds(text: string, cacert: string | undefined): Cloud {
 function access(cloud: JsonValue | undefined): Pick<Cloud, 'keystone' | 'endpoint'> {
   const auth = own(cloud, 'auth');
   const given = ownString(cloud, 'network_endpoint_override') ?? ownString(auth, 'endpoint');
-  const endpoint = given === undefined ? undefined : httpUrl(given, 'the endpoint');
+  const endpoint = given === undefined ? undefined : httpUrl(given, 'the endpoint', NEUTRON_URL);
   if (ownString(cloud, 'auth_type') === 'none') {
-    if (!endpoint) throw unusable('auth_type none needs auth.endpoint: write the address of Neutron');
+    if (!endpoint) throw unusable("auth_type none needs auth.endpoint: set it to Neutron's address");
     return { keystone: undefined, endpoint };
   }
   const [id, secret, authUrl] = [
@@ -73,7 +73,7 @@ function access(cloud: JsonValue | undefined): Pick<Cloud, 'keystone' | 'endpoin
         '(`openstack application credential create`; passwords are not supported)',
     );
   }
-  const url = httpUrl(authUrl, 'auth.auth_url');
+  const url = httpUrl(authUrl, 'auth.auth_url', 'https://keystone.example.org:5000/v3');
   if (!/\/v3\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, '')}/v3`;
   return { keystone: { url, credential: { id, secret } }, endpoint };
 }
@@ -86,11 +86,13 @@ function interfaceOf(value: string | undefined): Cloud['interface'] {
   throw unusable('expected interface to be public, internal or admin');
 }
 
-/** Parses the address of a service; `what` names it in the error. */
-export function httpUrl(text: string, what: string): URL {
+export const NEUTRON_URL = 'https://neutron.example.org:9696';
+
+/** Parses the address of a service; `what` names it in the error, beside an example, and `where` the source. */
+export function httpUrl(text: string, what: string, example: string, where = CLOUDS_KEY): URL {
   const url = URL.parse(text);
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw unusable(`expected ${what} to be a URL such as https://keystone.example.org:5000/v3`);
+    throw unusable(`expected ${what} to be a URL such as ${example}`, where);
   }
   return url;
 }
@@ -100,18 +102,17 @@ function parseYaml(text: string): JsonValue | undefined {
     return load(text) as JsonValue | undefined;
   } catch {
     // Without the parser's error, also as the cause: it quotes lines of the file.
-    throw unusable('expected YAML, got something else');
+    throw unusable('it is not YAML');
   }
 }
 
-function unusable(problem: string): NotConfiguredError {
-  return new NotConfiguredError(`${CLOUDS_KEY} is invalid: ${problem}`);
+function unusable(problem: string, where = CLOUDS_KEY): NotConfiguredError {
+  return new NotConfiguredError(`${where} is invalid: ${problem}`);
 }
 
 /** The key of CA certificates in the Secret, and in a cloud of clouds.yaml. */
 export const CA_KEY = 'cacert';
-const WHAT_TO_DO =
-  "put the authority's certificate (PEM, -----BEGIN CERTIFICATE-----) into key cacert of the Secret";
+const WHAT_TO_DO = 'put the CA certificate (PEM, -----BEGIN CERTIFICATE-----) into key cacert of the Secret';
 /** OpenSSL's codes for a server certificate without a trusted authority. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -134,13 +135,13 @@ export function authoritiesOf(beside: string | undefined, inside: string | undef
   const certificates = pem.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length > 0 && certificates.every(isReadable)) return pem;
   const where = beside === undefined ? 'cacert in clouds.yaml' : 'key cacert';
-  throw new NotConfiguredError(`${where} is invalid: expected certificates, not a path: ${WHAT_TO_DO}`);
+  throw new NotConfiguredError(`${where} is invalid: expected certificates, not a path; ${WHAT_TO_DO}`);
 }
 
 /** Replaces Node's message for an untrusted server by one that says what to do. Returns other errors as they are. */
 export function explained(error: unknown, what: string): unknown {
   if (!(error instanceof TransportError) || !UNTRUSTED.has(error.code)) return error;
-  const message = `${what}: its certificate is not from a trusted authority (${error.code}): ${WHAT_TO_DO}`;
+  const message = `${what}: the server's certificate is not from a trusted CA (${error.code}): ${WHAT_TO_DO}`;
   return new TransportError(message, error.code, error);
 }
 

@@ -1,6 +1,6 @@
 import { abortable } from '../../../kube/util/linked-abort.ts';
 import { type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
-import { type Cloud, httpUrl, type Keystone } from './cloud.ts';
+import { type Cloud, httpUrl, type Keystone, NEUTRON_URL } from './cloud.ts';
 import { NotConfiguredError, openStackErrorFrom, UnusableAnswerError } from './error.ts';
 import type { HttpAnswer, HttpMethod, OpenStackHttp } from './http.ts';
 
@@ -46,7 +46,7 @@ export class OpenStackSession {
       answer = await this.#send(method, request, await this.#usable(keystone, request.signal));
     }
     if (answer.status >= 200 && answer.status <= 299) return answer;
-    throw openStackErrorFrom(`Neutron, ${method} ${request.path}`, answer.status, answer.body);
+    throw openStackErrorFrom(`Neutron: ${method} ${request.path}`, answer.status, answer.body);
   }
 
   close(): Promise<void> {
@@ -99,7 +99,7 @@ async function fetchToken(
   if (status !== 201) {
     // A 404 means that the credential does not exist. It must not look like a deleted network.
     const isOurs = status >= 400 && status < 500;
-    const what = `Keystone, POST ${target.href}${isOurs ? ', refuses the application credential' : ''}`;
+    const what = `Keystone${isOurs ? ' refuses the application credential' : ''}: POST ${target.href}`;
     const error = openStackErrorFrom(what, status, body);
     throw isOurs ? new NotConfiguredError(error.message) : error;
   }
@@ -122,7 +122,7 @@ function endpointIn(token: JsonValue | undefined, cloud: Cloud): URL {
     const where = cloud.region === undefined ? '' : ` in region ${cloud.region}`;
     const known = `regions with one: ${regions.join(', ') || 'none'}`;
     throw new NotConfiguredError(
-      `Keystone's catalog has no ${cloud.interface} endpoint of the network service${where} (${known})`,
+      `Keystone's catalog has no ${cloud.interface} endpoint for the network service${where} (${known})`,
     );
   }
   if (cloud.region === undefined && regions.length > 1) {
@@ -130,5 +130,6 @@ function endpointIn(token: JsonValue | undefined, cloud: Cloud): URL {
       `Keystone's catalog has the network service in several regions (${regions.join(', ')}): set region_name in clouds.yaml to one of them`,
     );
   }
-  return httpUrl(ownString(endpoint, 'url') ?? '', "the catalog's endpoint of the network service");
+  const what = 'the endpoint for the network service';
+  return httpUrl(ownString(endpoint, 'url') ?? '', what, NEUTRON_URL, "Keystone's catalog");
 }

@@ -57,7 +57,7 @@ function securityGroupsOf(asked: JsonObject): readonly string[] {
 export function impossible(network: ObjectKey, asked: JsonObject): Refusal | undefined {
   const fixed = ['ips', 'mac', SECURITY_GROUPS_KEY].filter((key) => own(asked, key) !== undefined);
   if (ownString(asked, PORT_KEY) !== undefined && fixed.length > 0) {
-    const why = `it asks for a ${PORT_KEY} of Network ${network} and for ${fixed.join(', ')}: write one of them`;
+    const why = `"${PORT_KEY}" on Network ${network} excludes ${fixed.join(', ')}: keep one or the other`;
     return { reason: 'InvalidNetworkAnnotation', why };
   }
   return undefined;

@@ -103,15 +103,15 @@ export const REASONS = {
   refused: 'the new template does not fit the pod, or the API server refuses the change',
   paused: 'the rollout is paused',
   halted: 'the breaker has stopped the rollout',
-  canary: 'it waits for the canary',
-  hold: 'the canary is good: it waits until `canary.hold` is over',
-  unproven: 'it waits until the changed pods are good',
+  canary: 'it is waiting for the canary',
+  hold: 'the canary is healthy, but `canary.hold` is not over',
+  unproven: 'it is waiting for the changed pods to settle',
   rate: '`perMinute` allows no more pods in this minute',
   workload: '`maxUnavailable` allows no more pods of its workload now',
   budget: 'its disruption is not allowed now',
   node: 'its node does not respond',
   unready:
-    'it has the new template but is not Ready, so it counts neither as good nor as failed: repair it, delete it, or opt it out',
+    'it has the new template but is not Ready, so it counts neither as healthy nor as failed: repair it, delete it, or opt it out',
 } as const;
 
 export type Reason = keyof typeof REASONS;

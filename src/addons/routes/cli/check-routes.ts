@@ -63,7 +63,7 @@ export async function checkRequest(
   const map = await ifReadable(client.get(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }));
   if (map?.data?.[ROUTES_FILE] !== text) {
     const why = await lastWords(client, namespace, `ConfigMap/${ROUTES_CONFIG_MAP}`);
-    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you are not allowed to read it: ${why}`;
+    const message = `ConfigMap ${ROUTES_CONFIG_MAP} in namespace ${namespace} differs from the live routes, or you are not allowed to read it: ${why}`;
     findings.push({ reason: 'routes-behind', message });
   }
   const routed = compilation
@@ -88,7 +88,7 @@ function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding |
     return { reason: 'no-sidecar', message: `the pod has no sidecar: run check pod/${metadata.name}` };
   if (!status.added.volumes?.includes(ROUTES_CONFIG_MAP)) {
     const templates = status.templates.map(({ name }) => name).join(', ');
-    const message = `the sidecar (template ${templates}) does not capture the requests of the pod: routes need the template transparent (docs/routing.md)`;
+    const message = `the sidecar (template ${templates}) does not capture the pod's requests: routes need the template "transparent" (docs/routing.md)`;
     return { reason: 'no-capture', message };
   }
   const excluded = metadata.annotations?.[EXCLUDED_PORTS] ?? '';
@@ -118,10 +118,10 @@ function explain(port: RoutedPort, request: Request, namespace: string): readonl
 }
 
 function actionText({ action }: Entry): string {
-  if (action.kind === 'error') return 'answers 500, because the rule is invalid';
-  if (action.kind === 'redirect') return `answers ${action.redirect.status}, a redirect`;
+  if (action.kind === 'error') return 'returns 500, because the rule is invalid';
+  if (action.kind === 'redirect') return `returns ${action.redirect.status}, a redirect`;
   const total = action.backends.reduce((sum, { weight }) => sum + weight, 0);
-  if (total === 0) return 'answers 500, because it has no backend';
+  if (total === 0) return 'returns 500, because it has no backend';
   return action.backends
     .filter(({ weight }) => weight > 0)
     .map((each) => {
@@ -132,8 +132,8 @@ function actionText({ action }: Entry): string {
 }
 
 function unrouted(service: Service | undefined, { hostname }: URL, port: number): string {
-  if (!service) return `no Service has the name or address ${hostname}: it bypasses all routes`;
-  return `no route applies to Service ${keyOf(service)} port ${port}: it bypasses all routes`;
+  if (!service) return `no Service has the name or address ${hostname}, so no route applies`;
+  return `no route applies to Service ${keyOf(service)} port ${port}`;
 }
 
 /** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */
@@ -158,7 +158,7 @@ export async function liveRoutes(client: KubeClient): Promise<readonly Route[]> 
   const routes = await all(client, HTTP_ROUTES);
   if (routes === undefined)
     throw new UsageError(
-      'the cluster has no HTTPRoutes: kubectl apply --server-side -k deploy/overlays/gateway-api',
+      'the cluster does not serve HTTPRoutes: kubectl apply --server-side -k deploy/overlays/gateway-api',
     );
   return [...routes, ...((await all(client, GRPC_ROUTES)) ?? [])];
 }

@@ -26,7 +26,9 @@ export const tools: ToolParts = {
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
   if (flag(facts, 'routes') === 'off') return none('off (--routes)');
   return about(await tried(() => isServed(client, HTTP_ROUTES)), (isKnown) =>
-    isKnown ? ok('the API server has HTTPRoutes') : none('the cluster has no HTTPRoutes (Gateway API)'),
+    isKnown
+      ? ok('the API server serves HTTPRoutes')
+      : none('the cluster does not serve HTTPRoutes (Gateway API)'),
   );
 }
 
@@ -37,7 +39,7 @@ async function staying(client: KubeClient): Promise<readonly string[]> {
   const namespaces = maps.map(({ metadata }) => metadata.namespace ?? '');
   return maps.length === 0
     ? []
-    : [`ConfigMaps envoy-routes stay for running sidecars, in the namespaces ${listed(namespaces)}`];
+    : [`ConfigMap envoy-routes is kept for running sidecars, in namespaces ${listed(namespaces)}`];
 }
 
 interface RequestOptions {

@@ -190,7 +190,7 @@ export const setUpCommand: SetUpCommand = (command) => {
   command
     .argument(
       '[target]',
-      'a client such as pod/web-0 or deploy/web, or svc/NAME, httproute/NAME or grpcroute/NAME; none: all clients',
+      'a client such as pod/web-0 or deploy/web, or svc/NAME, httproute/NAME or grpcroute/NAME (default: all)',
     )
     .argument('[name]', 'its name, if the target is a kind');
   addScopeOptions(command, 'pods')

@@ -39,7 +39,7 @@ export function attach({ metadata, spec }: Route, services: Services): readonly 
       const unknown = Object.keys(reference).filter((field) => !PARENT_FIELDS.includes(field));
       if (unknown.length > 0) {
         // It may say that the route is for fewer ports or clients.
-        const missing = `parentRefs: ${unknown.join(', ')} is not supported, so the route does not apply to this parent: remove it`;
+        const missing = `parentRefs: the route does not apply to this parent: remove ${unknown.join(', ')}, which the operator does not support`;
         return { reference, missing, reason: 'UnsupportedValue' };
       }
       const namespace = reference.namespace ?? metadata.namespace ?? '';

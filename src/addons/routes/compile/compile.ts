@@ -217,7 +217,7 @@ function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<strin
     for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
       const first = routes.find(({ isGrpc }) => isGrpc);
       if (first === undefined || routes.every(({ isGrpc }) => isGrpc)) continue;
-      const text = `${first.key} is for ${portText(port)}, and comes before HTTPRoutes`;
+      const text = `${first.key} applies to ${portText(port)}, and overrides HTTPRoutes`;
       conflicts.set(heldKey(key, namespace), text);
       routes.splice(0, Infinity, ...routes.filter(({ isGrpc }) => isGrpc));
     }

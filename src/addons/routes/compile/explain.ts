@@ -74,8 +74,8 @@ function queryParams(query: string): ReadonlyMap<string, string> {
 }
 
 function valueText({ name, value, isRegex }: ValueMatch, found: string | undefined): string {
-  const wanted = `${isRegex ? 'a match of ' : ''}${shown(value)}`;
-  return found === undefined ? `${name} is missing: ${wanted}` : `${name} is ${shown(found)}, not ${wanted}`;
+  if (found === undefined) return `${name}${isRegex ? '~' : '='}${shown(value)} is missing`;
+  return `${name} is ${shown(found)}, not ${isRegex ? 'a match of ' : ''}${shown(value)}`;
 }
 
 /** Where a route applies, one fact a line. What is wrong with it is in {@link routeProblems}. */
@@ -116,7 +116,7 @@ export interface RouteProblem {
 
 export const NO_SIDECAR: RouteProblem = {
   reason: 'NoSidecar',
-  message: 'no running pod follows this route: its clients need the template transparent',
+  message: 'no running pod follows this route: its clients need the template "transparent"',
 };
 
 /** All problems of a route: those of its status, and rules that never match. */
@@ -149,7 +149,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
 function unusedHostnames({ spec }: Route): readonly RouteProblem[] {
   const isUsed = spec.parentRefs?.some(({ kind }) => kind !== 'Service');
   if (isUsed || !spec.hostnames?.length) return [];
-  const message = 'hostnames: sidecars ignore them, and find the Service by address: match the header Host';
+  const message = 'hostnames: sidecars ignore them and find the Service by address: match the header Host';
   return [{ reason: 'HostnamesIgnored', message }];
 }
 

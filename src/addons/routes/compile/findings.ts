@@ -53,21 +53,21 @@ export class Place {
    * could send traffic where the author forbids it, so the part that has it is refused.
    */
   unknownFields(object: object, known: readonly string[]): boolean {
-    return this.#others(object, known, 'UnsupportedValue', 'remove it');
+    return this.#others(object, known, 'UnsupportedValue', ': remove it');
   }
 
   /** The same for fields without which the rest may go on: `effect` says how. */
   ignoredFields(
     object: object,
     known: readonly string[],
-    effect = 'the rule works as if it were absent',
+    effect = ', so the rule works without it',
   ): boolean {
     return this.#others(object, known, 'FieldIgnored', effect);
   }
 
   #others(object: object, known: readonly string[], reason: FaultReason, effect: string): boolean {
     const others = Object.keys(object).filter((key) => !known.includes(key));
-    for (const key of others) this.in(key).add(reason, `is not supported: ${effect}`);
+    for (const key of others) this.in(key).add(reason, `is not supported${effect}`);
     return others.length > 0;
   }
 }

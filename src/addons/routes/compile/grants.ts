@@ -73,7 +73,7 @@ export function withoutUngranted(route: ParsedRoute, isGranted: IsGranted): Pars
     !service.startsWith(`${namespace}/`) && !isGranted(kind, namespace, service);
   const faults: RouteFault[] = [];
   const refuse = ({ service }: Target, path: string) => {
-    const message = `no ReferenceGrant lets ${kind}s of namespace ${namespace} use Service ${service}: create one in its namespace`;
+    const message = `no ReferenceGrant lets ${kind}s in namespace ${namespace} use Service ${service}: create one in the Service's namespace`;
     faults.push({ reason: 'RefNotPermitted', path, message });
   };
   const permitted = (action: Action, rule: number): Action => {

@@ -54,5 +54,5 @@ export function leftOut(
 
 /** Says that the routes of a namespace are left out, and what to do. */
 export function leftOutText(namespace: string, bytes: number, clientNamespace: string): string {
-  return `the routes that apply in namespace ${clientNamespace} exceed ${MAX_BYTES} bytes, so the ${bytes} bytes of routes in namespace ${namespace} are left out: clients reach its Services as if they had no routes. Remove routes there`;
+  return `the routes that apply in namespace ${clientNamespace} exceed ${MAX_BYTES} bytes, so the ${bytes} bytes of routes in namespace ${namespace} are left out: clients reach the Services there as if they had no routes. Remove routes in ${namespace}`;
 }

@@ -43,7 +43,7 @@ const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 const ORIGIN = /^\*$|^https?:\/\/((\*\.)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+|\*)(:[0-9]{1,5})?$/;
 
 /** What becomes of a rule with a part of a filter that this program does not know. */
-const WITHOUT_FILTER = 'the rule works as if the filter were absent';
+const WITHOUT_FILTER = ', so the rule works without the filter';
 const MILLION = 1_000_000;
 const SCHEMES = ['http', 'https'] as const;
 const STATUSES = [301, 302, 303, 307, 308];
@@ -167,7 +167,7 @@ function checkName(name: string, at: Place): void {
   const fault = !TOKEN.test(name)
     ? 'is not the name of a header'
     : lower === 'host'
-      ? 'cannot be changed here: use hostname of a filter URLRewrite'
+      ? 'cannot be changed here: use hostname in a URLRewrite filter'
       : FRAMING.includes(lower)
         ? 'cannot be changed: the sidecar sets it for each connection'
         : lower.startsWith(RESERVED)
@@ -214,11 +214,15 @@ function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | un
   if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return false;
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
   const before = at.faults.length;
-  for (const [name, values] of Object.entries({ allowOrigins, allowMethods, allowHeaders, exposeHeaders })) {
-    const pattern = name === 'allowOrigins' ? ORIGIN : TOKEN;
+  const lists = [
+    ['allowOrigins', allowOrigins, ORIGIN, 'an origin'],
+    ['allowMethods', allowMethods, TOKEN, 'a method'],
+    ['allowHeaders', allowHeaders, TOKEN, 'a header name'],
+    ['exposeHeaders', exposeHeaders, TOKEN, 'a header name'],
+  ] as const;
+  for (const [name, values, pattern, what] of lists) {
     for (const [index, value] of values.entries()) {
-      if (!pattern.test(value))
-        at.in(name, index).add('UnsupportedValue', `${shown(value)} is not valid here`);
+      if (!pattern.test(value)) at.in(name, index).add('UnsupportedValue', `${shown(value)} is not ${what}`);
     }
   }
   if (at.faults.length > before) return undefined;

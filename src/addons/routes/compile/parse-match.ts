@@ -70,7 +70,7 @@ function parsePath(given: HTTPRouteMatch['path'], at: Place): PathMatch | undefi
   }
   if (type !== 'Exact' && type !== 'PathPrefix') return unknownType(type, at);
   if (!PATH.test(value)) {
-    const message = `${shown(value)} is not a path: write one that begins with / and has no query`;
+    const message = `${shown(value)} is not a path: use one that begins with / and has no query`;
     return at.in('value').add('UnsupportedValue', message);
   }
   return { type, value: type === 'Exact' ? value : withoutEndingSlash(value) || '/' };

@@ -35,7 +35,7 @@ const MAX_ATTEMPTS = 1000;
 /** Reads a route. An invalid rule stays, with an error as its action, and a fault that says why. */
 export function parseRoute(object: Route): ParsedRoute {
   const at = new Place();
-  at.in('spec').ignoredFields(object.spec, SPEC_FIELDS, 'the route works as if it were absent');
+  at.in('spec').ignoredFields(object.spec, SPEC_FIELDS, ', so the route works without it');
   const { namespace = '' } = object.metadata;
   const rules = isGrpcRoute(object)
     ? parseRules(object.spec.rules, GRPC_RULE, namespace, at)
@@ -105,7 +105,7 @@ function parseBackend(reference: HTTPBackendRef, scope: Scope, at: Place): Backe
   const target = parseTarget(reference, scope.namespace, at);
   const own = parseBackendFilters(filters, scope, at.in('filters'));
   if (!(weight >= 0 && weight <= MAX_WEIGHT)) {
-    at.in('weight').add('UnsupportedValue', `${weight} is not from 0 to ${MAX_WEIGHT}`);
+    at.in('weight').add('UnsupportedValue', `${weight} is not between 0 and ${MAX_WEIGHT}`);
     return { weight: 1, broken: true };
   }
   if (isUnknown || target === undefined || own === undefined) return { weight, broken: true };
@@ -131,9 +131,9 @@ function parseRetry(given: HTTPRouteRule['retry'], at: Place): Retry | false | u
   const backoff = durationIn(given.backoff, at.in('backoff'));
   const wrong = codes.find((code) => !(code >= 400 && code <= 599));
   if (wrong !== undefined) {
-    return at.in('codes').add('UnsupportedValue', `${wrong} is not from 400 to 599`);
+    return at.in('codes').add('UnsupportedValue', `${wrong} is not between 400 and 599`);
   }
-  if (!(attempts >= 0)) return at.in('attempts').add('UnsupportedValue', `${attempts} is not 0 or more`);
+  if (!(attempts >= 0)) return at.in('attempts').add('UnsupportedValue', `${attempts} is negative`);
   if (attempts > MAX_ATTEMPTS) at.in('attempts').add('FieldIgnored', `no more than ${MAX_ATTEMPTS} are made`);
   if (backoff === undefined) return undefined;
   return {

@@ -84,8 +84,7 @@ const TOO_LARGE = `is too large: at most ${MAX_STEPS} steps are allowed. Make it
 function findFault(pattern: string): string | undefined {
   if (pattern === '') return 'is empty';
   const { steps, repeats, plain } = measure(pattern);
-  if (repeats > MAX_REPEATS)
-    return `is invalid: its repetitions together repeat more than ${MAX_REPEATS} times`;
+  if (repeats > MAX_REPEATS) return `is invalid: its repetitions exceed ${MAX_REPEATS} in total`;
   if (steps > MAX_STEPS) return TOO_LARGE;
   const escapes = pattern.replaceAll('\\\\', '').replace(/\\Q[\s\S]*?(?:\\E|$)/g, '');
   if (/\\x\{0*[1-9a-fA-F][0-9a-fA-F]{2,}\}|\\[4-7][0-7]{2}/.test(escapes))

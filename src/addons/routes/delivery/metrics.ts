@@ -19,7 +19,7 @@ export function routeMetrics(registry: Registry, asked: Asked) {
   const sizes = new Map<string, number>();
   new Gauge({
     name: 'envoy_initializer_routes_file_bytes',
-    help: 'Size of the file of routes for the sidecars of a namespace; on the leader',
+    help: 'Size of the routes file for the sidecars in a namespace; on the leader',
     labelNames: ['namespace'],
     registers,
     collect() {
@@ -48,17 +48,17 @@ export function routeMetrics(registry: Registry, asked: Asked) {
   });
   const written = new Counter({
     name: 'envoy_initializer_routes_files_written_total',
-    help: 'Files of routes that this process has written',
+    help: 'Routes files that this process has written',
     registers,
   });
   const refused = new Counter({
     name: 'envoy_initializer_routes_files_refused_total',
-    help: 'Files of routes that were not written, because the ConfigMap is not the operator’s',
+    help: 'Routes files that were not written, because the ConfigMap is not the operator’s',
     registers,
   });
   const taken = new Histogram({
     name: 'envoy_initializer_routes_programmed_seconds',
-    help: 'Time from the write of a file of routes until a sidecar has confirmed it',
+    help: 'Time from writing a routes file until a sidecar has confirmed it',
     buckets: [0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 120],
     registers,
   });

@@ -181,7 +181,7 @@ export class RouteFiles {
     } catch (err) {
       if (isOvertaken(err) || isNotFound(err) || isNamespaceTerminating(err)) return false;
       if (isRefused(err)) {
-        const message = `the API server refuses the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace}, and the operator retries: ${err.message}`;
+        const message = `the API server refused ConfigMap ${ROUTES_CONFIG_MAP} in namespace ${namespace}, and the operator is retrying: ${err.message}`;
         this.#block({ reason: REQUEST_REFUSED, message }, namespace, file);
       }
       throw err;
@@ -209,10 +209,10 @@ export class RouteFiles {
 const REFUSALS = {
   foreign: (namespace: string): Obstacle => ({
     reason: 'RoutesNotOurs',
-    message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has no label ${ROUTES_LABEL}, so the operator does not write to it: rename or delete it`,
+    message: `ConfigMap ${ROUTES_CONFIG_MAP} in namespace ${namespace} has no label ${ROUTES_LABEL}, so the operator does not write to it: rename or delete it`,
   }),
   immutable: (namespace: string): Obstacle => ({
     reason: 'RoutesNotOurs',
-    message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} is immutable: delete it, and the operator creates it again`,
+    message: `ConfigMap ${ROUTES_CONFIG_MAP} in namespace ${namespace} is immutable: delete it (the operator creates it again)`,
   }),
 };

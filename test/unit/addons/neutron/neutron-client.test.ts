@@ -153,7 +153,7 @@ test('ports in Neutron hold their subnet and their network, and are named', asyn
   });
   model.delete();
   await settled();
-  expect(model.events.at(-1)).toBe(`Deleting: waits for the ports on its network in Neutron: ${named}`);
+  expect(model.events.at(-1)).toBe(`Deleting: waiting for ports on the network in Neutron: ${named}`);
   expect(model.real()).toHaveLength(1);
   model.neutron.ports.clear();
   expect(await settled()).toEqual(['delete network']);

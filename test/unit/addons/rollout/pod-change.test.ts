@@ -108,7 +108,7 @@ test('a pod gets a template in place if a limit was added by others, and its tem
   expect(changeTo(to, pod, { from: set() })).toMatchObject({ how: 'in-place', resources: [] });
   expect(changeTo(to, pod)).toEqual({
     how: 'replace',
-    why: 'container envoy has limits of cpu, which cannot be removed in place',
+    why: 'container envoy has cpu limits, which cannot be removed in place',
   });
 });
 
@@ -151,7 +151,7 @@ test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
     {},
     /containers differ: envoy here, none in a new pod/,
   ],
-  ['if a limit goes away', set({ resources: {} }), podOf(set()), { from: set() }, /container envoy has limits of memory, which cannot be removed in place/],
+  ['if a limit goes away', set({ resources: {} }), podOf(set()), { from: set() }, /container envoy has memory limits, which cannot be removed in place/],
   [
     'if its image is not that of its template',
     set({ image: 'envoyproxy/envoy:v2' }),
@@ -159,7 +159,7 @@ test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
       envoy.image = 'mirror.example.com/envoy:v1';
     }),
     { from: set() },
-    /image mirror.example.com\/envoy:v1, which is not that of its template/,
+    /image mirror.example.com\/envoy:v1, not that of its template/,
   ],
   [
     'if its kubelet is too old for native sidecars',

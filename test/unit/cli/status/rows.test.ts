@@ -111,7 +111,7 @@ test('status finds nothing in a healthy installation', async () => {
     `template: sha256 ${SET?.hash.slice(0, 12)}, the hash of all templates`,
     'policies: 2 bindings: policies inject most pods',
     'rollout: 0 pods under way',
-    'routes: the API server has HTTPRoutes',
+    'routes: the API server serves HTTPRoutes',
     'networks: 1 Network, all Ready',
     'multus: the API server has NetworkAttachmentDefinitions',
     'node agents: 2 of 2 ready',

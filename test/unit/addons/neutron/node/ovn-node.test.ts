@@ -40,10 +40,10 @@ const BRIDGE = 'proc/sys/net/ipv4/conf/br-int';
 
 test('a Network of Neutron with pods on a node has the problem that the node lacks something', async () => {
   expect(await problems()).toEqual({
-    'red/blue': 'it has no CNI plugin ovs: install ovs-cni, and no bridge br-int: start ovn-controller',
+    'red/blue': 'it lacks CNI plugin ovs (install ovs-cni) and bridge br-int (start ovn-controller)',
   });
   await has(PLUGIN);
-  expect(await problems()).toEqual({ 'red/blue': 'it has no bridge br-int: start ovn-controller' });
+  expect(await problems()).toEqual({ 'red/blue': 'it lacks bridge br-int (start ovn-controller)' });
   await has(BRIDGE);
   expect(await problems()).toEqual({});
 });
@@ -88,7 +88,7 @@ describe('the database of Open vSwitch', () => {
     nowMs = 10_000;
     expect(await problems()).toEqual({
       'red/blue':
-        'its ovn-controller does not connect the ports port-2: see its log, and external-ids:ovn-remote',
+        'its ovn-controller does not connect ports port-2: see the log of ovn-controller, and external-ids:ovn-remote',
     });
     answer = rows(there);
     expect(await problems()).toEqual({});

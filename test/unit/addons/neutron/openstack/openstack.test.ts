@@ -121,7 +121,7 @@ test('a session of OpenStack renews a refused token, and retries once', async ()
   await Promise.all([list(session), list(session)]);
   expect(services.requests.filter((request) => request === 'keystone')).toHaveLength(2);
   services.refused.add('token-2').add('token-3');
-  await expect(list(session)).rejects.toThrow('Neutron, GET /networks: 401');
+  await expect(list(session)).rejects.toThrow('Neutron: GET /networks: 401');
   expect(services.requests.slice(-3)).toEqual([
     expect.stringContaining('token-2'),
     'keystone',
@@ -133,12 +133,12 @@ test('a session of OpenStack reports a refused credential otherwise than a delet
   const services = new FakeServices();
   services.keystone = 'refuses';
   const error = await list(services.session()).catch((thrown: unknown) => thrown);
-  expect(String(error)).toContain('refuses the application credential: 404');
+  expect(String(error)).toContain('refuses the application credential: POST');
   expect([isGone(error), isUnavailable(error)]).toEqual([false, true]);
 });
 
 test.each<[string, string, RegExp]>([
-  ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
+  ['a missing region', '"region_name":"nine"', /no public endpoint for the network service in region nine/],
   ['several regions without a region_name', '"x":""', /\(two, one\): set region_name/],
 ])('a session of OpenStack reports a problem of the catalog: %s', async (_, field, message) => {
   const cloud = parseClouds(clouds.replace('"region_name":"one"', field), undefined);
@@ -196,12 +196,12 @@ test('a clouds.yaml may be of a Neutron without authentication', () => {
 });
 
 test.each<[string, string, RegExp]>([
-  ['is not YAML', 'a: [', /expected YAML/],
+  ['is not YAML', 'a: [', /is not YAML/],
   ['has no cloud', 'a: 1', /a mapping `clouds`/],
   ['has several clouds', '{"clouds":{"a":{},"b":{}}}', /one cloud, or one named openstack, got a, b/],
   ['has a password', cloud({ auth: { auth_url: 'https://k', password: 'hush' } }), /passwords are not supp/],
   ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url to be a URL/],
-  ['disables verification', cloud({ auth, verify: false }), /put the authority's certificate into key/],
+  ['disables verification', cloud({ auth, verify: false }), /put the CA certificate into key/],
   ['has an unknown interface', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
   ['has no address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
 ])('a clouds.yaml that %s is refused, and the message says what to write', (_, text, message) => {
@@ -211,7 +211,7 @@ test.each<[string, string, RegExp]>([
 test('a clouds.yaml with an invalid certificate is refused, and the message says where to put one', () => {
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const messageFor = (where: string) =>
-    `${where} is invalid: expected certificates, not a path: put the authority's certificate`;
+    `${where} is invalid: expected certificates, not a path; put the CA certificate`;
   for (const none of ['', 'rubbish', broken]) {
     expect(() => parseClouds(cloud({ auth }), none)).toThrow(messageFor('key cacert'));
   }

@@ -35,7 +35,7 @@ test('the forecast counts what a rollout would do', () => {
     pod(OLD, { owner: undefined }),
   ];
   expect(outlookLine(forecast(pods, NEW, IN_PLACE))).toBe(
-    '6 pods with a sidecar: 2 in place, 3 left unchanged (single-replica 2, job 1), 1 current',
+    'rollout to 6 pods with a sidecar (metadata estimate): 2 in place, 3 left unchanged (single-replica 2, job 1), 1 current',
   );
 });
 

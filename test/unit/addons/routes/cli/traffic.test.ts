@@ -275,7 +275,7 @@ test('an HTTPRoute says which GRPCRoute comes before it, and a GRPCRoute is chec
   const object = { namespace: 'shop', name: 'r' };
   expect((await checkRoute(client, 'HTTPRoute', object)).findings).toContainEqual({
     reason: 'Conflicted',
-    message: 'parentRefs: GRPCRoute shop/r is for Service shop/web port 80, and comes before HTTPRoutes',
+    message: 'parentRefs: GRPCRoute shop/r applies to Service shop/web port 80, and overrides HTTPRoutes',
   });
   const report = await checkRoute(client, 'GRPCRoute', object);
   expect(report.object).toBe('grpcroute/r');

@@ -179,7 +179,7 @@ test('a file of routes that a policy denies is tried again, and an Event and an 
   const fails = apiErrorFrom(422, { message: 'needs a team', details: { kind: 'configmaps' } });
   const { files, done } = setUp({ found: OURS, fails });
   await expect(files.reconcile('shop', signal)).rejects.toBe(fails);
-  const note = expect.stringMatching(/refuses the ConfigMap envoy-routes of namespace shop.*: needs a team/);
+  const note = expect.stringMatching(/refused ConfigMap envoy-routes in namespace shop.*: needs a team/);
   const event = ['event', 'shop/envoy-routes', 'Warning', 'RequestRefused', note];
   expect(done).toEqual([READ, PATCH, ['refused', 'shop'], event]);
   expect(files.obstacles.get('shop')).toEqual({ reason: 'RequestRefused', message: note });

@@ -89,7 +89,7 @@ test('a route is compared with those before it, and an update of one not with it
 });
 
 test('a route warns of clients without a sidecar: for a producer everywhere, for a consumer in its own', async () => {
-  const told = ['NoSidecar: no running pod follows this route: its clients need the template transparent'];
+  const told = ['NoSidecar: no running pod follows this route: its clients need the template "transparent"'];
   expect(await warningsFor(good, { sidecarsIn: [] })).toEqual(told);
   const consumer = routeFor('office/new', 'shop/echo', [
     { backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }] },
