@@ -2,9 +2,9 @@ import { oldImage } from '../injection/envoy/image-age.ts';
 import { type Keys, keysFor } from '../injection/keys.ts';
 import { namespaceSettings } from '../injection/namespace-settings.ts';
 import { containers, initContainers, nameOf } from '../injection/podspec/pod.ts';
-import { parseStatus } from '../injection/status.ts';
+import { addedContainers, parseStatus } from '../injection/status.ts';
 import type { TemplateSet } from '../injection/template/template-set.ts';
-import { classify, type DriftBasis, isMissed, skipReason } from '../injection/webhook/classify.ts';
+import { classify, type DriftBasis, injectionNow } from '../injection/webhook/classify.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
@@ -72,16 +72,16 @@ export async function surveyPods(
     const found = classify(pod, labelled, basis);
     const isWithout = found === 'maybe-missed' || found === 'without';
     const settings = { ...labelled, ...(isWithout && (await objects.in(pod.metadata.namespace ?? ''))) };
-    const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
+    const now = isWithout ? injectionNow(pod, settings, basis) : undefined;
+    const missed = found === 'maybe-missed' && now?.outcome === 'injected';
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
     else if (
       isObject(pod) &&
       (await objects.isOlderIn(pod, pod.metadata.namespace ?? '', basis.options.keys))
     ) {
       drifted.push(toDrifted(pod, 'old-configuration'));
-    } else if (found !== 'current') {
-      const reason = skipReason(pod, settings, basis);
-      if (reason !== undefined) more(skipped, reason);
+    } else if (now && now.outcome !== 'injected' && now.skip.warn) {
+      more(skipped, now.skip.reason);
     }
     for (const risk of risksOf(pod, basis.options.keys)) more(risks, risk);
   }
@@ -95,8 +95,7 @@ function risksOf(pod: KubeObject, keys: Keys): ReadonlySet<string> {
 
 /** The containers of a pod that the operator has added. */
 export function sidecarsOf(pod: KubeObject, { status }: Keys): readonly JsonObject[] {
-  const added = parseStatus(pod.metadata.annotations?.[status])?.added ?? {};
-  const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
+  const names = addedContainers(parseStatus(pod.metadata.annotations?.[status]) ?? { added: {} });
   const all = isObject(pod) ? [...containers(pod), ...initContainers(pod)] : [];
   return all.filter((container) => names.includes(nameOf(container)));
 }

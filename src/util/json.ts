@@ -55,6 +55,15 @@ export function stringsIn(value: unknown): Readonly<Record<string, string>> {
   );
 }
 
+/** What a text says as JSON; undefined if it is none. */
+export function tryJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether two values are equal as JSON. The order of keys does not matter. */
 export function sameJson(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;

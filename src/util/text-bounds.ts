@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts';
+import { type JsonValue, tryJson } from './json.ts';
 
 /** Far more than templates and configurations of Envoy have. Takes about 100 ms to check. */
 const MAX_PARTS = 20_000;
@@ -39,12 +39,7 @@ export function sizeProblem(text: string): string | undefined {
 
 /** The value of an annotation in JSON; undefined if it is too large or not JSON. Its text is not trusted. */
 export function parseAnnotation(text: string): JsonValue | undefined {
-  if (sizeProblem(text) !== undefined) return undefined;
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  return sizeProblem(text) === undefined ? tryJson(text) : undefined;
 }
 
 const [QUOTE, ESCAPE, COMMA] = [0x22, 0x5c, 0x2c];

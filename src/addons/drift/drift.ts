@@ -1,6 +1,6 @@
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
-import { classify, type DriftBasis, isMissed } from '../../injection/webhook/classify.ts';
+import { classify, type DriftBasis, injectionNow } from '../../injection/webhook/classify.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
@@ -96,7 +96,8 @@ export class Drift {
     const key = keyOf(pod);
     if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
     const whole = await ifFound(client.get(PODS, refOf(pod), { signal }));
-    if (whole?.metadata.uid === uid && isMissed(whole, settings, basis())) return 'missed';
+    if (whole?.metadata.uid === uid && injectionNow(whole, settings, basis()).outcome === 'injected')
+      return 'missed';
     this.#cleared.set(key, uid);
     return undefined;
   }

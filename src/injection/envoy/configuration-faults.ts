@@ -6,7 +6,15 @@ import {
   type TextDiagnostic,
   textError,
 } from '../../util/diagnostic.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownString,
+  tryJson,
+} from '../../util/json.ts';
 import { textExcess } from '../../util/text-bounds.ts';
 import { checkYaml } from '../../util/yaml.ts';
 
@@ -70,17 +78,8 @@ export function isBootstrapKey(key: string): boolean {
 export function bootstrapFaults(source: string, text: string): readonly TextDiagnostic[] {
   const parsed = checkYaml(source, text, findings);
   if ('faults' in parsed) return parsed.faults;
-  if (!source.endsWith('.json') || isJson(text)) return [];
+  if (!source.endsWith('.json') || tryJson(text) !== undefined) return [];
   return [textError(source, 'is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml')];
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function* findings(value: JsonValue): Findings {

@@ -1,11 +1,11 @@
 import {
   isArray,
-  isObject,
   type JsonObject,
   type JsonValue,
   own,
   ownObjects,
   ownString,
+  tryJson,
 } from '../../util/json.ts';
 import { parseYaml } from '../../util/yaml.ts';
 import { placeOf } from '../podspec/mount-path.ts';
@@ -130,14 +130,7 @@ function bootstrapPorts(key: string, text: string): readonly JsonObject[] {
 }
 
 function parseFile(key: string, text: string): JsonValue | undefined {
-  if (key.endsWith('.json')) {
-    try {
-      const value: unknown = JSON.parse(text);
-      return isObject(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
-  }
+  if (key.endsWith('.json')) return tryJson(text);
   if (text.length > MAX_YAML) return undefined;
   const result = parseYaml(text);
   return 'value' in result ? result.value : undefined;

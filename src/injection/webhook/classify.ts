@@ -1,13 +1,12 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { decide } from '../decide.ts';
-import { inject } from '../inject.ts';
+import { type Injection, inject } from '../inject.ts';
 import type { Keys } from '../keys.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { podCreation } from '../podspec/admission-target.ts';
 import { annotation, type Pod } from '../podspec/pod.ts';
 import type { DecideInput } from '../rule.ts';
-import type { SkipReason } from '../rules/index.ts';
 import { hasContainers, isCurrent, parseStatus } from '../status.ts';
 import { selectTemplates, type TemplateState } from '../template/template-set.ts';
 
@@ -36,19 +35,9 @@ export function classify(pod: KubeObject, namespace: NamespaceSettings, basis: D
   return isInjected ? 'maybe-missed' : 'without';
 }
 
-/** Whether a pod without a sidecar would get one if it were created now. Needs the whole pod. */
-export function isMissed(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): boolean {
-  return inject(creationOf(pod, namespace, basis)).outcome === 'injected';
-}
-
-/** Why a pod that asked for a sidecar gets none, as the warning at its creation said; undefined for other pods. */
-export function skipReason(
-  pod: KubeObject,
-  namespace: NamespaceSettings,
-  basis: DriftBasis,
-): SkipReason | undefined {
-  const result = inject(creationOf(pod, namespace, basis));
-  return result.outcome !== 'injected' && result.skip.warn ? result.skip.reason : undefined;
+/** What would become of a pod without a sidecar if it were created now. Needs the whole pod. */
+export function injectionNow(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): Injection {
+  return inject(creationOf(pod, namespace, basis));
 }
 
 /** The pod as if it were created now. Objects of the API are always JSON. */

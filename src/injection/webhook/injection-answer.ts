@@ -8,7 +8,7 @@ import { resolveOptIn } from '../opt-in.ts';
 import { isPodCreation, podCreation } from '../podspec/admission-target.ts';
 import type { Pod } from '../podspec/pod.ts';
 import type { DecideInput, DecideOptions } from '../rule.ts';
-import { explain, type Skip, type SkipReason } from '../rules/index.ts';
+import { explain, type SkipReason } from '../rules/index.ts';
 import type { TemplateSelection, TemplateSet } from '../template/template-set.ts';
 
 /** The decision about a pod: for the API server, the client, metrics and Events. */
@@ -45,18 +45,14 @@ export function answerTo(injection: Injection): InjectionAnswer {
     };
   }
   const { skip, outcome } = injection;
-  const decision = isOurFault(skip) ? 'failed' : outcome;
+  // If the pod opted in itself and there is no valid template, that is the operator's fault, not the pod's.
+  const isOurFault = skip.reason === 'no-template' && skip.explicit;
   return {
-    decision,
+    decision: isOurFault ? 'failed' : outcome,
     reason: skip.reason,
     warnings: skip.warn ? explain(skip.diagnostics) : [],
     operations: [],
   };
-}
-
-/** The pod opted in itself, and the operator has no valid template: the operator's fault, not the pod's. */
-function isOurFault({ reason, explicit }: Skip): boolean {
-  return reason === 'no-template' && explicit;
 }
 
 /** All warnings in one line. */

@@ -1,7 +1,7 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
-import { isRecord } from '../../util/json.ts';
+import { isRecord, tryJson } from '../../util/json.ts';
 import { parseRange, readRange } from '../ranges/cidr.ts';
 
 /** What the agent of a node tells the operator about its node. */
@@ -64,12 +64,7 @@ export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'>
     const problem = `the report of its node agent has ${text.length} characters, more than the limit of ${MAX_REPORT}: see the log of the agent`;
     return { current: undefined, problem };
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // As for any other value that is no object.
-  }
+  const value: unknown = tryJson(text);
   const problem = problemOf(value);
   return { current: problem === undefined ? (value as NodeReport) : undefined, problem };
 }

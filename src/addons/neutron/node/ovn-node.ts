@@ -6,7 +6,7 @@ import type { NodePart, NodePartOptions, SetUpNodePart } from '../../../networks
 import { NODE_OVS } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
 import { listed } from '../../../util/clip.ts';
-import { isArray, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
+import { isArray, type JsonValue, own, ownObjects, ownString, tryJson } from '../../../util/json.ts';
 
 /**
  * The plugin for pods on Networks of provider neutron. Multus passes the ID of the port in `args.cni`, and ovs-cni up
@@ -156,12 +156,7 @@ function call(path: string): Promise<JsonValue> {
 
 /** Undefined while the text is incomplete: answers have no length and no end mark. */
 function parsed(text: string): JsonValue | undefined {
-  if (!text.endsWith('}')) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return text.endsWith('}') ? tryJson(text) : undefined;
 }
 
 export const ovnNode: SetUpNodePart = (options) => new OvnNode(options);
