@@ -5,8 +5,9 @@ import { annotation, nameOf, type Pod } from './podspec/pod.ts';
 import { addedContainers, parseStatus } from './status.ts';
 
 const IN_USE = /address already in use/i;
-/** Envoy's time, thread and level, which differ each time. */
+/** Envoy's time, thread and level, which differ each time, as does the number of blanks in what protobuf says. */
 const LOG_PREFIX = /^(?:\[[^\]]*\]\s*)+/;
+const BLANKS = /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 /** How a container of the pod's sidecar has ended, if with an error: one sentence, with a remedy if it is known. */
 export function sidecarFailure(pod: Pod, keys: Keys): string | undefined {
@@ -33,6 +34,6 @@ function lastWords(end: JsonValue | undefined): string {
   const line = (inUse ?? lines.at(-1) ?? '').replace(LOG_PREFIX, '');
   const remedy =
     inUse && "; declare this port in the ports of the application, or change the port of Envoy's listener";
-  const said = clip(line.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), 300);
+  const said = clip(line.replaceAll(BLANKS, ' ').trim(), 300);
   return `exit code ${own(end, 'exitCode')}${said && `: ${said}`}${remedy ?? ''}`;
 }

@@ -23,7 +23,7 @@ const REMEDY = "; declare this port in the ports of the application, or change t
 
 // biome-ignore format: a line for each case
 test.each<[string, JsonObject, string]>([
-  ['its last line, as Envoy wrote it', { message: '[1][info] hello\n[2026-11-27 01:02:03][7][critical] [a.cc:1] no file\n\n' }, 'no file'],
+  ['its last line, as Envoy wrote it', { message: '[1][info] hello\n[2026-11-27 01:02:03][7][critical] [a.cc:1] no   file\n\n' }, 'no file'],
   ['the address in use, and the remedy', { message: "[main] bind '0.0.0.0:80': Address already in use\r\nexiting\n" }, `bind '0.0.0.0:80': Address already in use${REMEDY}`],
   ['a reason where it said nothing', { reason: 'OOMKilled' }, 'OOMKilled'],
   ['no control characters', { message: 'a\u001b[2Jb\u2028c\u202ed' }, 'a [2Jb c d'],
