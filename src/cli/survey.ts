@@ -83,14 +83,12 @@ export async function surveyPods(
     } else if (now && now.outcome !== 'injected' && now.skip.warn) {
       more(skipped, now.skip.reason);
     }
-    for (const risk of risksOf(pod, basis.options.keys)) more(risks, risk);
+    const sidecars = sidecarsOf(pod, basis.options.keys);
+    for (const risk of new Set(sidecars.flatMap((sidecar) => [...oldImage(sidecar, false)])))
+      more(risks, risk);
   }
   waiting.sort((a, b) => (a.created < b.created ? -1 : 1));
   return { drifted, count, skipped, risks, waiting };
-}
-
-function risksOf(pod: KubeObject, keys: Keys): ReadonlySet<string> {
-  return new Set(sidecarsOf(pod, keys).flatMap((container) => [...oldImage(container, false)]));
 }
 
 /** The containers of a pod that the operator has added. */

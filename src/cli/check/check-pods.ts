@@ -55,9 +55,9 @@ export async function existingPods(
   settings: NamespaceSettings,
 ) {
   const isAlone = isPod(site);
-  const found = isAlone
-    ? [site.object]
-    : (await podsOf(client, namespace, site.object)).filter((pod) => !isGoing(pod));
+  const all = isAlone ? [site.object] : await podsOf(client, namespace, site.object);
+  // Pods that are being deleted are replaced, or no longer wanted.
+  const found = all.filter((pod) => isAlone || own(own(pod, 'metadata'), 'deletionTimestamp') === undefined);
   const pods = await Promise.all(
     found.map(async (pod) => ({
       name: ownString(own(pod, 'metadata'), 'name') ?? '',
@@ -112,11 +112,6 @@ export async function existingPods(
     `an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`,
   );
   return { list: pods.map(({ name, sidecar }) => ({ name, sidecar })), findings };
-}
-
-/** Pods that are being deleted are replaced, or no longer wanted. */
-function isGoing(pod: JsonObject): boolean {
-  return own(own(pod, 'metadata'), 'deletionTimestamp') !== undefined;
 }
 
 function podsCalled(names: readonly string[]): string {

@@ -7,7 +7,6 @@ import { podCreation } from '../../injection/podspec/admission-target.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
-import type { TemplateSelection } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
 import { ifReadable } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
@@ -44,7 +43,8 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const { findings, ...decision } = decisionOf(injection, keys);
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
-  const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
+  const isSelected = !wanted || webhooks?.findings.length !== 0 || webhook !== undefined;
+  const notSelected = `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
   const dryRun = await tryDryRun(pod, injection, settings, basis);
   const pods = await existingPods(site, basis, wanted, settings);
   return {
@@ -65,7 +65,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
       ...findings,
       ...(isMisplaced ? [{ reason: 'opt-in-mistake', message: annotatedNamespace(key) }] : []),
       ...(webhooks?.findings ?? []),
-      ...(notSelected ? [{ reason: 'not-selected', message: notSelectedBy(namespace) }] : []),
+      ...(isSelected ? [] : [{ reason: 'not-selected', message: notSelected }]),
       ...dryRun.findings,
       ...pods.findings,
     ],
@@ -88,14 +88,16 @@ function decisionOf(
   keys: Keys,
 ): Pick<CheckReport, 'decision' | 'reason' | 'because' | 'templates' | 'selectedBy' | 'findings'> {
   if (injection.outcome === 'injected') {
-    const selectedBy = describeSelection(injection.selectedBy, keys.templates);
+    const { selectedBy } = injection;
     return {
       decision: 'inject',
       because: [],
       templates: injection.status.templates.map(
         ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
       ),
-      ...(selectedBy !== undefined && { selectedBy }),
+      ...(selectedBy !== 'default' && {
+        selectedBy: `the annotation ${keys.templates} of the ${selectedBy}`,
+      }),
       findings: toFindings(injection.warnings),
     };
   }
@@ -121,13 +123,4 @@ function describeOptIn(optIn: OptIn, key: string): string {
     'namespace-label': `the label ${key} of the namespace`,
     'all-pods': 'the rule for all pods (--require-annotation=false)',
   }[optIn.source];
-}
-
-/** Undefined if neither does: the pod gets the default template. */
-function describeSelection(selectedBy: TemplateSelection['selectedBy'], key: string): string | undefined {
-  return selectedBy === 'default' ? undefined : `the annotation ${key} of the ${selectedBy}`;
-}
-
-function notSelectedBy(namespace: string): string {
-  return `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
 }

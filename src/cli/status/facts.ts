@@ -14,11 +14,9 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/res
 import { formatInText } from '../../util/diagnostic.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
-import { followInstallation, type Installation, readDeployment } from '../installation.ts';
+import { type Installation, readDeployment } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type SurveyParts, surveyBasis, surveyPods } from '../survey.ts';
-
-export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
 
 /** What was read; or why it could not be read, such as a missing right. */
 export type Read<T> = { readonly value: T } | { readonly unreadable: string };
@@ -27,13 +25,15 @@ export type Read<T> = { readonly value: T } | { readonly unreadable: string };
 export type StatusFacts = Readonly<Awaited<ReturnType<typeof readStatus>>>;
 
 /** Reads what `status` judges. What the user may not read is noted, but a server that does not answer is an error. */
-export async function readStatus(client: KubeClient, options: StatusQuestion, tools: readonly SurveyParts[]) {
+export async function readStatus(
+  client: KubeClient,
+  options: ClusterOptions & { readonly requireAnnotation: boolean },
+  tools: readonly SurveyParts[],
+) {
   const { operatorNamespace: namespace, configmap } = options;
   const { gitVersion: server } = await readServerVersion(client);
   const installation = await tried(() => readDeployment(client, namespace));
   const known = 'value' in installation ? installation.value : undefined;
-  const survey = async () =>
-    surveyPods(client, {}, await surveyBasis(client, followInstallation(options, known), tools));
   const read = await allOf({
     replicas: tried(() => readReplicas(client, namespace)),
     lease: tried(() => ifFound(client.get(LEASES, { namespace, name: PROGRAM }))),
@@ -44,7 +44,7 @@ export async function readStatus(client: KubeClient, options: StatusQuestion, to
     hasAttachments: tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
     nodeAgents: tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
     networks: tried(() => readNetworks(client, known)),
-    pods: tried(survey),
+    pods: tried(async () => surveyPods(client, {}, await surveyBasis(client, options, tools))),
   });
   return { now: Date.now(), server, namespace, configmap, installation, ...read };
 }
