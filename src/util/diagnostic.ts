@@ -88,17 +88,6 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** A path as a JSON Pointer (RFC 6901). `~` is escaped before `/`, or `~1` would become `~01`. */
-export function pointer(path: Path): string {
-  let text = '';
-  for (const segment of path) {
-    const key = String(segment);
-    const isPlain = !key.includes('~') && !key.includes('/');
-    text += `/${isPlain ? key : key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  }
-  return text;
-}
-
 /** Returns a function from offsets to lines and columns. It indexes the line breaks once, at its first call. */
 export function locationsIn(text: string): (offset: number) => Location {
   let breaks: readonly number[] | undefined;

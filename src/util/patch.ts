@@ -1,5 +1,5 @@
 import jsonpatch, { type Operation } from 'fast-json-patch';
-import { formatPath, type Path, pointer } from './diagnostic.ts';
+import { formatPath, type Path } from './diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 
 /** An operation of a JSON Patch (RFC 6902), of the kinds that injection uses. */
@@ -12,6 +12,11 @@ export type PatchOperation =
  * has decoded the pod. In a file it may be a mistake of the file.
  */
 export class PatchError extends Error {}
+
+/** A path as a JSON Pointer (RFC 6901). */
+export function pointer(path: Path): string {
+  return path.map((segment) => `/${jsonpatch.escapePathComponent(String(segment))}`).join('');
+}
 
 type Node = Record<string | number, JsonValue>;
 

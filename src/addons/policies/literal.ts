@@ -1,8 +1,8 @@
 import { celGroup, celHas, celString, celWhen } from '../../injection/podspec/cel.ts';
 import { POD_SCHEMA } from '../../injection/podspec/schema/pod-schema.ts';
 import type { FieldSchema, ObjectSchema } from '../../injection/podspec/schema/schema.ts';
-import { pointer } from '../../util/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../util/json.ts';
+import { pointer } from '../../util/patch.ts';
 
 /** A template that CEL cannot express. The message says why. */
 export class UnsupportedInCel extends Error {}

@@ -11,8 +11,8 @@ import {
   MAP_KINDS,
   type Template,
 } from '../../injection/template/template.ts';
-import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
+import { pointer } from '../../util/patch.ts';
 import { MAX_LENGTH } from '../../util/text-bounds.ts';
 import {
   additionVariables,

@@ -4,8 +4,8 @@ import type { Keys } from '../../injection/keys.ts';
 import { annotation } from '../../injection/podspec/pod.ts';
 import { formatStatus } from '../../injection/status.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { pointer } from '../../util/diagnostic.ts';
 import type { JsonObject } from '../../util/json.ts';
+import { pointer } from '../../util/patch.ts';
 import { DRAIN, type Observed } from './observe.ts';
 import type { InPlaceChange } from './pod-change.ts';
 

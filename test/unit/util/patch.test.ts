@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { formatPath, pointer } from '../../../src/util/diagnostic.ts';
+import { formatPath } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
-import { PatchError, PodPatchBuilder } from '../../../src/util/patch.ts';
+import { PatchError, PodPatchBuilder, pointer } from '../../../src/util/patch.ts';
 import { applyRfc6902 } from '../../support/injection/rfc6902.ts';
 
 const pod: JsonObject = {
