@@ -345,94 +345,92 @@ describeWithEnvoy('a real Envoy', (envoy) => {
       }
     });
 
-    describe('with CORS', () => {
-      const preflight = (origin: string) => ({
-        method: 'OPTIONS',
-        headers: [
-          ['Origin', origin],
-          ['Access-Control-Request-Method', 'PUT'],
-          ['Access-Control-Request-Headers', 'x-a'],
-        ] as const,
-      });
-      const corsOf = (headers: Readonly<Record<string, string>>) =>
-        Object.fromEntries(
-          Object.entries(headers).flatMap(([name, value]) =>
-            name.startsWith('access-control-') ? [[name.slice('access-control-'.length), value]] : [],
-          ),
-        );
-      const cors = (given: NonNullable<HTTPRouteFilter['cors']>, onBackend = false) => {
-        const filters: readonly HTTPRouteFilter[] = [{ type: 'CORS', cors: given }];
-        return apply({
-          ...(!onBackend && { filters }),
-          backendRefs: [to('v2', onBackend ? { filters } : {})],
-        });
-      };
-
-      test.each([false, true])(
-        'Envoy answers preflights of CORS itself (on a backend: %s)',
-        async (onBackend) => {
-          await cors(
-            {
-              allowOrigins: ['https://www.foo.test:443', 'http://*.bar.test'],
-              allowMethods: ['GET', 'PUT'],
-              allowHeaders: ['x-a', 'x-b'],
-              exposeHeaders: ['x-c'],
-              allowCredentials: true,
-              maxAge: 3600,
-            },
-            onBackend,
-          );
-          lab.requests.splice(0);
-          for (const origin of ['https://www.foo.test', 'http://a.b.bar.test']) {
-            const { status, headers } = await lab.ask(echo, preflight(origin));
-            expect(status).toBe(200);
-            expect(corsOf(headers)).toEqual({
-              'allow-origin': origin,
-              'allow-methods': 'GET,PUT',
-              'allow-headers': 'x-a,x-b',
-              'expose-headers': 'x-c',
-              'allow-credentials': 'true',
-              'max-age': '3600',
-            });
-          }
-          for (const origin of [
-            'http://www.foo.test',
-            'https://a.bar.test',
-            'http://bar.test',
-            'http://a.bar.test:81',
-          ]) {
-            const { status, headers } = await lab.ask(echo, preflight(origin));
-            expect([origin, status, corsOf(headers)['allow-origin']]).toEqual([origin, 200, undefined]);
-          }
-          expect(lab.requests).toEqual([]);
-          const { headers, seen } = await lab.ask(echo, { headers: [['Origin', 'https://www.foo.test']] });
-          expect([headers['access-control-allow-origin'], seen?.at]).toEqual(['https://www.foo.test', at(2)]);
-          const other = await lab.ask(echo, { headers: [['Origin', 'https://other.test']] });
-          expect([corsOf(other.headers), other.seen?.at]).toEqual([{}, at(2)]);
-        },
-      );
-
-      test.each([false, true])(
-        'Envoy answers CORS with stars, and credentials: %s',
-        async (allowCredentials) => {
-          await cors({
-            allowOrigins: ['*'],
-            allowMethods: ['*'],
-            allowHeaders: ['*'],
-            exposeHeaders: ['*'],
-            allowCredentials,
-          });
-          const { headers } = await lab.ask(echo, preflight('https://any.test'));
-          expect(corsOf(headers)).toEqual({
-            'allow-origin': 'https://any.test',
-            'allow-methods': 'PUT',
-            'allow-headers': 'x-a',
-            'max-age': '5',
-            ...(allowCredentials ? { 'allow-credentials': 'true' } : { 'expose-headers': '*' }),
-          });
-        },
-      );
+    const preflight = (origin: string) => ({
+      method: 'OPTIONS',
+      headers: [
+        ['Origin', origin],
+        ['Access-Control-Request-Method', 'PUT'],
+        ['Access-Control-Request-Headers', 'x-a'],
+      ] as const,
     });
+    const corsOf = (headers: Readonly<Record<string, string>>) =>
+      Object.fromEntries(
+        Object.entries(headers).flatMap(([name, value]) =>
+          name.startsWith('access-control-') ? [[name.slice('access-control-'.length), value]] : [],
+        ),
+      );
+    const cors = (given: NonNullable<HTTPRouteFilter['cors']>, onBackend = false) => {
+      const filters: readonly HTTPRouteFilter[] = [{ type: 'CORS', cors: given }];
+      return apply({
+        ...(!onBackend && { filters }),
+        backendRefs: [to('v2', onBackend ? { filters } : {})],
+      });
+    };
+
+    test.each([false, true])(
+      'Envoy answers preflights of CORS itself (on a backend: %s)',
+      async (onBackend) => {
+        await cors(
+          {
+            allowOrigins: ['https://www.foo.test:443', 'http://*.bar.test'],
+            allowMethods: ['GET', 'PUT'],
+            allowHeaders: ['x-a', 'x-b'],
+            exposeHeaders: ['x-c'],
+            allowCredentials: true,
+            maxAge: 3600,
+          },
+          onBackend,
+        );
+        lab.requests.splice(0);
+        for (const origin of ['https://www.foo.test', 'http://a.b.bar.test']) {
+          const { status, headers } = await lab.ask(echo, preflight(origin));
+          expect(status).toBe(200);
+          expect(corsOf(headers)).toEqual({
+            'allow-origin': origin,
+            'allow-methods': 'GET,PUT',
+            'allow-headers': 'x-a,x-b',
+            'expose-headers': 'x-c',
+            'allow-credentials': 'true',
+            'max-age': '3600',
+          });
+        }
+        for (const origin of [
+          'http://www.foo.test',
+          'https://a.bar.test',
+          'http://bar.test',
+          'http://a.bar.test:81',
+        ]) {
+          const { status, headers } = await lab.ask(echo, preflight(origin));
+          expect([origin, status, corsOf(headers)['allow-origin']]).toEqual([origin, 200, undefined]);
+        }
+        expect(lab.requests).toEqual([]);
+        const { headers, seen } = await lab.ask(echo, { headers: [['Origin', 'https://www.foo.test']] });
+        expect([headers['access-control-allow-origin'], seen?.at]).toEqual(['https://www.foo.test', at(2)]);
+        const other = await lab.ask(echo, { headers: [['Origin', 'https://other.test']] });
+        expect([corsOf(other.headers), other.seen?.at]).toEqual([{}, at(2)]);
+      },
+    );
+
+    test.each([false, true])(
+      'Envoy answers CORS with stars, and credentials: %s',
+      async (allowCredentials) => {
+        await cors({
+          allowOrigins: ['*'],
+          allowMethods: ['*'],
+          allowHeaders: ['*'],
+          exposeHeaders: ['*'],
+          allowCredentials,
+        });
+        const { headers } = await lab.ask(echo, preflight('https://any.test'));
+        expect(corsOf(headers)).toEqual({
+          'allow-origin': 'https://any.test',
+          'allow-methods': 'PUT',
+          'allow-headers': 'x-a',
+          'max-age': '5',
+          ...(allowCredentials ? { 'allow-credentials': 'true' } : { 'expose-headers': '*' }),
+        });
+      },
+    );
 
     test('Envoy rewrites requests to each backend in its own way', async () => {
       const rewrite = (hostname: string, path?: HTTPPathModifier) => ({

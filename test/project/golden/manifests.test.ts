@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { runCli } from '../../../src/program.ts';
 import { isArray, isObject, type JsonValue } from '../../../src/util/json.ts';
 import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
@@ -22,28 +22,26 @@ async function run(command: string, templates: string, args: readonly string[], 
   return { code, stdout: terminal.stdout, stderr: `${terminal.stderr}exit code ${code}\n` };
 }
 
-describe.each(cases)('%s', (name) => {
-  test(`inject and uninject make of test/golden/manifests/${name} what is expected`, async () => {
-    const golden = new GoldenCase(FAMILY, name);
-    const input = await golden.read('input.yaml');
-    const templates = (await golden.read('template.yaml')) || GOLDEN_TEMPLATE;
-    const args = (await golden.read('args')).split(/\s+/).filter((arg) => arg !== '');
-    const { code, stdout, stderr } = await run('inject', templates, args, input);
-    await golden.expect('expected.stderr', stderr);
-    await golden.expect('expected.yaml', stdout);
-    await golden.done();
-    if (code === 2) return;
-    expect((await run('inject', templates, args, stdout)).stdout).toBe(stdout);
-    const back = await run(
-      'uninject',
-      templates,
-      args.filter((arg) => arg !== '--all'),
-      stdout,
-    );
-    const objects = (text: string) => readManifests(text).map(withoutBlanks);
-    expect(objects(back.stdout)).toEqual(objects(input));
-    if (!REPRINTED.has(name)) expect(back.stdout).toBe(input);
-  });
+test.each(cases)('inject and uninject make of test/golden/manifests/%s what is expected', async (name) => {
+  const golden = new GoldenCase(FAMILY, name);
+  const input = await golden.read('input.yaml');
+  const templates = (await golden.read('template.yaml')) || GOLDEN_TEMPLATE;
+  const args = (await golden.read('args')).split(/\s+/).filter((arg) => arg !== '');
+  const { code, stdout, stderr } = await run('inject', templates, args, input);
+  await golden.expect('expected.stderr', stderr);
+  await golden.expect('expected.yaml', stdout);
+  await golden.done();
+  if (code === 2) return;
+  expect((await run('inject', templates, args, stdout)).stdout).toBe(stdout);
+  const back = await run(
+    'uninject',
+    templates,
+    args.filter((arg) => arg !== '--all'),
+    stdout,
+  );
+  const objects = (text: string) => readManifests(text).map(withoutBlanks);
+  expect(objects(back.stdout)).toEqual(objects(input));
+  if (!REPRINTED.has(name)) expect(back.stdout).toBe(input);
 });
 
 /** Kubernetes treats an empty list or map as absent. */

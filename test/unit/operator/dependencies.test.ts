@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
 import { Registry } from 'prom-client';
 import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
@@ -88,8 +88,9 @@ test('the operator does not know what is missing before its cache has synced', a
   expect([await present(), warning(), events]).toEqual([{}, undefined, []]);
 });
 
-describe.each(manifests.map((object) => [nameOf(object), object] as const))('%s', (name, object) => {
-  test(`the deleted ${name} is reported by a metric, an Event, the log and /readyz, once, until it is back`, async () => {
+test.each(manifests.map((object) => [nameOf(object), object] as const))(
+  'the deleted %s is reported by a metric, an Event, the log and /readyz, once, until it is back',
+  async (name, object) => {
     await look();
     const informer = informers.get(object.kind ?? '');
     const found = informer?.lister.list().find(({ metadata }) => metadata.name === object.metadata.name);
@@ -117,8 +118,8 @@ describe.each(manifests.map((object) => [nameOf(object), object] as const))('%s'
     await look();
     expect([(await present())[name], warning()]).toEqual([1, undefined]);
     expect(lines.map(({ msg }) => msg)).toEqual(['object is missing: restore it', 'missing object restored']);
-  });
-});
+  },
+);
 
 function metadataOf(object: KubeObject | undefined) {
   const { name, namespace } = object?.metadata ?? {};

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AddressWorld } from '../../../support/network/address-world.ts';
 
@@ -129,11 +129,12 @@ async function settle(world: AddressWorld): Promise<void> {
 const twice = (addresses: readonly string[]) =>
   addresses.filter((each, index) => addresses.indexOf(each) !== index);
 
-describe.each([
+test.each([
   ['one family', SMALL],
   ['two families', DUAL],
-])('with %s', (_, ranges) => {
-  test('an address of a Network is of one pod, and free when nobody has it, whatever happens', async () => {
+])(
+  'an address of a Network with %s is of one pod, and free when nobody has it, whatever happens',
+  async (_, ranges) => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const world = new AddressWorld(ranges);
@@ -159,5 +160,5 @@ describe.each([
       }),
       { numRuns: RUNS },
     );
-  });
-});
+  },
+);

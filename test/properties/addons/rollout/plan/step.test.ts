@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Action } from '../../../../../src/addons/rollout/plan/pod.ts';
 import { freeIn } from '../../../../../src/addons/rollout/plan/workloads.ts';
@@ -206,8 +206,9 @@ test('a rollout of a good template and the way back give each pod what it had', 
   );
 });
 
-describe.each(['cannot be pulled', 'is never ready'] as const)('a template that %s', (behaviour) => {
-  test(`a rollout of a template that ${behaviour} reaches no more pods than may fail, and goes back or stops`, () => {
+test.each(['cannot be pulled', 'is never ready'] as const)(
+  'a rollout of a template that %s reaches no more pods than may fail, and goes back or stops',
+  (behaviour) => {
     fc.assert(
       fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
         const { world, random } = worldOf({
@@ -240,8 +241,8 @@ describe.each(['cannot be pulled', 'is never ready'] as const)('a template that 
       }),
       { numRuns: 100 },
     );
-  });
-});
+  },
+);
 
 test('the corrected template reaches every pod after a bad one, wherever that was stopped', () => {
   fc.assert(
