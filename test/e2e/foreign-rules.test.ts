@@ -150,7 +150,7 @@ end`);
       const pings = (address: string) => sender.space.sh(`busybox ping -c 20 -i 0.05 -W 1 ${address} || :`);
       await Promise.all(['10.20.0.3', 'fd00:20::3'].map(pings));
       const problems = (await lab.sync()).map(({ problem }) => problem);
-      expect(problems.join()).toContain(`default/dual: a firewall of this node drops ${drops}`);
+      expect(problems.join()).toContain(`default/dual: a firewall on this node drops ${drops}`);
       await onAll(CLEAR);
       await Promise.all(['10.20.0.3', 'fd00:20::3'].map(pings));
       expect((await lab.sync()).map(({ problem }) => problem)).toEqual([undefined, undefined]);

@@ -130,7 +130,7 @@ describeWithNode(`kind (KIND_NODES=${NODES})`, () => {
     const progressing = '.status.conditions[?(@.type=="Progressing")]';
     await run(`wait network/ping --for=jsonpath={${progressing}.reason}=Deleting --timeout=60s`);
     expect(await run(`get network ping -o jsonpath={${progressing}.message}`)).toBe(
-      'waits for the pods that use it: default/ping, default/pong',
+      'waiting for pods that use it: default/ping, default/pong',
     );
     expect(await shell(kind, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.10')).toContain(' 0% packet loss');
     await run('delete pod --all --now');

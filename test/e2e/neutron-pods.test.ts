@@ -243,7 +243,7 @@ describeUnless(await ovnObstacle(), 'OVN with a real Neutron', () => {
     await chassis[1]?.controller.start();
     await eventually(
       'the node works again',
-      async () => (await nodesReady()) === 'the nodes with its pods are connected',
+      async () => (await nodesReady()) === 'the nodes with pods on it are connected',
     );
     await pings(inPod('here'), await addressOf('dark'), reaches);
     await run('delete pod dark --now');

@@ -20,7 +20,7 @@ import { isObject } from '../../util/json.ts';
 import type { ToolParts } from '../add-on.ts';
 import { metadataOf, NAMESPACE, objectsOf, type Remover } from './remover.ts';
 
-/** `a/b, c/d (waits for the pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
+/** `a/b, c/d (waiting for pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
 export function named(networks: readonly Network[]): string {
   return listed(
     networks.map(({ metadata, status }) => {

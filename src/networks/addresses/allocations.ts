@@ -104,7 +104,7 @@ export class Allocations {
   /** Why no pod may have the address on this Network, as the end of a sentence; undefined if one may. */
   problemOf(address: string): string | undefined {
     const spot = this.#spotOf(address);
-    if (!spot) return 'is not in its range';
+    if (!spot) return 'is not in the range of';
     const { pool } = spot.part;
     return pool.problemOf(spot.place) ?? pool.spellingProblem(address);
   }
@@ -160,13 +160,13 @@ export function give(
 ): readonly string[] | Refusal {
   if (ips.length === 0) {
     const { taken, total } = allocations.counts;
-    const why = `Network ${network} has no free address, ${taken} of ${total} are taken: delete pods on it, or use another Network`;
+    const why = `Network ${network} has no free address (${taken} of ${total} taken): delete pods on it, or use another Network`;
     return allocations.give(holder) ?? { reason: 'AddressesExhausted', why };
   }
   for (const ip of ips) {
     const problem = allocations.problemOf(ip);
     if (problem !== undefined) {
-      const why = `it asks for ${ip} on Network ${network}, which ${problem}: recreate the pod with another address, or none`;
+      const why = `${ip} ${problem} Network ${network}: recreate the pod with another address, or none`;
       return { reason: 'InvalidNetworkAnnotation', why };
     }
     const other = allocations.holdersOf(ip).find(({ id }) => id !== holder.id);

@@ -122,7 +122,7 @@ export class IpamState {
       this.#release(uid, ips.keys());
       return;
     }
-    const holder = { id: uid, name: `${nameOf(pod)}, deleted while its node ${nodeName} does not respond` };
+    const holder = { id: uid, name: `deleted ${nameOf(pod)}, whose node ${nodeName} does not respond` };
     this.#orphaned.set(uid, { node: nodeName, holder, ips });
     for (const [network, held] of ips) this.#allocations.get(network)?.allocations.hold(holder, held);
   }

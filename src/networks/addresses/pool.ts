@@ -101,18 +101,20 @@ export class Pool {
   /** Why no pod may have the address, as the end of a sentence; undefined if one may. */
   problemOf(place: bigint): string | undefined {
     const [first, last] = this.#span;
-    if (place === this.placeOf(this.#gateway)) return 'is its gateway';
-    if (place === first) return 'is its network address';
-    return this.#range.address.kind() === 'ipv4' && place === last ? 'is its broadcast address' : undefined;
+    if (place === this.placeOf(this.#gateway)) return 'is the gateway of';
+    if (place === first) return 'is the network address of';
+    return this.#range.address.kind() === 'ipv4' && place === last
+      ? 'is the broadcast address of'
+      : undefined;
   }
 
   /** What is wrong with the text of an address of the range, as the end of a sentence. */
   spellingProblem(text: string): string | undefined {
     const { address, prefixLength } = this.#range;
     const [plain = '', prefix] = text.split('/');
-    if (plain.includes(':') && address.kind() === 'ipv4') return 'is not in IPv4 notation';
+    if (plain.includes(':') && address.kind() === 'ipv4') return 'must be in IPv4 notation on';
     if (prefix === undefined || Number(prefix) === prefixLength) return undefined;
-    return `has a different prefix length from its range, /${prefixLength}`;
+    return `must end in /${prefixLength} on`;
   }
 }
 

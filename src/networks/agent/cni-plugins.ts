@@ -92,7 +92,7 @@ if [ "\${CNI_COMMAND:-}" = ADD ]; then
   namespace=$(printf '%s' ";\${CNI_ARGS:-}" | sed -n 's/.*;K8S_POD_NAMESPACE=\\([^;]*\\).*/\\1/p')
   case "\${name%%.*}:$ipam," in
     "$namespace":* | *'"shared":true,'*) ;;
-    *) fail 7 "pods of namespace $namespace may not use this Network" ;;
+    *) fail 7 "pods in namespace $namespace may not use this Network" ;;
   esac
   [ -n "$bridge" ] && [ -e "/${JOINED}/$bridge" ] ||
     fail 11 'this node is not connected to the Network yet: see the log of its node agent'

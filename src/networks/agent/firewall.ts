@@ -3,9 +3,9 @@ import type { Programs } from './programs.ts';
 
 /** What a firewall of the node may drop, and what to do then. Each has a counter before and one after all rules of others. */
 const KINDS = {
-  ip: 'IPv4 packets between pods: accept forwarding from nw-* to nw-*',
-  ip6: 'IPv6 packets between pods: accept forwarding from nw-* to nw-*',
-  tunnel: 'packets from other nodes: open UDP port',
+  ip: 'IPv4 packets between pods (accept forwarding from nw-* to nw-*)',
+  ip6: 'IPv6 packets between pods (accept forwarding from nw-* to nw-*)',
+  tunnel: 'packets from other nodes (open UDP port',
 } as const;
 
 /** With fewer, they may still be on their way, or are meant to be dropped. */
@@ -43,10 +43,10 @@ export class FirewallWatch {
       const dropped = more(`${kind}_after`) > 0 ? 0 : (this.#dropped.get(kind) ?? 0) + more(`${kind}_before`);
       this.#dropped.set(kind, dropped);
       if (dropped < ENOUGH) return [];
-      return `a firewall of this node drops ${text}${kind === 'tunnel' ? ` ${this.#port}` : ''}`;
+      return `${text}${kind === 'tunnel' ? ` ${this.#port})` : ''}`;
     });
     this.#last = counts;
-    return problems.length === 0 ? undefined : problems.join(', and ');
+    return problems.length === 0 ? undefined : `a firewall on this node drops ${problems.join(', and ')}`;
   }
 }
 

@@ -83,7 +83,7 @@ export function addressesOf(devices: readonly Device[]): readonly ClusterRange[]
   return devices.flatMap(({ name, addresses }) =>
     addresses.flatMap(({ address }) => {
       const range = readRange(address);
-      return range ? [{ range, of: `interface ${name} of this node` }] : [];
+      return range ? [{ range, of: `interface ${name} on this node` }] : [];
     }),
   );
 }

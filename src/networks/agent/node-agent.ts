@@ -76,7 +76,7 @@ export async function nodeAgent(
   const { nodeName } = options;
   const config = usableKubeConfig(options);
   if (nodeName === undefined) {
-    throw new UsageError('the name of the node is missing: set --node-name or the variable NODE_NAME');
+    throw new UsageError('the node name is missing: set --node-name or the variable NODE_NAME');
   }
   const log = createLogger(options.logLevel, await linesOf(options.logFormat));
   const { ignoredVariables: variables } = options;
@@ -107,7 +107,7 @@ function setUp(
   const registers = [manager.registry];
   const joinedNetworks = new Gauge({
     name: 'envoy_initializer_node_networks',
-    help: 'Networks with pods on this node that are connected to the other nodes',
+    help: 'Networks with pods here that this node has connected to other nodes',
     registers,
   });
   const hasProblem = new Gauge({
@@ -178,7 +178,7 @@ function setUp(
       joinedNetworks.set(joined);
       hasProblem.set(problem === undefined ? 0 : 1);
       await writer.write(report, signal).catch((err: unknown) => {
-        if (!signal.aborted) log.error({ err }, 'cannot write the report of this node');
+        if (!signal.aborted) log.error({ err }, "cannot write this node's report");
       });
       await trigger.next(Math.min(RETRY_MS, lookInterval), signal);
     }

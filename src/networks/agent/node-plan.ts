@@ -77,7 +77,7 @@ export function nodePlan(input: NodePlanInput): NodePlan {
     const { bridge } = network;
     const conflict = conflictOf(network);
     if (conflict !== undefined && !hasGateways(network, links)) {
-      refused.set(bridge, `${conflict}: it is not created on this node`);
+      refused.set(bridge, `${conflict}, so the node lacks the Network`);
       continue;
     }
     const { mesh, problem } = meshOf(network, underlay, port);
@@ -133,9 +133,9 @@ function meshOf(
   return {
     mesh: { local, port, peers, mtu: mtu ?? largest },
     problem: unreached
-      ? `node ${unreached.name} has no address of the family of ${local}`
+      ? `node ${unreached.name} and ${local} share no IP family`
       : mtu !== undefined && mtu > largest
-        ? `its MTU of ${mtu} is too large for this node, whose packets fit at most ${largest}`
+        ? `the Network's MTU of ${mtu} exceeds this node's maximum of ${largest}`
         : undefined,
   };
 }

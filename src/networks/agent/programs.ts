@@ -15,7 +15,7 @@ export const run: Programs['run'] = (program, args, input = '') =>
     const child = execFile(program, args, options, (error, stdout, stderr) => {
       if (!error) resolve(stdout);
       else if (typeof error.code !== 'number') reject(error);
-      else reject(new Error(`${program} ${args.join(' ')} ended with ${error.code}: ${stderr.trim()}`));
+      else reject(new Error(`${program} ${args.join(' ')} returned ${error.code}: ${stderr.trim()}`));
     });
     // A program that ends without reading all input reports the reason on stderr.
     child.stdin?.on('error', () => {});
@@ -50,7 +50,7 @@ export async function runBatch(
     const found = Array.from(message.matchAll(FAILURE));
     for (const [, words = '', number] of found) {
       const failed = lines[Number(number) - 1];
-      const why = words.replace(/^.* ended with \d+: /, '');
+      const why = words.replace(/^.* returned \d+: /, '');
       if (!failed || failures.has(failed.bridge)) continue;
       failures.set(failed.bridge, `${program} ${failed.line}: ${why}`);
     }

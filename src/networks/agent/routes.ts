@@ -43,7 +43,7 @@ function deviceOf(devices: readonly Device[], { device: name, address }: Underla
     throw new Error('the address of this node is not known: set --node-address or --underlay-device');
   }
   const device = devices.find(({ addresses }) => addresses.some((one) => one.address === address));
-  if (!device) throw new Error(`no device of this node has the address ${address}: set --underlay-device`);
+  if (!device) throw new Error(`no device on this node has the address ${address}: set --underlay-device`);
   return { device, address };
 }
 
@@ -58,7 +58,7 @@ export function parseRoutes(output: string): readonly ClusterRange[] {
   return entries(output).flatMap(({ dst, dev }) => {
     const range = readRange(String(dst));
     if (!range || range.prefixLength <= LONGEST_DEFAULT || isOurs(String(dev))) return [];
-    return [{ range, of: dev === undefined ? 'a route of this node' : `a route of this node by ${dev}` }];
+    return [{ range, of: dev === undefined ? 'a route on this node' : `this node's route via ${dev}` }];
   });
 }
 

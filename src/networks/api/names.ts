@@ -31,9 +31,9 @@ export const UID_ANNOTATION = 'samplecrd.k8s.io/network-uid';
 export const NODE_IPAM = 'envoy-initializer-ipam';
 /** The plugin that the node agent installs on its node: ovs, with the port in Neutron of the pod. */
 export const NODE_OVS = 'envoy-initializer-ovs';
-/** The key of a network in Multus' annotation with the ID of a port in Neutron. */
+/** The key of a network in Multus' annotation with the ID of a Neutron port. */
 export const PORT_KEY = 'port';
-/** The key of a network in Multus' annotation with the IDs of security groups in Neutron. */
+/** The key of a network in Multus' annotation with the Neutron security group IDs. */
 export const SECURITY_GROUPS_KEY = 'security-groups';
 /** The label of the ConfigMaps in which node agents report. Each has the name of its node. */
 export const REPORT_LABEL = 'samplecrd.k8s.io/node-report';

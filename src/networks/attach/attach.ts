@@ -38,9 +38,7 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Adm
   if ('problem' in request) return refused(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
   const { length } = request.networks;
   if (length > MAX_NETWORKS) {
-    return refused(
-      `annotation ${NETWORK_ANNOTATION} names ${length} Networks: write at most ${MAX_NETWORKS}`,
-    );
+    return refused(`annotation ${NETWORK_ANNOTATION} names ${length} Networks: use at most ${MAX_NETWORKS}`);
   }
   const obstacle = obstacleOf(pod, request, options);
   if (obstacle !== undefined) return refused(obstacle);
@@ -71,7 +69,7 @@ function obstacleOf(
     const state = stateOf(key);
     if (state.kind === 'unattachable') return state.why;
     if (state.kind === 'waiting' && isBound(pod)) {
-      return `a pod with spec.nodeName cannot wait, and ${state.why}: create it when the Network is Ready, or remove spec.nodeName`;
+      return `a pod with spec.nodeName cannot wait, but ${state.why}: create the pod once the Network is Ready, or remove spec.nodeName`;
     }
   }
   return undefined;
@@ -141,7 +139,7 @@ export function createAttachHandler({ attach, log }: { attach: Attach; log: Logg
     const answer = cached.allowed ? cached : await attach(pod, namespace, { fresh: true, signal });
     const outcome = !answer.allowed ? 'refused' : answer.operations ? 'attached' : 'untouched';
     const name = request.name || ownString(pod.metadata, 'name') || ownString(pod.metadata, 'generateName');
-    log.info({ uid, namespace, name, outcome, dryRun }, 'decided Networks of a pod');
+    log.info({ uid, namespace, name, outcome, dryRun }, 'handled Networks of a pod');
     return answer;
   };
 }

@@ -42,7 +42,7 @@ export function optionProblem(
     const problem =
       misreadKey(selected.element) ??
       // More than the operator reads would be nobody's.
-      (areAddresses(ips) ? undefined : `has ${quote(ips)} as ips: write ${ADDRESSES}`) ??
+      (areAddresses(ips) ? undefined : `sets ips to ${quote(ips)}: use ${ADDRESSES}`) ??
       gatewayProblem(selected) ??
       (state?.kind === 'ready' ? stateProblem(selected, state) : undefined);
     if (problem !== undefined) return problem;
@@ -58,11 +58,11 @@ function interfaceProblem(networks: readonly Selected[]): string | undefined {
     const { interface: asked, interfaceRequest: former } = selected.element;
     const device = asked || former || `net${index + 1}`;
     if (typeof device !== 'string' || NO_INTERFACE.test(device) || TAKEN_INTERFACES.includes(device))
-      return `has ${quote(device)} as interface: write an interface name such as net1`;
+      return `sets interface to ${quote(device)}: use a name such as net1`;
     const other = owners.get(device);
     if (other) {
       const both = `${keyOfSelected(other)} and ${keyOfSelected(selected)}`;
-      return `names two networks for the interface ${device}, ${both}: write another interface for one of them`;
+      return `names interface ${device} for two networks, ${both}: use another interface for one of them`;
     }
     owners.set(device, selected);
   }
@@ -74,7 +74,7 @@ function routeProblem(networks: readonly Selected[]): string | undefined {
   const routes = networks.flatMap(({ element }) => routesOf(element));
   const six = routes.filter((address) => address.includes(':')).length;
   if (six < 2 && routes.length - six < 2) return undefined;
-  return 'has more than one default-route of a family: write one';
+  return 'has several default-routes of an IP family: keep one';
 }
 
 /** Nothing can have an address, or a hardware address, twice on a network. */
@@ -85,7 +85,7 @@ function repetitionProblem(networks: readonly Selected[]): string | undefined {
     const mac = ownString(selected.element, 'mac') || undefined;
     for (const value of [...ipsOf(selected.element), ...(mac === undefined ? [] : [mac])]) {
       const known = `${key} ${value === mac ? mac.replace(/[:.-]/g, '').toLowerCase() : plain(value)}`;
-      if (seen.has(known)) return `asks for ${quote(value)} twice on Network ${key}: write it once`;
+      if (seen.has(known)) return `asks for ${quote(value)} twice on Network ${key}: use it once`;
       seen.add(known);
     }
   }
@@ -108,7 +108,7 @@ function misreadKey(element: JsonObject): string | undefined {
   for (const key of Object.keys(element)) {
     const known = BY_FOLDED_KEY.get(folded(key));
     if (known !== undefined && known !== key)
-      return `has the key ${quote(key)}, which Multus reads as ${known}: write ${known}`;
+      return `has the key ${quote(key)}, which Multus reads as ${known}: use ${known}`;
   }
   return undefined;
 }
@@ -129,19 +129,19 @@ function stateProblem(
   if (!subnet) return undefined;
   const ofPorts = [PORT_KEY, SECURITY_GROUPS_KEY].find((each) => own(element, each) !== undefined);
   if (ofPorts !== undefined && !hasPorts) {
-    return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
+    return `sets "${ofPorts}" on Network ${key}, which has no Neutron ports: remove "${ofPorts}", or name a Network with provider neutron`;
   }
   const allocations = new Allocations(poolsOf(subnet));
   for (const ip of ipsOf(element)) {
     const problem = allocations.problemOf(ip);
     if (problem !== undefined)
-      return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
+      return `asks for ${ip}, which ${problem} Network ${key}: ${problem.startsWith('must') ? 'correct it, or use none' : 'use another address, or none'}`;
   }
   for (const route of routesOf(element)) {
     // The gateway may be one, and also another pod.
     const problem = allocations.problemOf(route);
-    if (problem !== undefined && /range|broadcast/.test(problem))
-      return `has the default-route ${route} on Network ${key}, which ${problem}: write its gateway`;
+    if (problem !== undefined && /range|broadcast|end in/.test(problem))
+      return `has default-route ${route}, which ${problem} Network ${key}: use the Network's gateway`;
   }
   return undefined;
 }

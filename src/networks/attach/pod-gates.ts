@@ -91,7 +91,7 @@ export class PodGates {
     }
     // What the webhook could not know before the Network was Ready.
     const wrong = optionProblem(merged.text, namespace, { access, stateOf });
-    if (wrong !== undefined) return invalid(`${MULTUS_NETWORKS} ${wrong}, and recreate the pod`);
+    if (wrong !== undefined) return invalid(`${MULTUS_NETWORKS} ${wrong}, then recreate the pod`);
     const why = nodes.withoutMultus(namedNodes);
     return why === undefined ? networks : { reason: 'WaitsForNetwork', why };
   }
@@ -178,7 +178,7 @@ export class PodGates {
     }
     for (const [address, others] of conflicts) {
       const oldest = others.reduce((a, b) => (isOlder(b, a) ? b : a), pod);
-      const note = `${address} is also the address of pod ${keyOf(oldest)}, which is older: delete one of them`;
+      const note = `${address} is also the address of the older pod ${keyOf(oldest)}: delete one of the pods`;
       // The oldest may have come to its address last.
       for (const younger of oldest === pod ? others : [pod]) {
         if (!this.#isNews(younger, `conflict ${address}`, `${younger.metadata.uid} ${note}`)) continue;
@@ -205,7 +205,7 @@ export class PodGates {
   }
 
   #reportOnce(pod: NetworkPod, { reason, why }: Refusal): void {
-    const note = `waits for its Network: ${why}`;
+    const note = `waiting for its Network: ${why}`;
     if (!this.#isNews(pod, 'waits', note)) return;
     const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';
     this.#report(pod, { type, reason, action: 'Wait', note, eachNote: true });

@@ -33,7 +33,7 @@ export function specProblem({ secondary, ...first }: Subnet): SpecError | undefi
     rangeProblem(first, 'spec') ??
     (secondary && rangeProblem(secondary, 'spec.secondary')) ??
     (secondary && first.cidr.includes(':') === secondary.cidr.includes(':')
-      ? `spec.secondary.cidr ${secondary.cidr} has the same IP family as spec.cidr: write a range of the other family`
+      ? `spec.secondary.cidr ${secondary.cidr} has the same IP family as spec.cidr: use a range of the other family`
       : undefined);
   return message === undefined ? undefined : { reason: 'Invalid', message };
 }
@@ -41,14 +41,14 @@ export function specProblem({ secondary, ...first }: Subnet): SpecError | undefi
 function rangeProblem({ cidr, gateway }: GatewayRange, path: string): string | undefined {
   const range = parseRange(cidr);
   if (!range) {
-    return `${path}.cidr ${cidr} is not a range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
+    return `${path}.cidr ${cidr} is not a range in canonical form: use one such as 192.168.0.0/16 or fd00:1::/64`;
   }
   if (podCapacity(range) < 1) {
     return `${path}.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
   }
   const problem = gatewayProblem(gateway, range);
   if (problem === undefined) return undefined;
-  return `${path}.gateway ${gateway} ${problem}: write another address of ${cidr}, usually the first host`;
+  return `${path}.gateway ${gateway} ${problem}: use another address in ${cidr}, usually the first`;
 }
 
 /**
@@ -130,15 +130,15 @@ function shown({ mtu, ...rest }: Subnet, { defaultMtu }: ObservedState): Subnet 
 
 function progressing(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
   if (outcome?.kind === 'failed') {
-    return is('True', 'Retrying', 'the last attempt failed, and the operator retries');
+    return is('True', 'Retrying', 'the last attempt failed; the operator is retrying');
   }
   if (outcome?.kind === 'notReady') {
     return outcome.retryAfterMs === undefined
-      ? is('False', outcome.reason, 'waits for a fix: see the condition Ready')
+      ? is('False', outcome.reason, 'needs a fix: see the condition Ready')
       : is('True', 'Retrying', 'the operator keeps retrying');
   }
   const { desired, specError, usage } = observed;
-  if (specError) return is('False', specError.reason, 'waits for a valid spec');
+  if (specError) return is('False', specError.reason, 'needs a valid spec');
   const target = targetOf(observed);
   if (!target || sameSubnet(target, desired)) {
     return is('False', 'UpToDate', 'the network matches the spec');

@@ -46,7 +46,7 @@ export class ProviderRegistry {
     const provider = this.of(network);
     if (!provider.attachesPods) {
       const attaching = this.all().filter(({ attachesPods }) => attachesPods);
-      const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, and pods cannot attach to its networks: name a Network of provider ${attaching.map(({ name }) => name).join(' or ')}`;
+      const why = `ProviderCannotAttach: Network ${key} has provider ${provider.name}, and pods cannot attach to its networks: name one with provider ${attaching.map(({ name }) => name).join(' or ')}`;
       return { kind: 'unattachable', why };
     }
     if (network.metadata.deletionTimestamp) return waiting('is being deleted');
@@ -84,7 +84,7 @@ function unconfigured(name: string, configured: readonly string[]): Provider {
     usage: async () => undefined,
     remove: async () => ({
       kind: 'blocked',
-      message: `cannot delete the real network of this Network: ${message}`,
+      message: `cannot delete the network itself: ${message}`,
     }),
     release: async () => {},
   };

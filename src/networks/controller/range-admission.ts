@@ -49,10 +49,10 @@ export class RangeAdmission {
     if (!blocked) return undefined;
     const { by, cidr } = blocked;
     if ('of' in by) {
-      const message = `${overlapText(cidr, by)}: write a range that does not overlap it`;
+      const message = `${overlapText(cidr, by)}: use a range that does not overlap it`;
       return { reason: 'RangeTaken', message };
     }
-    const message = `${cidr} overlaps ${by.cidr} of ${nameFor(network, by.key)}: write a range that does not overlap it`;
+    const message = `${cidr} overlaps ${by.cidr} of ${nameFor(network, by.key)}: use a range that does not overlap it`;
     return { reason: 'Overlap', message };
   }
 
@@ -100,7 +100,7 @@ function problemOf(network: Network, provider: Provider): SpecError | undefined 
 
 /** Names the other Network in the status of this one. Users must not learn names of other namespaces. */
 function nameFor({ metadata: { namespace } }: Network, other: ObjectKey): string {
-  return splitKey(other).namespace === namespace ? `Network ${other}` : 'a Network of another namespace';
+  return splitKey(other).namespace === namespace ? `Network ${other}` : 'a Network in another namespace';
 }
 
 export interface RangePolicy {
@@ -116,7 +116,7 @@ export function policyProblem(range: Range, { allowed, largest }: RangePolicy): 
   const shortest = bitsOf(range.address) === 32 ? largest.ipv4 : largest.ipv6;
   if (!allowed.some((one) => holds(one, range))) {
     const list = allowed.map(formatRange).join(', ');
-    return `${text} is not inside ${list} (--network-ranges): write a range inside one of these`;
+    return `${text} is not inside ${list} (--network-ranges): use a range inside one of these`;
   }
   if (range.prefixLength < shortest) {
     return `${text} is larger than --network-largest allows: use a /${shortest} or smaller`;

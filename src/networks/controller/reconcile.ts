@@ -145,7 +145,7 @@ async function deleteNetwork(
     usage = await provider.usage(network, signal);
     removal =
       usage && usage.pods.length > 0
-        ? { kind: 'blocked', message: `waits for the pods that use it: ${namePods(usage.pods)}` }
+        ? { kind: 'blocked', message: `waiting for pods that use it: ${namePods(usage.pods)}` }
         : await provider.remove(network, { retain }, signal);
   } catch (thrown) {
     const error = toError(thrown);
@@ -161,7 +161,7 @@ async function deleteNetwork(
     type: 'Normal',
     reason: 'Deleted',
     action: 'Delete',
-    note: `${retain ? 'kept' : 'deleted'} the real network of this Network (${network.status?.cidr ?? network.spec.cidr}, provider ${provider.name})`,
+    note: `${retain ? 'kept' : 'deleted'} the network itself (${network.status?.cidr ?? network.spec.cidr}, provider ${provider.name})`,
   });
   return {};
 }

@@ -134,7 +134,7 @@ export function eventsOf(
   }
   if (outcome.change === 'restored') {
     const details = { type: 'Warning', reason: 'Restored', action: 'Restore' } as const;
-    return told(details, 'another client had changed or deleted it: ');
+    return told(details, 'undid a change or deletion by another client: ');
   }
   if (ready.was?.status === status && ready.was.reason === reason) return refusal;
   return told({ type: 'Normal', reason, action: 'Reconcile' });

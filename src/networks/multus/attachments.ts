@@ -72,7 +72,7 @@ export class Attachments implements Definitions {
       }
       if (isNotFound(error)) {
         const message =
-          'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus; the operator checks again every 10 s';
+          'the cluster does not serve NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus; rechecked every 10 s';
         const retry = { keepsKnown: true, retryAfterMs: UNAVAILABLE_RETRY_MS } as const;
         return notReady('ProviderUnavailable', message, retry);
       }
@@ -147,7 +147,7 @@ export class Attachments implements Definitions {
     const left = await this.#withoutFinalizer(found, signal);
     const { finalizers = [] } = left.metadata;
     if (finalizers.length === 0) return { kind: 'gone' };
-    const message = `${describe(left)} waits for other finalizers: ${finalizers.join(', ')}`;
+    const message = `${describe(left)} still has other finalizers: ${finalizers.join(', ')}`;
     return { kind: 'blocked', message };
   }
 
@@ -224,10 +224,7 @@ function terminating(found: KubeObject): NotReady {
 
 /** The definition is there, but pods would start without their interface. */
 export function nowhere(obstacle: string): NotReady {
-  return notReady(
-    'ProviderUnavailable',
-    `${obstacle}: install Multus on the nodes, as their first CNI configuration`,
-  );
+  return notReady('ProviderUnavailable', `${obstacle}: install Multus as the nodes' first CNI configuration`);
 }
 
 function describe({ metadata: { namespace, name } }: KubeObject): string {

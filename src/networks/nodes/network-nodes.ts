@@ -139,7 +139,7 @@ export class NetworkNodes {
     }
     if (!example) return undefined;
     const why = clip(example.current?.withoutMultus ?? '', MAX_WORDS);
-    return `Multus attaches no pods on ${names ? 'the nodes of the pod' : 'any node'}, for example on ${example.metadata.name}: ${why}`;
+    return `Multus attaches no pods on ${names ? "the pod's nodes" : 'any node'}; on ${example.metadata.name}, for example, ${why}`;
   }
 
   /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
@@ -155,7 +155,7 @@ export class NetworkNodes {
   /** Tells of ranges in reports that do not count. To be called from time to time by the leader. */
   tellOfWideRanges(): void {
     for (const [name, ranges] of this.#wide) {
-      const note = `ignored ${ranges.join(', ')}, which Networks can then overlap: one node can block at most half of each range of --network-ranges, and larger ranges count only if two nodes report them`;
+      const note = `ignored reported ranges ${ranges.join(', ')}, so Networks may overlap them: one node can reserve at most half of each --network-ranges range; larger ranges count only if two nodes report them`;
       const details = { type: 'Warning', reason: 'RangesIgnored', action: 'ReadReport', note } as const;
       this.#options.events.event(regardingOf(NODES, { metadata: { name } }), details);
     }
@@ -186,7 +186,7 @@ export class NetworkNodes {
     const node = nodes.lister.get(name);
     const report = this.#reportOf(name);
     ranges.set(`node ${name}`, node?.addresses ?? []);
-    ranges.set(`the pods of node ${name}`, node?.cidrs ?? []);
+    ranges.set(`the pods on node ${name}`, node?.cidrs ?? []);
     // What cannot be read changes nothing.
     const reported = node && report ? report.current?.ranges : [];
     const wide = reported ? this.#reported.set(name, reported) : [];

@@ -61,7 +61,7 @@ export function largestMtu({ address, mtu }: Underlay): number {
 /** A report of this or a later version, or why it is none, as a sentence without a full stop. */
 export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'> {
   if (text.length > MAX_REPORT) {
-    const problem = `the report of its node agent has ${text.length} characters, more than the limit of ${MAX_REPORT}: see the log of the agent`;
+    const problem = `its node agent's report has ${text.length} characters, more than the limit of ${MAX_REPORT}: see the agent's log`;
     return { current: undefined, problem };
   }
   const value: unknown = tryJson(text);
@@ -70,7 +70,7 @@ export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'>
 }
 
 function problemOf(value: unknown): string | undefined {
-  if (!isRecord(value)) return 'the report of its node agent is not a JSON object: restart the agent';
+  if (!isRecord(value)) return "its node agent's report is not a JSON object: restart the agent";
   const { version, ranges, underlay, problems, lost = {}, pod, withoutMultus } = value;
   const valid = {
     version: Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION,
@@ -83,7 +83,7 @@ function problemOf(value: unknown): string | undefined {
     pod: pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)),
   };
   const invalid = Object.entries(valid).find(([, isValid]) => !isValid);
-  if (invalid) return `the report of its node agent has invalid ${invalid[0]}: restart the agent`;
+  if (invalid) return `its node agent's report has an invalid "${invalid[0]}": restart the agent`;
   return underlay === undefined ? undefined : underlayProblem(underlay);
 }
 
@@ -92,7 +92,7 @@ function underlayProblem(value: unknown): string | undefined {
   // Other nodes send to the address, so its text must be nothing else, and not theirs or everyone's.
   const range = isString(address) ? parseRange(`${address}/${address.includes(':') ? 128 : 32}`) : undefined;
   if (!range || UNREACHABLE.includes(range.address.range())) {
-    return `other nodes cannot send to its address ${JSON.stringify(address)}: set --node-address or --underlay-device of its node agent`;
+    return `other nodes cannot reach its address ${JSON.stringify(address)}: set --node-address or --underlay-device of its node agent`;
   }
   if (!Number.isInteger(mtu) || Number(mtu) < SMALLEST_MTU || Number(mtu) > LARGEST_MTU) {
     return `its MTU ${JSON.stringify(mtu)} is not between ${SMALLEST_MTU} and ${LARGEST_MTU}: set --underlay-device of its node agent`;

@@ -35,7 +35,7 @@ const NO_AGENTS: ConditionUpdate = {
   status: 'False',
   reason: 'NoAgent',
   message:
-    'no node agent runs, so pods on the Network cannot start: install the component networks (docs/install.md)',
+    'no node agent is running, so pods on the Network cannot start: install component "networks" (docs/install.md)',
 };
 
 /**
@@ -104,11 +104,12 @@ function lackedAgent({ status }: Network): boolean {
 
 function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpdate {
   if (troubles.length === 0) {
-    const message = count === 0 ? 'no node has pods of the Network' : 'the nodes with its pods are connected';
+    const message =
+      count === 0 ? 'no node has pods on the Network' : 'the nodes with pods on it are connected';
     return { status: 'True', reason: 'NodesReady', message };
   }
   const named = troubles.map(({ name, why }) => `${name} (${why})`);
   const reason = REASONS.find((each) => troubles.some((trouble) => trouble.reason === each)) ?? 'NoAgent';
-  const message = `pods on these nodes may be unable to reach the others: ${listed(named, NAMED_NODES)}`;
+  const message = `pods may be unable to reach others from these nodes: ${listed(named, NAMED_NODES)}`;
   return { status: 'False', reason, message };
 }

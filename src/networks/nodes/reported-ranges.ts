@@ -5,7 +5,7 @@ import { LONGEST_DEFAULT } from './node-report.ts';
 /** The most of a range for Networks that the report of one node takes. */
 const SHARE = 1 / 2;
 /** The user of ranges beyond the share of one node. */
-const SEVERAL = 'a network of several nodes';
+const SEVERAL = 'a network on several nodes';
 
 /**
  * The ranges that node agents report, as ranges of the cluster. One agent, which may have been taken over, cannot refuse
@@ -26,7 +26,7 @@ export class ReportedRanges {
   /** Replaces the ranges of the node. Returns those beyond its share if they have changed. */
   set(node: string, texts: readonly string[]): readonly string[] {
     const { counted, wide } = splitByShare(texts, this.#allowed);
-    this.#ranges.set(`a network of node ${node}`, counted);
+    this.#ranges.set(`a network on node ${node}`, counted);
     if (`${this.#wide.get(node) ?? ''}` === `${wide}`) return [];
     if (wide.length > 0) this.#wide.set(node, wide);
     else this.#wide.delete(node);

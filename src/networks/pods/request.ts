@@ -23,21 +23,21 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The most security groups of a pod on one Network. */
 const MAX_GROUPS = 16;
 
-export const ADDRESSES = `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`;
+export const ADDRESSES = `a list of at most ${MAX_ADDRESSES} addresses with prefix length, such as ["192.168.7.7/16"]`;
 
 /** Rules for the options of the operator's annotation, and their text in messages. Multus checks the others. */
 const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
   namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
   interface: [
     (value) => isName(value) && String(value).length <= 15 && !TAKEN_INTERFACES.includes(value),
-    'an interface name such as net1',
+    'a name such as net1',
   ],
-  mac: [matches(MAC), 'a MAC address of one interface, such as 02:00:00:00:00:07'],
+  mac: [matches(MAC), 'a unicast MAC address, such as 02:00:00:00:00:07'],
   ips: [areAddresses, ADDRESSES],
-  [PORT_KEY]: [matches(UUID), 'the ID of a port in Neutron'],
+  [PORT_KEY]: [matches(UUID), 'the ID of a Neutron port'],
   [SECURITY_GROUPS_KEY]: [
     (value) => isArray(value) && value.length <= MAX_GROUPS && value.every(matches(UUID)),
-    `a list of at most ${MAX_GROUPS} IDs of security groups in Neutron`,
+    `a list of at most ${MAX_GROUPS} Neutron security group IDs`,
   ],
 };
 
@@ -71,16 +71,16 @@ export function parseRequest(
   const selection = parseSelection(text, podNamespace);
   if ('problem' in selection) return selection;
   if (selection.networks.length === 0)
-    return { problem: 'names no Network: write one, or remove the annotation' };
+    return { problem: 'names no Network: name one, or remove the annotation' };
   const seen = new Set<string>();
   for (const { element, ...selected } of selection.networks) {
     const key = keyOfSelected({ element, ...selected });
     const problem =
       elementProblem(element) ??
-      (seen.has(key) ? `names Network ${key} twice: write it once` : undefined) ??
+      (seen.has(key) ? `names Network ${key} twice: name it once` : undefined) ??
       (access.allows(podNamespace, key)
         ? undefined
-        : `names a Network of namespace ${selected.namespace}, which pods of namespace ${podNamespace} are not allowed to use: write a Network of ${podNamespace}`);
+        : `names a Network in namespace ${selected.namespace}, which pods in namespace ${podNamespace} are not allowed to use: name one in ${podNamespace}`);
     if (problem !== undefined) return { problem };
     seen.add(key);
   }
@@ -91,11 +91,11 @@ export function parseRequest(
 function elementProblem(element: JsonObject): string | undefined {
   const name = own(element, 'name') ?? null;
   if (!isName(name)) {
-    return `has ${quote(name)}, which is not a valid Network name: write at most 63 of a-z, 0-9 and "-"`;
+    return `names ${quote(name)}, which is not a valid Network name: use at most 63 characters from a-z, 0-9 and "-"`;
   }
   for (const [key, [is, must]] of Object.entries(RULES)) {
     const value = own(element, key);
-    if (value !== undefined && !is(value)) return `has ${quote(value)} as ${key}: write ${must}`;
+    if (value !== undefined && !is(value)) return `sets ${key} to ${quote(value)}: use ${must}`;
   }
   return undefined;
 }

@@ -43,7 +43,7 @@ export const MAX_SELECTION = 32 * 1024;
 /** The most networks in Multus' annotation. */
 export const MAX_SELECTED = 100;
 
-const ADVICE = 'write the name of a Network such as example-network, or several separated by commas';
+const ADVICE = 'use the name of a Network such as example-network, or several separated by commas';
 
 /**
  * Parses the two forms of the multi-network specification v1.3, section 4.1.1: comma-separated names (`a`,
@@ -60,13 +60,13 @@ export function parseSelection(text: string | Overlong, podNamespace: string): N
   const elements = /[[{"]/.test(trimmed) ? elementsIn(trimmed) : elementsOfNames(trimmed);
   if ('problem' in elements) return elements;
   if (elements.length > MAX_SELECTED) {
-    return { problem: `names more than ${MAX_SELECTED} networks: write fewer` };
+    return { problem: `names more than ${MAX_SELECTED} networks: use fewer` };
   }
   const networks: Selected[] = [];
   for (const [index, element] of elements.entries()) {
     const name = ownString(element, 'name');
     if (!isObject(element) || !name) {
-      return { problem: `has no name in [${index}]: write an object such as {"name": "example-network"}` };
+      return { problem: `has no name in [${index}]: use an object such as {"name": "example-network"}` };
     }
     networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });
   }
@@ -79,7 +79,7 @@ export function keptSelection(text: string | Overlong): string | Overlong {
 }
 
 export function overlongProblem({ length }: Overlong): Problem {
-  return { problem: `has ${length} characters: write at most ${MAX_SELECTION}` };
+  return { problem: `has ${length} characters: use at most ${MAX_SELECTION}` };
 }
 
 /** `namespace/name`: the key of the Network, and of its NetworkAttachmentDefinition. */
@@ -103,7 +103,7 @@ function elementsOfNames(text: string): readonly JsonObject[] | Problem {
 function elementsIn(text: string): JsonArray | Problem {
   const list = parseAnnotation(text);
   if (isArray(list)) return list;
-  return { problem: 'is not a JSON list: write one such as [{"name": "example-network"}], or a plain name' };
+  return { problem: 'is not a JSON list: use one such as [{"name": "example-network"}], or a plain name' };
 }
 
 /**
@@ -124,15 +124,17 @@ export function mergeNetworks(
     const namesakes = theirs.networks.filter((each) => keyOfSelected(each) === key);
     if (namesakes.length === 0) missing.push(network);
     else if (!namesakes.some(({ element }) => says(element, network.element))) {
-      return { problem: `also asks for ${key}, with different options: keep the options in one of the two` };
+      return {
+        problem: `asks for ${key} with other options than ${NETWORK_ANNOTATION}: keep one set of options`,
+      };
     }
   }
   if (missing.length === 0) return { text };
   const all = [...theirs.networks, ...missing].map(({ element }) => element);
   const merged = JSON.stringify(all);
-  const inTotal = (has: string, most: number) => ({ problem: `${has}: write at most ${most} in total` });
+  const inTotal = (has: string, most: number) => ({ problem: `${has}: use at most ${most} in total` });
   if (all.length > MAX_SELECTED) {
-    const has = `names ${theirs.networks.length} networks, and ${all.length} with those of ${NETWORK_ANNOTATION}`;
+    const has = `names ${theirs.networks.length} networks, and ${all.length} with those in ${NETWORK_ANNOTATION}`;
     return inTotal(has, MAX_SELECTED);
   }
   return merged.length > MAX_SELECTION

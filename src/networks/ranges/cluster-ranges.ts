@@ -12,7 +12,7 @@ import { RangeTree } from './range-tree.ts';
 /** A range that the cluster uses for something other than Networks. */
 export interface ClusterRange {
   readonly range: Range;
-  /** The user of the range in messages: `the pods of node n1`. */
+  /** The user of the range in messages: `the pods on node n1`. */
   readonly of: string;
 }
 

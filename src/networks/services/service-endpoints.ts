@@ -173,14 +173,15 @@ function wantedOf(service: NamedService, { pods, networks, access }: NetworkServ
     );
   }
   if (!access.allows(namespace, network)) {
-    return invalid(`names Network ${network}, which namespace ${namespace} may not use: name one of its own`);
+    return invalid(
+      `names Network ${network}, which namespace ${namespace} may not use: name one in ${namespace}`,
+    );
   }
   const selector = parseSelector(service.selector ?? '');
-  if (!selector)
-    return invalid(`has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front`);
+  if (!selector) return invalid(`has no valid ${SELECTOR_ANNOTATION}: use labels such as app=web,tier=front`);
   const found = networks.lister.get(network);
   if (!found) {
-    const note = `waits for its Network: Network ${network} does not exist`;
+    const note = `waiting for its Network: Network ${network} does not exist`;
     return { slices: [], told: { type: 'Normal', reason: 'WaitsForNetwork', note } };
   }
   const plainOf = plainAddresses(found);

@@ -92,7 +92,7 @@ test.each([
   [
     'asks for one of another namespace',
     pod('bad', 'kube-system/x'),
-    'which pods of namespace default are not allowed to use',
+    'which pods in namespace default are not allowed to use',
   ],
 ])('a pod that asks for a Network is refused when it %s', async (_, object, message) => {
   const said = await refusal(world.apply(object));
@@ -138,7 +138,7 @@ test.each(['background', 'foreground'])(
     await world.untilGates(first);
     await world.untilGates(last);
     await kubectl(`delete network ${name} --wait=false --cascade=${cascade}`);
-    const waits = `waits for the pods that use it: default/${first}, default/${last}`;
+    const waits = `waiting for pods that use it: default/${first}, default/${last}`;
     await world.untilEvent(`network/${name}`, 'Deleting', waits);
     expect(await world.condition(name, 'Progressing', 'message')).toBe(waits);
     await world.apply(pod(`more-${cascade}`, name));

@@ -66,7 +66,7 @@ test('a Network is Ready without any node, and each has a VNI and an MTU in its 
   await addNetwork('green', 'fd00:1::/64');
   for (const name of ['blue', 'green']) await until(name, 'Ready', 'Ready');
   expect(await nodes('blue')).toEqual([]);
-  expect(await condition('blue', 'NodesReady', 'message')).toBe('no node has pods of the Network');
+  expect(await condition('blue', 'NodesReady', 'message')).toBe('no node has pods on the Network');
   expect(await world.status('blue', 'mtu')).toBe('1450');
   const vnis = [await world.status('blue', 'vni'), await world.status('green', 'vni')];
   expect(new Set(vnis.map(Number)).size).toBe(2);
@@ -92,11 +92,11 @@ test('a node with a pod of the Network is in its status, and its trouble leaves 
   await until('blue', 'NodesReady', 'NoAgent');
   expect(await nodes('blue')).toEqual([{ name: 'a', address: '192.0.2.1' }]);
   expect(await condition('blue', 'NodesReady', 'message')).toBe(
-    'pods on these nodes may be unable to reach the others: a (its node agent has not reported)',
+    'pods may be unable to reach others from these nodes: a (its node agent has not reported)',
   );
-  await report('a', { ...fine, problems: { 'default/blue': 'ip -batch - ended with 1' } });
+  await report('a', { ...fine, problems: { 'default/blue': 'ip -batch - returned 1' } });
   await until('blue', 'NodesReady', 'NodeFailed');
-  expect(await condition('blue', 'NodesReady', 'message')).toContain('a (ip -batch - ended with 1)');
+  expect(await condition('blue', 'NodesReady', 'message')).toContain('a (ip -batch - returned 1)');
   await report('a', { ...fine, underlay: { address: '198.51.100.1', mtu: 1500 } });
   await until('blue', 'NodesReady', 'NodesReady');
   expect(await nodes('blue')).toEqual([{ name: 'a', address: '198.51.100.1' }]);
@@ -133,7 +133,7 @@ test('a range of a node’s other network is refused by name, until the node has
   await addNetwork('red', '10.30.7.0/24');
   await until('red', 'Accepted', 'RangeTaken');
   expect(await condition('red', 'Accepted', 'message')).toBe(
-    '10.30.7.0/24 overlaps 10.30.0.0/16 of a network of node b: write a range that does not overlap it',
+    '10.30.7.0/24 overlaps 10.30.0.0/16 of a network on node b: use a range that does not overlap it',
   );
   await report('b', fine);
   await until('red', 'Ready', 'Ready');
@@ -221,7 +221,7 @@ test('a pod that loses its interface is reported by the pod and its Network', as
 test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {
   await until('lone', 'NodesReady', 'NoAgent');
   expect(await condition('lone', 'NodesReady', 'message')).toBe(
-    'pods on these nodes may be unable to reach the others: d (the pod of its node agent is gone: agent-2)',
+    'pods may be unable to reach others from these nodes: d (the pod of its node agent is gone: agent-2)',
   );
   expect(await nodes('lone')).toEqual([{ name: 'd', address: '192.0.2.4' }]);
   await report('d', { ...fine, pod: await addAgent('agent-3', 'd') });

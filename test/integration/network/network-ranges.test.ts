@@ -68,7 +68,7 @@ const sources: readonly Source[] = [
   {
     what: 'the pods of a node',
     cidr: '10.202.0.0/16',
-    message: '10.202.0.0/16 overlaps 10.202.7.0/24 of the pods of node pods',
+    message: '10.202.0.0/16 overlaps 10.202.7.0/24 of the pods on node pods',
     take: () => world.addNode('pods', undefined, { podCIDR: '10.202.7.0/24' }),
     free: () => run('delete node pods'),
   },
@@ -110,7 +110,7 @@ test.each(served)('a range of $what is taken; a live Network keeps it, with a wa
   await condition(live, 'Ready', 'True Ready');
   await run(`delete network ${live}`);
   await addNetwork(late, cidr);
-  const refused = `${message}: write a range that does not overlap it`;
+  const refused = `${message}: use a range that does not overlap it`;
   expect(await condition(late, 'Accepted', 'False RangeTaken')).toBe(refused);
   expect(await condition(late, 'Ready', 'False RangeTaken')).toBe(refused);
   expect(await isUnrealised(late)).toBe(true);

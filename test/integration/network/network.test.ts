@@ -72,7 +72,7 @@ test('a Network is updated, and its real network with it', async () => {
 test('a Network is deleted, and its real network with it', async () => {
   await run('delete network example-network --timeout=20s');
   expect(await run('get network,net-attach-def -o name')).toBe('');
-  await untilTold('Deleted', 'deleted the real network of this Network (192.168.0.0/16, provider multus)');
+  await untilTold('Deleted', 'deleted the network itself (192.168.0.0/16, provider multus)');
 });
 
 test('Networks take three writes each to be Ready, and two for a change, resyncs or not', async () => {

@@ -226,10 +226,10 @@ describeWithNeutron('with a real Neutron', (environment) => {
       /^no-pods +10\.201\.0\.0\/24 +10\.201\.0\.1 +True +0 +ProviderCannotAttach /m,
     );
     await expect(fixture.apply(pod('late'))).rejects.toThrow(
-      'denied the request: ProviderCannotAttach: Network default/no-pods is of provider neutron, and pods cannot attach to its networks: name a Network of provider multus',
+      'denied the request: ProviderCannotAttach: Network default/no-pods has provider neutron, and pods cannot attach to its networks: name one with provider multus',
     );
     await eventually('the pod that came first is told', async () =>
-      / Warning +ProviderCannotAttach +Pod\/early +waits for its Network: ProviderCannotAttach/.test(
+      / Warning +ProviderCannotAttach +Pod\/early +waiting for its Network: ProviderCannotAttach/.test(
         await fixture.kubectl('events', '--for', 'pod/early'),
       ),
     );

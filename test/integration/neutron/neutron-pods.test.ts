@@ -134,7 +134,7 @@ describeWithNeutron('with a real Neutron', (environment) => {
     const foreign = { network_id: id, name: 'vm', device_owner: 'compute:nova', device_id: 'a-vm' };
     const { port: vm } = await lab.call('POST', '/ports', { port: foreign });
     await fixture.kubectl('delete', 'network', 'many-0', '--wait=false');
-    await described('many-0', 'waits for the pods that use it: default/pod-');
+    await described('many-0', 'waiting for pods that use it: default/pod-');
     lab.proxy.heal();
     await fixture.kubectl('delete', 'pods', '--all', '--now', '--wait=false');
     await eventually('their ports are gone', async () => (await ofPods()).length === 0);

@@ -139,7 +139,7 @@ export function onTwoNodes(kindOf: () => Kind): void {
       return eventually(`NodesReady is ${status}`, isSo, { boundMs: 180_000 });
     };
     try {
-      await ready('False', 'a firewall of this node drops IPv4 packets between pods');
+      await ready('False', 'a firewall on this node drops IPv4 packets between pods');
     } finally {
       await kindOf().onNode(second, 'nft delete table inet firewalld');
     }

@@ -79,7 +79,7 @@ export class ModelNode {
         this.commands.push(`${program} ${each}`);
         return why === undefined ? [] : [`${why}\nCommand failed -:${index + 1}`];
       });
-    if (failures.length > 0) throw new Error(`${line} ended with 1: ${failures.join('\n')}`);
+    if (failures.length > 0) throw new Error(`${line} returned 1: ${failures.join('\n')}`);
     return '';
   }
 

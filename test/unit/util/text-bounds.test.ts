@@ -46,7 +46,7 @@ test('parseAnnotation returns undefined for one character more', () => {
   const text = JSON.stringify('x'.repeat(256 * 1024 - 1));
   expect(parseAnnotation(text)).toBeUndefined();
   expect(sizeProblem(text)).toBe(
-    'has 262145 characters: write at most 262144, the limit of all annotations of a pod together',
+    'has 262145 characters: use at most 262144, the limit of all annotations of a pod together',
   );
 });
 

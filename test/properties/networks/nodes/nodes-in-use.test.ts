@@ -148,7 +148,7 @@ const annotation = fc.oneof(
 );
 const annotations = fc.dictionary(fc.constantFrom(...KEYS), annotation);
 
-test('no pod is a user of a Network of another namespace, whatever its annotations say', () => {
+test('no pod is a user of a Network in another namespace, whatever its annotations say', () => {
   fc.assert(
     fc.property(annotations, (given) => {
       const metadata = { name: 'liar', namespace: 'tenant', annotations: given };

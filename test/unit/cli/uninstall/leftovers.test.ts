@@ -20,7 +20,7 @@ test('uninstall names a Network that is being deleted with what it waits for', (
   });
   const conditions = [
     condition('Ready', 'False', 'the Network is being deleted'),
-    condition('Progressing', 'True', 'waits for the pods that use it: default/ping'),
+    condition('Progressing', 'True', 'waiting for pods that use it: default/ping'),
   ];
   const network = (name: string, deletionTimestamp?: string) =>
     ({
@@ -28,7 +28,7 @@ test('uninstall names a Network that is being deleted with what it waits for', (
       status: { conditions },
     }) as unknown as Network;
   expect(named([network('b', '2026-01-01T00:00:00Z'), network('c')])).toBe(
-    'a/b (waits for the pods that use it: default/ping), a/c',
+    'a/b (waiting for pods that use it: default/ping), a/c',
   );
 });
 

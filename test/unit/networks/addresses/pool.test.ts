@@ -69,9 +69,9 @@ test('a pool of addresses gives as many as it says, each once and inside of it',
 });
 
 test.each([
-  ['10.0.0.1', 'is its gateway'],
-  ['10.0.0.0/29', 'is its network address'],
-  ['10.0.0.7', 'is its broadcast address'],
+  ['10.0.0.1', 'is the gateway of'],
+  ['10.0.0.0/29', 'is the network address of'],
+  ['10.0.0.7', 'is the broadcast address of'],
   ['10.0.0.6', undefined],
 ])('%s is no address of a pod because it %s', (text, problem) => {
   const made = pool('10.0.0.0/29', '10.0.0.1');

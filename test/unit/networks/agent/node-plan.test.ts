@@ -89,7 +89,7 @@ test('a Network with an address of the node is not made, also where no route lea
   const { join, refused } = plan([blue], { ...none, devices: [lo] });
   expect(join).toEqual([]);
   expect(refused.get(blue.bridge)).toBe(
-    '10.20.0.0/24 overlaps 10.20.0.77 of interface lo of this node: it is not created on this node',
+    '10.20.0.0/24 overlaps 10.20.0.77 of interface lo on this node, so the node lacks the Network',
   );
 });
 
@@ -100,7 +100,7 @@ test('a Network without an MTU gets the largest that fits, and a larger one is r
   const large = network('large', '10.20.0.0/24', 1);
   expect(linesOf(small(large)).join()).toContain(' mtu 1450 type vxlan');
   expect([...small(large).warnings.values()]).toEqual([
-    'its MTU of 1450 is too large for this node, whose packets fit at most 1350',
+    "the Network's MTU of 1450 exceeds this node's maximum of 1350",
   ]);
 });
 
@@ -148,7 +148,7 @@ test('a bridge that nobody needs goes at once if another Network has its range',
   const refused = plan([heir], links);
   expect(linesOf(refused)).toEqual([]);
   expect(refused.refused.get(heir.bridge)).toBe(
-    `10.20.0.0/25 overlaps 10.20.0.0/24 of bridge ${blue.bridge} of another Network on this node: it is not created on this node`,
+    `10.20.0.0/25 overlaps 10.20.0.0/24 of bridge ${blue.bridge} of another Network on this node, so the node lacks the Network`,
   );
 });
 

@@ -16,7 +16,7 @@ const parts = [
 ];
 // What `ip -force -batch -` of iproute2 6.1 prints.
 const failed = (stderr: string) => async () => {
-  throw new Error(`ip -force -batch - ended with 1: ${stderr}`);
+  throw new Error(`ip -force -batch - returned 1: ${stderr}`);
 };
 
 test('runBatch runs all lines in one call', async () => {
@@ -62,9 +62,10 @@ test('a firewall is reported when ten packets have come and none has passed, unt
     {},
     { ip_before: 3, ip_after: 1, tunnel_before: 5, tunnel_after: 5 },
   ].map((counts) => watch.problem(shown(counts)));
-  const tunnel = 'a firewall of this node drops packets from other nodes: open UDP port 4790';
-  const pods = 'a firewall of this node drops IPv4 packets between pods: accept forwarding from nw-* to nw-*';
-  const both = `${pods}, and ${tunnel}`;
+  const tunnel = 'a firewall on this node drops packets from other nodes (open UDP port 4790)';
+  const pods =
+    'a firewall on this node drops IPv4 packets between pods (accept forwarding from nw-* to nw-*)';
+  const both = `${pods}, and ${tunnel.replace('a firewall on this node drops ', '')}`;
   expect(problems).toEqual([undefined, tunnel, undefined, tunnel, both, both, undefined]);
   expect(watch.problem('')).toBeUndefined();
 });
@@ -140,9 +141,9 @@ const routesOf = (ranges: readonly Range[]) => ranges.map((one) => ({ range: one
 
 test('parseRoutes ignores default routes and those of the operator', () => {
   expect(parseRoutes(printed).map(({ range: found, of }) => `${formatRange(found)} ${of}`)).toEqual([
-    '10.8.0.0/24 a route of this node by tun0',
-    '10.244.0.7/32 a route of this node by cali0',
-    '10.244.1.0/26 a route of this node',
+    "10.8.0.0/24 this node's route via tun0",
+    "10.244.0.7/32 this node's route via cali0",
+    '10.244.1.0/26 a route on this node',
   ]);
 });
 

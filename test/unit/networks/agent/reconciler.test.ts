@@ -127,7 +127,7 @@ test('a Network that overlaps a route of the node is not made nor marked, and do
   const { report, joined } = await round();
   expect(report.problems).toEqual({
     'default/blue':
-      '10.20.0.0/24 overlaps 10.20.0.128/25 of a route of this node by eth1: it is not created on this node',
+      "10.20.0.0/24 overlaps 10.20.0.128/25 of this node's route via eth1, so the node lacks the Network",
   });
   expect(joined).toBe(1);
   expect(await marks()).toEqual([green]);
@@ -142,7 +142,7 @@ test('a joined Network stays when a route appears in its range; in a new range i
     { dst: '10.99.0.0/24', dev: 'eth1' },
   ];
   expect((await later()).problem).toBe(
-    'default/blue: 10.20.0.0/24 overlaps 10.20.0.128/25 of a route of this node by eth1',
+    "default/blue: 10.20.0.0/24 overlaps 10.20.0.128/25 of this node's route via eth1",
   );
   expect(await marks()).toEqual([blue]);
   tell('blue', { ...blueStatus, cidr: '10.99.0.0/16', gateway: '10.99.0.1' });

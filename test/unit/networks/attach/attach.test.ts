@@ -108,23 +108,23 @@ test('a static pod does not change, with a warning', () => {
 test.each([
   ['nothing', '', 'is empty'],
   ['a missing name', 'blue,,green', 'has "", which is not a name'],
-  ['a bad name', 'Blue', 'has "Blue", which is not a valid Network name'],
+  ['a bad name', 'Blue', 'names "Blue", which is not a valid Network name'],
   ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
   [
     'another namespace',
     'green/blue',
-    'names a Network of namespace green, which pods of namespace red are not allowed to use',
+    'names a Network in namespace green, which pods in namespace red are not allowed to use',
   ],
   ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
-  ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
-  ['a name of 16 for an interface', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
+  ['the first interface', 'blue@eth0', 'sets interface to "eth0"'],
+  ['a name of 16 for an interface', 'blue@abcdefghijklmnop', 'sets interface to "abcdefghijklmnop"'],
   ['invalid JSON', '[{"name":', 'is not a JSON list'],
   ['an object', '{"name":"blue"}', 'is not a JSON list'],
   ['an empty list', '[]', 'names no Network'],
   ['an element that is not an object', '["blue"]', 'has no name in [0]'],
-  ['the MAC of all', '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]', 'has "ff:ff:ff:ff:ff:ff" as mac'],
-  ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'has "00:00:00:00:00:00" as mac'],
-  ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
+  ['the MAC of all', '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]', 'sets mac to "ff:ff:ff:ff:ff:ff"'],
+  ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'sets mac to "00:00:00:00:00:00"'],
+  ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'sets namespace to 7'],
 ])('attach refuses an annotation with %s', (_, asked, message) => {
   const result = attached(pod({ [ASKED]: asked }));
   expect(result).toMatchObject({
@@ -139,7 +139,7 @@ test.each([
     'one Network with and without an address',
     '[{"name":"blue","ips":["10.0.0.7/24"]}]',
     'blue',
-    `annotation ${MULTUS} also asks for red/blue, with different options`,
+    `annotation ${MULTUS} asks for red/blue with other options than ${ASKED}: keep`,
   ],
 ])('attach refuses %s', (_, asked, multus, message) => {
   const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
@@ -155,7 +155,7 @@ test.each([
   ['portmappings', 'portMappings'],
 ])('attach refuses the key %s, which Multus takes for %s, in either annotation', (key, meant) => {
   const text = JSON.stringify([{ name: 'blue', [key]: 'x' }]);
-  const told = `has the key "${key}", which Multus reads as ${meant}: write ${meant}`;
+  const told = `has the key "${key}", which Multus reads as ${meant}: use ${meant}`;
   const by = (annotations: Readonly<Record<string, string>>) => attached(pod(annotations));
   expect(by({ [ASKED]: text })).toMatchObject({ allowed: false, message: `annotation ${ASKED} ${told}` });
   expect(by({ [ASKED]: 'green', [MULTUS]: text })).toMatchObject({
@@ -171,20 +171,20 @@ const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }])
 
 // biome-ignore format: a line for each case
 test.each([
-  ['one interface for two', 'blue@net1,green@net1', 'interface net1, red/blue and red/green'],
-  ['the one of Multus by place', '[{"name":"blue","interface":"net2"},{"name":"green"}]', 'interface net2, red/blue and red/green'],
-  ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'a different prefix length from its range, /24'],
+  ['one interface for two', 'blue@net1,green@net1', 'interface net1 for two networks, red/blue and red/green'],
+  ['the one of Multus by place', '[{"name":"blue","interface":"net2"},{"name":"green"}]', 'interface net2 for two networks, red/blue and red/green'],
+  ['a smaller prefix', blue({ ips: ['10.0.0.60/32'] }), 'which must end in /24 on Network red/blue: correct it'],
   ['one address twice', blue({ ips: ['10.0.0.7/24', '10.0.0.7'] }), 'asks for "10.0.0.7" twice'],
-  ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is its gateway'],
-  ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is its broadcast address'],
-  ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in its range'],
-  ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which is not in IPv4 notation'],
-  ['an address that only some read', blue({ ips: ['10.0.7'] }), 'as ips'],
-  ['an octal address', blue({ ips: ['010.0.0.7'] }), 'as ips'],
-  ['a zone', blue({ ips: ['fe80::1%net1'] }), 'as ips'],
-  ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), 'not in its range: write its gateway'],
-  ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address: write its'],
-  ['two default routes', '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]', 'more than one default-route'],
+  ['the gateway', blue({ ips: ['10.0.0.1/24'] }), 'which is the gateway of Network'],
+  ['the broadcast address', blue({ ips: ['10.0.0.255'] }), 'which is the broadcast address of'],
+  ['the other family', blue({ ips: ['fd00::7'] }), 'which is not in the range of Network'],
+  ['IPv4 within IPv6', blue({ ips: ['::ffff:10.0.0.7'] }), 'which must be in IPv4 notation on Network red/blue'],
+  ['an address that only some read', blue({ ips: ['10.0.7'] }), 'sets ips to'],
+  ['an octal address', blue({ ips: ['010.0.0.7'] }), 'sets ips to'],
+  ['a zone', blue({ ips: ['fe80::1%net1'] }), 'sets ips to'],
+  ['a far default route', blue({ 'default-route': ['192.0.2.1'] }), "which is not in the range of Network red/blue: use the Network's gateway"],
+  ['a default route to all', blue({ 'default-route': ['10.0.0.255'] }), 'broadcast address of Network red/blue: use'],
+  ['two default routes', '[{"name":"blue","default-route":["10.0.0.1"]},{"name":"green","default-route":["10.0.0.1"]}]', 'several default-routes'],
   ['a MAC address of gateways', blue({ mac: '02:6E:77:00:00:01' }), '02:6e:77:… is reserved for gateways'],
   ['one by an argument', blue({ 'cni-args': { mac: '02-6e-77-00-00-01' } }), '02:6e:77:… is reserved for gateways'],
 ])('attach refuses %s', (_, asked, message) => {
@@ -193,9 +193,13 @@ test.each([
 });
 
 test.each([
-  ['an interface of ours', '[{"name":"nad"},{"name":"nad2","interface":"net3"}]', 'net3, red/nad2'],
-  ['an interface that Linux refuses', 'some-nad@a:b', 'has "a:b" as interface'],
-  ['an interface of each pod', '[{"name":"some-nad","interfaceRequest":"eth0"}]', 'has "eth0" as inter'],
+  [
+    'an interface of ours',
+    '[{"name":"nad"},{"name":"nad2","interface":"net3"}]',
+    'interface net3 for two networks, red/nad2',
+  ],
+  ['an interface that Linux refuses', 'some-nad@a:b', 'sets interface to "a:b"'],
+  ['an interface of each pod', '[{"name":"some-nad","interfaceRequest":"eth0"}]', 'sets interface to "eth0"'],
   [
     'a MAC address of gateways',
     '[{"name":"blue","mac":"026e.7700.0001"}]',
@@ -206,8 +210,8 @@ test.each([
     '[{"name":"blue","mac":"02:00:00:00:00:07"},{"name":"blue","mac":"02:00:00:00:00:07"}]',
     'twice on Network red/blue',
   ],
-  ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'has "10.9.0.7" as ips'],
-  ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'has "net%d" as interface'],
+  ['a text as addresses of another', '[{"name":"some-nad","ips":"10.9.0.7"}]', 'sets ips to "10.9.0.7"'],
+  ['a pattern as interface', '[{"name":"some-nad","interface":"net%d"}]', 'sets interface to "net%d"'],
   ['one address on two interfaces', blue2(['10.0.0.7'], ['10.0.0.7/24']), 'asks for "10.0.0.7/24" twice'],
 ])("attach refuses %s in Multus' annotation", (_, multus, message) => {
   expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), ready)).toMatchObject({
@@ -246,7 +250,7 @@ test('attach refuses a pod that names its node while its Network is not Ready', 
   const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
   expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
     allowed: false,
-    message: expect.stringContaining('Network red/blue does not exist: create it when'),
+    message: expect.stringContaining('Network red/blue does not exist: create the pod once'),
   });
 });
 
@@ -260,25 +264,25 @@ const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`)
 
 test('the limits of an annotation allow 32 Networks, and refuse more', () => {
   expect(attached(pod({ [ASKED]: names(32) }))).toMatchObject(ATTACHED);
-  const message = 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32';
+  const message = 'annotation samplecrd.k8s.io/network names 33 Networks: use at most 32';
   expect(attached(pod({ [ASKED]: names(33) }))).toMatchObject({ allowed: false, message });
 });
 
 test.each([ASKED, MULTUS])('the limits of an annotation refuse %s with more than 32 KiB', (key) => {
   const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
-  const message = `annotation ${key} has 32769 characters: write at most 32768`;
+  const message = `annotation ${key} has 32769 characters: use at most 32768`;
   expect(result).toMatchObject({ allowed: false, message });
 });
 
 test('the limits of an annotation refuse more than 100 networks for Multus', () => {
-  const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
+  const message = `annotation ${MULTUS} names more than 100 networks: use fewer`;
   const objects = JSON.stringify(Array(101).fill({ name: 'n' }));
   for (const multus of [names(101), objects])
     expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toMatchObject({ allowed: false, message });
 });
 
 test('the limits of an annotation refuse more than 100 networks for Multus after the merge', () => {
-  const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
+  const message = `annotation ${MULTUS} names 100 networks, and 101 with those in ${ASKED}: use at most 100 in total`;
   const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
   expect(result).toMatchObject({ allowed: false, message });
   expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) }))).toMatchObject(ATTACHED);
@@ -286,7 +290,7 @@ test('the limits of an annotation refuse more than 100 networks for Multus after
 
 test('the limits of an annotation refuse more than 32 KiB for Multus after the merge', () => {
   const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
-  const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
+  const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: use at most 32768 in total`;
   const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
   expect(result).toMatchObject({ allowed: false, message });
 });

@@ -120,8 +120,8 @@ test('a waiting pod gets one Event for each reason', async () => {
   }
   expect(did).toEqual([]);
   expect(notices.map(({ note }) => note)).toEqual([
-    'waits for its Network: Network red/blue does not exist',
-    'waits for its Network: Network red/blue is not Ready yet',
+    'waiting for its Network: Network red/blue does not exist',
+    'waiting for its Network: Network red/blue is not Ready yet',
   ]);
 });
 
@@ -130,7 +130,7 @@ test('a pod that may run only on nodes without Multus waits', async () => {
     gatedPod([GATE], undefined, { nodeSelector: { 'kubernetes.io/hostname': name } });
   const { world, did, notices, reconcile } = stage({ pod: on('bare') });
   await reconcile();
-  const note = 'waits for its Network: Multus attaches no pods there';
+  const note = 'waiting for its Network: Multus attaches no pods there';
   expect([did, notices.map((each) => each.note)]).toEqual([[], [note]]);
   world.pod = on('other');
   await reconcile();
@@ -217,8 +217,8 @@ test('the addresses of a pod that many pods have, too, are an Event of each once
   await reconcile();
   expect(did).toEqual(['count', 'count']);
   expect(notices.map(({ note }) => note)).toEqual([
-    '10.0.0.2/24 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
-    'fd00::2/64 of Network red/blue is also the address of pod red/r, which is older: delete one of them',
+    '10.0.0.2/24 of Network red/blue is also the address of the older pod red/r: delete one of the pods',
+    'fd00::2/64 of Network red/blue is also the address of the older pod red/r: delete one of the pods',
   ]);
 });
 
@@ -228,7 +228,7 @@ test.each([
 ])('a pod keeps its gate while an annotation is too long: %s', async (_, annotations, key) => {
   const { did, notices, reconcile } = stage({ pod: gatedPod([GATE], annotations) });
   await reconcile();
-  const note = `waits for its Network: annotation ${key} has 50000 characters: write at most 32768`;
+  const note = `waiting for its Network: annotation ${key} has 50000 characters: use at most 32768`;
   expect([did, notices]).toEqual([
     [],
     [expect.objectContaining({ reason: 'InvalidNetworkAnnotation', note })],
@@ -305,7 +305,7 @@ test('a pod counts as soon as its gate is reserved for removal, and only while i
 });
 
 test.each(['green', '*'])(
-  'a pod is a user of a Network of another namespace if it is shared: %s',
+  'a pod is a user of a Network in another namespace if it is shared: %s',
   (shared) => {
     const status = JSON.stringify([eth0, { ...blue, name: 'green/blue' }]);
     const annotations = { 'samplecrd.k8s.io/network': 'green/blue', [STATUS]: status };

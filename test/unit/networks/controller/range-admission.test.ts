@@ -70,13 +70,13 @@ test('a range that no Network may have stays with a Network that holds it, with 
 
 test.each([
   ['default', 'Network default/holder'],
-  ['secret-project', 'a Network of another namespace'],
+  ['secret-project', 'a Network in another namespace'],
 ])('a range of another Network is refused; for namespace %s the message says %s', (namespace, name) => {
   const { admission, network } = stage();
   const holder = network('10.1.0.0/16', { name: 'holder' });
   expect(admission.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
   const loser = network('10.1.7.0/24', { name: 'loser' });
-  const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
+  const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: use a range that does not overlap it`;
   expect(admission.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
 });
 

@@ -30,7 +30,7 @@ test('a Network without Multus on any node has its definition, and is not Ready'
   const fake = new FakeAttachments();
   let obstacle: string | undefined = 'Multus attaches no pods on all nodes';
   const provider = new MultusProvider(Object.assign(fake, { withoutMultus: () => obstacle }));
-  const message = expect.stringContaining('on all nodes: install Multus on the nodes');
+  const message = expect.stringContaining('on all nodes: install Multus as');
   expect(await provider.ensure(network, shape, signal)).toMatchObject({
     ...{ kind: 'notReady', reason: 'ProviderUnavailable', keepsKnown: true, message },
   });

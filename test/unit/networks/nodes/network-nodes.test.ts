@@ -65,8 +65,8 @@ test('ranges of nodes, of their pods and of their other networks are taken, whil
   report('n1', { ranges: ['10.9.0.0/16'] });
   expect(met('10.9.1.0/24')).toBeUndefined();
   node('n1', '192.0.2.1', ['10.244.1.0/24']);
-  expect(met('10.9.1.0/24')).toBe('a network of node n1');
-  expect(met('10.244.0.0/16')).toBe('the pods of node n1');
+  expect(met('10.9.1.0/24')).toBe('a network on node n1');
+  expect(met('10.244.0.0/16')).toBe('the pods on node n1');
   expect(met('192.0.2.0/24')).toBe('node n1');
   nodes.delete('n1');
   expect([met('10.9.1.0/24'), met('10.244.0.0/16'), met('192.0.2.0/24')]).toEqual([
@@ -85,14 +85,16 @@ test('ranges beyond the share of one node count once two nodes report them, and 
   networkNodes.tellOfWideRanges();
   networkNodes.tellOfWideRanges();
   expect(told).toEqual([
-    expect.stringMatching(/^n1: ignored 0\.0\.0\.0\/0, 10\.0\.0\.0\/8, which Networks can then overlap: /),
+    expect.stringMatching(
+      /^n1: ignored reported ranges 0\.0\.0\.0\/0, 10\.0\.0\.0\/8, so Networks may overlap them: /,
+    ),
   ]);
   expect(met('10.5.0.0/24')).toBeUndefined();
-  expect(met('10.9.1.0/24')).toBe('a network of node n1');
+  expect(met('10.9.1.0/24')).toBe('a network on node n1');
   report('n2', { ranges: ['0.0.0.0/0'] });
   expect(met('10.5.0.0/24')).toBeUndefined();
   report('n2', { ranges: ['10.0.0.0/8'] });
-  expect(met('10.5.0.0/24')).toBe('a network of several nodes');
+  expect(met('10.5.0.0/24')).toBe('a network on several nodes');
   expect(met('192.168.0.0/16')).toBeUndefined();
   nodes.delete('n1');
   expect(met('10.5.0.0/24')).toBeUndefined();
@@ -104,7 +106,7 @@ test('the range 192.168.0.0/16 of a Network meets nothing, unless a pool of the 
   report('n1', { ranges: ['10.1.2.0/24'] });
   expect(met('192.168.0.0/16')).toBeUndefined();
   report('n1', { ranges: ['192.168.44.0/26'] });
-  expect(met('192.168.0.0/16')).toBe('a network of node n1');
+  expect(met('192.168.0.0/16')).toBe('a network on node n1');
 });
 
 const bare = { withoutMultus: 'its first CNI configuration is 10-a.conf' };
@@ -116,7 +118,7 @@ test('Multus is on no node if none whose agent reports has it, and takes pods', 
   expect(networkNodes.withoutMultus()).toBeUndefined();
   told.length = 0;
   report('n1', bare);
-  expect(networkNodes.withoutMultus()).toMatch(/on any node, for example on n1: its first CNI conf/);
+  expect(networkNodes.withoutMultus()).toMatch(/on any node; on n1, for example, its first CNI conf/);
   node('n2', '192.0.2.2');
   report('n2');
   expect(networkNodes.withoutMultus()).toBeUndefined();
@@ -138,7 +140,7 @@ test('Multus is not on the nodes that a pod names', () => {
   const on = (...names: readonly string[]) => networkNodes.withoutMultus(names);
   expect([on('n1'), on('n1', 'unknown')]).toEqual(
     Array(2).fill(
-      expect.stringMatching(/^Multus attaches no pods on the nodes of the pod, for example on n1/),
+      expect.stringMatching(/^Multus attaches no pods on the pod's nodes; on n1, for example, its/),
     ),
   );
   expect([on('n2'), on('n1', 'n2'), on('unknown'), on()]).toEqual(Array(4).fill(undefined));
@@ -226,7 +228,7 @@ test('NodesReady names a node that fails, until it is back', () => {
   expect(condition()).toEqual({
     status: 'False',
     reason: 'NodeFailed',
-    message: 'pods on these nodes may be unable to reach the others: n1 (the Node is not Ready)',
+    message: 'pods may be unable to reach others from these nodes: n1 (the Node is not Ready)',
   });
   node('n1', '192.0.2.1');
   expect(condition().status).toBe('True');

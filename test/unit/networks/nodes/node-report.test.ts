@@ -22,14 +22,14 @@ test('the report of a node is read, also one of a later version with more fields
   expect(readReport(JSON.stringify(without)).current).toEqual(without);
 });
 
-const AGENT = 'the report of its node agent';
-const ADDRESS = 'other nodes cannot send to its address';
+const AGENT = "its node agent's report";
+const ADDRESS = 'other nodes cannot reach its address';
 
 test.each<[string, object, string]>([
-  ['without a version', { version: undefined }, `${AGENT} has invalid version: restart the agent`],
-  ['of version 1', { version: 1 }, `${AGENT} has invalid version: restart the agent`],
-  ['with a range that is none', { ranges: ['10.0.0.0/33'] }, `${AGENT} has invalid ranges`],
-  ['with too many ranges', { ranges: Array.from({ length: 257 }, () => '10.0.0.0/8') }, 'invalid ranges'],
+  ['without a version', { version: undefined }, `${AGENT} has an invalid "version": restart the agent`],
+  ['of version 1', { version: 1 }, `${AGENT} has an invalid "version": restart the agent`],
+  ['with a range that is none', { ranges: ['10.0.0.0/33'] }, `${AGENT} has an invalid "ranges"`],
+  ['with too many ranges', { ranges: Array.from({ length: 257 }, () => '10.0.0.0/8') }, 'invalid "ranges"'],
   ['with more than an address', { underlay: { address: '192.0.2.1 drop', mtu: 1500 } }, ADDRESS],
   ['with an address in another form', { underlay: { address: '2001:DB8::1', mtu: 1500 } }, ADDRESS],
   [
@@ -45,9 +45,9 @@ test.each<[string, object, string]>([
     { underlay: { address: '192.0.2.1', mtu: 1 } },
     'its MTU 1 is not between 1350 and 65535',
   ],
-  ['with a problem that is no text', { problems: { a: 1 } }, 'invalid problems'],
-  ['with a list of problems', { problems: [] }, 'invalid problems'],
-  ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid pod'],
+  ['with a problem that is no text', { problems: { a: 1 } }, 'invalid "problems"'],
+  ['with a list of problems', { problems: [] }, 'invalid "problems"'],
+  ['with a pod that has no UID', { pod: { name: 'agent-1' } }, 'invalid "pod"'],
 ])('the report of a node %s is not read', (_, change, problem) => {
   const text = JSON.stringify({ ...report, ...change });
   expect(readReport(text).current).toBeUndefined();

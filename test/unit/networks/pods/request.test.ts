@@ -30,12 +30,12 @@ test.each(['10.0.0.7', '10.0.0.7/24', 'fd00::7/64', '::ffff:10.0.0.7/104'])(
 test.each(['', '10.0.0.7/33', 'fd00::7/129', 'fd00::g', '/', '10.0.0.7/', ':/0'])(
   'the addresses that a pod asks for may not be %j',
   (ip) => {
-    expect(ask({ ips: [ip] })).toMatchObject({ problem: expect.stringContaining('as ips: write') });
+    expect(ask({ ips: [ip] })).toMatchObject({ problem: expect.stringContaining('sets ips to') });
   },
 );
 
 test('the addresses that a pod asks for are not parsed if there are more', () => {
-  const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with their prefix length, such as ["192.168.7.7/16"]`;
+  const problem = `sets ips to [${'"::",'.repeat(15)}"::…: use a list of at most 32 addresses with prefix length, such as ["192.168.7.7/16"]`;
   expect(ask({ ips: many(33) })).toEqual({ problem });
   expect(ask({ ips: many(6_000) })).toEqual({ problem });
   expect(parsed()).toBe(0);

@@ -186,9 +186,9 @@ function metBy(ranges: ClusterRanges, cidr: string, preferred?: string): string 
 test('ranges of the cluster are named with their user', () => {
   const ranges = new ClusterRanges();
   ranges.set('the Services', ['10.96.0.0/12', 'fd00:96::/112', 'rubbish']);
-  ranges.set('the pods of node n1', ['10.244.0.0/24']);
+  ranges.set('the pods on node n1', ['10.244.0.0/24']);
   ranges.set('node n1', ['192.0.2.7', 'fe80::1%eth0', '::ffff:192.0.2.8', 'fd00::7']);
-  expect(metBy(ranges, '10.244.0.0/16')).toBe('10.244.0.0/16 overlaps 10.244.0.0/24 of the pods of node n1');
+  expect(metBy(ranges, '10.244.0.0/16')).toBe('10.244.0.0/16 overlaps 10.244.0.0/24 of the pods on node n1');
   expect(metBy(ranges, '10.97.1.0/24')).toBe('10.97.1.0/24 overlaps 10.96.0.0/12 of the Services');
   expect(metBy(ranges, 'fd00:96::/120')).toContain('fd00:96::/112 of the Services');
   expect(metBy(ranges, '192.0.2.0/29')).toBe('192.0.2.0/29 overlaps 192.0.2.7 of node n1');
