@@ -81,7 +81,17 @@ export class Reflector {
   async run(signal: AbortSignal): Promise<void> {
     const { metrics, resource } = this.#options;
     this.#contact = metrics?.started(resource.plural);
-    await this.#listAndWatch(signal);
+    while (!signal.aborted) {
+      try {
+        await this.#list(signal);
+        await this.#watch(signal);
+        await this.#pause(undefined, signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        this.#options.onError(error, 'list');
+        await this.#pause(error, signal);
+      }
+    }
     this.#contact?.ended();
   }
 
@@ -90,20 +100,6 @@ export class Reflector {
     const key = keyOf(decodeObject(value));
     return [key, this.#sinks.map((sink) => sink.read(value, key))];
   };
-
-  async #listAndWatch(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#list(signal);
-        await this.#watch(signal);
-        await this.#pause(undefined, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#options.onError(error, 'list');
-        await this.#pause(error, signal);
-      }
-    }
-  }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, pageSize } = this.#options;

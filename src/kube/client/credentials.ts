@@ -22,13 +22,8 @@ export interface Credential {
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** What a plugin has returned. */
-interface PluginCredential {
-  readonly token?: unknown;
-  readonly clientCertificateData?: unknown;
-  readonly clientKeyData?: unknown;
-  readonly expirationTimestamp?: unknown;
-}
+/** What a plugin has returned: the status of an ExecCredential. */
+type PluginCredential = Readonly<Record<string, unknown>>;
 
 /** How long the files of a credential (CA, client certificate, token) are cached before they are read again. */
 const TTL_MS = 10_000;
@@ -111,7 +106,7 @@ export class Credentials {
   }
 
   async #plugged(plugin: Plugin): Promise<PluginCredential> {
-    const { expirationTimestamp } = this.#ofPlugin ?? {};
+    const { expirationTimestamp }: PluginCredential = this.#ofPlugin ?? {};
     // By wall-clock time.
     const isExpired =
       expirationTimestamp !== undefined && !(Date.parse(String(expirationTimestamp)) > Date.now());

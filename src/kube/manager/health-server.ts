@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import type { Registry } from 'prom-client';
 import { Connections } from '../admission/connections.ts';
 import { sleep } from '../util/sleep.ts';
@@ -59,15 +59,12 @@ export function createProbesServer(options: ProbesOptions): Server {
   // It ignores the API server, which a restart cannot bring back.
   app.get('/healthz', (_request, response) => {
     const problem = stuck?.();
-    response
-      .status(problem === undefined ? 200 : 503)
-      .type('text/plain')
-      .send(`${problem ?? 'ok'}\n`);
+    answer(response, problem === undefined ? 200 : 503, problem ?? 'ok');
   });
   app.get('/readyz', readiness(checks));
   app.use((_request, response, next) => {
     if (pages.tryTake()) return next();
-    response.status(429).set('Retry-After', '1').type('text/plain').send('too many calls: try again\n');
+    answer(response.set('Retry-After', '1'), 429, 'too many calls: try again');
   });
   app.get('/metrics', async (_request, response) => {
     response.type(registry.contentType).send(await metrics());
@@ -76,10 +73,7 @@ export function createProbesServer(options: ProbesOptions): Server {
     // The text of metrics is given up when the server closes.
     if (closed.signal.aborted || response.headersSent) return void response.destroy();
     const { status = 500 } = err as { status?: number };
-    response
-      .status(status)
-      .type('text/plain')
-      .send(`${toError(err).message}\n`);
+    answer(response, status, toError(err).message);
   };
   app.use(failed);
 
@@ -90,6 +84,10 @@ export function createProbesServer(options: ProbesOptions): Server {
   // A pending text would keep the process alive.
   server.on('close', () => closed.abort());
   return server;
+}
+
+function answer(response: Response, status: number, line: string): void {
+  response.status(status).type('text/plain').send(`${line}\n`);
 }
 
 /** Passes if all checks but warnings pass. Shows one line per check if any fails, like the API server's. */
@@ -103,11 +101,8 @@ function readiness(checks: readonly ReadinessCheck[]): RequestHandler {
       return isWarning ? `[!]${name} warns: ${failure}` : `[-]${name} failed: ${failure}`;
     });
     const verbose = failures.length > 0 || request.query.verbose !== undefined;
-    const all = `${lines.join('\n')}\nreadyz check ${ready ? 'passed' : 'failed'}\n`;
-    response
-      .status(ready ? 200 : 503)
-      .type('text/plain')
-      .send(verbose ? all : 'ok\n');
+    const all = `${lines.join('\n')}\nreadyz check ${ready ? 'passed' : 'failed'}`;
+    answer(response, ready ? 200 : 503, verbose ? all : 'ok');
   };
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import {
   type CompileOptions,
   compilePolicies,
@@ -16,10 +17,10 @@ import { WebhookServer } from '../../../src/kube/admission/server.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
+import { webhookMetrics } from '../../../src/kube/prometheus/index.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../src/util/json.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
-import { NO_WEBHOOK_METRICS } from '../kube/no-metrics.ts';
 import { testAuthority } from '../kube/test-authority.ts';
 import { connect } from '../operator/api-access.ts';
 import { serviceAccount } from '../operator/default-account.ts';
@@ -163,7 +164,7 @@ export class PolicyLab {
       const handler = this.#handlers.get(label(request.object ?? {}, INSTALLATION) ?? '');
       return handler ? handler(request, signal) : Promise.resolve({ allowed: true });
     };
-    const server = new WebhookServer({ log, metrics: NO_WEBHOOK_METRICS });
+    const server = new WebhookServer({ log, metrics: webhookMetrics(new Registry()) });
     server.add('/inject', dispatch);
     server.setKeyPair({ cert, key });
     const port = await server.listen(0, '127.0.0.1');

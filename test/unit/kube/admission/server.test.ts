@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { MAX_BODY_BYTES } from '../../../../src/kube/admission/read-body.ts';
 import type { AdmissionAnswer, ReviewHandler } from '../../../../src/kube/admission/review.ts';
 import { type KeyPair, WebhookServer } from '../../../../src/kube/admission/server.ts';
-import type { WebhookMetrics } from '../../../../src/kube/prometheus/index.ts';
+import { type WebhookMetrics, webhookMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { podReview } from '../../../support/injection/admission-review.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { HttpsClient } from '../../../support/kube/https-client.ts';
-import { NO_WEBHOOK_METRICS } from '../../../support/kube/no-metrics.ts';
 import { testAuthority } from '../../../support/kube/test-authority.ts';
 import { until } from '../../../support/time/until.ts';
 
@@ -42,7 +42,7 @@ beforeEach(async () => {
   refusals = [];
   handler = async () => ({ allowed: true });
   const metrics: WebhookMetrics = {
-    ...NO_WEBHOOK_METRICS,
+    ...webhookMetrics(new Registry()),
     inFlight(path, change) {
       underWay[path] = (underWay[path] ?? 0) + change;
     },
