@@ -62,101 +62,99 @@ async function statusOf(response: Promise<TransportResponse>): Promise<number> {
   return status;
 }
 
-describe('a token', () => {
-  test('that was rotated is read again when the server refuses the old one', async () => {
-    await writeFile(tokenFile, 'old\n');
-    const { server, transport, close } = await startScripted({}, tokenUser);
-    const first = statusOf(transport.send(get));
+test('a token that was rotated is read again when the server refuses the old one', async () => {
+  await writeFile(tokenFile, 'old\n');
+  const { server, transport, close } = await startScripted({}, tokenUser);
+  const first = statusOf(transport.send(get));
+  const request = await server.next();
+  expect(request.headers.authorization).toBe('Bearer old');
+  await writeFile(tokenFile, 'new\n');
+  request.fail(401);
+  const again = await server.next();
+  expect(again.headers.authorization).toBe('Bearer new');
+  again.answer({});
+  expect(await first).toBe(200);
+  await close();
+});
+
+test.each([
+  ['is fetched again when it has expired', '2001-01-01T00:00:00Z', 'Bearer new'],
+  ['is fetched once while it is valid', '2999-01-01T00:00:00Z', 'Bearer old'],
+  ['is fetched once without an expiry', undefined, 'Bearer old'],
+])('a token of a plugin %s', async (_, expirationTimestamp, second) => {
+  const user = countedExec(['old', 'new'], expirationTimestamp);
+  const { server, transport, clock, close } = await startScripted({}, user);
+  for (const authorization of ['Bearer old', second]) {
+    const sent = statusOf(transport.send(get));
     const request = await server.next();
-    expect(request.headers.authorization).toBe('Bearer old');
-    await writeFile(tokenFile, 'new\n');
-    request.fail(401);
+    expect(request.headers.authorization).toBe(authorization);
+    request.answer({});
+    await sent;
+    clock.advance(10_000);
+  }
+  await close();
+});
+
+test.each([
+  ['fails', 'console.error("one\\nlog in first"); process.exit(3)', 'failed with exit code 3 log in first'],
+  ['prints no JSON', 'console.log("secret")', 'printed no JSON'],
+  ['prints something else', 'console.log("{}")', 'printed no ExecCredential with a status'],
+])('a token of a plugin that %s is an error that names it', async (_, script, problem) => {
+  const transport = new Transport(plainKubeConfig(1, { plugin: execConfig(script) }), new FakeClock());
+  await expect(transport.send(get)).rejects.toMatchObject({
+    code: 'ECREDENTIALS',
+    message: `cannot read the credentials for the API server: the credential plugin ${process.execPath} ${problem}`,
+  });
+});
+
+test('a token is read again once for many refused requests', async () => {
+  const { server, transport, close } = await startScripted({}, countedExec(['old', 'new', 'newer']));
+  const all = [1, 2, 3].map(() => statusOf(transport.send(get)));
+  for (const request of [await server.next(), await server.next(), await server.next()]) request.fail(401);
+  for (const _ of all) {
     const again = await server.next();
     expect(again.headers.authorization).toBe('Bearer new');
     again.answer({});
-    expect(await first).toBe(200);
-    await close();
+  }
+  expect(await Promise.all(all)).toEqual([200, 200, 200]);
+  await close();
+});
+
+test('a token that cannot be read is an error, unless a cached one is still accepted', async () => {
+  const { server, transport, clock, close } = await startScripted({}, { keyFile: join(folder, 'key') });
+  await expect(transport.send(get)).rejects.toMatchObject({
+    code: 'ECREDENTIALS',
+    message: expect.stringContaining('cannot read the credentials for the API server: ENOENT'),
   });
 
-  test.each([
-    ['is fetched again when it has expired', '2001-01-01T00:00:00Z', 'Bearer new'],
-    ['is fetched once while it is valid', '2999-01-01T00:00:00Z', 'Bearer old'],
-    ['is fetched once without an expiry', undefined, 'Bearer old'],
-  ])('of a plugin %s', async (_, expirationTimestamp, second) => {
-    const user = countedExec(['old', 'new'], expirationTimestamp);
-    const { server, transport, clock, close } = await startScripted({}, user);
-    for (const authorization of ['Bearer old', second]) {
-      const sent = statusOf(transport.send(get));
-      const request = await server.next();
-      expect(request.headers.authorization).toBe(authorization);
-      request.answer({});
-      await sent;
-      clock.advance(10_000);
-    }
-    await close();
-  });
+  await writeFile(join(folder, 'key'), 'key');
+  const first = statusOf(transport.send(get));
+  (await server.next()).answer({});
+  await first;
+  await rm(join(folder, 'key'));
+  clock.advance(10_000);
+  const meanwhile = statusOf(transport.send(get));
+  (await server.next()).answer({});
+  expect(await meanwhile).toBe(200);
+  const refused = transport.send(get).catch((error: unknown) => error);
+  (await server.next()).fail(401);
+  expect(await refused).toMatchObject({ code: 'ECREDENTIALS' });
+  await close();
+});
 
-  test.each([
-    ['fails', 'console.error("one\\nlog in first"); process.exit(3)', 'failed with exit code 3 log in first'],
-    ['prints no JSON', 'console.log("secret")', 'printed no JSON'],
-    ['prints something else', 'console.log("{}")', 'printed no ExecCredential with a status'],
-  ])('of a plugin that %s is an error that names it', async (_, script, problem) => {
-    const transport = new Transport(plainKubeConfig(1, { plugin: execConfig(script) }), new FakeClock());
-    await expect(transport.send(get)).rejects.toMatchObject({
-      code: 'ECREDENTIALS',
-      message: `cannot read the credentials for the API server: the credential plugin ${process.execPath} ${problem}`,
-    });
-  });
-
-  test('is read again once for many refused requests', async () => {
-    const { server, transport, close } = await startScripted({}, countedExec(['old', 'new', 'newer']));
-    const all = [1, 2, 3].map(() => statusOf(transport.send(get)));
-    for (const request of [await server.next(), await server.next(), await server.next()]) request.fail(401);
-    for (const _ of all) {
-      const again = await server.next();
-      expect(again.headers.authorization).toBe('Bearer new');
-      again.answer({});
-    }
-    expect(await Promise.all(all)).toEqual([200, 200, 200]);
-    await close();
-  });
-
-  test('that cannot be read is an error, unless a cached one is still accepted', async () => {
-    const { server, transport, clock, close } = await startScripted({}, { keyFile: join(folder, 'key') });
-    await expect(transport.send(get)).rejects.toMatchObject({
-      code: 'ECREDENTIALS',
-      message: expect.stringContaining('cannot read the credentials for the API server: ENOENT'),
-    });
-
-    await writeFile(join(folder, 'key'), 'key');
-    const first = statusOf(transport.send(get));
-    (await server.next()).answer({});
-    await first;
-    await rm(join(folder, 'key'));
-    clock.advance(10_000);
-    const meanwhile = statusOf(transport.send(get));
-    (await server.next()).answer({});
-    expect(await meanwhile).toBe(200);
-    const refused = transport.send(get).catch((error: unknown) => error);
-    (await server.next()).fail(401);
-    expect(await refused).toMatchObject({ code: 'ECREDENTIALS' });
-    await close();
-  });
-
-  test('of a hanging plugin does not keep the caller from stopping', async () => {
-    const started = join(folder, 'started');
-    const hangs = `require('node:fs').writeFileSync('${started}', String(process.pid)); setInterval(() => {}, 1e6)`;
-    const transport = new Transport(plainKubeConfig(1, { plugin: execConfig(hangs) }), new FakeClock());
-    const stop = new AbortController();
-    const sent = transport.send({ ...get, signal: stop.signal });
-    await until(() => existsSync(started) && readFileSync(started, 'utf8') !== '');
-    stop.abort(new Error('stop'));
-    await expect(sent).rejects.toThrow('stop');
-    await transport.close();
-    const pid = Number(readFileSync(started, 'utf8'));
-    // A plugin that still runs would keep this process from ending.
-    await until(() => !isRunning(pid));
-  });
+test('a token of a hanging plugin does not keep the caller from stopping', async () => {
+  const started = join(folder, 'started');
+  const hangs = `require('node:fs').writeFileSync('${started}', String(process.pid)); setInterval(() => {}, 1e6)`;
+  const transport = new Transport(plainKubeConfig(1, { plugin: execConfig(hangs) }), new FakeClock());
+  const stop = new AbortController();
+  const sent = transport.send({ ...get, signal: stop.signal });
+  await until(() => existsSync(started) && readFileSync(started, 'utf8') !== '');
+  stop.abort(new Error('stop'));
+  await expect(sent).rejects.toThrow('stop');
+  await transport.close();
+  const pid = Number(readFileSync(started, 'utf8'));
+  // A plugin that still runs would keep this process from ending.
+  await until(() => !isRunning(pid));
 });
 
 /** A kubeconfig whose exec plugin prints another token each time it runs. */
@@ -208,7 +206,7 @@ describe('a client certificate', () => {
     request.answer({});
   }
 
-  test('that was rotated is used within ten seconds, on a new connection; a watch keeps the old one', async () => {
+  test('a client certificate that was rotated is used within ten seconds, on a new connection', async () => {
     await writeClient('old');
     const clock = new FakeClock();
     const transport = new Transport(tlsConfig(authority.caPem), clock);
@@ -231,7 +229,7 @@ describe('a client certificate', () => {
     await until(() => server.openConnections === 0);
   });
 
-  test('is not presented to a server of another authority', async () => {
+  test('a client certificate is not presented to a server of another authority', async () => {
     await writeClient('me');
     const transport = new Transport(tlsConfig((await testAuthority()).caPem), new FakeClock());
     await expect(transport.send(get)).rejects.toMatchObject({

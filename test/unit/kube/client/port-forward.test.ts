@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { textFromPod } from '../../../../src/kube/client/port-forward.ts';
 import { Transport } from '../../../../src/kube/client/transport.ts';
 import { KubeletPorts } from '../../../support/cluster/kubelet-ports.ts';
@@ -53,76 +53,74 @@ async function page(path: string, by = transport): Promise<string> {
   return await textFromPod(by, POD, { port: portOf(pod), path }, signal);
 }
 
-describe('a connection to a port of a pod', () => {
-  test('gets a page, by a path of the API server and the credentials of the kubeconfig', async () => {
-    expect(await page('/metrics')).toBe('page /metrics for localhost');
-    expect(kubelet.asked).toEqual([
-      {
-        path: `/prefix/api/v1/namespaces/shop/pods/web-0/portforward?ports=${portOf(pod)}`,
-        user: 'alice',
-        headers: expect.objectContaining({
-          'user-agent': 'a-program/1.0',
-          'impersonate-user': 'bob',
-          'impersonate-group': 'one, two',
-          'sec-websocket-protocol': 'v4.channel.k8s.io',
-        }),
-      },
-    ]);
-  });
+test("a port-forward gets a page, by a path of the API server and the kubeconfig's credentials", async () => {
+  expect(await page('/metrics')).toBe('page /metrics for localhost');
+  expect(kubelet.asked).toEqual([
+    {
+      path: `/prefix/api/v1/namespaces/shop/pods/web-0/portforward?ports=${portOf(pod)}`,
+      user: 'alice',
+      headers: expect.objectContaining({
+        'user-agent': 'a-program/1.0',
+        'impersonate-user': 'bob',
+        'impersonate-group': 'one, two',
+        'sec-websocket-protocol': 'v4.channel.k8s.io',
+      }),
+    },
+  ]);
+});
 
-  test('gets a page in many messages, and ends with it', async () => {
-    expect(await page('/large')).toBe(LARGE);
-    await until(() => kubelet.open === 0);
-  });
+test('a port-forward gets a page in many messages, and ends with it', async () => {
+  expect(await page('/large')).toBe(LARGE);
+  await until(() => kubelet.open === 0);
+});
 
-  test('goes through the proxy of the kubeconfig', async () => {
-    const proxy = await ConnectProxy.start();
-    const proxied = new Transport(
-      await configBy({ proxyUrl: `http://127.0.0.1:${proxy.port}` }),
-      new FakeClock(),
-    );
-    try {
-      expect(await page('/metrics', proxied)).toBe('page /metrics for localhost');
-      expect(proxy.asked).toMatchObject([{ target: `localhost:${kubelet.port}` }]);
-    } finally {
-      await proxied.close();
-      await proxy.close();
-    }
-  });
+test('a port-forward goes through the proxy of the kubeconfig', async () => {
+  const proxy = await ConnectProxy.start();
+  const proxied = new Transport(
+    await configBy({ proxyUrl: `http://127.0.0.1:${proxy.port}` }),
+    new FakeClock(),
+  );
+  try {
+    expect(await page('/metrics', proxied)).toBe('page /metrics for localhost');
+    expect(proxy.asked).toMatchObject([{ target: `localhost:${kubelet.port}` }]);
+  } finally {
+    await proxied.close();
+    await proxy.close();
+  }
+});
 
-  test('fails with what the pod answers, and with an answer without end', async () => {
-    await expect(page('/none')).rejects.toMatchObject({ status: 404, message: /no such page/ });
-    await expect(page('/huge')).rejects.toMatchObject({ code: 'ETOOLARGE' });
-    await until(() => kubelet.open === 0);
-  });
+test('a port-forward fails with what the pod answers, and with an answer without end', async () => {
+  await expect(page('/none')).rejects.toMatchObject({ status: 404, message: /no such page/ });
+  await expect(page('/huge')).rejects.toMatchObject({ code: 'ETOOLARGE' });
+  await until(() => kubelet.open === 0);
+});
 
-  test('fails with what the API server answers, such as a missing right', async () => {
-    const message = 'pods "web-0" is forbidden: User "bob" cannot get resource "pods/portforward"';
-    const body = JSON.stringify({ kind: 'Status', code: 403, message });
-    kubelet.refusal = { status: '403 Forbidden', body };
-    await expect(page('/metrics')).rejects.toMatchObject({ name: 'ApiError', status: 403, message });
-  });
+test('a port-forward fails with what the API server answers, such as a missing right', async () => {
+  const message = 'pods "web-0" is forbidden: User "bob" cannot get resource "pods/portforward"';
+  const body = JSON.stringify({ kind: 'Status', code: 403, message });
+  kubelet.refusal = { status: '403 Forbidden', body };
+  await expect(page('/metrics')).rejects.toMatchObject({ name: 'ApiError', status: 403, message });
+});
 
-  test('fails with what the kubelet says, such as a closed port', async () => {
-    const closed = createServer();
-    closed.listen(0, '127.0.0.1');
-    await once(closed, 'listening');
-    const port = portOf(closed);
-    await new Promise((resolve) => closed.close(resolve));
-    const asked = textFromPod(transport, POD, { port, path: '/metrics' }, signal);
-    await expect(asked).rejects.toMatchObject({
-      name: 'TransportError',
-      message: expect.stringContaining(`error forwarding port ${port}: connect ECONNREFUSED`),
-    });
+test('a port-forward fails with what the kubelet says, such as a closed port', async () => {
+  const closed = createServer();
+  closed.listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const port = portOf(closed);
+  await new Promise((resolve) => closed.close(resolve));
+  const asked = textFromPod(transport, POD, { port, path: '/metrics' }, signal);
+  await expect(asked).rejects.toMatchObject({
+    name: 'TransportError',
+    message: expect.stringContaining(`error forwarding port ${port}: connect ECONNREFUSED`),
   });
+});
 
-  test('ends at the signal, while the server says nothing', async () => {
-    kubelet.isSilent = true;
-    const stop = new AbortController();
-    const page = { port: portOf(pod), path: '/metrics' };
-    const connecting = textFromPod(transport, POD, page, stop.signal);
-    await until(() => kubelet.asked.length === 1);
-    stop.abort(new Error('enough'));
-    await expect(connecting).rejects.toThrow('enough');
-  });
+test('a port-forward ends at the signal, while the server says nothing', async () => {
+  kubelet.isSilent = true;
+  const stop = new AbortController();
+  const page = { port: portOf(pod), path: '/metrics' };
+  const connecting = textFromPod(transport, POD, page, stop.signal);
+  await until(() => kubelet.asked.length === 1);
+  stop.abort(new Error('enough'));
+  await expect(connecting).rejects.toThrow('enough');
 });

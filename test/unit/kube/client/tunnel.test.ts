@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Transport } from '../../../../src/kube/client/transport.ts';
 import { ConnectProxy } from '../../../support/kube/connect-proxy.ts';
 import { kubeConfigOf } from '../../../support/kube/scripted-client.ts';
@@ -45,53 +45,51 @@ async function exchange(): Promise<number> {
   return status;
 }
 
-describe('a tunnel through a proxy', () => {
-  test('authenticates with a username and a password', async () => {
-    await transport.close();
-    transport = new Transport(configBy(`http://me:p%40ss@127.0.0.1:${proxy.port}`), clock);
-    await exchange();
-    expect(proxy.asked[0]?.authorization).toBe(`Basic ${btoa('me:p@ss')}`);
-  });
+test('a tunnel through a proxy authenticates with a username and a password', async () => {
+  await transport.close();
+  transport = new Transport(configBy(`http://me:p%40ss@127.0.0.1:${proxy.port}`), clock);
+  await exchange();
+  expect(proxy.asked[0]?.authorization).toBe(`Basic ${btoa('me:p@ss')}`);
+});
 
-  test('uses TLS to a proxy with a certificate of the cluster’s authority', async () => {
-    await proxy.close();
-    await transport.close();
-    const { certPem: cert, keyPem: key } = await authority.server();
-    proxy = await ConnectProxy.start({ cert, key });
-    transport = new Transport(configBy(`https://localhost:${proxy.port}`), clock);
-    expect(await exchange()).toBe(200);
-    expect(proxy.asked).toHaveLength(1);
-  });
+test('a tunnel through a proxy uses TLS to a proxy with a certificate of the cluster’s authority', async () => {
+  await proxy.close();
+  await transport.close();
+  const { certPem: cert, keyPem: key } = await authority.server();
+  proxy = await ConnectProxy.start({ cert, key });
+  transport = new Transport(configBy(`https://localhost:${proxy.port}`), clock);
+  expect(await exchange()).toBe(200);
+  expect(proxy.asked).toHaveLength(1);
+});
 
-  test('fails with an error that names the proxy, without its password, when the proxy refuses', async () => {
-    await transport.close();
-    transport = new Transport(configBy(`http://me:secret@127.0.0.1:${proxy.port}`), clock);
-    proxy.status = '407 Proxy Authentication Required';
-    await expect(transport.send(get)).rejects.toMatchObject({
-      name: 'TransportError',
-      message: `GET https://localhost:${server.port}/version by the proxy http://127.0.0.1:${proxy.port}: Proxy response (407) !== 200 when HTTP Tunneling`,
-    });
-    proxy.status = '200 OK';
-    expect(await exchange()).toBe(200);
+test("a tunnel through a proxy that refuses fails with the proxy's name, without its password", async () => {
+  await transport.close();
+  transport = new Transport(configBy(`http://me:secret@127.0.0.1:${proxy.port}`), clock);
+  proxy.status = '407 Proxy Authentication Required';
+  await expect(transport.send(get)).rejects.toMatchObject({
+    name: 'TransportError',
+    message: `GET https://localhost:${server.port}/version by the proxy http://127.0.0.1:${proxy.port}: Proxy response (407) !== 200 when HTTP Tunneling`,
   });
+  proxy.status = '200 OK';
+  expect(await exchange()).toBe(200);
+});
 
-  test('does not trust an API server of another authority', async () => {
-    await transport.close();
-    authority = await testAuthority();
-    transport = new Transport(configBy(`http://127.0.0.1:${proxy.port}`), clock);
-    await expect(transport.send(get)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
-    expect(server.requests).toBe(0);
-  });
+test('a tunnel through a proxy does not trust an API server of another authority', async () => {
+  await transport.close();
+  authority = await testAuthority();
+  transport = new Transport(configBy(`http://127.0.0.1:${proxy.port}`), clock);
+  await expect(transport.send(get)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  expect(server.requests).toBe(0);
+});
 
-  test('leaves nothing open when the transport is closed, not even the watch of a retired pool', async () => {
-    const watch = transport.send({ ...get, streaming: true });
-    (await server.next()).stream();
-    const ended = (await watch).body.text().catch((error: Error & { code?: string }) => error.code);
-    clock.advance(400_000);
-    await exchange();
-    expect(proxy.openTunnels).toBe(2);
-    await transport.close();
-    expect(await ended).toBe('UND_ERR_DESTROYED');
-    await until(() => proxy.openTunnels === 0);
-  });
+test('a tunnel through a proxy ends with its transport, and so does the watch of a retired pool', async () => {
+  const watch = transport.send({ ...get, streaming: true });
+  (await server.next()).stream();
+  const ended = (await watch).body.text().catch((error: Error & { code?: string }) => error.code);
+  clock.advance(400_000);
+  await exchange();
+  expect(proxy.openTunnels).toBe(2);
+  await transport.close();
+  expect(await ended).toBe('UND_ERR_DESTROYED');
+  await until(() => proxy.openTunnels === 0);
 });

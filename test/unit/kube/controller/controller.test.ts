@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import {
   Controller,
@@ -79,134 +79,131 @@ function held() {
 
 const key = 'default/example';
 
-describe('workers', () => {
-  test('reconcile as many keys at once as there are workers, and no more', async () => {
-    const { reconcile, started, release } = held();
-    const { queue, controller, metrics } = startController(reconcile, { workers: 2 });
-    for (const name of ['a', 'b', 'c']) queue.add(name);
-    await until(() => started.length === 2);
-    expect(controller.running()).toEqual(['a', 'b']);
-    expect(queue.length).toBe(1);
-    release('a');
-    await until(() => started.length === 3);
-    expect(controller.running()).toEqual(['b', 'c']);
-    expect(metrics.workers).toBe(2);
-    expect(metrics.active).toEqual([1, 2, 1, 2]);
-  });
-
-  test('yield to the event loop between reconciles that never wait', async () => {
-    const reconciled: string[] = [];
-    let reconciledAtTurn = 0;
-    const { queue } = startController(async (name) => {
-      if (reconciled.length === 0) setImmediate(() => (reconciledAtTurn = reconciled.length));
-      reconciled.push(name);
-      return {};
-    });
-    for (let i = 0; i < 100; i++) queue.add(`default/${i}`);
-    await until(() => reconciled.length === 100);
-    expect(reconciledAtTurn).toBeGreaterThan(0);
-    expect(reconciledAtTurn).toBeLessThan(5);
-  });
+test('the workers of a controller reconcile as many keys at once as there are, and no more', async () => {
+  const { reconcile, started, release } = held();
+  const { queue, controller, metrics } = startController(reconcile, { workers: 2 });
+  for (const name of ['a', 'b', 'c']) queue.add(name);
+  await until(() => started.length === 2);
+  expect(controller.running()).toEqual(['a', 'b']);
+  expect(queue.length).toBe(1);
+  release('a');
+  await until(() => started.length === 3);
+  expect(controller.running()).toEqual(['b', 'c']);
+  expect(metrics.workers).toBe(2);
+  expect(metrics.active).toEqual([1, 2, 1, 2]);
 });
 
-describe('a reconcile that succeeds', () => {
-  test('with requeueAfterMs is repeated after it, and its failures are forgotten', async () => {
-    const { reconcile, keys } = scripted(new Error('no'), 30_000);
+test('the workers of a controller yield to the event loop between reconciles that never wait', async () => {
+  const reconciled: string[] = [];
+  let reconciledAtTurn = 0;
+  const { queue } = startController(async (name) => {
+    if (reconciled.length === 0) setImmediate(() => (reconciledAtTurn = reconciled.length));
+    reconciled.push(name);
+    return {};
+  });
+  for (let i = 0; i < 100; i++) queue.add(`default/${i}`);
+  await until(() => reconciled.length === 100);
+  expect(reconciledAtTurn).toBeGreaterThan(0);
+  expect(reconciledAtTurn).toBeLessThan(5);
+});
+
+test('a reconcile that succeeds with requeueAfterMs is repeated after it, and its failures are forgotten', async () => {
+  const { reconcile, keys } = scripted(new Error('no'), 30_000);
+  const { clock, queue, metrics } = startController(reconcile);
+  queue.add(key);
+  await until(() => metrics.results.length === 1);
+  await clock.advanceAsync(5);
+  await until(() => metrics.results.length === 2);
+  await clock.advanceAsync(29_999);
+  expect(keys).toHaveLength(2);
+  await clock.advanceAsync(1);
+  await until(() => metrics.results.length === 3);
+  expect(metrics.results.map(([result]) => result)).toEqual(['error', 'requeue_after', 'success']);
+});
+
+test.each([0, Number.NaN])(
+  'a reconcile that succeeds with requeueAfterMs %p is repeated with back-off, not in a hot loop',
+  async (requeueAfterMs) => {
+    const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
     const { clock, queue, metrics } = startController(reconcile);
     queue.add(key);
     await until(() => metrics.results.length === 1);
     await clock.advanceAsync(5);
     await until(() => metrics.results.length === 2);
-    await clock.advanceAsync(29_999);
+    await clock.advanceAsync(9);
     expect(keys).toHaveLength(2);
     await clock.advanceAsync(1);
     await until(() => metrics.results.length === 3);
-    expect(metrics.results.map(([result]) => result)).toEqual(['error', 'requeue_after', 'success']);
-  });
+    expect(metrics.results.map(([result]) => result)).toEqual(['requeue', 'requeue', 'success']);
+  },
+);
 
-  test.each([0, Number.NaN])(
-    'with requeueAfterMs %p is repeated with back-off, not in a hot loop',
-    async (requeueAfterMs) => {
-      const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
-      const { clock, queue, metrics } = startController(reconcile);
-      queue.add(key);
-      await until(() => metrics.results.length === 1);
-      await clock.advanceAsync(5);
-      await until(() => metrics.results.length === 2);
-      await clock.advanceAsync(9);
-      expect(keys).toHaveLength(2);
-      await clock.advanceAsync(1);
-      await until(() => metrics.results.length === 3);
-      expect(metrics.results.map(([result]) => result)).toEqual(['requeue', 'requeue', 'success']);
-    },
-  );
+test('a reconcile that fails is retried with growing delays until it succeeds, and then forgotten', async () => {
+  const { reconcile, keys } = scripted(new Error('first'), new Error('second'));
+  const { clock, queue, log, metrics } = startController(reconcile);
+  queue.add(key);
+  await until(() => metrics.results.length === 1);
+  await clock.advanceAsync(5);
+  await until(() => metrics.results.length === 2);
+  await clock.advanceAsync(10);
+  await until(() => metrics.results.length === 3);
+  expect(keys).toEqual([key, key, key]);
+  expect(log).toMatchObject([
+    { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
+    { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 2, retryInMs: 10 },
+  ]);
 });
 
-describe('a reconcile that fails', () => {
-  test('is retried with growing delays until it succeeds, and then forgotten', async () => {
-    const { reconcile, keys } = scripted(new Error('first'), new Error('second'));
-    const { clock, queue, log, metrics } = startController(reconcile);
-    queue.add(key);
-    await until(() => metrics.results.length === 1);
-    await clock.advanceAsync(5);
-    await until(() => metrics.results.length === 2);
-    await clock.advanceAsync(10);
-    await until(() => metrics.results.length === 3);
-    expect(keys).toEqual([key, key, key]);
-    expect(log).toMatchObject([
-      { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
-      { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 2, retryInMs: 10 },
-    ]);
-  });
+test('a reconcile that fails of a conflict is logged from the fourth in a row on', async () => {
+  const conflict = apiErrorFrom(409, { reason: 'Conflict' }, undefined);
+  const { reconcile } = scripted(conflict, conflict, conflict, conflict);
+  const { clock, queue, log, metrics } = startController(reconcile);
+  queue.add(key);
+  for (const [index, delayMs] of [5, 10, 20, 40].entries()) {
+    await until(() => metrics.results.length === index + 1);
+    await clock.advanceAsync(delayMs);
+  }
+  await until(() => metrics.results.length === 5);
+  expect(log).toMatchObject([{ level: 40, msg: 'reconcile failed', attempts: 4 }]);
+});
 
-  test('of a conflict is logged from the fourth in a row on', async () => {
-    const conflict = apiErrorFrom(409, { reason: 'Conflict' }, undefined);
-    const { reconcile } = scripted(conflict, conflict, conflict, conflict);
-    const { clock, queue, log, metrics } = startController(reconcile);
-    queue.add(key);
-    for (const [index, delayMs] of [5, 10, 20, 40].entries()) {
-      await until(() => metrics.results.length === index + 1);
-      await clock.advanceAsync(delayMs);
-    }
-    await until(() => metrics.results.length === 5);
-    expect(log).toMatchObject([{ level: 40, msg: 'reconcile failed', attempts: 4 }]);
-  });
+test('a reconcile that fails is not retried before Retry-After', async () => {
+  const { reconcile, keys } = scripted(apiErrorFrom(429, {}, '30'));
+  const { clock, queue, metrics } = startController(reconcile);
+  queue.add(key);
+  await until(() => metrics.results.length === 1);
+  await clock.advanceAsync(29_999);
+  expect(keys).toHaveLength(1);
+  await clock.advanceAsync(1);
+  await until(() => metrics.results.length === 2);
+});
 
-  test('is not retried before Retry-After', async () => {
-    const { reconcile, keys } = scripted(apiErrorFrom(429, {}, '30'));
-    const { clock, queue, metrics } = startController(reconcile);
-    queue.add(key);
-    await until(() => metrics.results.length === 1);
-    await clock.advanceAsync(29_999);
-    expect(keys).toHaveLength(1);
-    await clock.advanceAsync(1);
-    await until(() => metrics.results.length === 2);
-  });
+test('a reconcile that fails with a TerminalError is logged once, and not retried until an event', async () => {
+  const { reconcile, keys } = scripted(new Error('once'), new TerminalError('cidr is not a range'));
+  const { clock, queue, log, metrics } = startController(reconcile);
+  queue.add(key);
+  await until(() => metrics.results.length === 1);
+  await clock.advanceAsync(5);
+  await until(() => metrics.results.length === 2);
+  await clock.advanceAsync(3_600_000);
+  expect(keys).toHaveLength(2);
+  expect(log.filter(({ level }) => level === 50)).toMatchObject([
+    { key, err: { type: 'TerminalError', message: 'cidr is not a range' } },
+  ]);
+  queue.add(key);
+  await until(() => metrics.results.length === 3);
+  expect(metrics.results.at(-1)?.[0]).toBe('success');
+});
 
-  test('with a TerminalError is logged once, and not retried until an event', async () => {
-    const { reconcile, keys } = scripted(new Error('once'), new TerminalError('cidr is not a range'));
-    const { clock, queue, log, metrics } = startController(reconcile);
-    queue.add(key);
-    await until(() => metrics.results.length === 1);
-    await clock.advanceAsync(5);
-    await until(() => metrics.results.length === 2);
-    await clock.advanceAsync(3_600_000);
-    expect(keys).toHaveLength(2);
-    expect(log.filter(({ level }) => level === 50)).toMatchObject([
-      { key, err: { type: 'TerminalError', message: 'cidr is not a range' } },
-    ]);
-    queue.add(key);
-    await until(() => metrics.results.length === 3);
-    expect(metrics.results.at(-1)?.[0]).toBe('success');
-  });
-
-  const throwing = (value: unknown) => () => {
-    throw value;
-  };
-  test.each([
-    ['an Error, before it returns a promise', throwing(new Error('sync')), 'sync'],
-    ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
-  ])('by throwing %s is retried, and the worker continues', async (_, reconcile, message) => {
+const throwing = (value: unknown) => () => {
+  throw value;
+};
+test.each([
+  ['an Error, before it returns a promise', throwing(new Error('sync')), 'sync'],
+  ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
+])(
+  'a reconcile that fails by throwing %s is retried, and the worker continues',
+  async (_, reconcile, message) => {
     const { queue, log, metrics } = startController(reconcile);
     queue.add(key);
     queue.add('default/other');
@@ -215,40 +212,41 @@ describe('a reconcile that fails', () => {
       { key, err: { message: expect.stringMatching(message) } },
       { key: 'default/other', msg: 'reconcile failed' },
     ]);
+  },
+);
+
+test('a controller that stops waits for the running reconciles and starts none of those queued', async () => {
+  const { reconcile, started, release } = held();
+  const { clock, queue, log, stop, stopped } = startController(reconcile, { workers: 2 });
+  for (const name of ['a', 'b', 'c']) queue.add(name);
+  await until(() => started.length === 2);
+  let isStopped = false;
+  const end = stopped.then(() => {
+    isStopped = true;
   });
+  stop.abort();
+  release('a');
+  await clock.advanceAsync(29_999);
+  expect(isStopped).toBe(false);
+  release('b');
+  await end;
+  expect(started).toEqual(['a', 'b']);
+  expect(clock.pendingTimers).toBe(0);
+  expect(log).toEqual([]);
 });
 
-describe('stopping a controller', () => {
-  test('waits for the running reconciles and starts none of those queued', async () => {
-    const { reconcile, started, release } = held();
-    const { clock, queue, log, stop, stopped } = startController(reconcile, { workers: 2 });
-    for (const name of ['a', 'b', 'c']) queue.add(name);
-    await until(() => started.length === 2);
-    let isStopped = false;
-    const end = stopped.then(() => {
-      isStopped = true;
-    });
-    stop.abort();
-    release('a');
-    await clock.advanceAsync(29_999);
-    expect(isStopped).toBe(false);
-    release('b');
-    await end;
-    expect(started).toEqual(['a', 'b']);
-    expect(clock.pendingTimers).toBe(0);
-    expect(log).toEqual([]);
-  });
-
-  test.each([
-    ['succeeds', async () => ({})],
-    ['requeues', async () => ({ requeueAfterMs: 1 })],
-    [
-      'fails',
-      async () => {
-        throw new Error('late');
-      },
-    ],
-  ])('neither counts nor records a reconcile that %s after the drain timeout', async (_, outcome) => {
+test.each([
+  ['succeeds', async () => ({})],
+  ['requeues', async () => ({ requeueAfterMs: 1 })],
+  [
+    'fails',
+    async () => {
+      throw new Error('late');
+    },
+  ],
+])(
+  'a controller that stops does not count or record a reconcile that %s after the drain timeout',
+  async (_, outcome) => {
     const { reconcile, started, release } = held();
     const { clock, queue, log, metrics, controller, stop, stopped } = startController(async (key, signal) => {
       await reconcile(key, signal);
@@ -267,28 +265,28 @@ describe('stopping a controller', () => {
     await until(() => controller.running().length === 0);
     expect([log.length, metrics.active.length]).toEqual(seen);
     expect(metrics.results).toEqual([]);
-  });
+  },
+);
 
-  test('aborts the signal of the reconciles, and neither warns of nor retries those that fail by it', async () => {
-    let started = false;
-    const { clock, queue, log, metrics, stop, stopped } = startController(async (_, signal) => {
-      started = true;
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      throw signal.reason;
-    });
-    queue.add('default/example');
-    await until(() => started);
-    stop.abort();
-    await stopped;
-    expect(log).toMatchObject([
-      {
-        level: 30,
-        msg: 'reconcile interrupted by the shutdown',
-        key: 'default/example',
-        err: { name: 'AbortError' },
-      },
-    ]);
-    expect(metrics.results).toEqual([['error', 0]]);
-    expect(clock.pendingTimers).toBe(0);
+test('a controller that stops aborts its reconciles, and neither warns of nor retries what fails by it', async () => {
+  let started = false;
+  const { clock, queue, log, metrics, stop, stopped } = startController(async (_, signal) => {
+    started = true;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    throw signal.reason;
   });
+  queue.add('default/example');
+  await until(() => started);
+  stop.abort();
+  await stopped;
+  expect(log).toMatchObject([
+    {
+      level: 30,
+      msg: 'reconcile interrupted by the shutdown',
+      key: 'default/example',
+      err: { name: 'AbortError' },
+    },
+  ]);
+  expect(metrics.results).toEqual([['error', 0]]);
+  expect(clock.pendingTimers).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
@@ -52,82 +52,78 @@ function lead(
 
 setFlagsFromString('--expose-gc');
 
-describe('a controller of the leader', () => {
-  test('reconciles in its second term the keys that are added in it', async () => {
-    const end = lead(undefined, ['a']);
-    await until(() => keys.length === 1);
-    await end();
-    led.queue.add('lost: no term runs');
-    lead(undefined, ['a']);
-    led.queue.add('b');
-    await until(() => keys.length === 3);
-    expect(keys).toEqual(['a', 'a', 'b']);
-  });
-
-  test('refuses a term before the previous one has ended, which keeps its own queue', async () => {
-    const hanging = Promise.withResolvers<object>();
-    const end = lead(() => hanging.promise, ['a']);
-    await until(() => keys.length === 1);
-    await expect(lead()()).rejects.toThrow('controller network: the previous term has not ended');
-    led.queue.add('b');
-    hanging.resolve({});
-    await until(() => keys.length === 2);
-    await end();
-  });
+test('a controller of the leader reconciles in its second term the keys that are added in it', async () => {
+  const end = lead(undefined, ['a']);
+  await until(() => keys.length === 1);
+  await end();
+  led.queue.add('lost: no term runs');
+  lead(undefined, ['a']);
+  led.queue.add('b');
+  await until(() => keys.length === 3);
+  expect(keys).toEqual(['a', 'a', 'b']);
 });
 
-describe('a stuck controller', () => {
-  test('is not one that idles, and the heartbeat is not reconciled', async () => {
-    lead();
-    for (let minute = 0; minute < 60; minute++) {
-      await clock.advanceAsync(MINUTE_MS);
-      expect(led.problem()).toBeUndefined();
-    }
-    expect(keys).toEqual([]);
-  });
+test('a controller of the leader refuses a term before the previous one has ended, whose queue stays', async () => {
+  const hanging = Promise.withResolvers<object>();
+  const end = lead(() => hanging.promise, ['a']);
+  await until(() => keys.length === 1);
+  await expect(lead()()).rejects.toThrow('controller network: the previous term has not ended');
+  led.queue.add('b');
+  hanging.resolve({});
+  await until(() => keys.length === 2);
+  await end();
+});
 
-  test('is one whose events do not reach its queue', async () => {
-    lead();
+test('a controller that idles is not stuck, and its heartbeat is not reconciled', async () => {
+  lead();
+  for (let minute = 0; minute < 60; minute++) {
     await clock.advanceAsync(MINUTE_MS);
-    led.queue.add = () => undefined;
-    await clock.advanceAsync(5 * MINUTE_MS);
     expect(led.problem()).toBeUndefined();
-    await clock.advanceAsync(1);
-    expect(led.problem()).toBe('controller network is stuck: no reconcile and no heartbeat for 300 s');
-  });
+  }
+  expect(keys).toEqual([]);
+});
 
-  test('is one whose workers all hang, until they end', async () => {
-    const hanging = Promise.withResolvers<object>();
-    lead(() => hanging.promise, ['shop/net']);
-    await clock.advanceAsync(5 * MINUTE_MS + 1);
-    expect(led.problem()).toContain('no reconcile and no heartbeat for 300 s');
-    hanging.resolve({});
-    await clock.advanceAsync(0);
+test('a controller is stuck whose events do not reach its queue', async () => {
+  lead();
+  await clock.advanceAsync(MINUTE_MS);
+  led.queue.add = () => undefined;
+  await clock.advanceAsync(5 * MINUTE_MS);
+  expect(led.problem()).toBeUndefined();
+  await clock.advanceAsync(1);
+  expect(led.problem()).toBe('controller network is stuck: no reconcile and no heartbeat for 300 s');
+});
+
+test('a controller is stuck whose workers all hang, until they end', async () => {
+  const hanging = Promise.withResolvers<object>();
+  lead(() => hanging.promise, ['shop/net']);
+  await clock.advanceAsync(5 * MINUTE_MS + 1);
+  expect(led.problem()).toContain('no reconcile and no heartbeat for 300 s');
+  hanging.resolve({});
+  await clock.advanceAsync(0);
+  expect(led.problem()).toBeUndefined();
+});
+
+test('a controller is not stuck whose heartbeat waits behind work that proceeds', async () => {
+  // Each takes a minute, and together they take longer than the limit.
+  const names = Array.from({ length: 10 }, (_, i) => `shop/net-${i}`);
+  lead(() => new Promise((resolve) => clock.setTimer(MINUTE_MS, () => resolve({}))), names);
+  for (let minute = 0; minute < 9; minute++) {
+    await clock.advanceAsync(MINUTE_MS);
     expect(led.problem()).toBeUndefined();
-  });
+  }
+  expect(led.watched()).toMatchObject({ heartbeatAgeMs: 9 * MINUTE_MS });
+});
 
-  test('is not one whose heartbeat waits behind work that proceeds', async () => {
-    // Each takes a minute, and together they take longer than the limit.
-    const names = Array.from({ length: 10 }, (_, i) => `shop/net-${i}`);
-    lead(() => new Promise((resolve) => clock.setTimer(MINUTE_MS, () => resolve({}))), names);
-    for (let minute = 0; minute < 9; minute++) {
-      await clock.advanceAsync(MINUTE_MS);
-      expect(led.problem()).toBeUndefined();
-    }
-    expect(led.watched()).toMatchObject({ heartbeatAgeMs: 9 * MINUTE_MS });
-  });
-
-  test('is not a standby, nor a leader that lost its lease', async () => {
-    expect([led.problem(), led.watched()]).toEqual([undefined, undefined]);
-    const end = lead(() => Promise.reject(new Error('no')), ['shop/net']);
-    await clock.advanceAsync(0);
-    expect(led.watched()).toMatchObject({ running: true, reconcileAgeMs: 0 });
-    await end();
-    await clock.advanceAsync(60 * MINUTE_MS);
-    expect(led.problem()).toBeUndefined();
-    expect(led.watched()).toMatchObject({ running: false, heartbeatAgeMs: undefined });
-    expect(clock.pendingTimers).toBe(0);
-  });
+test('a controller is not stuck that is a standby, or whose leader lost its lease', async () => {
+  expect([led.problem(), led.watched()]).toEqual([undefined, undefined]);
+  const end = lead(() => Promise.reject(new Error('no')), ['shop/net']);
+  await clock.advanceAsync(0);
+  expect(led.watched()).toMatchObject({ running: true, reconcileAgeMs: 0 });
+  await end();
+  await clock.advanceAsync(60 * MINUTE_MS);
+  expect(led.problem()).toBeUndefined();
+  expect(led.watched()).toMatchObject({ running: false, heartbeatAgeMs: undefined });
+  expect(clock.pendingTimers).toBe(0);
 });
 
 const never = new Promise<never>(() => undefined);

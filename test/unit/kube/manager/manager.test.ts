@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import { SECRETS } from '../../../../src/kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
@@ -63,48 +63,46 @@ function controller(
 
 const messages = () => lines.map(({ msg }) => msg);
 
-describe('a controller', () => {
-  test('reconciles each object, and each change, with the cached object', async () => {
-    const seen: string[] = [];
-    controller('count', async (key, object) => {
-      seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
-    });
-    run();
-    (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
-    const watch = await api.server.next();
-    await until(() => seen.length === 1);
-    watch.stream(modified(configMap('a', 11)));
-    await until(() => seen.length === 2);
-    watch.stream(deleted(configMap('a', 12)));
-    await until(() => seen.length === 3);
-    expect(seen).toEqual(['shop/a=1', 'shop/a=11', 'shop/a=gone']);
+test('a controller reconciles each object, and each change, with the cached object', async () => {
+  const seen: string[] = [];
+  controller('count', async (key, object) => {
+    seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
   });
+  run();
+  (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
+  const watch = await api.server.next();
+  await until(() => seen.length === 1);
+  watch.stream(modified(configMap('a', 11)));
+  await until(() => seen.length === 2);
+  watch.stream(deleted(configMap('a', 12)));
+  await until(() => seen.length === 3);
+  expect(seen).toEqual(['shop/a=1', 'shop/a=11', 'shop/a=gone']);
+});
 
-  test('tells on the object that a write for it is refused, and tries again', async () => {
-    controller('write', async (_, __, signal) => {
-      const name = { metadata: { namespace: 'shop' } };
-      const write = manager.leaderClient.create(SECRETS, name, { signal });
-      throw new AggregateError([await write.catch((error: unknown) => error)], 'all failed');
-    });
-    run();
-    (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
-    const next = async (path: string) => {
-      for (;;) {
-        const request = await api.server.next();
-        if (request.path.includes(path)) return request;
-      }
-    };
-    (await next('/secrets')).fail(403, { reason: 'Forbidden', message: 'exceeded quota' });
-    const event = await next('/events');
-    expect(JSON.parse(event.body)).toMatchObject({
-      reason: 'RequestRefused',
-      regarding: { kind: 'ConfigMap', namespace: 'shop', name: 'a' },
-      note: expect.stringContaining('retries it: exceeded quota'),
-    });
-    event.answer({ metadata: {} });
-    await api.clock.pass(5);
-    expect(await next('/secrets')).toBeDefined();
+test('a controller tells on the object that a write for it is refused, and tries again', async () => {
+  controller('write', async (_, __, signal) => {
+    const name = { metadata: { namespace: 'shop' } };
+    const write = manager.leaderClient.create(SECRETS, name, { signal });
+    throw new AggregateError([await write.catch((error: unknown) => error)], 'all failed');
   });
+  run();
+  (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
+  const next = async (path: string) => {
+    for (;;) {
+      const request = await api.server.next();
+      if (request.path.includes(path)) return request;
+    }
+  };
+  (await next('/secrets')).fail(403, { reason: 'Forbidden', message: 'exceeded quota' });
+  const event = await next('/events');
+  expect(JSON.parse(event.body)).toMatchObject({
+    reason: 'RequestRefused',
+    regarding: { kind: 'ConfigMap', namespace: 'shop', name: 'a' },
+    note: expect.stringContaining('retries it: exceeded quota'),
+  });
+  event.answer({ metadata: {} });
+  await api.clock.pass(5);
+  expect(await next('/secrets')).toBeDefined();
 });
 
 test('a controller of each replica reconciles without the lease, and that of the leader does not', async () => {
@@ -128,80 +126,76 @@ test('a controller of each replica reconciles without the lease, and that of the
   expect(seen).toEqual(['replica']);
 });
 
-describe('a part', () => {
-  test('that runs periodically also runs again after a failure, which is logged', async () => {
-    let calls = 0;
-    manager.singleton('sweep', async () => Promise.reject(new Error(`no ${++calls}`)), { everyMs: 1_000 });
-    run();
-    await api.clock.pass(1_000);
-    await until(() => calls === 2);
-    await end();
-    expect(messages().filter((msg) => msg === 'part failed, retrying')).toHaveLength(2);
-  });
-
-  test('that fails is retried when the API server asks for it', async () => {
-    let calls = 0;
-    const busy = async () => {
-      calls++;
-      throw apiErrorFrom(429, {}, '7');
-    };
-    manager.everyReplica('greeting', busy, { everyMs: 1_000 });
-    run();
-    await api.clock.pass(7_000);
-    await api.clock.pass(7_000);
-    await until(() => calls === 3);
-  });
-
-  test('starts when `after` has resolved', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const started: string[] = [];
-    manager.everyReplica('late', async () => started.push('late'), { after: () => promise });
-    run();
-    await api.clock.advanceAsync(0);
-    expect(started).toEqual([]);
-    resolve();
-    await until(() => started.length === 1);
-  });
-
-  test.each(['everyReplica', 'singleton'] as const)(
-    '(%s) that fails ends the process after all others have ended',
-    async (kind) => {
-      const ended: string[] = [];
-      manager[kind]('broken', async () => Promise.reject(new Error('broken')));
-      manager.singleton(
-        'leader',
-        async (signal) => void ended.push(await aborted(signal).then(() => 'leader')),
-      );
-      manager.everyReplica('replica', async (signal) => {
-        await aborted(signal);
-        ended.push('replica');
-      });
-      run();
-      await until(() => messages().includes('shutting down: not ready, draining'));
-      await api.clock.advanceAsync(0);
-      await expect(running).rejects.toThrow('broken');
-      expect(ended.toSorted()).toEqual(['leader', 'replica']);
-    },
-  );
+test('a part of the Manager that runs periodically runs again after a failure, which is logged', async () => {
+  let calls = 0;
+  manager.singleton('sweep', async () => Promise.reject(new Error(`no ${++calls}`)), { everyMs: 1_000 });
+  run();
+  await api.clock.pass(1_000);
+  await until(() => calls === 2);
+  await end();
+  expect(messages().filter((msg) => msg === 'part failed, retrying')).toHaveLength(2);
 });
 
-describe('the shutdown', () => {
-  test('ends the leader first, and then caches and Events', async () => {
+test('a part of the Manager that fails is retried when the API server asks for it', async () => {
+  let calls = 0;
+  const busy = async () => {
+    calls++;
+    throw apiErrorFrom(429, {}, '7');
+  };
+  manager.everyReplica('greeting', busy, { everyMs: 1_000 });
+  run();
+  await api.clock.pass(7_000);
+  await api.clock.pass(7_000);
+  await until(() => calls === 3);
+});
+
+test('a part of the Manager starts when `after` has resolved', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const started: string[] = [];
+  manager.everyReplica('late', async () => started.push('late'), { after: () => promise });
+  run();
+  await api.clock.advanceAsync(0);
+  expect(started).toEqual([]);
+  resolve();
+  await until(() => started.length === 1);
+});
+
+test.each(['everyReplica', 'singleton'] as const)(
+  'a part of the Manager (%s) that fails ends the process after all others have ended',
+  async (kind) => {
     const ended: string[] = [];
+    manager[kind]('broken', async () => Promise.reject(new Error('broken')));
+    manager.singleton(
+      'leader',
+      async (signal) => void ended.push(await aborted(signal).then(() => 'leader')),
+    );
     manager.everyReplica('replica', async (signal) => {
       await aborted(signal);
       ended.push('replica');
     });
-    manager.singleton('leader', async (signal) => {
-      await aborted(signal);
-      for (let turn = 0; turn < 10; turn++) await api.clock.advanceAsync(0);
-      ended.push('leader');
-    });
     run();
-    await until(() => messages().includes('listening'));
-    await end();
-    expect(ended).toEqual(['leader', 'replica']);
-    expect(messages().at(-1)).toBe('ended');
-    expect(api.clock.pendingTimers).toBe(0);
+    await until(() => messages().includes('shutting down: not ready, draining'));
+    await api.clock.advanceAsync(0);
+    await expect(running).rejects.toThrow('broken');
+    expect(ended.toSorted()).toEqual(['leader', 'replica']);
+  },
+);
+
+test('the shutdown of the Manager ends the leader first, and then caches and Events', async () => {
+  const ended: string[] = [];
+  manager.everyReplica('replica', async (signal) => {
+    await aborted(signal);
+    ended.push('replica');
   });
+  manager.singleton('leader', async (signal) => {
+    await aborted(signal);
+    for (let turn = 0; turn < 10; turn++) await api.clock.advanceAsync(0);
+    ended.push('leader');
+  });
+  run();
+  await until(() => messages().includes('listening'));
+  await end();
+  expect(ended).toEqual(['leader', 'replica']);
+  expect(messages().at(-1)).toBe('ended');
+  expect(api.clock.pendingTimers).toBe(0);
 });

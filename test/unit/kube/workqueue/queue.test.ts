@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type { QueueMetrics } from '../../../../src/kube/prometheus/index.ts';
 import { maxTimerMs, systemClock } from '../../../../src/kube/workqueue/clock.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
@@ -17,55 +17,49 @@ async function consume<K>(queue: WorkQueue<K>, work: (key: K) => Promise<void> |
   }
 }
 
-describe('get', () => {
-  test('returns keys in the order in which they were added', async () => {
-    const queue = newQueue<string>();
-    for (const key of ['c', 'a', 'b']) queue.add(key);
-    expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['c', 'a', 'b']);
-  });
-
-  test('returns a key once, at its first place, when it is added again while it waits', async () => {
-    const queue = newQueue<string>();
-    for (const key of ['foo', 'bar', 'foo']) queue.add(key);
-    expect(queue.length).toBe(2);
-    expect(await queue.get()).toBe('foo');
-  });
+test('get of a workqueue returns keys in the order in which they were added', async () => {
+  const queue = newQueue<string>();
+  for (const key of ['c', 'a', 'b']) queue.add(key);
+  expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['c', 'a', 'b']);
 });
 
-describe('after shutDown', () => {
-  test('a key that its worker adds again is worked off', async () => {
-    const queue = newQueue<number>();
-    const tries = new Map<number, number>();
-    for (let key = 0; key < 50; key++) queue.add(key);
-    const consumers = Array.from({ length: 10 }, () =>
-      consume(queue, (key) => {
-        const tried = (tries.get(key) ?? 0) + 1;
-        tries.set(key, tried);
-        if (tried < 2) queue.add(key);
-      }),
-    );
-    await eventLoopTurn();
-    queue.shutDown();
-    await Promise.all(consumers);
-    expect([...tries.values()]).toEqual(Array(50).fill(2));
-    expect(queue.length).toBe(0);
-  });
+test('get of a workqueue returns a key once, at its first place, when it is added again while it waits', async () => {
+  const queue = newQueue<string>();
+  for (const key of ['foo', 'bar', 'foo']) queue.add(key);
+  expect(queue.length).toBe(2);
+  expect(await queue.get()).toBe('foo');
 });
 
-describe('shutDown', () => {
-  test('still hands out queued keys, and then undefined', async () => {
-    const queue = newQueue<string>();
-    queue.add('foo');
-    queue.shutDown();
-    queue.add('too late');
-    expect([await queue.get(), await queue.get()]).toEqual(['foo', undefined]);
-  });
+test('a key that its worker adds again after shutDown of a workqueue is worked off', async () => {
+  const queue = newQueue<number>();
+  const tries = new Map<number, number>();
+  for (let key = 0; key < 50; key++) queue.add(key);
+  const consumers = Array.from({ length: 10 }, () =>
+    consume(queue, (key) => {
+      const tried = (tries.get(key) ?? 0) + 1;
+      tries.set(key, tried);
+      if (tried < 2) queue.add(key);
+    }),
+  );
+  await eventLoopTurn();
+  queue.shutDown();
+  await Promise.all(consumers);
+  expect([...tries.values()]).toEqual(Array(50).fill(2));
+  expect(queue.length).toBe(0);
+});
+
+test('shutDown of a workqueue still hands out queued keys, and then undefined', async () => {
+  const queue = newQueue<string>();
+  queue.add('foo');
+  queue.shutDown();
+  queue.add('too late');
+  expect([await queue.get(), await queue.get()]).toEqual(['foo', undefined]);
 });
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-test('a key that is done is released while others wait behind it', async () => {
+test('a key of a workqueue that is done is released while others wait behind it', async () => {
   const queue = newQueue<object>();
   const others = Array.from({ length: 10 }, () => ({}));
   // In a separate function, so that no variable here holds the key.
@@ -97,35 +91,33 @@ function setup() {
   return { clock, metrics, queue, takeAll };
 }
 
-describe('addAfter', () => {
-  test('adds the key after its delay, and only once', async () => {
-    const { clock, queue, takeAll } = setup();
-    queue.addAfter('foo', 50);
-    clock.advance(49);
-    expect(queue.length).toBe(0);
-    clock.advance(1);
-    expect(await takeAll()).toEqual(['foo']);
-    clock.advance(10_000);
-    expect(queue.length).toBe(0);
-    expect(clock.pendingTimers).toBe(0);
-  });
+test('addAfter adds the key after its delay, and only once', async () => {
+  const { clock, queue, takeAll } = setup();
+  queue.addAfter('foo', 50);
+  clock.advance(49);
+  expect(queue.length).toBe(0);
+  clock.advance(1);
+  expect(await takeAll()).toEqual(['foo']);
+  clock.advance(10_000);
+  expect(queue.length).toBe(0);
+  expect(clock.pendingTimers).toBe(0);
+});
 
-  test('keeps the earlier of two deadlines of a key, in either order', async () => {
-    const { clock, queue, takeAll } = setup();
-    queue.addAfter('foo', 50);
-    queue.addAfter('foo', 70);
-    clock.advance(60);
-    expect(await takeAll()).toEqual(['foo']);
-    clock.advance(20);
-    expect(queue.length).toBe(0);
+test('addAfter keeps the earlier of two deadlines of a key, in either order', async () => {
+  const { clock, queue, takeAll } = setup();
+  queue.addAfter('foo', 50);
+  queue.addAfter('foo', 70);
+  clock.advance(60);
+  expect(await takeAll()).toEqual(['foo']);
+  clock.advance(20);
+  expect(queue.length).toBe(0);
 
-    queue.addAfter('foo', 50);
-    queue.addAfter('foo', 30);
-    clock.advance(40);
-    expect(await takeAll()).toEqual(['foo']);
-    clock.advance(20);
-    expect(queue.length).toBe(0);
-  });
+  queue.addAfter('foo', 50);
+  queue.addAfter('foo', 30);
+  clock.advance(40);
+  expect(await takeAll()).toEqual(['foo']);
+  clock.advance(20);
+  expect(queue.length).toBe(0);
 });
 
 test("a timer of the system's clock waits longer than the longest timer of Node", () => {
@@ -150,31 +142,29 @@ test('shutDown drops the keys that wait, leaves no timer, and accepts no more ke
   expect(await queue.get()).toBeUndefined();
 });
 
-describe('addRateLimited', () => {
-  test('backs off each key separately, and returns the delay, until the key is forgotten', () => {
-    const { queue } = setup();
-    expect([queue.addRateLimited('one'), queue.addRateLimited('one')]).toEqual([5, 10]);
-    expect([queue.addRateLimited('two'), queue.addRateLimited('two')]).toEqual([5, 10]);
-    queue.forget('one');
-    expect(queue.addRateLimited('one')).toBe(5);
-  });
+test('addRateLimited backs off each key separately, and returns the delay, until the key is forgotten', () => {
+  const { queue } = setup();
+  expect([queue.addRateLimited('one'), queue.addRateLimited('one')]).toEqual([5, 10]);
+  expect([queue.addRateLimited('two'), queue.addRateLimited('two')]).toEqual([5, 10]);
+  queue.forget('one');
+  expect(queue.addRateLimited('one')).toBe(5);
+});
 
-  test('doubles the delay of a key up to 1000 s', () => {
-    const { clock, queue } = setup();
-    const after = Array.from({ length: 20 }, () => {
-      clock.advance(1000);
-      return queue.addRateLimited('key');
-    });
-    expect(after.slice(0, 4)).toEqual([5, 10, 20, 40]);
-    expect(after.slice(-3)).toEqual([655_360, 1_000_000, 1_000_000]);
+test('addRateLimited doubles the delay of a key up to 1000 s', () => {
+  const { clock, queue } = setup();
+  const after = Array.from({ length: 20 }, () => {
+    clock.advance(1000);
+    return queue.addRateLimited('key');
   });
+  expect(after.slice(0, 4)).toEqual([5, 10, 20, 40]);
+  expect(after.slice(-3)).toEqual([655_360, 1_000_000, 1_000_000]);
+});
 
-  test('gives many keys 10 retries a second after a burst of 100', () => {
-    const { queue } = setup();
-    const after = Array.from({ length: 110 }, (_, key) => queue.addRateLimited(`${key}`));
-    expect(after.slice(0, 100)).toEqual(Array(100).fill(5));
-    expect(after.slice(100, 103)).toEqual([100, 200, 300]);
-  });
+test('addRateLimited gives many keys 10 retries a second after a burst of 100', () => {
+  const { queue } = setup();
+  const after = Array.from({ length: 110 }, (_, key) => queue.addRateLimited(`${key}`));
+  expect(after.slice(0, 100)).toEqual(Array(100).fill(5));
+  expect(after.slice(100, 103)).toEqual([100, 200, 300]);
 });
 
 /** Records the calls in order. */
@@ -199,7 +189,7 @@ class RecordedMetrics implements QueueMetrics {
   watch() {}
 }
 
-test('a key is measured from add to get and from get to done, and again when it was added meanwhile', async () => {
+test('a key of a workqueue is measured from add to get and to done, and again when added meanwhile', async () => {
   const { clock, metrics, queue } = setup();
   queue.add('foo');
   expect([metrics.adds, queue.depth]).toEqual([1, 1]);

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Credential, Credentials } from '../../../../../src/kube/client/credentials.ts';
 import { loadKubeConfig } from '../../../../../src/kube/client/kubeconfig/load-config.ts';
@@ -108,85 +108,74 @@ const CLUSTER_FIELDS: Record<string, readonly [object, object]> = {
   ],
 };
 
-describe('a kubeconfig', () => {
-  test.each(Object.entries(USER_FIELDS))(
-    'does what client-go does with the user’s %s',
-    async (_, [user, effect]) => {
-      expect(await credential({}, user)).toMatchObject(effect);
-    },
-  );
+test.each(Object.entries(USER_FIELDS))(
+  'a kubeconfig does what client-go does with the user’s %s',
+  async (_, [user, effect]) => {
+    expect(await credential({}, user)).toMatchObject(effect);
+  },
+);
 
-  test.each(Object.entries(CLUSTER_FIELDS))(
-    'does what client-go does with the cluster’s %s',
-    async (_, [cluster, effect]) => {
-      const { tls } = await credential(cluster, {});
-      const loaded = await load(cluster, {});
-      expect({ tls, cluster: loaded.getCurrentCluster() }).toMatchObject(effect);
-    },
-  );
+test.each(Object.entries(CLUSTER_FIELDS))(
+  'a kubeconfig does what client-go does with the cluster’s %s',
+  async (_, [cluster, effect]) => {
+    const { tls } = await credential(cluster, {});
+    const loaded = await load(cluster, {});
+    expect({ tls, cluster: loaded.getCurrentCluster() }).toMatchObject(effect);
+  },
+);
 
-  test('runs a plugin in its own directory', async () => {
-    await chmod(`${directory}/plugin`, 0o755);
-    const exec = { ...PLUGIN, command: './plugin' };
-    expect((await credential({}, { exec })).headers).toEqual({ Authorization: 'Bearer plugged' });
-  });
-
-  test('runs no plugin when it holds a token itself', async () => {
-    const { headers } = await credential({}, { token: 'plain', exec: { ...PLUGIN, command: 'nowhere' } });
-    expect(headers).toEqual({ Authorization: 'Bearer plain' });
-  });
+test('a kubeconfig runs a plugin in its own directory', async () => {
+  await chmod(`${directory}/plugin`, 0o755);
+  const exec = { ...PLUGIN, command: './plugin' };
+  expect((await credential({}, { exec })).headers).toEqual({ Authorization: 'Bearer plugged' });
 });
 
-describe('a kubeconfig is refused, with one line, for', () => {
-  const exec = (change: object) => ({ exec: { ...PLUGIN, ...change } });
-  const ca = { 'certificate-authority-data': DATA };
-  test.each<[string, object, object, string]>([
-    ['a token of two lines', {}, { token: 'a\nb' }, 'user "me": token: expected one line without spaces'],
-    [
-      'a token and a username',
-      {},
-      { token: 't', username: 'u' },
-      'token and username cannot be used together',
-    ],
-    ['groups and no user', {}, { 'as-groups': ['g'] }, 'need a user to impersonate: add as, or --as'],
-    ['groups that are none', {}, { as: 'u', 'as-groups': [7] }, 'as-groups: expected a list of strings'],
-    ['a removed provider', {}, { 'auth-provider': { name: 'gcp' } }, 'expected oidc, got "gcp": use exec'],
-    ['a plugin of an old version', {}, exec({ apiVersion: 'v1alpha1' }), 'exec.apiVersion: expected client.'],
-    ['a plugin without a command', {}, exec({ command: '' }), 'exec.command: expected a command, got none'],
-    ['a plugin with a terminal', {}, exec({ interactiveMode: 'Always' }), 'plugins have no terminal here'],
-    ['an unknown field', {}, { 'token-file': 't' }, 'unknown field "token-file": did you mean tokenFile?'],
-    ['a value of another type', {}, { token: 7 }, 'user "me".token: expected a value of type string'],
-    ['an authority and none', { ...ca, 'insecure-skip-tls-verify': true }, {}, 'cannot be used together'],
-    ['two authorities', { ...ca, 'certificate-authority': 'pem' }, {}, 'cannot be used together: remove one'],
-    ['a SOCKS proxy', { 'proxy-url': 'socks5://127.0.0.1:9' }, {}, 'an http or https proxy, got socks5://'],
-    ['http', { server: 'http://10.0.0.1' }, {}, 'got "http://10.0.0.1": http needs insecure-skip-tls-verify'],
-    ['no server', { server: '' }, {}, 'expected an https URL for the API server, got ""'],
-    [
-      'http behind a proxy',
-      { server: 'http://10.0.0.1', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://me:secret@proxy' },
-      {},
-      'the API server http://10.0.0.1 is behind a proxy (http://proxy): use https',
-    ],
-  ])('%s', async (_, cluster, user, message) => {
-    const error: unknown = await load(cluster, user).catch((thrown: unknown) => thrown);
-    expect(String(error)).toContain(message);
-    expect(String(error)).not.toContain('\n');
-  });
+test('a kubeconfig runs no plugin when it holds a token itself', async () => {
+  const { headers } = await credential({}, { token: 'plain', exec: { ...PLUGIN, command: 'nowhere' } });
+  expect(headers).toEqual({ Authorization: 'Bearer plain' });
 });
 
-describe('the proxy', () => {
-  const environment = { HTTPS_PROXY: 'http://of-environment:3128', NO_PROXY: '10.1.0.0/16' };
-  test.each<[string, object, string | undefined]>([
-    ['of the environment is used', {}, 'http://of-environment:3128/'],
-    ['of the kubeconfig takes precedence', { 'proxy-url': 'http://own:1' }, 'http://own:1'],
-    ['of the environment is not used for a server in NO_PROXY', { server: 'https://10.1.2.3' }, undefined],
-    [
-      'of the kubeconfig is used regardless of NO_PROXY',
-      { server: 'https://10.1.2.3', 'proxy-url': 'http://own:1' },
-      'http://own:1',
-    ],
-  ])('%s', async (_, cluster, proxyUrl) => {
-    const config = await load(cluster, {}, environment);
-    expect(config.getCurrentCluster()?.proxyUrl).toBe(proxyUrl);
-  });
+const exec = (change: object) => ({ exec: { ...PLUGIN, ...change } });
+const ca = { 'certificate-authority-data': DATA };
+test.each<[string, object, object, string]>([
+  ['a token of two lines', {}, { token: 'a\nb' }, 'user "me": token: expected one line without spaces'],
+  ['a token and a username', {}, { token: 't', username: 'u' }, 'token and username cannot be used together'],
+  ['groups and no user', {}, { 'as-groups': ['g'] }, 'need a user to impersonate: add as, or --as'],
+  ['groups that are none', {}, { as: 'u', 'as-groups': [7] }, 'as-groups: expected a list of strings'],
+  ['a removed provider', {}, { 'auth-provider': { name: 'gcp' } }, 'expected oidc, got "gcp": use exec'],
+  ['a plugin of an old version', {}, exec({ apiVersion: 'v1alpha1' }), 'exec.apiVersion: expected client.'],
+  ['a plugin without a command', {}, exec({ command: '' }), 'exec.command: expected a command, got none'],
+  ['a plugin with a terminal', {}, exec({ interactiveMode: 'Always' }), 'plugins have no terminal here'],
+  ['an unknown field', {}, { 'token-file': 't' }, 'unknown field "token-file": did you mean tokenFile?'],
+  ['a value of another type', {}, { token: 7 }, 'user "me".token: expected a value of type string'],
+  ['an authority and none', { ...ca, 'insecure-skip-tls-verify': true }, {}, 'cannot be used together'],
+  ['two authorities', { ...ca, 'certificate-authority': 'pem' }, {}, 'cannot be used together: remove one'],
+  ['a SOCKS proxy', { 'proxy-url': 'socks5://127.0.0.1:9' }, {}, 'an http or https proxy, got socks5://'],
+  ['http', { server: 'http://10.0.0.1' }, {}, 'got "http://10.0.0.1": http needs insecure-skip-tls-verify'],
+  ['no server', { server: '' }, {}, 'expected an https URL for the API server, got ""'],
+  [
+    'http behind a proxy',
+    { server: 'http://10.0.0.1', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://me:secret@proxy' },
+    {},
+    'the API server http://10.0.0.1 is behind a proxy (http://proxy): use https',
+  ],
+])('a kubeconfig is refused, with one line, for %s', async (_, cluster, user, message) => {
+  const error: unknown = await load(cluster, user).catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain(message);
+  expect(String(error)).not.toContain('\n');
+});
+
+const environment = { HTTPS_PROXY: 'http://of-environment:3128', NO_PROXY: '10.1.0.0/16' };
+test.each<[string, object, string | undefined]>([
+  ['of the environment is used', {}, 'http://of-environment:3128/'],
+  ['of the kubeconfig takes precedence', { 'proxy-url': 'http://own:1' }, 'http://own:1'],
+  ['of the environment is not used for a server in NO_PROXY', { server: 'https://10.1.2.3' }, undefined],
+  [
+    'of the kubeconfig is used regardless of NO_PROXY',
+    { server: 'https://10.1.2.3', 'proxy-url': 'http://own:1' },
+    'http://own:1',
+  ],
+])('the proxy %s', async (_, cluster, proxyUrl) => {
+  const config = await load(cluster, {}, environment);
+  expect(config.getCurrentCluster()?.proxyUrl).toBe(proxyUrl);
 });
