@@ -27,6 +27,7 @@ export const OWN_TABLE = TABLE.split(' ');
 export const DIGEST_CHAIN = [...OWN_TABLE, 'forward'];
 /** Of all chains of the node. */
 const PRIORITY = { before: -1000, after: 1000 } as const;
+const PROTOCOL = { ip: 'ipv4', ip6: 'ipv6' } as const;
 const DIGEST = /comment "([0-9a-f]{16})"/;
 
 /**
@@ -47,6 +48,9 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
   if (bridges.length === 0) return { text: replace, digest: undefined };
   const sorted = bridges.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const names = sorted.map(({ name }) => `"${name}"`);
+  const families = (['ip', 'ip6'] as const).map((kind) => ({ kind, known: peersOf(kind, peers) }));
+  const withPeers = families.filter(({ known }) => known.length > 0);
+  const ours = vnis.length === 0 ? [] : [`  ${tunnelled(vnis, port)}`];
   const body = [
     'set bridges {',
     '  type ifname',
@@ -58,11 +62,17 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
     '}',
     'chain input {',
     '  type filter hook input priority filter; policy accept;',
-    ...(vnis.length === 0 ? [] : peerRules(vnis, peers, port)),
+    ...families.flatMap(({ kind, known }) => {
+      const others = known.length > 0 ? `${kind} saddr != ${setOf(known)}` : `meta nfproto ${PROTOCOL[kind]}`;
+      return ours.map((packets) => `${packets} ${others} drop`);
+    }),
     '}',
     'chain forged {',
     '  type filter hook forward priority filter; policy accept;',
-    ...forgeryRules(peers, port),
+    ...withPeers.map(({ kind, known }) => {
+      const all = setOf(known);
+      return `  udp dport ${port} @th,96,24 >= ${FIRST_VNI} ${kind} daddr ${all} ${kind} saddr != ${all} drop`;
+    }),
     '}',
     ...COUNTERS.map((name) => `counter ${name} {}`),
     // First and last of all rules of the node, also of those of other programs.
@@ -75,16 +85,14 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
       '}',
       `chain input_${place} {`,
       `  type filter hook input priority ${PRIORITY[place]}; policy accept;`,
-      ...(['ip', 'ip6'] as const).flatMap((kind) => {
-        const known = peersOf(kind, peers);
-        if (known.length === 0 || vnis.length === 0) return [];
-        return `  ${tunnelled(vnis, port)} ${kind} saddr ${setOf(known)} counter name tunnel_${place}`;
-      }),
+      ...withPeers.flatMap(({ kind, known }) =>
+        ours.map((packets) => `${packets} ${kind} saddr ${setOf(known)} counter name tunnel_${place}`),
+      ),
       '}',
     ]),
     'chain sent {',
     '  type filter hook output priority raw; policy accept;',
-    ...(vnis.length === 0 ? [] : [`  ${tunnelled(vnis, port)} notrack`]),
+    ...ours.map((packets) => `${packets} notrack`),
     '}',
     'chain switched {',
     '  type nat hook postrouting priority srcnat - 1; policy accept;',
@@ -116,24 +124,6 @@ export function digestIn(output: string): string | undefined {
 /** Packets of our VNIs. At offset 96 of the UDP header is the VNI (RFC 7348 section 5). */
 function tunnelled(vnis: readonly number[], port: number): string {
   return `udp dport ${port} @th,96,24 ${setOf([...new Set(vnis)].toSorted((a, b) => a - b).map(String))}`;
-}
-
-function peerRules(vnis: readonly number[], peers: readonly string[], port: number): readonly string[] {
-  const ours = `  ${tunnelled(vnis, port)}`;
-  return (['ip', 'ip6'] as const).map((kind) => {
-    const known = peersOf(kind, peers);
-    if (known.length === 0) return `${ours} meta nfproto ${kind === 'ip' ? 'ipv4' : 'ipv6'} drop`;
-    return `${ours} ${kind} saddr != ${setOf(known)} drop`;
-  });
-}
-
-function forgeryRules(peers: readonly string[], port: number): readonly string[] {
-  return (['ip', 'ip6'] as const).flatMap((kind) => {
-    const known = peersOf(kind, peers);
-    if (known.length === 0) return [];
-    const all = setOf(known);
-    return `  udp dport ${port} @th,96,24 >= ${FIRST_VNI} ${kind} daddr ${all} ${kind} saddr != ${all} drop`;
-  });
 }
 
 function peersOf(kind: 'ip' | 'ip6', peers: readonly string[]): readonly string[] {
