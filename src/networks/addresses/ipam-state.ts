@@ -34,6 +34,13 @@ interface Orphaned {
   readonly ips: ReadonlyMap<ObjectKey, readonly string[]>;
 }
 
+/** An address that several pods have. */
+export interface Conflict {
+  readonly network: ObjectKey;
+  readonly ip: string;
+  readonly others: readonly NetworkPod[];
+}
+
 /**
  * The addresses of all Networks. They follow from pods alone: those of a Network are read from the cache when they are
  * first needed, and follow its changes. In addition, it knows what this process has given and the cache does not show yet.
@@ -173,21 +180,18 @@ export class IpamState {
     }
   }
 
-  /** The pods that have an address of this pod, too, with the address. */
-  conflictsOf(
-    pod: NetworkPod,
-  ): readonly { readonly network: ObjectKey; readonly ip: string; readonly other: NetworkPod }[] {
+  /** The addresses of the pod that others have, too. */
+  conflictsOf(pod: NetworkPod): readonly Conflict[] {
     const { uid = '' } = pod.metadata;
-    return networksOf(pod).flatMap((network) => {
-      const allocations = this.of(network);
-      return [...addressesOn(pod, network)].flatMap((ip) => {
-        const holders = allocations?.holdersOf(ip) ?? [];
-        return holders.flatMap(({ id, pod: key }) => {
-          const other = key === undefined || id === uid ? undefined : this.#options.pods.get(key);
-          return other?.metadata.uid === id ? [{ network, ip, other }] : [];
-        });
+    const othersWith = (network: ObjectKey, ip: string) =>
+      (this.of(network)?.holdersOf(ip) ?? []).flatMap(({ id, pod: key }) => {
+        const other = key === undefined || id === uid ? undefined : this.#options.pods.get(key);
+        return other?.metadata.uid === id ? [other] : [];
       });
-    });
+    return networksOf(pod)
+      .flatMap((network) => [...addressesOn(pod, network)].map((ip) => ({ network, ip })))
+      .map(({ network, ip }) => ({ network, ip, others: othersWith(network, ip) }))
+      .filter(({ others }) => others.length > 0);
   }
 
   #fill(key: ObjectKey, allocations: Allocations): void {

@@ -169,14 +169,8 @@ export class PodGates {
   /** Tells of an address that several pods have, to all but the oldest. They stay as they are. */
   #reportConflicts(pod: NetworkPod): void {
     const { ipam, onConflict } = this.#options;
-    const conflicts = new Map<string, NetworkPod[]>();
-    for (const { network, ip, other } of ipam.conflictsOf(pod)) {
+    for (const { network, ip, others } of ipam.conflictsOf(pod)) {
       const address = `${ip} of Network ${network}`;
-      const others = conflicts.get(address) ?? [];
-      others.push(other);
-      conflicts.set(address, others);
-    }
-    for (const [address, others] of conflicts) {
       const oldest = others.reduce((a, b) => (isOlder(b, a) ? b : a), pod);
       const note = `${address} is also the address of the older pod ${keyOf(oldest)}: delete one of the pods`;
       // The oldest may have come to its address last.

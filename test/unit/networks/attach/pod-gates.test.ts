@@ -4,7 +4,7 @@ import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { Store } from '../../../../src/kube/cache/store.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import type { IpamState } from '../../../../src/networks/addresses/ipam-state.ts';
+import type { Conflict } from '../../../../src/networks/addresses/ipam-state.ts';
 import { NetworkUsers } from '../../../../src/networks/attach/network-users.ts';
 import { PodGates } from '../../../../src/networks/attach/pod-gates.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
@@ -42,7 +42,7 @@ function stage({
   const world: { pod: NetworkPod | undefined; state: NetworkState; lost: string[] } = {
     ...{ pod, state: { kind: 'ready' }, lost: [] },
   };
-  const conflicts: ReturnType<IpamState['conflictsOf']>[number][] = [];
+  const conflicts: Conflict[] = [];
   const gates = new PodGates({
     ipam: { conflictsOf: () => conflicts },
     addresses: {
@@ -204,15 +204,8 @@ test('the addresses of a pod that many pods have, too, are an Event of each once
   });
   const pod = aged('p', 5);
   const { conflicts, did, notices, reconcile } = stage({ pod });
-  for (const ip of ['10.0.0.2/24', 'fd00::2/64']) {
-    for (const [name, day] of [
-      ['q', 3],
-      ['r', 2],
-      ['s', 6],
-    ] as const) {
-      conflicts.push({ network: 'red/blue', ip, other: aged(name, day) });
-    }
-  }
+  const others = [aged('q', 3), aged('r', 2), aged('s', 6)];
+  for (const ip of ['10.0.0.2/24', 'fd00::2/64']) conflicts.push({ network: 'red/blue', ip, others });
   await reconcile();
   await reconcile();
   expect(did).toEqual(['count', 'count']);
