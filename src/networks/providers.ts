@@ -18,8 +18,6 @@ export interface Provider {
   readonly name: string;
   /** Whether pods can attach to its networks. If not, the webhook refuses pods that ask for one. */
   readonly attachesPods: boolean;
-  /** Whether each pod has a port on its networks, with options that the pod may choose. */
-  readonly hasPorts?: boolean;
   /** Whether it calls a backend other than the API server, which may be slow. */
   readonly isRemote: boolean;
   /** Makes the ports of pods on its networks. Without it, pods need none. */

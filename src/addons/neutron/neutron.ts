@@ -65,7 +65,6 @@ const MAX_ROUNDS = 8;
 export class NeutronProvider implements Provider {
   readonly name = 'neutron';
   readonly attachesPods: boolean;
-  readonly hasPorts = true;
   readonly isRemote = true;
   readonly ports: PodPorts | undefined;
   readonly #options: NeutronOptions;

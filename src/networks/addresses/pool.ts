@@ -9,6 +9,7 @@ import {
   parseRange,
   type Range,
   readRange,
+  spanOf,
 } from '../ranges/cidr.ts';
 
 /** The operator gives only the first addresses of a large IPv6 range. Pods can have others by their own wish. */
@@ -116,11 +117,6 @@ export class Pool {
     if (prefix === undefined || Number(prefix) === prefixLength) return undefined;
     return `must end in /${prefixLength} on`;
   }
-}
-
-function spanOf({ address, prefixLength }: Range): Span {
-  const first = numberOf(address);
-  return [first, first + 2n ** BigInt(bitsOf(address) - prefixLength) - 1n];
 }
 
 /** What is left of the whole between these spans. */

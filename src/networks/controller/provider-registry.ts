@@ -52,7 +52,7 @@ export class ProviderRegistry {
     if (network.metadata.deletionTimestamp) return waiting('is being deleted');
     const ready = conditionOf(network.status?.conditions, 'Ready');
     if (ready?.status === 'True') {
-      return { kind: 'ready', subnet: recordedSubnet(network), hasPorts: provider.hasPorts };
+      return { kind: 'ready', subnet: recordedSubnet(network), hasPorts: provider.ports !== undefined };
     }
     return waiting(ready ? `is not Ready (${ready.reason}: ${ready.message})` : 'is not Ready yet');
   }

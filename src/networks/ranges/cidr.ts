@@ -60,9 +60,16 @@ export function gatewayProblem(gateway: string, range: Range): string | undefine
   if (formatAddress(address) !== gateway || !isPlain(address)) return 'is not in canonical form';
   if (!overlaps(range, { address, prefixLength: bitsOf(address) }))
     return `is not inside ${formatRange(range)}`;
-  if (gateway === formatAddress(range.address)) return `is the network address of ${formatRange(range)}`;
-  if (gateway === broadcastAddress(range)) return `is the broadcast address of ${formatRange(range)}`;
-  return undefined;
+  const [first, last] = spanOf(range);
+  if (numberOf(address) === first) return `is the network address of ${formatRange(range)}`;
+  const isLast = address.kind() === 'ipv4' && numberOf(address) === last;
+  return isLast ? `is the broadcast address of ${formatRange(range)}` : undefined;
+}
+
+/** The first and the last address of a range, as numbers. */
+export function spanOf({ address, prefixLength }: Range): readonly [bigint, bigint] {
+  const first = numberOf(address);
+  return [first, first + 2n ** BigInt(bitsOf(address) - prefixLength) - 1n];
 }
 
 /**
@@ -92,20 +99,9 @@ export function addressAt(number: bigint, bits: 32 | 128): ipaddr.IPv4 | ipaddr.
   );
 }
 
-function broadcastAddress(range: Range): string | undefined {
-  return range.address.kind() === 'ipv4'
-    ? ipaddr.IPv4.broadcastAddressFromCIDR(formatRange(range)).toString()
-    : undefined;
-}
-
 function networkAddress(address: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number): ipaddr.IPv4 | ipaddr.IPv6 {
-  const cidr = `${address.toString()}/${prefixLength}`;
-  const network =
-    address instanceof ipaddr.IPv4
-      ? ipaddr.IPv4.networkAddressFromCIDR(cidr)
-      : ipaddr.IPv6.networkAddressFromCIDR(cidr);
-  // The library leaves room for more bytes in each address. There are tens of thousands of them.
-  return ipaddr.fromByteArray(network.toByteArray());
+  const hostBits = BigInt(bitsOf(address) - prefixLength);
+  return addressAt((numberOf(address) >> hostBits) << hostBits, bitsOf(address));
 }
 
 /** In canonical form (RFC 5952 for IPv6). */
