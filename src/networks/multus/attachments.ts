@@ -33,21 +33,13 @@ const MAX_ATTEMPTS = 3;
 export class Attachments implements Definitions {
   readonly #client: AttachmentsOptions['client'];
   readonly #attachments: AttachmentsOptions['attachments'];
-  readonly #copies: MutationCache<NetworkAttachmentDefinition>;
+  /** Call its `settle` when the informer sees a change of a definition. */
+  readonly copies: MutationCache<NetworkAttachmentDefinition>;
 
   constructor({ client, attachments }: AttachmentsOptions) {
     this.#client = client;
     this.#attachments = attachments;
-    this.#copies = new MutationCache(attachments.lister);
-  }
-
-  /** Call this when the informer sees a change of the definition with this key. */
-  settle(key: ObjectKey): void {
-    this.#copies.settle(key);
-  }
-
-  known(key: ObjectKey): NetworkAttachmentDefinition | undefined {
-    return this.#copies.get(key);
+    this.copies = new MutationCache(attachments.lister);
   }
 
   async ensure(
@@ -56,7 +48,7 @@ export class Attachments implements Definitions {
     signal: AbortSignal,
   ): Promise<Realised['change'] | NotReady> {
     try {
-      const known = this.known(keyOf(network));
+      const known = this.copies.get(keyOf(network));
       // Without a synced cache from the API server, so that it is not created twice.
       const first = known || this.#attachments.hasSynced() ? known : await this.#live(network, signal);
       return await this.#retried(
@@ -82,13 +74,13 @@ export class Attachments implements Definitions {
 
   async remove(network: Network, retain: boolean, signal: AbortSignal): Promise<Removal> {
     // The cache may not show a new definition yet.
-    const first = this.known(keyOf(network)) ?? (await this.#live(network, signal));
+    const first = this.copies.get(keyOf(network)) ?? (await this.#live(network, signal));
     return this.#retried(network, first, (found) => this.#remove(network, found, retain, signal), signal);
   }
 
   /** Releases the definition that an earlier Network of this key has left behind. */
   async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    const found = this.known(key);
+    const found = this.copies.get(key);
     if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#releaseLeftover(found, signal);
   }
 
@@ -118,7 +110,7 @@ export class Attachments implements Definitions {
     const { uid, resourceVersion } = found.metadata;
     const body = { ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } };
     const options = { fieldManager: FIELD_MANAGER, force: true, signal };
-    this.#copies.add(await this.#client.apply(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), body, options));
+    this.copies.add(await this.#client.apply(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), body, options));
     return 'restored';
   }
 
@@ -167,7 +159,7 @@ export class Attachments implements Definitions {
 
   async #create(wanted: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
     const options = { fieldManager: FIELD_MANAGER, signal };
-    this.#copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, options));
+    this.copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, options));
   }
 
   async #withoutFinalizer(
@@ -177,7 +169,7 @@ export class Attachments implements Definitions {
     const operations = withoutFinalizer(found, NETWORK_FINALIZER);
     if (operations.length === 0) return found;
     const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#copies.add(
+    return this.copies.add(
       await this.#client.jsonPatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), operations, options),
     );
   }

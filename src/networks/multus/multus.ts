@@ -66,7 +66,7 @@ export class MultusProvider implements Provider {
 
   async usage(network: Network): Promise<Usage | undefined> {
     const { usageOf } = this.#options;
-    const found = this.attachments.known(keyOf(network));
+    const found = this.attachments.copies.get(keyOf(network));
     // Ignore pods attached to a definition that was never the operator's.
     const isForeign = network.status?.cidr === undefined && found && !isMadeFor(found, network);
     return usageOf && isForeign ? { pods: [], allocated: 0 } : usageOf?.(network);
@@ -109,7 +109,7 @@ export function setUpMultus(
   // Definitions have the name of their Network, also foreign ones that block it.
   const changed = (attachment: NetworkAttachmentDefinition) => {
     const key = keyOf(attachment);
-    provider.attachments.settle(key);
+    provider.attachments.copies.settle(key);
     if (networks.get(key) || isLeftBehind(attachment)) enqueue(key);
   };
   informer.addEventHandler({

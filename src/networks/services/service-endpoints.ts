@@ -2,19 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import { apiVersionOf, regardingOf } from '../../kube/api/resource.ts';
-import { type Informer, waitForSync } from '../../kube/cache/informer.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Result } from '../../kube/controller/controller.ts';
-import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import type { EventDetails } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import type { Task } from '../../kube/util/task-group.ts';
 import { Allocations } from '../addresses/allocations.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
 import { recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import { GATHER_MS } from '../attach/pod-controller.ts';
-import type { NetworkAccess } from '../pods/network-access.ts';
+import { GATHER_MS, type PodControllerOptions } from '../attach/pod-controller.ts';
 import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import {
   type Endpoint,
@@ -29,15 +27,10 @@ import {
   sliced,
 } from './slices.ts';
 
-export interface NetworkServicesOptions {
-  readonly access: NetworkAccess;
-  readonly events: EventRecorder;
-  readonly networks: Informer<Network>;
-  /** With POD_INDEXERS. */
-  readonly pods: Informer<NetworkPod>;
-  /** Resolves when the leader knows the pods on Networks. */
-  readonly after: Task;
-}
+export type NetworkServicesOptions = Pick<
+  PodControllerOptions,
+  'access' | 'events' | 'networks' | 'pods' | 'after'
+>;
 
 export function setUpNetworkServices(manager: Manager, options: NetworkServicesOptions): void {
   const { events, networks, pods } = options;
