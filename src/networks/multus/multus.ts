@@ -3,7 +3,6 @@ import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import { informerIfServed } from '../../kube/manager/if-served.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { MultiMap } from '../../kube/util/multi-map.ts';
 import { capacityOf, poolsOf } from '../addresses/pool.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import {
@@ -140,8 +139,7 @@ export const VNI_INDEXERS = {
  */
 export class Vnis {
   readonly #networks: Pick<Lister<Network>, 'byIndex'>;
-  readonly #given = new Map<ObjectKey, number>();
-  readonly #holders = new MultiMap<number, ObjectKey>();
+  readonly #given = new Map<number, ObjectKey>();
 
   /** `networks` has the indexers VNI_INDEXERS. */
   constructor(networks: Pick<Lister<Network>, 'byIndex'>) {
@@ -157,27 +155,15 @@ export class Vnis {
         .byIndex('vni', `${vni}`)
         .map(keyOf)
         .filter((other) => other !== key);
-    if (recorded !== undefined && othersWith(recorded).every((other) => key < other)) {
-      return this.#give(key, recorded);
-    }
-    const isTaken = (vni: number) =>
-      othersWith(vni).length > 0 || [...this.#holders.get(vni)].some((holder) => holder !== key);
-    const before = this.#given.get(key);
-    return this.#give(key, before !== undefined && !isTaken(before) ? before : firstFree(key, isTaken));
+    const isTaken = (vni: number) => othersWith(vni).length > 0 || (this.#given.get(vni) ?? key) !== key;
+    const isKept = recorded !== undefined && othersWith(recorded).every((other) => key < other);
+    const vni = isKept ? recorded : firstFree(key, isTaken);
+    this.#given.set(vni, key);
+    return vni;
   }
 
   release(key: ObjectKey): void {
-    const given = this.#given.get(key);
-    if (given === undefined) return;
-    this.#given.delete(key);
-    this.#holders.delete(given, key);
-  }
-
-  #give(key: ObjectKey, vni: number): number {
-    this.release(key);
-    this.#given.set(key, vni);
-    this.#holders.add(vni, key);
-    return vni;
+    for (const [vni, holder] of this.#given) if (holder === key) this.#given.delete(vni);
   }
 }
 
