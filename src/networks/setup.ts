@@ -1,7 +1,7 @@
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/api/object.ts';
 import { regardingOf } from '../kube/api/resource.ts';
-import { type Informer, waitForSync } from '../kube/cache/informer.ts';
+import { waitForSync } from '../kube/cache/informer.ts';
 import { MutationCache } from '../kube/cache/mutation-cache.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { Manager } from '../kube/manager/manager.ts';
@@ -10,8 +10,8 @@ import { NETWORK_FINALIZER } from './api/names.ts';
 import { cachedNetwork, hasFinalizer, NETWORKS } from './api/resources.ts';
 import type { Network } from './api/types.ts';
 import { attachWith, createAttachHandler, createWorkloadAttachHandler } from './attach/attach.ts';
-import { GATHER_MS, setUpPodController } from './attach/pod-controller.ts';
-import { NetworkWriter, type NetworkWriterOptions } from './controller/network-writer.ts';
+import { GATHER_MS, type PodControllerOptions, setUpPodController } from './attach/pod-controller.ts';
+import { NetworkWriter } from './controller/network-writer.ts';
 import { ProviderRegistry } from './controller/provider-registry.ts';
 import { RangeAdmission, type RangePolicy, type RangeRules } from './controller/range-admission.ts';
 import { networkReconcile } from './controller/reconcile.ts';
@@ -54,7 +54,7 @@ export function setUpNetworks(
   options: NetworkOptions,
   providers: readonly SetUpProvider[] = [],
 ): void {
-  const { leaderClient, client, clock, log } = manager;
+  const { client, clock, log } = manager;
   const { workers, resync: resyncMs, namespace } = options;
   const access = new NetworkAccess(options.sharedNetworkNamespaces);
   const events = logged(manager.events, log);
@@ -110,9 +110,9 @@ export function setUpNetworks(
     await Promise.all([...backends, rangesKnown(soon)]);
   };
 
+  const shared = { access, events, networks, pods, providers: registry, resyncMs, after };
   const users = setUpPodController(manager, {
-    ...{ controller: podController, access, events, networks, pods, nodes, networkNodes, resyncMs, after },
-    ...{ providers: registry, networkQueue: queue },
+    ...{ ...shared, controller: podController, nodes, networkNodes, networkQueue: queue },
   });
   const context: Omit<ProviderContext, 'definitions'> = {
     namespace,
@@ -138,13 +138,9 @@ export function setUpNetworks(
   const definitions = multus.attachments;
   for (const setUp of providers) registry.add(setUp(manager, { ...context, definitions }));
 
-  const { reconcile, keys } = setUpNetworkController({
-    ...{ client: leaderClient, networks, queue, events, clock, resyncMs, providers: registry },
-    ranges: { policy: { allowed: options.networkRanges, largest: options.networkLargest }, cluster },
-  });
-  const waiting = (key: ObjectKey) => regardingOf(NETWORKS, networks.lister.get(key));
-  controller.reconcile(reconcile, { keys, after, waiting });
-  setUpNetworkServices(manager, { access, events, networks, pods, after });
+  const policy = { allowed: options.networkRanges, largest: options.networkLargest };
+  setUpNetworkController(manager, { ...shared, controller }, { policy, cluster });
+  setUpNetworkServices(manager, shared);
   const attach = attachWith({
     ...{ client, clock, access, networks: networks.lister },
     stateOf: (key, network) => registry.stateOf(key, network),
@@ -153,17 +149,14 @@ export function setUpNetworks(
   manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
 }
 
-export interface NetworkControllerOptions extends Pick<NetworkWriterOptions, 'client' | 'events' | 'clock'> {
-  readonly networks: Informer<Network>;
-  readonly queue: Pick<SplitController['queue'], 'add'>;
-  readonly resyncMs: number;
-  readonly providers: ProviderRegistry;
-  readonly ranges?: RangeRules;
-}
+type NetworkControllerOptions = Omit<PodControllerOptions, 'nodes' | 'networkNodes' | 'networkQueue'>;
 
-/** Adds the handlers of Networks, and returns the reconcile for their queue. */
-export function setUpNetworkController(options: NetworkControllerOptions) {
-  const { client, networks, queue, events, clock, resyncMs, providers, ranges } = options;
+function setUpNetworkController(
+  { leaderClient: client, clock }: Manager,
+  { controller, networks, events, providers, resyncMs, after }: NetworkControllerOptions,
+  ranges: RangeRules,
+): void {
+  const { queue } = controller;
   const admission = new RangeAdmission(providers, (key) => queue.add(key), ranges);
   const copies = new MutationCache(networks.lister);
   networks.addEventHandler(
@@ -187,14 +180,15 @@ export function setUpNetworkController(options: NetworkControllerOptions) {
     { resyncMs },
   );
   const writer = new NetworkWriter({ client, copies, events, clock, now: () => new Date() });
-  return {
-    reconcile: networkReconcile({ copies, providers, admission, writer }),
+  controller.reconcile(networkReconcile({ copies, providers, admission, writer }), {
+    after,
+    waiting: (key) => regardingOf(NETWORKS, networks.lister.get(key)),
     /** Those that a new leader must reconcile first. */
     keys() {
       const leftBehind = providers.all().flatMap((each) => each.leftBehind?.() ?? []);
       return new Set([...networks.lister.list().map(keyOf), ...leftBehind]);
     },
-  };
+  });
 }
 
 /** Whether an update needs a reconcile: a resync and a change of the desired state do, the operator's own writes do not. */
