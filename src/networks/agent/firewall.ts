@@ -1,5 +1,5 @@
 import { PROGRAM } from '../../util/identity.ts';
-import type { Programs } from './programs.ts';
+import type { RunProgram } from './programs.ts';
 
 /** What a firewall of the node may drop, and what to do then. Each has a counter before and one after all rules of others. */
 const KINDS = {
@@ -62,7 +62,7 @@ const OURS =
  * cannot do, {@link FirewallWatch} tells.
  */
 export async function passSwitched(
-  run: Programs['run'],
+  run: RunProgram,
   isWanted: (family: 'ip' | 'ip6') => Promise<boolean>,
 ): Promise<void> {
   for (const family of ['ip', 'ip6'] as const) {

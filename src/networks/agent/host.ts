@@ -8,7 +8,7 @@ import { passSwitched } from './firewall.ts';
 import { type NodeLinks, parseLinks } from './links.ts';
 import { DIGEST_CHAIN, digestIn, OWN_TABLE, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';
-import { type Programs, runBatch } from './programs.ts';
+import { type RunProgram, runBatch } from './programs.ts';
 import { parseRoutes } from './routes.ts';
 
 /** The settings of the kernel's network, by names such as `ipv4/ip_forward`. */
@@ -21,8 +21,8 @@ export interface Settings {
 export interface HostOptions {
   /** Where the node's directories are mounted. */
   readonly root: string;
-  /** Programs in the node's network: `ip`, `bridge` and `nft`. */
-  readonly programs: Programs;
+  /** Runs programs in the node's network: `ip`, `bridge` and `nft`. */
+  readonly run: RunProgram;
   readonly settings: Settings;
 }
 
@@ -39,43 +39,41 @@ export function settingsOf(root: string): Settings {
 
 export class Host {
   readonly #root: string;
-  readonly #programs: Programs;
+  readonly #run: RunProgram;
   readonly #settings: Settings;
 
-  constructor({ root, programs, settings }: HostOptions) {
+  constructor({ root, run, settings }: HostOptions) {
     this.#root = root;
-    this.#programs = programs;
+    this.#run = run;
     this.#settings = settings;
   }
 
   async links(): Promise<NodeLinks> {
-    const { run } = this.#programs;
-    const addresses = await run('ip', ['-json', '-details', 'address', 'show']);
-    return parseLinks(addresses, await run('bridge', ['fdb', 'show']));
+    const addresses = await this.#run('ip', ['-json', '-details', 'address', 'show']);
+    return parseLinks(addresses, await this.#run('bridge', ['fdb', 'show']));
   }
 
   /** The routes of the main table, without default routes and the operator's own. */
   async routes(): Promise<readonly ClusterRange[]> {
-    const { run } = this.#programs;
-    const four = await run('ip', ['-json', 'route', 'show']);
-    return [four, await run('ip', ['-6', '-json', 'route', 'show'])].flatMap(parseRoutes);
+    const four = await this.#run('ip', ['-json', 'route', 'show']);
+    return [four, await this.#run('ip', ['-6', '-json', 'route', 'show'])].flatMap(parseRoutes);
   }
 
   /** Replaces the operator's table of nftables, unless it is the same, and lets switched packets through iptables. */
   async setRules({ text, digest }: Rules): Promise<void> {
-    const shown = await this.#programs.run('nft', ['list', 'chain', ...DIGEST_CHAIN]).catch(() => undefined);
+    const shown = await this.#run('nft', ['list', 'chain', ...DIGEST_CHAIN]).catch(() => undefined);
     const isThere = shown !== undefined;
     if (isThere ? digest === undefined || digestIn(shown) !== digest : digest !== undefined) {
-      await this.#programs.run('nft', ['-f', '-'], text);
+      await this.#run('nft', ['-f', '-'], text);
     }
     const isCalled = async (family: 'ip' | 'ip6') =>
       (await this.#settings.get(`bridge/bridge-nf-call-${family}tables`)) === '1';
-    await passSwitched(this.#programs.run, async (family) => digest !== undefined && isCalled(family));
+    await passSwitched(this.#run, async (family) => digest !== undefined && isCalled(family));
   }
 
   /** What the operator's table has counted, as `nft` prints it; empty without the table. */
   async counters(): Promise<string> {
-    return this.#programs.run('nft', ['list', 'counters', 'table', ...OWN_TABLE]).catch(() => '');
+    return this.#run('nft', ['list', 'counters', 'table', ...OWN_TABLE]).catch(() => '');
   }
 
   /**
@@ -102,7 +100,7 @@ export class Host {
     const batch = async (program: 'ip' | 'bridge', linesOf: (step: Step) => readonly string[]) => {
       const rest = steps.filter(({ bridge }) => !failed.has(bridge));
       const parts = rest.map((step) => ({ bridge: step.bridge, lines: linesOf(step) }));
-      for (const [bridge, why] of await runBatch(this.#programs.run, program, parts)) failed.set(bridge, why);
+      for (const [bridge, why] of await runBatch(this.#run, program, parts)) failed.set(bridge, why);
     };
     const addingSix = ({ ip }: Step) => ip.filter((line) => ADDS_SIX.test(line));
     await batch('ip', ({ ip }) => ip.filter((line) => !ADDS_SIX.test(line)));

@@ -132,7 +132,7 @@ function setUp(
   networks.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
   const reconciler = new Reconciler({
     node,
-    host: new Host({ root: hostRoot, programs: { run }, settings: settingsOf(hostRoot) }),
+    host: new Host({ root: hostRoot, run, settings: settingsOf(hostRoot) }),
     underlay: { device: underlayDevice, address: nodeAddress },
     port: options.vxlanPort,
     syncIntervalMs: lookInterval,

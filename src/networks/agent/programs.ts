@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process';
 
-/** Runs programs. If one fails, its promise rejects with its standard error. */
-export interface Programs {
-  readonly run: (program: string, args: readonly string[], input?: string) => Promise<string>;
-}
+/** Runs a program, and resolves with its output. If it fails, the promise rejects with its standard error. */
+export type RunProgram = (program: string, args: readonly string[], input?: string) => Promise<string>;
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Of `bridge fdb show`, with a million entries. */
 const MAX_OUTPUT = 128 * 2 ** 20;
 
-export const run: Programs['run'] = (program, args, input = '') =>
+export const run: RunProgram = (program, args, input = '') =>
   new Promise((resolve, reject) => {
     const options = { env: { PATH }, maxBuffer: MAX_OUTPUT };
     const child = execFile(program, args, options, (error, stdout, stderr) => {
@@ -35,7 +33,7 @@ const FAILURE = /(.*)\nCommand failed -:(\d+)/g;
  * hold up the lines of other bridges.
  */
 export async function runBatch(
-  runProgram: Programs['run'],
+  runProgram: RunProgram,
   program: 'ip' | 'bridge',
   parts: readonly BatchPart[],
 ): Promise<ReadonlyMap<string, string>> {

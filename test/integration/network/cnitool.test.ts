@@ -51,7 +51,7 @@ async function call(command: string, version: string, directory: string): Promis
   ];
   const args = [...variables, cnitool, command, list.name, `/proc/${pod.pid}/ns/net`];
   const said = (error: Error) => error.message;
-  return node.space.programs.run('env', args).then(() => '', said);
+  return node.space.run('env', args).then(() => '', said);
 }
 
 describeWithNode('cnitool', () => {

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import { installPlugins } from '../../../src/networks/agent/cni-plugins.ts';
 import { Host } from '../../../src/networks/agent/host.ts';
-import { type Programs, run } from '../../../src/networks/agent/programs.ts';
+import { type RunProgram, run } from '../../../src/networks/agent/programs.ts';
 import { type Outcome, Reconciler } from '../../../src/networks/agent/reconciler.ts';
 import { NODE_IPAM } from '../../../src/networks/api/names.ts';
 import type { Network, NetworkNode, NetworkStatus } from '../../../src/networks/api/types.ts';
@@ -50,17 +50,12 @@ export class Space {
     return `/proc/${this.pid}/root`;
   }
 
-  readonly programs: Programs = {
-    run: (program, args, input) => run('nsenter', this.#inside(program, args), input),
-  };
-
-  #inside(program: string, args: readonly string[]): readonly string[] {
-    return ['--target', `${this.pid}`, '--net', '--mount', program, ...args];
-  }
+  readonly run: RunProgram = (program, args, input) =>
+    run('nsenter', ['--target', `${this.pid}`, '--net', '--mount', program, ...args], input);
 
   /** Runs a line of words. */
   sh(line: string): Promise<string> {
-    return this.programs.run('sh', ['-c', line]);
+    return this.run('sh', ['-c', line]);
   }
 
   async stop(): Promise<void> {
@@ -132,7 +127,7 @@ export class LabNode {
     this.#lab = lab;
     this.host = new Host({
       root: space.root,
-      programs: space.programs,
+      run: space.run,
       settings: {
         get: (name) => space.sh(`cat /proc/sys/net/${name}`).then(trimmed, () => undefined),
         set: async (name, value) => void (await space.sh(`echo ${value} >/proc/sys/net/${name}`)),
@@ -177,7 +172,7 @@ export class LabNode {
       config,
       addresses: given.map(({ address }) => address),
       reaches: (other, bytes = 56) =>
-        space.programs.run('busybox', ['ping', '-c', '1', '-W', '5', '-s', `${bytes}`, other]).then(
+        space.run('busybox', ['ping', '-c', '1', '-W', '5', '-s', `${bytes}`, other]).then(
           () => true,
           () => false,
         ),
@@ -223,7 +218,7 @@ export class LabNode {
     ];
     // What went wrong a plugin says on standard output.
     const script = `out=$(env ${variables.join(' ')} /opt/cni/bin/bridge) || { echo "$out" >&2; exit 1; }; echo "$out"`;
-    return this.space.programs.run('sh', ['-c', script], JSON.stringify(ordered));
+    return this.space.run('sh', ['-c', script], JSON.stringify(ordered));
   }
 }
 

@@ -5,7 +5,7 @@ import {
   type RemoteEntry,
   type TunnelLink,
 } from '../../../src/networks/agent/links.ts';
-import type { Programs } from '../../../src/networks/agent/programs.ts';
+import type { RunProgram } from '../../../src/networks/agent/programs.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -59,12 +59,8 @@ export class ModelNode {
   /** What changed the node, one command each; a batch is one command for each line. */
   readonly commands: string[] = [];
 
-  /** The programs of this node, as the agent runs them. */
-  readonly programs: Programs = {
-    run: (program, args, input = '') => this.#call(program, args, input),
-  };
-
-  async #call(program: string, args: readonly string[], input: string): Promise<string> {
+  /** Runs programs of this node, as the agent does. */
+  readonly runProgram: RunProgram = async (program, args, input = '') => {
     const line = [program, ...args].join(' ');
     this.calls.push(line);
     this.onCall(line);
@@ -81,7 +77,7 @@ export class ModelNode {
       });
     if (failures.length > 0) throw new Error(`${line} returned 1: ${failures.join('\n')}`);
     return '';
-  }
+  };
 
   /** Runs a line. Returns what iproute2 would refuse it with. */
   #refusal(line: string): string | undefined {

@@ -45,7 +45,7 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
     node: 'a',
     host: new Host({
       root,
-      programs: node.programs,
+      run: node.runProgram,
       settings: {
         get: async (name) => settings.get(name),
         set: async (name, value) => void settings.set(name, value),
