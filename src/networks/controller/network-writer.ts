@@ -15,6 +15,9 @@ export class StaleCopyError extends Error {
   override readonly name = 'StaleCopyError';
 }
 
+/** The shortest time between two status writes of a Network that change only counts: each goes to all node agents. */
+const PACE_MS = 10_000;
+
 export interface NetworkWriterOptions {
   readonly client: Pick<KubeClient, 'mergePatch' | 'jsonPatch' | 'apply'>;
   readonly copies: MutationCache<Network>;
@@ -30,11 +33,11 @@ export interface NetworkWriterOptions {
  */
 export class NetworkWriter {
   readonly #options: NetworkWriterOptions;
-  readonly #pace: CountPace;
+  /** When the counts of each Network were written last. */
+  readonly #countedAt = new Map<ObjectKey, number>();
 
   constructor(options: NetworkWriterOptions) {
     this.#options = options;
-    this.#pace = new CountPace(options.clock);
   }
 
   /** The time of day in the format of conditions: RFC 3339, whole seconds. */
@@ -68,12 +71,19 @@ export class NetworkWriter {
     signal: AbortSignal,
   ): Promise<number | undefined> {
     const key = keyOf(network);
-    const waitMs = isRecount(network.status, status) ? this.#pace.waitMs(key) : 0;
-    if (waitMs > 0) return waitMs;
+    const { clock } = this.#options;
+    const countedAt = this.#countedAt.get(key);
+    const waitMs = countedAt === undefined ? 0 : countedAt + PACE_MS - clock.now();
+    if (waitMs > 0 && isRecount(network.status, status)) return waitMs;
     if (isChange(network.status, status)) await this.#writeStatus(network, status, signal);
-    if (changesCounts(network.status, status)) this.#pace.written(key);
+    if (changesCounts(network.status, status)) this.#countedAt.set(key, clock.now());
     for (const details of events) this.tell(network, details);
     return undefined;
+  }
+
+  /** Call it when there is no such Network. */
+  forget(key: ObjectKey): void {
+    this.#countedAt.delete(key);
   }
 
   tell(network: Network, details: EventDetails): void {
@@ -100,36 +110,6 @@ export class NetworkWriter {
       throw new StaleCopyError('the Network was changed or deleted since it was read: read it again', {
         cause,
       });
-    }
-  }
-}
-
-/** The shortest time between two status writes of a Network that change only counts: each goes to all node agents. */
-const PACE_MS = 10_000;
-
-/** Limits how often the counts of each Network are written. */
-export class CountPace {
-  readonly #clock: Pick<Clock, 'now'>;
-  /** Oldest first. */
-  readonly #writtenAt = new Map<ObjectKey, number>();
-
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock;
-  }
-
-  /** Milliseconds until the next write is allowed; 0 for now. */
-  waitMs(key: ObjectKey): number {
-    const writtenAt = this.#writtenAt.get(key) ?? Number.NEGATIVE_INFINITY;
-    return Math.max(0, writtenAt + PACE_MS - this.#clock.now());
-  }
-
-  written(key: ObjectKey): void {
-    const now = this.#clock.now();
-    this.#writtenAt.delete(key);
-    this.#writtenAt.set(key, now);
-    for (const [other, at] of this.#writtenAt) {
-      if (at > now - PACE_MS) return;
-      this.#writtenAt.delete(other);
     }
   }
 }

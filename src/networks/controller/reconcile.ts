@@ -26,11 +26,12 @@ export interface ReconcileOptions {
  * the provider threw, once the status says so.
  */
 export function networkReconcile(options: ReconcileOptions): Reconcile {
-  const { copies, providers } = options;
+  const { copies, providers, writer } = options;
   return async (key, signal) => {
     try {
       const network = copies.get(key);
       if (!network) {
+        writer.forget(key);
         for (const provider of providers.all()) await provider.release(key, signal);
         return {};
       }

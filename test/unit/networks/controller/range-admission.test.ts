@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { keyOf } from '../../../../src/kube/api/object.ts';
+import { MutationCache } from '../../../../src/kube/cache/mutation-cache.ts';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
-import type { NetworkStatus } from '../../../../src/networks/api/types.ts';
-import { CountPace } from '../../../../src/networks/controller/network-writer.ts';
+import type { Network, NetworkStatus } from '../../../../src/networks/api/types.ts';
+import { NetworkWriter } from '../../../../src/networks/controller/network-writer.ts';
 import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
 import { RangeAdmission, type RangePolicy } from '../../../../src/networks/controller/range-admission.ts';
 import { isRecount } from '../../../../src/networks/controller/status.ts';
@@ -173,19 +174,6 @@ test('an unconfigured provider refuses a Network, creates nothing, and blocks it
   expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });
 });
 
-test('CountPace allows a write of counts every 10 s', () => {
-  let now = 1_000;
-  const throttle = new CountPace({ now: () => now });
-  expect(throttle.waitMs('a')).toBe(0);
-  throttle.written('a');
-  now += 4_000;
-  expect(throttle.waitMs('a')).toBe(6_000);
-  expect(throttle.waitMs('b')).toBe(0);
-  throttle.written('b');
-  now += 6_000;
-  expect([throttle.waitMs('a'), throttle.waitMs('b')]).toEqual([0, 4_000]);
-});
-
 const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
   ...{ type, status, reason, message },
   lastTransitionTime: '2026-11-21T00:00:00Z',
@@ -223,4 +211,31 @@ test.each<[string, boolean, NetworkStatus]>([
   ],
 ])('a status with %s: isRecount returns %s', (_, only, next) => {
   expect(isRecount(status, next)).toBe(only);
+});
+
+test('a status that changes only counts is written every 10 s, and another one at once', async () => {
+  let now = 1_000;
+  const network = newNetwork({ status });
+  const written: unknown[] = [];
+  const unused = () => Promise.reject(new Error('not a write of a status'));
+  const writer = new NetworkWriter({
+    client: {
+      apply: async (resource, _ref, body) => {
+        written.push(Object(body).status);
+        return resource.decode(network);
+      },
+      ...{ mergePatch: unused, jsonPatch: unused },
+    },
+    copies: new MutationCache<Network>({ get: () => undefined }),
+    ...{ events: { event: () => undefined }, clock: { now: () => now }, now: () => new Date(0) },
+  });
+  const report = (next: NetworkStatus) => writer.report(network, next, [], signal);
+  const counted = { ...status, attachedPods: 2 };
+  expect(await report(counted)).toBeUndefined();
+  now += 4_000;
+  expect(await report({ ...status, attachedPods: 3 })).toBe(6_000);
+  expect(await report({ ...status, cidr: '10.0.1.0/24' })).toBeUndefined();
+  now += 6_000;
+  expect(await report(counted)).toBeUndefined();
+  expect(written).toEqual([counted, { ...status, cidr: '10.0.1.0/24' }, counted]);
 });
