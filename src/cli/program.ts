@@ -113,7 +113,7 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'node-agent',
-    description: 'run the agent of a node: connect its Networks to other nodes, and remove leftovers',
+    description: "run a node's agent: connect the node's Networks to other nodes, and remove leftovers",
     examples: ['node-agent --node-name worker-1'],
     load: () => import('./node-agent.ts'),
   },

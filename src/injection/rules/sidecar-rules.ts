@@ -16,7 +16,7 @@ import { ITEM_KINDS, KINDS, type Template } from '../template/template.ts';
 
 export const invalidOverride = {
   reason: 'invalid-override',
-  help: "the pod's changes to the sidecar are invalid; a single invalid or unknown annotation is ignored",
+  help: "the pod's `image: auto` container is invalid; invalid or unknown annotations are merely ignored",
   warn: true,
   // Also unknown overrides: the webhook warns of them.
   cel: ({ keys }) => {
