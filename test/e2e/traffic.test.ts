@@ -210,6 +210,17 @@ describeWithNode('traffic', () => {
     );
   });
 
+  test('an application on a port of Envoy that it does not declare is told by an Event on its pod', async () => {
+    const app = { command: ['httpd', '-f', '-p', '80'] };
+    await apply(cluster, podOf('undeclared', app, {}, { labels: OPTED_IN }));
+    const events = 'get events --field-selector=reason=SidecarFailed,involvedObject.name=undeclared';
+    const told = () => run(`${events} -o jsonpath={.items[*].message}`);
+    await eventually('the Event is there', async () => (await told()) !== '');
+    expect(await told()).toMatch(
+      /^container envoy ended with .*address already in use; declare this port in /i,
+    );
+  });
+
   test('traffic finds a transparent Envoy there as the application starts, and still when it ends', async () => {
     expect(await run(`logs ${captured} --container=app`)).toMatch(VIA_ENVOY);
     const { status } = JSON.parse(await run(`get pod ${captured} -o json`));
