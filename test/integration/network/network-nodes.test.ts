@@ -169,7 +169,7 @@ test('a pod that may run only on a node without Multus waits for Multus', async 
   const nodeSelector = { 'kubernetes.io/hostname': 'bare' };
   await world.apply(asking('tied', { nodeSelector }), asking('free'));
   await world.untilGates('free');
-  await world.untilEvent('pod/tied', 'WaitsForNetwork', 'on bare: its first CNI');
+  await world.untilEvent('pod/tied', 'WaitsForNetwork', 'on bare, for example, its first CNI');
   await world.untilGates('tied', ASKED);
   await report('bare', fine);
   await world.untilGates('tied');
