@@ -101,12 +101,12 @@ dev: control-plane ## Run the operator from src/ beside a control plane, restart
 	@node hack/dev.ts
 
 .PHONY: check
-check: build/.compiled ## Run before each commit, in less than a minute: types, lint and test/unit (ONLY=network for a part)
+check: build/.compiled ## Run before each commit, in less than a minute: types, lint and test/unit (ONLY=network for a subset)
 	@biome ci .
 	@$(JEST) build/test/unit/$(ONLY)
 
 .PHONY: watch
-watch: build/.compiled ## Compile changes and run test/unit each time, until Ctrl-C (ONLY=network for a part)
+watch: build/.compiled ## Compile changes and run test/unit each time, until Ctrl-C (ONLY=network for a subset)
 	@$(COMPILE) --watch --preserveWatchOutput & trap "kill $$!" EXIT; $(JEST) --watchAll build/test/unit/$(ONLY)
 
 .PHONY: format

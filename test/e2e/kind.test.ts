@@ -169,14 +169,14 @@ describeWithNode(`kind (KIND_NODES=${NODES})`, () => {
       await run('delete namespace hello');
     });
 
-    test('docs/routing.md # Set up, # Canary and # Is it in use? work on kind', async () => {
+    test('docs/routing.md # Set up, # Canary and # Check a route work on kind', async () => {
       await typed('docs/routing.md', '## Set up');
       await kind.save('web.yaml', kindWorkloads.web('web-v3'));
       await apply(kind, ...kindWorkloads.services);
       await typed('docs/routing.md', '## Canary');
       await kind.save('web.yaml', kindWorkloads.web('web-v1'));
       await kind.type('kubectl apply -f web.yaml');
-      await typed('docs/routing.md', '## Is it in use?');
+      await typed('docs/routing.md', '## Check a route');
     });
 
     test('docs/troubleshooting.md # Troubleshooting, by message works on kind', async () => {

@@ -6,10 +6,12 @@ const PORT_80 =
 
 const QOS =
   'requests below the limits make a Guaranteed pod Burstable; annotations make them equal (docs/troubleshooting.md)';
-const COUNT = 'it counts the init containers, of which a native sidecar is one';
+const COUNT = 'it counts the containers or the init containers, of which the sidecar is one';
 const INHERENT = [
   ['Pods Set QOS Class', QOS],
   ['should invoke init containers on a Restart', COUNT],
+  ['fail the pod if init containers fail on a RestartNever', COUNT],
+  ['starting a container that exits should run with the expected status', COUNT],
 ] as const;
 
 /**
@@ -22,6 +24,7 @@ export const KNOWN: Readonly<Record<Run, readonly (readonly [tests: string, why:
     ['StatefulSet Basic', PORT_80],
     ['DNS should (provide|resolve) DNS', PORT_80],
     ['Proxy version v1 A set', PORT_80],
+    ['lifecycle of a ReplicationController', PORT_80],
     ...INHERENT,
   ],
   transparent: INHERENT,

@@ -16,7 +16,7 @@ export const policies = defineAddOn(FLAGS, {
   commands: [
     {
       name: 'policy',
-      description: 'print admission policies that inject a template in the API server (Kubernetes 1.36+)',
+      description: 'print admission policies with which the API server applies a template (Kubernetes 1.36+)',
       examples: ['policy -f template.yaml | kubectl apply -f -'],
       load: () => import('./cli/policy.ts'),
     },

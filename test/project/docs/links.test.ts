@@ -196,7 +196,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/operations.md # Repair': DOCS,
   'docs/operations.md # Without the operator': DOCS,
   'docs/routing.md # Canary': KIND,
-  'docs/routing.md # Is it in use?': KIND,
+  'docs/routing.md # Check a route': KIND,
   'docs/routing.md # Set up': KIND,
   'docs/troubleshooting.md # Troubleshooting, by message': KIND,
   'docs/troubleshooting.md # A pod runs without its sidecar': DOCS,
@@ -210,7 +210,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
-  'docs/rollout.md # A new Envoy on a Friday':
+  'docs/rollout.md # Roll out a new Envoy':
     'shows a moment of a rollout; test/e2e/kind.test.ts types the commands on a fleet',
   'test/env/cluster/README.md # Another cluster': 'make e2e itself runs on the own node',
   'test/env/kind/README.md # A cluster of kind, with the operator in it':

@@ -55,7 +55,7 @@ export function installed(kindOf: () => Kind): void {
     );
   });
 
-  test('a new Envoy is rolled out by docs/rollout.md # A new Envoy on a Friday', async () => {
+  test('a new Envoy is rolled out by docs/rollout.md # Roll out a new Envoy', async () => {
     await succeed(`make deploy OVERLAY=rollout IMAGE=${PUSHED}`);
     await isReady();
     const fleet = (name: string, replicas: number) =>
@@ -81,7 +81,7 @@ export function installed(kindOf: () => Kind): void {
       'lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1',
     );
     await kindOf().save('template.yaml', manifest(next));
-    const commands = commandsOf(section(textOf('docs/rollout.md'), '## A new Envoy on a Friday'));
+    const commands = commandsOf(section(textOf('docs/rollout.md'), '## Roll out a new Envoy'));
     const [preview, changed, watched, paused, resumed] = commands;
     await eventually('the preview counts the pods', async () =>
       (await succeed(preview?.command ?? '')).includes(preview?.output[0] ?? '?'),
