@@ -123,7 +123,7 @@ export async function addIfUntrusted(
     const added = certificatesIn(bundle).filter((each) => !includes(present, each));
     return joined(pemOf(present), added);
   };
-  if (await write(client, seen, wanted, signal)) log.info('authority added to the caBundle');
+  if (await write(client, seen, wanted, signal)) log.info('CA added to the caBundle');
   return {};
 }
 

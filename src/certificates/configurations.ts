@@ -63,8 +63,7 @@ export async function ownConfigurations(
       (each) => ownerOperations(each, namespace),
       signal,
     );
-    if (configurations.length > 0)
-      log.info({ configurations }, 'webhook configurations owned by the namespace');
+    if (configurations.length > 0) log.info({ configurations }, 'namespace now owns webhook configurations');
   } catch (err) {
     if (!isForbidden(err)) throw err;
     log.warn(

@@ -30,9 +30,7 @@ export async function loadKeyPair({ certFile, keyFile }: KeyPairFiles): Promise<
 export async function loadAuthorities(file: string, cert: string): Promise<string> {
   const pem = await readText(file);
   if (!isAnchored(readCertificates(cert), authoritiesIn(Buffer.from(pem).toString('base64'))))
-    throw new Error(
-      `${file}: expected the authority that signed the certificate of --tls-cert-file, got none`,
-    );
+    throw new Error(`${file}: expected the CA that signed the certificate in --tls-cert-file, got none`);
   return pem;
 }
 
@@ -43,10 +41,7 @@ export async function loadClientAuthorities(file: string): Promise<string> {
   for (const [index, block] of blocks.entries()) {
     const which = `${file}: certificate ${index + 1} of ${blocks.length}`;
     const { ca, subject } = parsed(`${which} cannot be read`, () => new X509Certificate(block));
-    if (!ca)
-      throw new Error(
-        `${which} (${subject}): expected an authority, got a certificate of a client or server`,
-      );
+    if (!ca) throw new Error(`${which} (${subject}): expected a CA, got a client or server certificate`);
   }
   return blocks.join('\n');
 }

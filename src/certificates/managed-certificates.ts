@@ -55,7 +55,7 @@ export function setUpManagedCertificates(
     const { serving } = source;
     const why = trust.problem === undefined ? '' : `: ${trust.problem}`;
     if (!serving) return `the Secret has no certificate yet${why}`;
-    const untrusted = 'a webhook configuration does not have the caBundle of the operator yet';
+    const untrusted = "a webhook configuration does not have the operator's caBundle yet";
     return trust.failure(readCertificates(serving.pem), untrusted);
   });
 }

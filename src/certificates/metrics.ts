@@ -13,7 +13,7 @@ export function certificateMetrics(registry: Registry) {
   );
   const inSync = gauge([
     'envoy_initializer_ca_bundle_in_sync',
-    '1 if every webhook configuration holds the authorities of the served certificate, else 0',
+    '1 if every webhook configuration holds the CAs of the served certificate, else 0',
   ]);
   const rotations = counter(
     ['envoy_initializer_certificate_rotations_total', 'Certificates that this process has renewed'],
@@ -22,7 +22,7 @@ export function certificateMetrics(registry: Registry) {
   return {
     /** When the served certificate or the signing authority expires, in seconds since 1970. */
     expires: (certificate: 'serving' | 'authority', at: number): void => expiry.set({ certificate }, at),
-    /** Whether every webhook configuration holds the authorities of the served certificate. */
+    /** Whether every webhook configuration holds the CAs of the served certificate. */
     bundleInSync: (is: boolean): void => inSync.set(is ? 1 : 0),
     /** Counts a certificate that this replica has renewed. */
     rotated: (certificate: 'serving' | 'authority'): void => rotations.inc({ certificate }),

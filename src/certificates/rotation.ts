@@ -162,7 +162,7 @@ function makeAuthority(context: RenewalContext): Promise<CertifiedKey> {
 }
 
 async function makeLeaf(issuer: CertifiedKey | undefined, context: RenewalContext): Promise<CertifiedKey> {
-  if (!issuer) throw new Error('expected key material with the authority that signs, got none');
+  if (!issuer) throw new Error('expected key material with the CA that signs, got none');
   return context.signer.leaf(issuer, validity(leafNotAfter(issuer, context), context));
 }
 

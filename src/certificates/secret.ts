@@ -38,7 +38,7 @@ export function readSecret(secret: Secret): SecretContent {
   const mark = secret.metadata.annotations?.[OWN_CERTIFICATE];
   if (mark !== undefined && (!leaf.value || leaf.value.fingerprint === mark)) return readOwn(secret, leaf);
   return {
-    foreign: 'its certificate was not issued by the operator: delete the Secret, or use --tls-cert-file',
+    foreign: 'the certificate is not from the operator: delete the Secret, or use --tls-cert-file',
   };
 }
 
@@ -63,7 +63,7 @@ function readOwn(secret: Secret, leaf: Attempt<CertifiedKey>): SecretContent {
 /** Returns the leaf if one of the authorities is in, or has signed, its chain. @throws Error otherwise. */
 function anchored(leaf: CertifiedKey, authorities: readonly Certificate[]): CertifiedKey {
   if (isAnchored(readCertificates(leaf.pem), authorities)) return leaf;
-  throw new Error('expected the authority that signed tls.crt, got others');
+  throw new Error('the CA that signed it is not in ca.crt');
 }
 
 /** The authority that the key belongs to. @throws Error if there is none. */
@@ -72,7 +72,7 @@ function keyed(bundle: readonly Certificate[], keyPem: string): CertifiedKey {
     const { value } = attempt(() => readCertifiedKey(pem, keyPem));
     if (value) return value;
   }
-  throw new Error('expected the private key of an authority in ca.crt');
+  throw new Error('expected the private key of a CA in ca.crt');
 }
 
 /** A value, or why there is none. */

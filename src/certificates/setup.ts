@@ -87,6 +87,6 @@ function setUpProvidedCertificates(
     return bundle === undefined ? {} : addIfUntrusted({ client, log }, seen, { chain, bundle }, signal);
   });
   const untrusted =
-    'a webhook configuration does not trust the certificate of the files: write its authority into the caBundle';
+    'a webhook configuration does not trust the certificate in the files: add its CA to the caBundle';
   manager.addReadyz('certificates', () => problem() ?? trust.failure(served?.chain ?? [], untrusted));
 }

@@ -102,7 +102,7 @@ function portConflicts(
         const isSame = (other: JsonObject) =>
           nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port);
         if (!named.some(isSame)) continue;
-        const message = `the template's container ${sidecar.name} comes first and also has this name, so Services would send to it: rename one of the ports`;
+        const message = `the template's container ${sidecar.name} is first and has a port of this name, so Services would use it: rename one of the ports`;
         add(`${pathOf(each)}.ports[name=${nameOf(port)}]`, message);
       }
     }

@@ -94,7 +94,7 @@ function misfit(
     .filter(({ shape }) => hasShape(pod, shape))
     .map(
       ({ shape, message }) =>
-        `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+        `the API server refuses template ${name} in pods with ${shape.name}: ${message}`,
     );
   return messages.length > 0 ? { refused: diagnose('conflict', messages) } : undefined;
 }

@@ -39,7 +39,7 @@ export function* optInMistakes(
 
 /** The mistake of a Namespace whose annotations have the key of the opt-in, but not its labels. */
 export function annotatedNamespace(key: string): string {
-  return `${key} is in the annotations of the namespace, where it has no effect: write it into its labels`;
+  return `${key} is in the annotations of the namespace, where it has no effect: move it to the labels`;
 }
 
 /** Keys that resemble the one of the opt-in. A value of another kind is likely somebody else's. */
@@ -69,7 +69,7 @@ export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Ke
   const labels = own(own(pod, 'metadata'), 'labels');
   for (const key of [keys.templates, ...Object.values(keys.overrides), ...excludedPorts(keys)])
     if (own(labels, key) !== undefined)
-      yield `label ${key} has no effect: write it into the annotations of the pod`;
+      yield `label ${key} has no effect: move it to the annotations of the pod`;
   if (injection.outcome === 'injected') {
     const spec = JSON.stringify(own(injection.pod, 'spec'));
     for (const key of excludedPorts(keys)) {
@@ -86,7 +86,7 @@ export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Ke
   if (reason === 'already-injected') return;
   for (const name of overridesIn(pod).map(({ container }) => nameOf(container)))
     if (name !== ISTIO_CONTAINER)
-      yield `container ${name} has the image ${AUTO_IMAGE}, but its pod gets no sidecar, so it cannot start: write an image, or opt in`;
+      yield `container ${name} has the image ${AUTO_IMAGE}, but its pod gets no sidecar, so it cannot start: set an image, or opt in`;
   if (reason !== 'not-opted-in') return;
   for (const key of Object.keys(isObject(annotations) ? annotations : {}))
     if (key.startsWith(`${keys.optIn}-`) && key !== keys.status && key !== `${keys.optIn}-routes`)

@@ -22,21 +22,21 @@ export function configurationMismatches(configuration: unknown, flags: Selection
   const found: string[] = [];
   if (!ofPods) {
     found.push(
-      `no webhook is named ${initializerName} (--initializer-name): the API server does not send pods that opt in themselves`,
+      `no webhook is named ${initializerName} (--initializer-name): pods with their own opt-in reach no webhook`,
     );
   } else if (conditions !== undefined && !names(conditions)) {
     found.push(
-      `the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation): the API server does not send pods that have it`,
+      `the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation), so the webhook gets no pods with that key`,
     );
   }
   if (!requireAnnotation && limited) {
     found.push(
-      '--require-annotation=false selects all pods, but the API server sends only namespaces with the opt-in label: apply a configuration without that selector',
+      '--require-annotation=false selects all pods, but only pods in namespaces with the opt-in label reach the webhook: apply a configuration without that selector',
     );
   }
   if (requireAnnotation && !limited) {
     found.push(
-      'the API server sends pods of all namespaces, but pods that do not opt in are not injected: set --require-annotation=false',
+      'pods in all namespaces reach the webhook, but pods that do not opt in are not injected: set --require-annotation=false',
     );
   }
   return found;

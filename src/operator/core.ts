@@ -37,7 +37,7 @@ export interface OperatorOptions extends CertificateOptions, NetworkOptions {
   readonly annotation: string;
   readonly requireAnnotation: boolean;
   readonly port: number;
-  /** The name of the webhook for pods that opt in themselves. */
+  /** The name of the webhook for pods with their own opt-in. */
   readonly initializerName: string;
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;

@@ -37,15 +37,15 @@ const WEBHOOKS: Readonly<Record<string, string>> = {
 };
 /** By the end of their names. */
 const POLICIES = {
-  fence: 'only its roles limit what the operator may write',
+  fence: 'only RBAC limits what the operator may write',
   'network-addresses': 'users can change the addresses of pods on Networks',
-  'network-status': 'users with rights for Networks can write their status, on which node agents act',
+  'network-status': 'users with rights for Networks can write .status, on which node agents act',
   'opt-in': 'misplaced opt-ins cause no warning',
   routes: 'users can change and delete the routes of sidecars',
 };
 const NODE_AGENT_POLICIES = {
   'node-agent': 'a node agent can write the reports of other nodes',
-  'network-ports': 'users can attach their pods to ports of others',
+  'network-ports': "users can attach their pods to other users' ports",
 };
 
 /**

@@ -100,7 +100,7 @@ export function proxyUserFaults(pod: Pod, templates: readonly Sidecars[]): reado
       ...(user === undefined || user === capture.uid
         ? []
         : [
-            `container ${nameOf(proxy)} runs as user ${String(user)}, but ${capture.name} lets only user ${capture.uid} pass, so its own connections are redirected to it: use runAsUser ${capture.uid}`,
+            `container ${nameOf(proxy)} runs as user ${String(user)}, but ${capture.name} lets only user ${capture.uid} pass, so the proxy's own connections loop back: use runAsUser ${capture.uid}`,
           ]),
     ];
   }

@@ -209,7 +209,7 @@ function* contextViolations(
   const selinux = own(context, 'seLinuxOptions');
   const isKnownType = isAllowed(SELINUX_TYPES, own(selinux, 'type') ?? '', version);
   if (!isKnownType || ownString(selinux, 'user') || ownString(selinux, 'role')) {
-    yield `${name} must not set these seLinuxOptions`;
+    yield `${name} sets forbidden seLinuxOptions`;
   }
 }
 
@@ -235,7 +235,7 @@ function* restrictedViolations(
     const given = Object.keys(volume).filter((field) => field !== 'name' && isSet(volume, field));
     // Without a source, it is an emptyDir.
     if (given.length > 0 && !given.some((source) => sources.includes(source)))
-      yield `volume ${nameOf(volume)} has a kind that is not allowed`;
+      yield `volume ${nameOf(volume)} has a type that is not allowed`;
   }
   const isRoot = (context: JsonValue | undefined) =>
     version >= SINCE.runAsUser && own(context, 'runAsUser') === 0;

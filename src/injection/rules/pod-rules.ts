@@ -54,7 +54,7 @@ export const POD_RULES = [
       if (isPodCreation(request)) return undefined;
       const { resource } = request.resource;
       const name = request.subResource ? `${resource}/${request.subResource}` : resource;
-      return `only new pods are injected, and this request is ${request.operation} of ${name}`;
+      return `only new pods are injected, but this request is for ${request.operation} of ${name}`;
     },
   },
   {
@@ -102,9 +102,9 @@ export const POD_RULES = [
     }),
     find({ pod }) {
       if (own(specField(pod, 'os'), 'name') === 'windows')
-        return 'spec.os.name is windows, and the sidecar needs Linux: remove the opt-in';
+        return 'spec.os.name is windows, but the sidecar needs Linux: remove the opt-in';
       return own(specField(pod, 'nodeSelector'), 'kubernetes.io/os') === 'windows'
-        ? 'spec.nodeSelector["kubernetes.io/os"] is windows, and the sidecar needs Linux: remove the opt-in'
+        ? 'spec.nodeSelector["kubernetes.io/os"] is windows, but the sidecar needs Linux: remove the opt-in'
         : undefined;
     },
   },

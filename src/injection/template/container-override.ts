@@ -19,7 +19,7 @@ export function strayOverrides(pod: Pod, templates: readonly Template[]): readon
   if (overrides.length === 0) return [];
   const names = templates.flatMap((each) => [...each.containers, ...each.initContainers]).map(nameOf);
   const known = new Set(names);
-  const hint = names.length === 0 ? 'write an image' : `name it ${names.join(' or ')}, or write an image`;
+  const hint = names.length === 0 ? 'set an image' : `name it ${names.join(' or ')}, or set an image`;
   return overrides
     .map(({ container }) => nameOf(container))
     .filter((name) => !known.has(name))

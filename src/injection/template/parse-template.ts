@@ -78,14 +78,14 @@ function* ruleFindings(value: JsonValue): Findings {
   }
   const all = containersIn(spec, path);
   if (all.length > MAX_CONTAINERS) {
-    const message = `must be at most ${MAX_CONTAINERS} including initContainers, got ${all.length}: remove some`;
+    const message = `at most ${MAX_CONTAINERS} are allowed with initContainers, got ${all.length}: remove some`;
     yield { path: [...path, 'containers'], message };
   }
   for (const [container, at] of all) {
     const image = ownString(container, 'image') ?? '';
-    if (image === '') yield { path: [...at, 'image'], message: 'required: write the image to run' };
+    if (image === '') yield { path: [...at, 'image'], message: 'required: set the image to run' };
     if (image !== AUTO_IMAGE) continue;
-    const message = `${AUTO_IMAGE} is only for pods that override the template: write an image`;
+    const message = `${AUTO_IMAGE} is only for pods that override the template: set an image`;
     yield { path: [...at, 'image'], message };
   }
 }
@@ -130,7 +130,7 @@ function* templateAdvice(spec: JsonObject, path: Path): Findings {
   for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
   const seconds = longestSleep(all.map(([container]) => container));
   if (seconds > DEFAULT_GRACE_PERIOD) {
-    const message = `a hook sleeps for ${seconds} seconds: pods with a shorter terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) get a shorter preStop hook, and with a postStart hook no sidecar`;
+    const message = `a hook sleeps for ${seconds} seconds: if terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) is less, preStop is shortened, and postStart means no sidecar`;
     yield { path, message };
   }
   yield* securityAdvice(spec, path);

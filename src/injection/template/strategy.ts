@@ -77,13 +77,13 @@ export function parseStrategy(source: string, text: string): Parsed<{ readonly s
 function* findings(value: JsonValue): Findings {
   const share = own(value, 'maxUnavailable');
   if (share != null && parseShare(share) === undefined) {
-    const message = `must be a number of pods from 1, or a percentage from "1%" to "100%", not ${JSON.stringify(share)}`;
+    const message = `must be at least 1 pod, or a percentage from "1%" to "100%", not ${JSON.stringify(share)}`;
     yield { path: ['maxUnavailable'], message };
   }
   const within = own(own(value, 'breaker'), 'within');
   const withinMs = typeof within === 'string' ? parseDuration(within) : undefined;
   if (withinMs !== undefined && withinMs < LEAST_WITHIN_MS) {
-    const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar is Ready again so soon`;
+    const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar is Ready again sooner`;
     yield { path: ['breaker', 'within'], message };
   }
   const canary = own(value, 'canary');

@@ -67,5 +67,5 @@ export function sidecarState(
 
 /** Why a pod may be `unmarked`, as the end of a sentence, and what to do. */
 export function unmarkedBecause({ status }: Keys): string {
-  return `not the annotation ${status}: another webhook or policy has removed it, so no rollout, route or check recognizes the sidecar: change it to keep annotations`;
+  return `not the annotation ${status}: another webhook or policy removed it, so no rollout, route or check recognizes the sidecar: make the remover keep annotations`;
 }

@@ -125,7 +125,7 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       milliseconds,
       operations: operations.length,
     },
-    'pod decided',
+    'pod handled',
   );
   observe(record);
 }
@@ -157,7 +157,7 @@ function namespaceWarnings(
   const message = unknownTemplate.find({ ...selection, options });
   return message === undefined
     ? []
-    : [`pods of this namespace get no sidecar: ${unknownTemplate.reason}: ${message}`];
+    : [`pods in this namespace get no sidecar: ${unknownTemplate.reason}: ${message}`];
 }
 
 function warningsOf(

@@ -68,7 +68,7 @@ export class LiveTemplates {
 
   constructor(options: LiveTemplatesOptions) {
     this.#options = options;
-    this.#faults = [textError('', `ConfigMap ${options.configMap} is not read yet`)];
+    this.#faults = [textError('', `ConfigMap ${options.configMap} has not been read yet`)];
   }
 
   /** The templates to inject; the faults if there has never been a valid one. */

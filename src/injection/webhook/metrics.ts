@@ -6,7 +6,7 @@ import { RULES } from '../rules/index.ts';
 export function injectionMetrics(registry: Registry) {
   const { counter } = metricsIn(registry);
   const injections = counter(
-    ['envoy_initializer_injections_total', 'Pods decided, by decision and reason'],
+    ['envoy_initializer_injections_total', 'Pods handled, by decision and reason'],
     'decision',
     'reason',
   );

@@ -49,7 +49,7 @@ export function setUpTemplate(
         metrics.adopted(generation);
         const names = [...set.templates.keys()];
         log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
-        const note = `For new pods, in a rollout first for those of its canary: ${names.join(', ')}`;
+        const note = `New pods (in a rollout, its canary's first) get: ${names.join(', ')}`;
         events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
         adopted();
       },
@@ -61,8 +61,8 @@ export function setUpTemplate(
         metrics.rejected();
         const found = faults.map(formatInText);
         const outcome = staying
-          ? 'The last valid template stays in use'
-          : 'There is no valid template, so pods that opt in themselves are refused';
+          ? 'Invalid, so the last valid template stays'
+          : 'There is no valid template, so pods with their own opt-in are refused';
         log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
         const note = `${outcome}: ${found.join('; ')}`;
         events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });

@@ -263,7 +263,7 @@ test('an opt-in that is neither true nor false is warned of on a Namespace, but 
     ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n', labels, annotations } },
   });
   expect(await warnings(namespace({}))).toContain(
-    `: ${KEY} is in the annotations of the namespace, where it has no effect: write it into its labels\n`,
+    `: ${KEY} is in the annotations of the namespace, where it has no effect: move it to the labels\n`,
   );
   expect(await warnings(namespace({ [KEY]: 'true' }))).toBe('');
 });

@@ -175,7 +175,7 @@ const REFUSED =
 /** Good in most pods, but not in those that must not restart. */
 const RESTARTING = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: RestartContainer}\n`;
 const MISFIT =
-  'spec.restartPolicy: Never: the API server refuses such pods with the template config: spec.initContainers[name=envoy].resizePolicy: ';
+  'the API server refuses template config in pods with spec.restartPolicy: Never: spec.initContainers[name=envoy].resizePolicy: ';
 
 describe('a template that only the API server refuses', () => {
   beforeAll(() => adopted({ config: GOOD.replace(':v1', ':v2') }));
@@ -193,7 +193,7 @@ describe('a template that only the API server refuses', () => {
     await fixture.kubectl('delete', 'validatingwebhookconfiguration', TEMPLATE);
     await accepted(configMap({ config: UNFIT }));
     const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
-    const note = `The last valid template stays in use: config: ${REFUSED}`;
+    const note = `Invalid, so the last valid template stays: config: ${REFUSED}`;
     await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
     expect(await metric('envoy_initializer_template_current')).toBe('0');
     expect(await metric('envoy_initializer_template_generation')).toBe(before);
@@ -247,7 +247,7 @@ describe('a bad template', () => {
 
   test('a bad template is reported by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
     const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
-    const note = `There is no valid template, so pods that opt in themselves are refused: config:${NAMED}`;
+    const note = `There is no valid template, so pods with their own opt-in are refused: config:${NAMED}`;
     await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
     expect(await metric('envoy_initializer_template_current')).toBe('0');
     expect((await fetch(`${fixture.operator.metricsUrl}/readyz`)).status).toBe(200);

@@ -99,13 +99,13 @@ export const REASON_CASES: Readonly<
     {
       name: 'by its os',
       pod: asking({ os: { name: 'windows' } }),
-      warning: /^spec\.os\.name is windows, and the sidecar needs Linux: remove the opt-in$/,
+      warning: /^spec\.os\.name is windows, but the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'by its node selector',
       pod: asking({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
       warning:
-        /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows, and the sidecar needs Linux: remove the opt-in$/,
+        /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows, but the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'that did not ask itself',
@@ -224,7 +224,7 @@ export const REASON_CASES: Readonly<
       name: 'shorter than the sleep of a template',
       pod: annotated({ [`${OPT_IN}-templates`]: 'gentle' }, { terminationGracePeriodSeconds: 4 }),
       warning:
-        /^the postStart hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
+        /^the postStart hook of container envoy sleeps for 5 seconds, but the pod's terminationGracePeriodSeconds is 4: set it to 5 or more$/,
     },
   ],
   'limit-range': [
@@ -232,7 +232,7 @@ export const REASON_CASES: Readonly<
       name: 'a maximum below the limit of the sidecar',
       namespace: 'limited',
       pod: asking(),
-      warning: /^container envoy: its memory breaks max 256Mi of LimitRange small$/,
+      warning: /^container envoy: memory violates max 256Mi of LimitRange small$/,
     },
   ],
   'pod-security': [

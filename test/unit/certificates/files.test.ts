@@ -52,7 +52,7 @@ test('loadClientAuthorities refuses a file with other content', async () => {
   const { certPem } = await authority.client('api-server');
   await expect(load('')).rejects.toThrow('ca.crt: expected CA certificates (PEM), got none');
   await expect(load(authority.caPem + certPem)).rejects.toThrow(
-    'certificate 2 of 2 (CN=api-server): expected an authority, got a certificate of a client or server',
+    'certificate 2 of 2 (CN=api-server): expected a CA, got a client or server certificate',
   );
   await expect(load('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')).rejects.toThrow(
     'ca.crt: certificate 1 of 1 cannot be read',

@@ -72,7 +72,7 @@ test('readSecret returns no leaf if no authority has signed it', async () => {
   );
   expect(content).toMatchObject({
     material: { leaf: undefined, issuer: stranger.issuer },
-    damage: ['tls.crt: expected the authority that signed tls.crt, got others'],
+    damage: ['tls.crt: the CA that signed it is not in ca.crt'],
   });
 });
 

@@ -92,7 +92,7 @@ test.each<[string, string, JsonObject]>([
   ],
   [
     'spec.initContainers[name=mesh].ports[name=dns]',
-    "the template's container envoy comes first and also has this name, so Services would send to it: rename one of the ports",
+    "the template's container envoy is first and has a port of this name, so Services would use it: rename one of the ports",
     { initContainers: [mesh({ ports: [dns('UDP')] })] },
   ],
 ])('inject reports a conflict by its path: %s: %s', (path, words, spec) => {
@@ -104,7 +104,7 @@ test.each<[string, string, JsonObject]>([
 
 const first = (spec: JsonObject) => inject(decideInput(podWith(spec), { state: state('position: first') }));
 const message = (path: string) =>
-  `${path}.ports[name=dns]: the template's container envoy comes first and also has this name, so Services would send to it: rename one of the ports`;
+  `${path}.ports[name=dns]: the template's container envoy is first and has a port of this name, so Services would use it: rename one of the ports`;
 
 test.each<[string, JsonObject, string]>([
   ['of a container', ports({ containerPort: 2 }, dns('UDP')), 'spec.containers[name=app]'],

@@ -170,7 +170,7 @@ test('a container with the image auto that no template names is reported, and th
   expect(warnings.map(({ reason, message }) => [reason, message])).toEqual(
     ['envoi', 'warm-up'].map((name) => [
       'invalid-override',
-      `container ${name} has the image auto, but the template has no such container: name it envoy, or write an image`,
+      `container ${name} has the image auto, but the template has no such container: name it envoy, or set an image`,
     ]),
   );
 });
@@ -181,7 +181,7 @@ test('a container with the image auto is reported if the template has no contain
     { config: 'env: [{name: A, value: a}]' },
   );
   expect(warnings[0]?.message).toBe(
-    'container c has the image auto, but the template has no such container: write an image',
+    'container c has the image auto, but the template has no such container: set an image',
   );
 });
 

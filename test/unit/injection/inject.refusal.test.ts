@@ -40,7 +40,7 @@ const ending = (terminationGracePeriodSeconds: number) => podWith({ terminationG
 test('a pod with a short grace period does not get a sidecar whose postStart hook sleeps longer', () => {
   expect(refused(decideInput(ending(4), sleeping('postStart')))).toEqual([
     'grace-period',
-    "the postStart hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more",
+    "the postStart hook of container envoy sleeps for 5 seconds, but the pod's terminationGracePeriodSeconds is 4: set it to 5 or more",
   ]);
   injectChecked(decideInput(ending(5), sleeping('postStart')));
 });
@@ -146,8 +146,8 @@ test.each([
   ['baseline', 'envoy: set procMount', context('procMount: Unmasked')],
   ['baseline', 'envoy: set seccompProfile to Unconfined', context('seccompProfile: {type: Unconfined}')],
   ['baseline', 'envoy: set appArmorProfile to Unconfined', context('appArmorProfile: {type: Unconfined}')],
-  ['baseline', 'envoy: set these seLinuxOptions', context('seLinuxOptions: {type: spc_t}')],
-  ['baseline', 'envoy: set these seLinuxOptions', context('seLinuxOptions: {user: u}')],
+  ['baseline', 'container envoy sets forbidden seLinuxOptions', context('seLinuxOptions: {type: spc_t}')],
+  ['baseline', 'container envoy sets forbidden seLinuxOptions', context('seLinuxOptions: {user: u}')],
   ['baseline', 'envoy: use a hostPort', envoy('ports: [{containerPort: 1, hostPort: 1}]')],
   ['baseline', 'envoy: set the host of a probe or hook', envoy('livenessProbe: {tcpSocket: {port: 1, host: h}}')],
   ['baseline', 'envoy: set the host of a probe or hook', envoy('lifecycle: {preStop: {httpGet: {port: 1, host: h}}}')],
@@ -155,7 +155,7 @@ test.each([
   ['baseline', 'volume v must not be a hostPath', 'volumes: [{name: v, hostPath: {path: /}}]'],
   ['baseline', 'the pod must not set the sysctl kernel.msgmax', 'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}'],
   ['baseline', 'the pod must not set seccompProfile to Unconfined', 'securityContext: {seccompProfile: {type: Unconfined}}'],
-  ['restricted', 'volume v has a kind that is not allowed', 'volumes: [{name: v, nfs: {server: s, path: /}}]'],
+  ['restricted', 'volume v has a type that is not allowed', 'volumes: [{name: v, nfs: {server: s, path: /}}]'],
   ['restricted', 'the pod must not set runAsUser to 0', 'securityContext: {runAsUser: 0}'],
   ['restricted', 'the pod must not set runAsNonRoot to false', 'securityContext: {runAsNonRoot: false}'],
   ['restricted', 'envoy: add the capability CHOWN', restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]')],
@@ -297,7 +297,7 @@ const once = podWith({ restartPolicy: 'Never' });
 test('a pod of a shape that the API server refuses stays without a sidecar, and others get it', () => {
   expect(refused(decideInput(once, misfit()))).toEqual([
     'conflict',
-    'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
+    'the API server refuses template config in pods with spec.restartPolicy: Never: containers[0].x: no',
   ]);
   injectChecked(decideInput(demoPod(), misfit()));
   injectChecked(decideInput(podWith({ restartPolicy: 'OnFailure' }), misfit()));

@@ -118,7 +118,7 @@ test('trialPod says why a template fits no pod of a shape', () => {
   const proved = withMisfit(templateSet());
   expect(trialPod(proved, 'config', keys, NEVER)).toEqual({
     obstacle:
-      'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
+      'the API server refuses template config in pods with spec.restartPolicy: Never: containers[0].x: no',
   });
   expect(trialPod(proved, 'config', keys)).toHaveProperty('pod');
 });

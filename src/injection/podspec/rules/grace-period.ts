@@ -16,7 +16,7 @@ export function gracePeriodViolations(pod: Pod): readonly string[] {
       .filter(({ seconds }) => seconds > most)
       .map(
         ({ hook, seconds }) =>
-          `the ${hook} hook of container ${nameOf(container)} sleeps for ${seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${most}: write ${seconds} or more`,
+          `the ${hook} hook of container ${nameOf(container)} sleeps for ${seconds} seconds, but the pod's terminationGracePeriodSeconds is ${most}: set it to ${seconds} or more`,
       ),
   );
 }

@@ -82,7 +82,7 @@ function usageOfPod(pod: Pod, defaults: readonly Usage[]): Usage {
 function aboveLimit(what: string, { requests, limits }: Usage): readonly string[] {
   return [...requests].flatMap(([resource, request]) =>
     request > (limits.get(resource) ?? request)
-      ? [`${what}: it requests more ${resource} than the default limit of a LimitRange: give it a limit`]
+      ? [`${what} requests more ${resource} than the default limit of a LimitRange: set a limit`]
       : [],
   );
 }
@@ -93,7 +93,7 @@ function itemViolations(what: string, { requests, limits }: Usage, item: JsonObj
     for (const [resource, amount] of amountsOf(own(item, bound))) {
       if (!isBroken(amount, requests.get(resource), limits.get(resource))) continue;
       const most = String(own(own(item, bound), resource));
-      found.push(`${what}: its ${resource} breaks ${bound} ${most} of LimitRange ${name}`);
+      found.push(`${what}: ${resource} violates ${bound} ${most} of LimitRange ${name}`);
     }
   };
   check('min', (min, request, limit) => request === undefined || request < min || (limit ?? min) < min);

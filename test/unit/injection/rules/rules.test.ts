@@ -92,7 +92,7 @@ function warnings(spec: JsonObject, config = TRANSPARENT): readonly string[] {
 const bypass = (name: string, user = 1337) =>
   `container ${name} runs as user ${user}, Envoy's own, so its connections bypass Envoy: use another runAsUser`;
 const loop = (user: number, of = 1337) =>
-  `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so its own connections are redirected to it: use runAsUser ${of}`;
+  `container envoy runs as user ${user}, but envoy-capture lets only user ${of} pass, so the proxy's own connections loop back: use runAsUser ${of}`;
 
 // biome-ignore format: a line for each case
 test.each<[string, JsonObject, readonly string[]]>([

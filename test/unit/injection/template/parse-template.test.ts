@@ -169,9 +169,9 @@ test("the faults of a template's shape are reported together, up to twenty", () 
 // biome-ignore format: a line for each case
 test.each([
   ['config:1:1: is empty: add at least one container', 'containers: []'],
-  ['config:1:14: containers[0].image: required: write the image to run', 'containers: [{name: a}]'],
+  ['config:1:14: containers[0].image: required: set the image to run', 'containers: [{name: a}]'],
   [
-    'containers: must be at most 100 including initContainers, got 101: remove some',
+    'containers: at most 100 are allowed with initContainers, got 101: remove some',
     `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
   ],
   ['image: auto is only for pods that override the template', 'containers: [{name: a, image: auto}]'],
@@ -191,7 +191,7 @@ test.each([
 
 test("the faults of a template's values have places in metadata and spec too", () => {
   expect(faults('spec:\n  containers:\n    - name: a\n      image: ""')).toEqual([
-    'config:4:7: spec.containers[0].image: required: write the image to run',
+    'config:4:7: spec.containers[0].image: required: set the image to run',
   ]);
 });
 

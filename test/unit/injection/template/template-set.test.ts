@@ -119,8 +119,8 @@ test.each(
   load(String.raw`
 - ['mode: inplace', 'rollout:1:1: mode: must be one of new-pods, in-place, in-place-or-replace: did you mean in-place?']
 - ['mod: in-place', 'rollout:1:1: mod: unknown field "mod": did you mean mode?']
-- ['maxUnavailable: 0', 'rollout:1:1: maxUnavailable: must be a number of pods from 1, or a percentage from "1%" to "100%", not 0']
-- ['maxUnavailable: 0%', 'rollout:1:1: maxUnavailable: must be a number of pods from 1, or a percentage from "1%" to "100%", not "0%"']
+- ['maxUnavailable: 0', 'rollout:1:1: maxUnavailable: must be at least 1 pod, or a percentage from "1%" to "100%", not 0']
+- ['maxUnavailable: 0%', 'rollout:1:1: maxUnavailable: must be at least 1 pod, or a percentage from "1%" to "100%", not "0%"']
 - ["mode: in-place\nperMinute: 0", 'rollout:2:1: perMinute: must be from 1 to 100000, not 0']
 - ['paused: yes', 'rollout:1:1: paused: must be true or false, not "yes"']
 - ['canary: {hold: 5m}', 'rollout:1:1: canary: selects no pods: add namespaces (labels), percent (of the workloads), or both']
@@ -129,7 +129,7 @@ test.each(
 - ['breaker: {within: 30}', 'rollout:1:11: breaker.within: must be a duration such as 30s, 10m or 1h30m, not 30']
 - ['canary: {percent: 10, hold: 5 minutes}', 'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not "5 minutes"']
 - ['breaker: {failures: 5, of: 3}', 'rollout:1:11: breaker.failures: must be at most breaker.of, which is 3: the breaker counts only that many pods']
-- ['breaker: {within: 0s}', 'rollout:1:11: breaker.within: must be at least 5s: no sidecar is Ready again so soon']
+- ['breaker: {within: 0s}', 'rollout:1:11: breaker.within: must be at least 5s: no sidecar is Ready again sooner']
 - ['breaker: {then: forward}', 'rollout:1:11: breaker.then: must be one of back, stop']
 - ['', 'rollout: is empty']`) as [string, string][],
 )('the strategy %j of a rollout is refused with its place', (text, fault) => {

@@ -127,7 +127,7 @@ test('createInjectHandler logs one line for each pod, without the content of the
       dryRun: true,
       milliseconds: 1.5,
       operations: 3,
-      msg: 'pod decided',
+      msg: 'pod handled',
     },
     expect.objectContaining({ name: 'myapp-', decision: 'skipped', reason: 'not-opted-in', dryRun: false }),
   ]);
@@ -140,7 +140,7 @@ test.each([
   [
     'confg',
     [
-      `pods of this namespace get no sidecar: unknown-template: the namespace's annotation ${OPT_IN}-templates names template "confg", which does not exist: use another, or add it to the ConfigMap`,
+      `pods in this namespace get no sidecar: unknown-template: the namespace's annotation ${OPT_IN}-templates names template "confg", which does not exist: use another, or add it to the ConfigMap`,
     ],
   ],
 ])(

@@ -59,7 +59,7 @@ test('LiveTemplates adopts a template that is proved, and is settled then', asyn
   live.seen(withImage('one'));
   await until('proof of one');
   expect(live.isSettled).toBe(false);
-  expect(image()).toBe('ConfigMap operator/template is not read yet');
+  expect(image()).toBe('ConfigMap operator/template has not been read yet');
   proofs[0]?.();
   await until('adopted one');
   expect(live.isSettled).toBe(true);
@@ -155,7 +155,7 @@ test('LiveTemplates ignores a new comment and a resync, and follows another stra
 });
 
 test.each<[string, TemplateConfigMap | undefined, string]>([
-  ['is invalid', withImage(''), 'config:1:28: containers[0].image: required: write the image to run'],
+  ['is invalid', withImage(''), 'config:1:28: containers[0].image: required: set the image to run'],
   ['is deleted', undefined, 'ConfigMap operator/template does not exist: create it with the key config'],
 ])(
   'LiveTemplates keeps the last valid template while the ConfigMap %s, and recovers',

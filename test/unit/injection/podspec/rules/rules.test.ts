@@ -13,7 +13,7 @@ const pod = (resources: JsonObject, spec: JsonObject = {}) => ({
 });
 const cpu = (request: string, limit: string) => ({ requests: { cpu: request }, limits: { cpu: limit } });
 const breaks = (bound: string, most: string, what = 'container a', resource = 'cpu') =>
-  `${what}: its ${resource} breaks ${bound} ${most} of LimitRange l`;
+  `${what}: ${resource} violates ${bound} ${most} of LimitRange l`;
 
 // biome-ignore format: a line for each case
 test.each<[string, JsonObject, JsonObject, readonly string[]]>([
@@ -24,13 +24,13 @@ test.each<[string, JsonObject, JsonObject, readonly string[]]>([
       'no limit and a request above the maximum',
       { max: { cpu: '1' } },
       { requests: { cpu: '2' } },
-      ['container a: it requests more cpu than the default limit of a LimitRange: give it a limit', breaks('max', '1')],
+      ['container a requests more cpu than the default limit of a LimitRange: set a limit', breaks('max', '1')],
     ],
     [
       'a request above the default limit',
       { default: { cpu: '50m' } },
       { requests: { cpu: '100m' } },
-      ['container a: it requests more cpu than the default limit of a LimitRange: give it a limit'],
+      ['container a requests more cpu than the default limit of a LimitRange: set a limit'],
     ],
     ['a request below the minimum', { min: { cpu: '1' } }, cpu('999m', '2'), [breaks('min', '1')]],
     ['no request, for which the minimum is the default', { min: { cpu: '1' } }, {}, []],
