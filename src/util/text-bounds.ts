@@ -30,10 +30,10 @@ const MAX_DEPTH = 32;
 /** Why an annotation is too large to parse, as the end of a sentence that begins with its key; else undefined. */
 export function sizeProblem(text: string): string | undefined {
   if (text.length > MAX_LENGTH) {
-    return `has ${text.length} characters: use at most ${MAX_LENGTH}, the limit of all annotations of a pod together`;
+    return `has ${text.length} characters: use at most ${MAX_LENGTH}, the limit for all annotations of a pod together`;
   }
   return jsonExcess(text, { depth: MAX_DEPTH, values: Number.POSITIVE_INFINITY })
-    ? `nests lists and objects deeper than ${MAX_DEPTH}: write fewer`
+    ? `nests lists and objects deeper than ${MAX_DEPTH}: flatten it`
     : undefined;
 }
 

@@ -74,7 +74,7 @@ export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: s
   const message =
     typeof fields.message === 'string' && fields.message !== ''
       ? fields.message
-      : `the API server answered ${status}${typeof body === 'string' && body !== '' ? `: ${body}` : ''}`;
+      : `the API server returned ${status}${typeof body === 'string' && body !== '' ? `: ${body}` : ''}`;
   return new ApiError({
     status: typeof fields.code === 'number' ? fields.code : status,
     reason: typeof fields.reason === 'string' ? fields.reason : '',

@@ -57,7 +57,7 @@ export function resourcePath(
 function segment(name: string): string {
   if (name === '' || name === '.' || name === '..' || /[/%]/.test(name)) {
     throw new TypeError(
-      `expected a name that can stand in a path, got ${JSON.stringify(name)}: without "/" and "%", not empty, "." or ".."`,
+      `expected a name for a path, got ${JSON.stringify(name)}: must not contain "/" or "%", or be empty, "." or ".."`,
     );
   }
   return name;

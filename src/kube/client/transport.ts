@@ -160,7 +160,7 @@ export class Transport {
       };
     } catch (error) {
       signal.throwIfAborted();
-      const by = this.#proxy ? ` by the proxy ${new URL(this.#proxy).origin}` : '';
+      const by = this.#proxy ? ` via proxy ${new URL(this.#proxy).origin}` : '';
       throw asTransportError(error, `${method} ${origin}${path.split('?')[0]}${by}`);
     }
   }

@@ -9,7 +9,7 @@ export const REQUEST_REFUSED = 'RequestRefused' as const;
  * Records an Event on the object that waits for a request which the API server refuses, such as by an admission policy.
  */
 export function tellRefusal(events: EventRecorder, object: KubeObject, { message }: ApiError): void {
-  const note = `the API server refuses a request of the operator, which retries it: ${message}`;
+  const note = `the API server refused a request from the operator, which is retrying it: ${message}`;
   events.event(object, {
     type: 'Warning',
     reason: REQUEST_REFUSED,

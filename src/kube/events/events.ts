@@ -81,7 +81,7 @@ export function seriesKey(event: EventObject, { eachNote = false }: Pick<EventDe
 /** The object of an Event. Without a resourceVersion: a series continues when its object changes. */
 function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid } }: KubeObject) {
   if (!apiVersion || !kind) {
-    throw new TypeError(`expected an object with apiVersion and kind for an Event, got ${name} without`);
+    throw new TypeError(`expected an object with apiVersion and kind for an Event, got ${name}`);
   }
   return { apiVersion, kind, ...(namespace && { namespace }), name, ...(uid && { uid }) };
 }

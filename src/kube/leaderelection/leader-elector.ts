@@ -76,7 +76,7 @@ export class LeaderElector {
     if (!term) throw new Error('expected a request of the leader to carry the signal of its term, got none');
     term.throwIfAborted();
     if (this.#options.enabled && !this.isLeader())
-      throw new Error('this process does not lead: the request is not sent');
+      throw new Error('this process is not the leader: the request is not sent');
   };
 
   /**
@@ -86,7 +86,7 @@ export class LeaderElector {
   healthProblem(): string | undefined {
     const { clock, lease } = this.#options;
     if (this.#lostAt === undefined || clock.now() - this.#lostAt <= STUCK_MS) return undefined;
-    return `the lease ${lease.namespace}/${lease.name} is lost, and the work under it has not ended`;
+    return `lost the lease ${lease.namespace}/${lease.name}, but the leader's work has not ended`;
   }
 
   /**

@@ -263,7 +263,7 @@ export class Manager {
 
   #part(name: string, task: Task, { after, everyMs, retryMs, ...options }: PartOptions): Task {
     const { clock, log } = this;
-    const { failed = (err) => log.error({ part: name, err }, 'part failed, retrying') } = options;
+    const { failed = (err) => log.error({ part: name, err }, 'task failed, retrying') } = options;
     return async (signal) => {
       try {
         await after?.(signal);
@@ -271,7 +271,7 @@ export class Manager {
         if (everyMs === undefined) await task(signal);
         else await retryLoop(task, { clock, everyMs, retryMs, failed }, signal);
       } catch (err) {
-        if (!signal.aborted) log.error({ part: name, err }, 'part failed');
+        if (!signal.aborted) log.error({ part: name, err }, 'task failed');
         throw err;
       }
     };

@@ -22,7 +22,7 @@ const map: typeof mapTag = {
   ...mapTag,
   addPair: (object, key, value) =>
     typeof key === 'object' && key !== null
-      ? 'a key must be text, a number or a truth value'
+      ? 'a key must be a string, a number or a boolean'
       : mapTag.addPair(object, key, value),
   // The parser calls it only in merges.
   has: (object, key) => {

@@ -46,7 +46,7 @@ test('parseAnnotation returns undefined for one character more', () => {
   const text = JSON.stringify('x'.repeat(256 * 1024 - 1));
   expect(parseAnnotation(text)).toBeUndefined();
   expect(sizeProblem(text)).toBe(
-    'has 262145 characters: use at most 262144, the limit of all annotations of a pod together',
+    'has 262145 characters: use at most 262144, the limit for all annotations of a pod together',
   );
 });
 
@@ -56,7 +56,7 @@ test('parseAnnotation parses a value that nests 32 deep', () => {
 });
 
 test('parseAnnotation returns undefined for a value that nests deeper', () => {
-  expect(sizeProblem(nested(33))).toBe('nests lists and objects deeper than 32: write fewer');
+  expect(sizeProblem(nested(33))).toBe('nests lists and objects deeper than 32: flatten it');
   expect(parseAnnotation('{"a":'.repeat(33) + 0 + '}'.repeat(33))).toBeUndefined();
 });
 

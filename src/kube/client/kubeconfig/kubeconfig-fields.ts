@@ -97,7 +97,9 @@ export function readUser(entry: Entry, cluster: Fields, { as, asGroup }: Kubecon
   const impersonateUser = as ?? user.as;
   const groups = asGroup ?? ownGroups;
   if (impersonateUser === undefined && (uid ?? groups ?? more) !== undefined)
-    throw new Error(`${where}: groups, a uid and extra fields need a user to impersonate: add as, or --as`);
+    throw new Error(
+      `${where}: groups, a uid and extra fields need a user to impersonate: set "as", or use --as`,
+    );
   const extra: Partial<KubeUser> = {
     ...(user.tokenFile !== undefined && { tokenFile: String(user.tokenFile) }),
     ...(exec !== undefined && {

@@ -94,7 +94,7 @@ function parsed(file: string): Document {
     const place = cause.mark ? `:${cause.mark.line + 1}:${cause.mark.column + 1}` : '';
     throw new Error(`${file}${place}: ${yamlProblem(cause.reason)}`, { cause });
   }
-  if (!isRecord(fields)) throw new Error(`${file}: expected a kubeconfig, got no object`);
+  if (!isRecord(fields)) throw new Error(`${file} is not a kubeconfig: it is not an object`);
   return { file, fields };
 }
 

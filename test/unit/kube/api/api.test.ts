@@ -40,7 +40,7 @@ test.each([undefined, '', 'Wed, 21 Oct 2026 07:28:00 GMT', '-1', 'Infinity'])(
 
 test("apiErrorFrom quotes a proxy's error page, cut to a readable length", () => {
   const error = apiErrorFrom(502, `<html>${'x'.repeat(5000)}`);
-  expect(error.message).toMatch(/^the API server answered 502: <html>x+$/);
+  expect(error.message).toMatch(/^the API server returned 502: <html>x+$/);
   expect(error.message.length).toBe(1024);
   expect(error.reason).toBe('');
 });

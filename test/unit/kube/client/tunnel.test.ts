@@ -68,7 +68,7 @@ test("a tunnel through a proxy that refuses fails with the proxy's name, without
   proxy.status = '407 Proxy Authentication Required';
   await expect(transport.send(get)).rejects.toMatchObject({
     name: 'TransportError',
-    message: `GET https://localhost:${server.port}/version by the proxy http://127.0.0.1:${proxy.port}: Proxy response (407) !== 200 when HTTP Tunneling`,
+    message: `GET https://localhost:${server.port}/version via proxy http://127.0.0.1:${proxy.port}: Proxy response (407) !== 200 when HTTP Tunneling`,
   });
   proxy.status = '200 OK';
   expect(await exchange()).toBe(200);

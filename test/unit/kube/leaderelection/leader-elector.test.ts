@@ -231,7 +231,7 @@ test.each([
   [
     'is bad when the work of a lost term still runs after a minute',
     70_001,
-    'the lease system/operator is lost, and the work under it has not ended',
+    "lost the lease system/operator, but the leader's work has not ended",
   ],
 ])('the health of a leader %s', async (_, afterMs, expected) => {
   const { leases, clock, elector } = await startLeader();
@@ -254,7 +254,7 @@ test('a request of the leader is refused after the renew deadline, also when no 
   // Time passes and no timer fires: the process was stopped.
   clock.now = () => 10_000;
   expect(work.signal?.aborted).toBe(false);
-  expect(() => elector.assertLeading(work.signal)).toThrow('this process does not lead');
+  expect(() => elector.assertLeading(work.signal)).toThrow('this process is not the leader');
 });
 
 test('a request of the leader is refused under the signal of a previous term, even if it leads again', async () => {

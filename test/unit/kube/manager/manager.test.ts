@@ -133,7 +133,7 @@ test('a part of the Manager that runs periodically runs again after a failure, w
   await api.clock.pass(1_000);
   await until(() => calls === 2);
   await end();
-  expect(messages().filter((msg) => msg === 'part failed, retrying')).toHaveLength(2);
+  expect(messages().filter((msg) => msg === 'task failed, retrying')).toHaveLength(2);
 });
 
 test('a part of the Manager that fails is retried when the API server asks for it', async () => {

@@ -140,7 +140,7 @@ const ca = { 'certificate-authority-data': DATA };
 test.each<[string, object, object, string]>([
   ['a token of two lines', {}, { token: 'a\nb' }, 'user "me": token: expected one line without spaces'],
   ['a token and a username', {}, { token: 't', username: 'u' }, 'token and username cannot be used together'],
-  ['groups and no user', {}, { 'as-groups': ['g'] }, 'need a user to impersonate: add as, or --as'],
+  ['groups and no user', {}, { 'as-groups': ['g'] }, 'need a user to impersonate: set "as", or use --as'],
   ['groups that are none', {}, { as: 'u', 'as-groups': [7] }, 'as-groups: expected a list of strings'],
   ['a removed provider', {}, { 'auth-provider': { name: 'gcp' } }, 'expected oidc, got "gcp": use exec'],
   ['a plugin of an old version', {}, exec({ apiVersion: 'v1alpha1' }), 'exec.apiVersion: expected client.'],

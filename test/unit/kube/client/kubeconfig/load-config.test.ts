@@ -150,7 +150,7 @@ describe('flags of kubectl', () => {
     [{ context: 'zz' }, 'config: --context is "zz", but the contexts are now, next'],
     [{ cluster: 'zz' }, 'config: --cluster is "zz", but the clusters are here, there'],
     [{ user: 'zz' }, 'config: --user is "zz", but the users are me, other'],
-    [{ asGroup: ['a'] }, 'need a user to impersonate: add as, or --as'],
+    [{ asGroup: ['a'] }, 'need a user to impersonate: set "as", or use --as'],
   ])('the flags %j that do not fit the kubeconfig are refused', (flags, message) => {
     expect(() => load(flags)).toThrow(message);
   });
