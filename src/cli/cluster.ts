@@ -55,14 +55,14 @@ const NODE_ADVICE = '; if the root CA is installed locally, try running Node.js 
 /** Kubernetes does not say why it refuses credentials. */
 function advice({ status }: ApiError): string {
   return status === 401
-    ? ': check the user of the kubeconfig, whose token or certificate may have expired'
+    ? ': check the user in the kubeconfig, whose token or certificate may have expired'
     : '';
 }
 
 /** What to do about a request without an answer. The codes of TLS are those of Node and OpenSSL. */
 function remedy(code: string): string {
-  if (code === 'ECREDENTIALS') return 'check the user of the kubeconfig';
+  if (code === 'ECREDENTIALS') return 'check the user in the kubeconfig';
   if (/CERT|SIGNATURE|ERR_SSL|ERR_TLS/.test(code))
-    return 'check server, certificate-authority and tls-server-name of the kubeconfig';
-  return 'check that it is running, and that the context of the kubeconfig is right';
+    return 'check server, certificate-authority and tls-server-name in the kubeconfig';
+  return 'check that it is running, and that the context in the kubeconfig is right';
 }

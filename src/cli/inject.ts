@@ -74,7 +74,7 @@ function isFinding({ site, injection, mistakes }: SiteResult): boolean {
 }
 
 export const setUpCommand: SetUpCommand = (command) => {
-  addInputOptions(command, 'manifests, YAML or JSON')
+  addInputOptions(command, 'manifest files, YAML or JSON')
     .addOption(
       new Option(
         '--template <file>',

@@ -23,7 +23,7 @@ export const setUpCommand: SetUpCommand = (command) => {
     command.addOption(serveOption(name));
   const durationOption = (flags: string, help: string, byDefault: string) =>
     new Option(flags, help).argParser(duration).default(duration(byDefault), byDefault);
-  const vxlan = new Option('--vxlan-port <port>', 'UDP port between the nodes, the same on all');
+  const vxlan = new Option('--vxlan-port <port>', 'UDP port for VXLAN, the same on all nodes');
   const options = [
     textOption('--host-root <directory>', 'where directories of the node are mounted').default('/host'),
     textOption('--cni-bin-dir <directory>', "the node's CNI plugins, as a path on the node").default(
@@ -40,7 +40,7 @@ export const setUpCommand: SetUpCommand = (command) => {
     vxlan.argParser(port).default(4789, '4789'),
     textOption(
       '--underlay-device <name>',
-      'device that reaches the other nodes (default: the one with the address of the node)',
+      "device that reaches the other nodes (default: the one with the node's address)",
     ),
     new Option('--node-name <name>', 'name of the node').env('NODE_NAME').argParser(dnsName),
     textOption('--node-address <address>', 'address of the node').env('NODE_ADDRESS'),

@@ -20,7 +20,7 @@ export async function templateTexts(terminal: Terminal, file: string): Promise<r
   const sources = readTemplateFile(await readInput(terminal, file));
   if (sources.length > 0) return sources;
   throw new UsageError(
-    `${nameOfInput(file)} has no template: write a ConfigMap with the key config, or a template alone`,
+    `${nameOfInput(file)} has no template: use a ConfigMap with the key config, or a bare template`,
   );
 }
 
@@ -69,7 +69,7 @@ export async function liveConfigMap(
       );
     if (!isNotFound(err)) throw err;
     throw new UsageError(
-      `ConfigMap ${namespace}/${name} does not exist: name the operator's with --operator-namespace and --configmap${instead}`,
+      `ConfigMap ${namespace}/${name} does not exist: set the operator's with --operator-namespace and --configmap${instead}`,
     );
   }
 }

@@ -34,6 +34,6 @@ function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string
 }
 
 export const setUpCommand: SetUpCommand = (command) =>
-  addInputOptions(command, 'manifests, YAML or JSON')
+  addInputOptions(command, 'manifest files, YAML or JSON')
     .addOption(podTemplateOption())
     .addOption(serveOption('annotation'));

@@ -109,7 +109,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
   test('uninstall and helm uninstall leave nothing behind', async () => {
     await run('delete pods --all --now');
     expect(await uninstalled(cluster.kubeconfigPath)).toContain(
-      'the namespace envoy-initializer stays, because it does not have the label app=envoy-initializer',
+      'namespace envoy-initializer is kept, because it does not have the label app=envoy-initializer',
     );
     await helm('uninstall', ...RELEASE);
     await run('delete namespace envoy-initializer');

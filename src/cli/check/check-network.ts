@@ -33,7 +33,7 @@ export async function checkNetwork(
     throw new UsageError(
       isInstalled
         ? `network/${name} does not exist in namespace ${namespace}`
-        : 'the cluster has no Networks: install the operator',
+        : 'the cluster does not serve Networks: install the operator',
       { cause },
     );
   });
@@ -80,15 +80,15 @@ const ADVICE: Readonly<Record<string, string>> = {
   AddressesExhausted: 'delete pods on it, or change its exclude',
   ChangePending: 'delete the pods that use the old network',
   ChangeRefused: 'see Accepted, and correct the spec',
-  ClusterRange: 'its pods may be unable to reach addresses of the cluster: use another range',
+  ClusterRange: 'its pods may be unable to reach addresses in the cluster: use another range',
   InUse: 'delete what uses it',
   Invalid: 'correct the spec, and update the CustomResourceDefinition',
   NoAgent: `see ${CALLED_AS} status`,
-  NoMultus: 'install Multus on these nodes, as their first CNI configuration, and recreate the pods',
+  NoMultus: "install Multus as these nodes' first CNI configuration, and recreate the pods",
   NodeFailed: 'read the logs of the node agents on these nodes',
   PortsRefused: "raise OpenStack's quota, or give the credential the role",
   ProviderCannotAttach: 'use another provider for pods',
-  ReconcileFailed: 'the operator retries: see its log',
+  ReconcileFailed: 'the operator is retrying: see its log',
   Terminating: 'remove the finalizers that block the old NetworkAttachmentDefinition',
 };
 
@@ -114,7 +114,7 @@ export function judgeNetwork({
   const provider = status.provider ?? spec.provider ?? 'the default provider';
   return {
     because: [
-      `${status.cidr ?? spec.cidr} of ${provider}${addresses}`,
+      `${status.cidr ?? spec.cidr} (${provider})${addresses}`,
       ...(nodes.length > 0 ? [`on the nodes ${nodes.map(({ name }) => name).join(', ')}`] : []),
       ...(ready?.status === 'True' && findings.length === 0 ? ['new pods get an interface on it'] : []),
     ],
@@ -141,7 +141,7 @@ function behind(
   if (ready !== undefined && (observed === undefined || generation === undefined || observed >= generation))
     return [];
   const what =
-    ready === undefined ? 'no operator has reconciled it' : 'the operator has not reconciled its last change';
+    ready === undefined ? 'no operator has reconciled it' : 'the operator has not reconciled the last change';
   return [{ reason: NOT_RECONCILED, message: `${what}: see ${CALLED_AS} status` }];
 }
 
@@ -160,7 +160,7 @@ export function* networkMistakes({ object, pod }: PodSite): Generator<string> {
   const key = NETWORK_ANNOTATION;
   if (has(pod, 'annotations')) return;
   if (has(pod, 'labels')) {
-    yield `${key} is in the labels of the pod, where it has no effect: write it into its annotations`;
+    yield `${key} is in the labels of the pod, where it has no effect: move it to the annotations`;
     return;
   }
   const place = PLACES.find((each) => has(object, each));

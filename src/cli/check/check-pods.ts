@@ -77,17 +77,17 @@ export async function existingPods(
     const names = pods.filter(isMeant).map(({ name }) => name);
     if (names.length > 0) findings.push({ reason, message: `${podsCalled(names)} ${what}` });
   };
-  const again = isAlone ? 'recreate it' : 'run kubectl rollout restart, or delete it';
+  const again = isAlone ? 'recreate the pod' : 'run kubectl rollout restart, or delete such pods';
   const mode = state.set.rollout?.mode ?? 'new-pods';
   add(
     'stale-pod',
     ({ sidecar, isEarly }) => sidecar === 'stale' && isEarly,
-    `the template that new pods get, because the last one is not promoted: see ${CALLED_AS} rollout`,
+    `the template for new pods, because the newest is not promoted: see ${CALLED_AS} rollout`,
   );
   add(
     'stale-pod',
     ({ sidecar, isEarly }) => sidecar === 'stale' && !isEarly,
-    `a stale sidecar, of another version of the template: ${mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `}${again}`,
+    `a stale sidecar, from another template version: ${mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `}${again}`,
   );
   add(
     'pod-without-sidecar',
@@ -109,7 +109,7 @@ export async function existingPods(
   add(
     'old-configuration',
     ({ isOld }) => isOld,
-    `an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`,
+    `an older Envoy configuration than in ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only at startup: ${again}`,
   );
   return { list: pods.map(({ name, sidecar }) => ({ name, sidecar })), findings };
 }

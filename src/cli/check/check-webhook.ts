@@ -29,7 +29,7 @@ export async function appliedWebhooks(
   } catch (err) {
     if (isForbidden(err)) return undefined;
     if (!isNotFound(err)) throw err;
-    const message = `MutatingWebhookConfiguration ${PROGRAM} does not exist, so no pod is sent to the webhook: apply the manifests of the operator`;
+    const message = `MutatingWebhookConfiguration ${PROGRAM} does not exist, so no pod reaches the webhook: apply the operator's manifests`;
     return { findings: [{ reason: 'no-webhook', message }], takes: () => undefined };
   }
   const webhooks = ownObjects(configuration, 'webhooks');

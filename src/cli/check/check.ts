@@ -168,7 +168,7 @@ export const setUpCommand: SetUpCommand = async (command, addOns) => {
   );
   command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
   command
-    .option('--all', 'all workloads and standalone pods of the namespace')
+    .option('--all', 'all workloads and standalone pods in the namespace')
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption('text', 'json', 'yaml'));

@@ -16,7 +16,7 @@ export interface InputOptions {
 
 /** Adds `-f`, which is required. */
 export function addInputOptions(command: Command, help: string): Command {
-  const option = new Option(FILENAME, `${help}: files, also separated by commas; - for standard input`);
+  const option = new Option(FILENAME, `${help}, separated by commas; - for standard input`);
   const all = (list: string, files: readonly string[] = []) => [...files, ...list.split(',').map(text)];
   return requireFile(command.addOption(option.argParser(all)));
 }

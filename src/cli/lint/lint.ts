@@ -88,7 +88,7 @@ async function lintEnvoy(
     }
     if (findings.length + good.length === before) {
       throw new UsageError(
-        `${name} has no Envoy configuration: write a ConfigMap with a file such as envoy.json, or with weights`,
+        `${name} has no Envoy configuration: use a ConfigMap with a file such as envoy.json, or with weights`,
       );
     }
   }

@@ -27,7 +27,7 @@ const SERVE_OPTIONS = {
   kubeconfig: {
     parse: text,
     value: 'file',
-    help: 'kubeconfig file (default: $KUBECONFIG, ~/.kube/config, or the service account of the pod)',
+    help: "kubeconfig file (default: $KUBECONFIG, ~/.kube/config, or the pod's service account)",
   },
   master: {
     parse: urlSuchAs('https://127.0.0.1:6443'),
@@ -56,7 +56,7 @@ const SERVE_OPTIONS = {
     parse: dnsName,
     value: 'name',
     default: 'envoy.initializer.kubernetes.io',
-    help: 'name of the webhook for pods that opt in themselves',
+    help: 'name of the webhook for pods with their own opt-in',
   },
   'require-annotation': { parse: bool, default: 'true', help: 'false: inject all pods that do not opt out' },
   port: {
@@ -80,7 +80,7 @@ const SERVE_OPTIONS = {
   'tls-ca-file': {
     parse: text,
     value: 'file',
-    help: "the certificate's authorities (PEM), which the operator then writes into the caBundle (default: another program writes it)",
+    help: "the certificate's CAs (PEM), which the operator then writes to the caBundle (default: another program writes it)",
   },
   'client-ca-file': {
     parse: text,
@@ -115,18 +115,18 @@ const SERVE_OPTIONS = {
     parse: duration,
     value: 'duration',
     default: '40s',
-    help: 'maximum time of the whole shutdown; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
+    help: 'time limit for the whole shutdown; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
   },
   'network-provider': {
     parse: oneOf('multus', 'neutron'),
     value: 'name',
     default: 'multus',
-    help: 'provider of Networks that do not set spec.provider: multus or neutron',
+    help: 'provider for Networks that do not set spec.provider: multus or neutron',
   },
   'node-agent-namespace': {
     parse: dnsName,
     value: 'name',
-    help: 'namespace of the node agents, which Networks of Multus need (default: there are none)',
+    help: 'namespace of the node agents that multus Networks need (default: no node agents)',
   },
   'cluster-cidrs': {
     parse: rangeList,
@@ -138,19 +138,19 @@ const SERVE_OPTIONS = {
     parse: networkRanges,
     value: 'ranges',
     default: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7',
-    help: 'comma-separated ranges in which Networks of Multus must be',
+    help: 'comma-separated ranges that multus Networks must be in',
   },
   'network-largest': {
     parse: largestNetworks,
     value: 'lengths',
     default: '16,48',
-    help: 'largest Networks of Multus, as the shortest prefix length for IPv4 and for IPv6',
+    help: 'largest multus Networks, as the shortest prefix length for IPv4 and for IPv6',
   },
   'shared-network-namespaces': {
     parse: namespaceList,
     value: 'names',
     default: '',
-    help: "comma-separated namespaces whose Networks pods of any namespace may use; '*': all",
+    help: "comma-separated namespaces whose Networks pods in any namespace may use; '*': all",
   },
   'log-level': {
     parse: oneOf(...LOG_LEVELS),

@@ -46,13 +46,13 @@ export function addConnectionOptions(command: Command): Command {
   );
   const timeout = new Option(
     '--request-timeout <duration>',
-    'timeout of one request, such as 5s, or 5 for seconds (default: 30s)',
+    'timeout for one request, such as 5s or 5 (seconds) (default: 30s)',
   );
   return command
     .addOption(serveOption('kubeconfig'))
-    .addOption(textOption('--context <name>', 'context of the kubeconfig'))
-    .addOption(textOption('--cluster <name>', 'cluster of the kubeconfig'))
-    .addOption(textOption('--user <name>', 'user of the kubeconfig'))
+    .addOption(textOption('--context <name>', 'context in the kubeconfig'))
+    .addOption(textOption('--cluster <name>', 'cluster in the kubeconfig'))
+    .addOption(textOption('--user <name>', 'user in the kubeconfig'))
     .addOption(textOption('--as <user>', 'user to impersonate'))
     .addOption(groups)
     .addOption(serveOption('master'))
@@ -70,7 +70,7 @@ export function addScopeOptions(command: Command, what: string): Command {
     .addOption(
       namespaceOption(`namespace of the ${what} (default: the kubeconfig's)`).conflicts('allNamespaces'),
     )
-    .addOption(new Option('-A, --all-namespaces', `the ${what} of all namespaces`))
+    .addOption(new Option('-A, --all-namespaces', `the ${what} in all namespaces`))
     .addOption(textOption('-l, --selector <selector>', `the ${what} with these labels, such as app=web`));
 }
 

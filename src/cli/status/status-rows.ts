@@ -66,7 +66,7 @@ function replicas(facts: StatusFacts): CheckResult {
     if (found === undefined) {
       const other = namespaceOfWebhooks(facts);
       const named = other === undefined || other === namespace ? '' : `=${other}`;
-      const advice = `name its namespace with --operator-namespace${named}, or install the operator`;
+      const advice = `use --operator-namespace${named}, or install the operator`;
       return problem(`no Deployment ${PROGRAM} in namespace ${namespace}`, advice);
     }
     const text = `${found.readyReplicas} of ${found.replicas} ready, image ${found.image}`;
@@ -108,7 +108,7 @@ function leader({ installation, lease, now }: StatusFacts): CheckResult {
     const age = now - Date.parse(renewTime);
     if (holder === '' && age < RELEASED_MS)
       return note('election in progress: the previous leader released its lease');
-    if (holder === '') return problem('no replica leads', advice);
+    if (holder === '') return problem('no leader', advice);
     // The holder is the name of the pod and a random part.
     const name = holder.replace(/_[^_]*$/, '');
     if (age > LEASE_MS) return problem(`${name}, not renewed for ${Math.round(age / 1000)} s`, advice);
@@ -122,7 +122,7 @@ function webhooks(facts: StatusFacts): CheckResult {
       ...(mutating === undefined ? ['MutatingWebhookConfiguration'] : []),
       ...(validating === undefined ? ['ValidatingWebhookConfiguration'] : []),
     ];
-    const again = 'apply the manifests of the operator again';
+    const again = "apply the operator's manifests again";
     if (missing.length > 0) return problem(`no ${missing.join(' and no ')}`, again);
     const all = [...(mutating ?? []), ...(validating ?? [])];
     const bare = all.filter(({ hasBundle }) => !hasBundle).map(({ name }) => name);
@@ -134,9 +134,9 @@ function webhooks(facts: StatusFacts): CheckResult {
 
 function warnings(facts: StatusFacts): CheckResult {
   return about(facts.warnings, (counts) => {
-    if (counts.size === 0) return ok('no Events of late');
+    if (counts.size === 0) return ok('no recent Events');
     const said = Array.from(counts, ([reason, n]) => `${reason}: ${n}`).join(', ');
-    return note(`Events of late (${said}): kubectl get events -A --field-selector type=Warning`);
+    return note(`recent Events (${said}): kubectl get events -A --field-selector type=Warning`);
   });
 }
 
@@ -159,7 +159,7 @@ function template(facts: StatusFacts): CheckResult {
 function networks(facts: StatusFacts): CheckResult {
   return about(facts.networks, (all) => {
     if (all === undefined)
-      return problem('no CustomResourceDefinition of Networks', 'apply crd/ of the operator');
+      return problem('no CustomResourceDefinition for Networks', "apply the operator's crd/");
     if (all.length === 0) return none('there are none');
     const bad = all.filter(({ reason }) => reason !== undefined);
     if (bad.length === 0) return ok(`${counted(all.length, 'Network')}, all Ready`);
@@ -181,9 +181,9 @@ function networksOfMultus({ networks }: StatusFacts): number {
 
 function multus(facts: StatusFacts): CheckResult {
   return about(facts.hasAttachments, (isInstalled) => {
-    if (isInstalled) return ok('the API server has NetworkAttachmentDefinitions');
+    if (isInstalled) return ok('the API server serves NetworkAttachmentDefinitions');
     const waiting = networksOfMultus(facts);
-    if (waiting === 0) return none('not installed: Networks of provider multus need it');
+    if (waiting === 0) return none('not installed: Networks with provider multus need it');
     return problem(`not installed, but needed by ${counted(waiting, 'Network')}`, 'install Multus');
   });
 }
@@ -196,12 +196,12 @@ function nodeAgents(facts: StatusFacts): CheckResult {
       if (waiting === 0) return none('off (--node-agent-namespace)');
       return problem(
         `off (--node-agent-namespace), but needed by ${counted(waiting, 'Network')}`,
-        'install the component networks (docs/install.md)',
+        'install component "networks" (docs/install.md)',
       );
     }
     return about(facts.nodeAgents, (agents) => {
       if (agents === undefined)
-        return problem('their DaemonSet does not exist', 'install the component networks (docs/install.md)');
+        return problem('their DaemonSet does not exist', 'install component "networks" (docs/install.md)');
       const advice = `see ${kubectl(namespace, 'get pods')} and the logs`;
       const text = `${agents.ready} of ${agents.wanted} ready`;
       return agents.ready < agents.wanted ? problem(text, advice) : ok(text);

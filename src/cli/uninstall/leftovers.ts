@@ -127,7 +127,7 @@ export async function sayWhatStays(
   tools: readonly ToolParts[],
 ): Promise<void> {
   if ((await ifFound(client.get(NAMESPACE, { name: namespace }))) !== undefined)
-    say(`the namespace ${namespace} stays, because it does not have the label app=envoy-initializer`);
+    say(`namespace ${namespace} is kept, because it does not have the label app=envoy-initializer`);
   const pods = await objectsOf(client, metadataOf('v1', 'Pod'));
   const injected = pods.filter(({ metadata }) => metadata.annotations?.[statusKey] !== undefined);
   const keys = injected.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);

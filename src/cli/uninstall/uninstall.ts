@@ -37,7 +37,7 @@ const NODE_AGENTS = `${PROGRAM}-node-agent`;
 const WITHOUT_OPERATOR =
   'Bridges with pods then stay until the node restarts, and networks in OpenStack until you delete them';
 /** What node agents do not remove. */
-const ON_NODES = `the CNI plugins ${NODE_IPAM} and ${NODE_OVS} and those that a node lacked stay in /opt/cni/bin on the nodes, and /run/envoy-initializer until the node restarts`;
+const ON_NODES = `the CNI plugins ${NODE_IPAM} and ${NODE_OVS}, and those that a node lacked, stay in /opt/cni/bin; /run/envoy-initializer stays until the node restarts`;
 const NETWORK_CRD = 'networks.samplecrd.k8s.io';
 
 /** Kinds of one group, of objects without or with a namespace. */
@@ -139,13 +139,13 @@ async function removeNetworks(
       `Networks exist, so nothing was removed (${named(networks)}): ${
         hasOperator
           ? 'delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks'
-          : `no operator leads in the namespace ${namespace}, so their deletion would hang: start it, or use --force to delete them without it. ${WITHOUT_OPERATOR}`
+          : `no operator is leader in namespace ${namespace}, so deletion would hang: start one, or use --force to delete them without one. ${WITHOUT_OPERATOR}`
       }`,
     );
   await unblock(remover);
   if (!hasOperator)
     remover.say(
-      `no operator leads in the namespace ${namespace}: removing the finalizers. ${WITHOUT_OPERATOR}`,
+      `no operator is leader in namespace ${namespace}: removing the finalizers. ${WITHOUT_OPERATOR}`,
     );
   await deleteNetworks(remover, hasOperator);
 }
@@ -174,7 +174,7 @@ export const setUpCommand: SetUpCommand = (command) => {
       false,
     )
     .addOption(
-      new Option('--timeout <duration>', 'timeout of each wait').argParser(duration).default(180_000, '3m'),
+      new Option('--timeout <duration>', 'timeout for each wait').argParser(duration).default(180_000, '3m'),
     );
   addConnectionOptions(command).addOption(operatorNamespaceOption()).addOption(serveOption('annotation'));
 };

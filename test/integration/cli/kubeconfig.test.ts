@@ -168,17 +168,17 @@ test.each<[string, Parts, RegExp]>([
   [
     'a refused token',
     { user: { token: 'expired' } },
-    /^error: the API server responded: Unauthorized: check the user of the kubeconfig, /,
+    /^error: the API server responded: Unauthorized: check the user in the kubeconfig, /,
   ],
   [
     'a certificate of another name',
     { cluster: { 'tls-server-name': 'elsewhere' } },
-    /elsewhere.*: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
+    /elsewhere.*: check server, certificate-authority and tls-server-name in the kubeconfig\n$/,
   ],
   [
     'a certificate of an unknown authority',
     { cluster: { 'certificate-authority-data': undefined } },
-    /certificate: check server, certificate-authority and tls-server-name of the kubeconfig\n$/,
+    /certificate: check server, certificate-authority and tls-server-name in the kubeconfig\n$/,
   ],
   [
     'a plugin that fails',
@@ -187,7 +187,7 @@ test.each<[string, Parts, RegExp]>([
         exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' },
       },
     },
-    /failed with exit code 1: check the user of the kubeconfig\n$/,
+    /failed with exit code 1: check the user in the kubeconfig\n$/,
   ],
 ])('the command line says what to do about %s', async (_, parts, message) => {
   const { code, stderr } = await run(parts, 'drift');
@@ -196,9 +196,9 @@ test.each<[string, Parts, RegExp]>([
 });
 
 test.each<[readonly string[], RegExp]>([
-  [['rollout'], /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: name the operator's/],
+  [['rollout'], /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: set the operator's/],
   [['rollout', 'pause', '--request-timeout=0'], /^error: ConfigMap .* does not exist/],
-  [['check', 'network/web'], /^error: the cluster has no Networks: install the operator\n$/],
+  [['check', 'network/web'], /^error: the cluster does not serve Networks: install the operator\n$/],
   [
     ['check', '--all', '-n', 'nowhere'],
     /^error: the API server responded: namespaces "nowhere" not found\n$/,

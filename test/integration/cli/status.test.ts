@@ -94,9 +94,7 @@ test('status of a cluster without the Deployment says so, and returns 1', async 
   expect(stdout).toMatch(
     /^replicas +problem +no Deployment envoy-initializer in namespace envoy-initializer$/m,
   );
-  expect(stdout).toMatch(
-    /^! replicas: name its namespace with --operator-namespace, or install the operator$/m,
-  );
+  expect(stdout).toMatch(/^! replicas: use --operator-namespace, or install the operator$/m);
   expect(code).toBe(1);
 });
 

@@ -228,7 +228,7 @@ test('an operator that starts on poisoned objects of each kind is Ready, and ser
 
   const log = (await readFile(world.fixture.logFile, 'utf8')).slice(before);
   const unforeseen =
-    /"level":"fatal"|part failed|Cannot (read|set|convert)|is not (a function|iterable)|RangeError/;
+    /"level":"fatal"|task failed|Cannot (read|set|convert)|is not (a function|iterable)|RangeError/;
   expect(log.split('\n').filter((line) => unforeseen.test(line))).toEqual([]);
   // What is wrong with a Network that is not Ready is said where its user looks, or where the administrator does.
   const networks = JSON.parse(await world.run('get network -o json')).items as readonly JsonObject[];

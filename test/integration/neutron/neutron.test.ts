@@ -234,7 +234,7 @@ describeWithNeutron('a real Neutron', (environment) => {
 
   test.each<[string, Mishap, string]>([
     ['that is down', { kind: 'refused' }, 'GET http'],
-    ['that is slow', { kind: 'hangs' }, 'not done within 200 ms'],
+    ['that is slow', { kind: 'hangs' }, 'timed out after 200 ms'],
     ['that is overloaded', answers(503, 'busy'), 'Neutron: GET /networks: 503'],
     ['that says nothing', answers(200, ''), 'expected a list of networks'],
     ['that says too much', answers(200, ' '.repeat(9_000_000)), 'exceeded'],

@@ -161,11 +161,11 @@ testWithControllerManager(
     expect(refused).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /\(default\/orphan\): no operator leads in the namespace envoy-initializer, .* use --force/,
+        /\(default\/orphan\): no operator is leader in namespace envoy-initializer, .* use --force/,
       ),
     });
     const said = await uninstalled(controlPlane.kubeconfigPath, '--force');
-    expect(said).toContain('no operator leads in the namespace envoy-initializer: removing the finalizers.');
+    expect(said).toContain('no operator is leader in namespace envoy-initializer: removing the finalizers.');
     expect(said).toContain('deleted networkattachmentdefinition default/orphan');
     expect(said).toContain('stay in /opt/cni/bin on the nodes');
     expect(await run('get network-attachment-definitions --all-namespaces --output=name')).toBe('');
@@ -186,7 +186,7 @@ testWithControllerManager(
     );
     const said = await uninstalled(controlPlane.kubeconfigPath, '--operator-namespace=shared');
     expect(said).toContain(
-      'the namespace shared stays, because it does not have the label app=envoy-initializer\n',
+      'namespace shared is kept, because it does not have the label app=envoy-initializer\n',
     );
     expect(
       await run(

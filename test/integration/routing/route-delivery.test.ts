@@ -216,7 +216,7 @@ test('a running sidecar is touched when its routes change, and counts when it ha
       /^running +a +old-configuration +<none>$/m.test((await cli('drift', '-n', 'running')).text),
     );
     expect((await cli('check', 'pod/a', '-n', 'running')).text).toContain(
-      '! old-configuration: pod a has an older configuration of Envoy than the ConfigMap envoy, which Envoy reads only when it starts: recreate it',
+      '! old-configuration: pod a has an older Envoy configuration than in ConfigMap envoy, which Envoy reads only at startup: recreate the pod',
     );
   } finally {
     server.closeAllConnections();

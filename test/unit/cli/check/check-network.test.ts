@@ -30,7 +30,7 @@ const READY = [condition('Accepted', 'True', 'Accepted'), condition('Ready', 'Tr
 test('check has no findings for a Ready Network', () => {
   expect(judgeNetwork(network(READY))).toEqual({
     because: [
-      '10.1.0.0/24 of multus, 3 of 253 addresses in use',
+      '10.1.0.0/24 (multus), 3 of 253 addresses in use',
       'on the nodes node-1',
       'new pods get an interface on it',
     ],
@@ -66,7 +66,7 @@ test('check adds no second advice to a message of a Network that says what to do
 
 test.each([
   [undefined, 2, 'no operator has reconciled it'],
-  [READY, 1, 'the operator has not reconciled its last change'],
+  [READY, 1, 'the operator has not reconciled the last change'],
 ])('check has a finding for a Network that the operator has not seen', (conditions, observed, message) => {
   expect(judgeNetwork(network(conditions, observed)).findings).toEqual([
     { reason: 'not-reconciled', message: `${message}: see envoy-initializer status` },

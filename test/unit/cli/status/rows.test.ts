@@ -107,13 +107,13 @@ test('status finds nothing in a healthy installation', async () => {
     'replicas: 1 of 1 ready, image i:1',
     'leader: envoy-initializer-1',
     'webhooks: 2 webhooks, each with its caBundle',
-    'warnings: no Events of late',
+    'warnings: no recent Events',
     `template: sha256 ${SET?.hash.slice(0, 12)}, the hash of all templates`,
     'policies: 2 bindings: policies inject most pods',
     'rollout: 0 pods under way',
     'routes: the API server serves HTTPRoutes',
     'networks: 1 Network, all Ready',
-    'multus: the API server has NetworkAttachmentDefinitions',
+    'multus: the API server serves NetworkAttachmentDefinitions',
     'node agents: 2 of 2 ready',
     'waiting pods: none',
     'pods: no drift in 3 pods',
@@ -133,7 +133,7 @@ test('status says once that nothing is installed', async () => {
   const { server, replicas, multus, ...others } = await exceptions(change);
   expect([server, replicas, multus]).toEqual([
     undefined,
-    'problem: no Deployment envoy-initializer in namespace envoy-initializer | name its namespace with --operator-namespace, or install the operator',
+    'problem: no Deployment envoy-initializer in namespace envoy-initializer | use --operator-namespace, or install the operator',
     undefined,
   ]);
   expect(new Set(Object.values(others))).toEqual(new Set(['none: not installed | ']));
@@ -170,16 +170,16 @@ test.each<[string, RegExp, Partial<StatusFacts>]>([
   ],
   [
     'replicas',
-    /\| name its namespace with --operator-namespace=mesh, or install/,
+    /\| use --operator-namespace=mesh, or install/,
     {
       installation: { value: undefined },
       webhooks: { value: { mutating: [{ ...webhook, namespace: 'mesh' }], validating: undefined } },
     },
   ],
-  ['leader', /^problem: no replica leads/, { lease: { value: undefined } }],
+  ['leader', /^problem: no leader/, { lease: { value: undefined } }],
   ['leader', /^note: election in progress/, lease('')],
-  ['leader', /^problem: no replica leads \| read the log/, { now: NOW + 20_000, ...lease('') }],
-  ['leader', /^problem: no replica leads \| see replicas$/, { ...none, lease: { value: undefined } }],
+  ['leader', /^problem: no leader \| read the log/, { now: NOW + 20_000, ...lease('') }],
+  ['leader', /^problem: no leader \| see replicas$/, { ...none, lease: { value: undefined } }],
   ['leader', /^problem: envoy-initializer-1, not renewed for 122 s/, { now: NOW + 120_000 }],
   [
     'webhooks',
@@ -193,7 +193,7 @@ test.each<[string, RegExp, Partial<StatusFacts>]>([
   ],
   [
     'warnings',
-    /^note: Events of late \(InvalidTemplate: 2\): kubectl get events/,
+    /^note: recent Events \(InvalidTemplate: 2\): kubectl get events/,
     { warnings: { value: new Map([['InvalidTemplate', 2]]) } },
   ],
   ['template', /^problem: ConfigMap .* does not exist/, { template: { value: undefined } }],
@@ -215,7 +215,7 @@ test.each<[string, RegExp, Partial<StatusFacts>]>([
   ],
   [
     'node agents',
-    /^problem: off .*, but needed by 1 Network \| install the component networks /,
+    /^problem: off .*, but needed by 1 Network \| install component "networks" /,
     installed([]),
   ],
   [

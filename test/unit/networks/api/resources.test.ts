@@ -126,7 +126,7 @@ test.each<[string, JsonObject]>([
 });
 
 test.each<[string, JsonObject, string]>([
-  ['the labels of a pod', pod({ labels: ON }), 'labels of the pod, where it has no effect: write it into'],
+  ['the labels of a pod', pod({ labels: ON }), 'labels of the pod, where it has no effect: move it to'],
   ['the labels of a template', deployment({ annotations: ON }, { labels: ON }), 'labels of the pod, where'],
   [
     'the annotations of a workload',

@@ -297,6 +297,6 @@ test('the limits of an annotation refuse more than 32 KiB for Multus after the m
 
 test.each([ASKED, MULTUS])('the limits of an annotation refuse %s with deep nesting', (key) => {
   const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
-  const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
+  const message = `annotation ${key} nests lists and objects deeper than 32: flatten it`;
   expect(result).toMatchObject({ allowed: false, message });
 });

@@ -32,12 +32,12 @@ test('a request to OpenStack is not sent if guard throws', async () => {
     clock: new FakeClock(),
     guard(signal) {
       signals.push(signal);
-      throw new Error('this process does not lead');
+      throw new Error('this process is not the leader');
     },
   });
   const { signal } = new AbortController();
   const sent = http.send({ method: 'POST', url: new URL('http://127.0.0.1:1/'), signal });
-  await expect(sent).rejects.toThrow('this process does not lead');
+  await expect(sent).rejects.toThrow('this process is not the leader');
   expect(signals).toEqual([signal]);
   await http.close();
 });

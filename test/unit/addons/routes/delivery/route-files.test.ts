@@ -44,7 +44,7 @@ function setUp({
         return { metadata: { ...NAMED, resourceVersion } };
       },
     },
-    // Without data: the texts of all namespaces would take too much memory.
+    // Without data: the texts in all namespaces would take too much memory.
     configMaps: {
       get: (key) =>
         key === 'shop/envoy-routes' ? world.cached && { metadata: world.cached.metadata } : undefined,
