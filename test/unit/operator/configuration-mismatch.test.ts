@@ -19,7 +19,7 @@ test('the flags and the applied webhooks agree as shipped', () => {
 test.each([
   ['another annotation', { annotation: 'example.com/envoy' }, /do not name the key example.com\/envoy/],
   ['another name', { initializerName: 'other.example.com' }, /no webhook is named other.example.com/],
-  ['all pods', { requireAnnotation: false }, /only namespaces with the opt-in label/],
+  ['all pods', { requireAnnotation: false }, /only pods in namespaces with the opt-in label reach/],
 ])('the flags and the applied webhooks differ by %s', (_, change, message) => {
   const found = configurationMismatches(applied, { ...flags, ...change });
   expect(found).toContainEqual(expect.stringMatching(message));

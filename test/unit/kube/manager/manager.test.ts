@@ -98,7 +98,7 @@ test('a controller tells on the object that a write for it is refused, and tries
   expect(JSON.parse(event.body)).toMatchObject({
     reason: 'RequestRefused',
     regarding: { kind: 'ConfigMap', namespace: 'shop', name: 'a' },
-    note: expect.stringContaining('retries it: exceeded quota'),
+    note: expect.stringContaining('retrying it: exceeded quota'),
   });
   event.answer({ metadata: {} });
   await api.clock.pass(5);
