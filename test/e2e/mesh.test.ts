@@ -100,7 +100,7 @@ describeWithNode('three nodes', () => {
     const args = { cni: { name: 'team.dual', ipam: { shared: true, type: 'static' } } };
     const config = { ...labConfig(network), runtimeConfig, args };
     await expect(a.startPodBy(config, 'team')).rejects.toThrow(
-      'pods of namespace team may not use this Network',
+      'pods in namespace team may not use this Network',
     );
     const ipam = { shared: true, type: NODE_IPAM };
     const pod = await a.startPodBy({ ...config, ipam }, 'team');

@@ -238,7 +238,7 @@ describeUnless(await ovnObstacle(), 'OVN with a real Neutron', () => {
     await apply(cluster, podOn(SECOND, 'dark'));
     await ready('dark');
     await eventually('the Network names the node', async () =>
-      /second \(its ovn-controller does not connect the ports /.test(await nodesReady()),
+      /second \(its ovn-controller does not connect ports /.test(await nodesReady()),
     );
     await chassis[1]?.controller.start();
     await eventually(

@@ -57,7 +57,7 @@ export async function tryDryRun(
     const text = `accepted with the sidecar of the promoted template: ${CALLED_AS} rollout shows the new one`;
     return { text, findings: [] };
   }
-  const message = 'the webhook does not use the template in the ConfigMap: see the log of the operator';
+  const message = "the webhook does not use the template in the ConfigMap: see the operator's log";
   return {
     text: 'accepted with a stale sidecar',
     findings: wanted ? [{ reason: 'webhook-behind', message }] : [],

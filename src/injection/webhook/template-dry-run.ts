@@ -172,7 +172,7 @@ class Trial {
         `the API server refuses even a pod without a template: ${refused.message}; ${key}: ${error.message}`,
       );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
-      return unknown(`a LimitRange changes the pods of namespace ${namespace}; ${key}: ${error.message}`);
+      return unknown(`a LimitRange changes the pods in namespace ${namespace}; ${key}: ${error.message}`);
     return refusedFields(trial.pod, error);
   }
 }

@@ -92,10 +92,10 @@ function underlayProblem(value: unknown): string | undefined {
   // Other nodes send to the address, so its text must be nothing else, and not theirs or everyone's.
   const range = isString(address) ? parseRange(`${address}/${address.includes(':') ? 128 : 32}`) : undefined;
   if (!range || UNREACHABLE.includes(range.address.range())) {
-    return `other nodes cannot reach its address ${JSON.stringify(address)}: set --node-address or --underlay-device of its node agent`;
+    return `other nodes cannot reach its address ${JSON.stringify(address)}: set --node-address or --underlay-device on its node agent`;
   }
   if (!Number.isInteger(mtu) || Number(mtu) < SMALLEST_MTU || Number(mtu) > LARGEST_MTU) {
-    return `its MTU ${JSON.stringify(mtu)} is not between ${SMALLEST_MTU} and ${LARGEST_MTU}: set --underlay-device of its node agent`;
+    return `its MTU ${JSON.stringify(mtu)} is not between ${SMALLEST_MTU} and ${LARGEST_MTU}: set --underlay-device on its node agent`;
   }
   return undefined;
 }

@@ -50,7 +50,7 @@ describeWithNeutron('with a real Keystone', (environment) => {
     await fixture.apply(neutronNetwork('walk', { cidr: '10.30.0.0/24', gateway: '10.30.0.1' }));
     await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
     await told(
-      `Secret ${OPERATOR_NAMESPACE}/${NEUTRON_SECRET} does not exist: write an application credential into it`,
+      `Secret ${OPERATOR_NAMESPACE}/${NEUTRON_SECRET} does not exist: it must hold an application credential`,
     );
     expect(await metric(fixture, 'envoy_initializer_neutron_available')).toBeUndefined();
 

@@ -167,7 +167,7 @@ testWithControllerManager(
     const said = await uninstalled(controlPlane.kubeconfigPath, '--force');
     expect(said).toContain('no operator is leader in namespace envoy-initializer: removing the finalizers.');
     expect(said).toContain('deleted networkattachmentdefinition default/orphan');
-    expect(said).toContain('stay in /opt/cni/bin on the nodes');
+    expect(said).toContain('stay in /opt/cni/bin; ');
     expect(await run('get network-attachment-definitions --all-namespaces --output=name')).toBe('');
     expect(await objectNames(controlPlane)).toEqual(before);
   },

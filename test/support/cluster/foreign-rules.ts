@@ -119,7 +119,7 @@ end`,
     'IPv4 packets between pods',
   ],
   'the old iptables, with ip6tables': ['ip6tables-legacy -P FORWARD DROP', 'IPv6 packets between pods'],
-  ufw: [restored('*filter\n:INPUT DROP [0:0]\nCOMMIT'), 'packets from other nodes: open UDP port 4789'],
+  ufw: [restored('*filter\n:INPUT DROP [0:0]\nCOMMIT'), 'packets from other nodes (open UDP port 4789)'],
 };
 
 /** The addresses of a Service, of both families. */
