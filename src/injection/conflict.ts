@@ -166,7 +166,7 @@ function hostAliasConflicts(pod: Pod, template: Template, add: Add): void {
     if (!existing || !isArray(wanted)) continue;
     const names = new Set(isArray(known) ? known : []);
     if (wanted.every((name) => names.has(name))) continue;
-    const message = 'the template has other names for this address: add them to the entry of the pod';
+    const message = "the template has other names for this address: add them to the pod's entry";
     add(`spec.hostAliases[ip=${ip}]`, message);
   }
 }

@@ -131,7 +131,7 @@ async function reportLive(
   const set = await templatesOfCluster(client, options);
   const general: CheckFinding[] = [];
   if (installation?.readyReplicas === 0) {
-    const message = `no replica of the operator is ready: see kubectl --namespace ${options.operatorNamespace} describe pods`;
+    const message = `no operator replica is ready: see kubectl --namespace ${options.operatorNamespace} describe pods`;
     general.push({ reason: 'no-replica', message });
   }
   const webhooks = await appliedWebhooks(client, options);

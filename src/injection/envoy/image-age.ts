@@ -19,6 +19,6 @@ export function* oldImage(container: JsonObject, readsOurs: boolean): Generator<
     yield `${version} lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer`;
   }
   if (minor < FIRST_MINOR && readsOurs) {
-    yield `${version} cannot load the configurations of the operator: they need 1.${FIRST_MINOR}`;
+    yield `${version} cannot load the operator's configurations: they need 1.${FIRST_MINOR}`;
   }
 }

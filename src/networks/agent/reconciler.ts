@@ -219,7 +219,7 @@ export class Reconciler {
       if (problem === undefined) log.info({ bridge, ip, fdb }, done);
       else if (!isLast)
         log.info({ bridge, ip, fdb, problem }, 'node changed in the meantime: reconciling again');
-      else log.error({ bridge, ip, fdb, problem }, 'cannot change a Network of this node');
+      else log.error({ bridge, ip, fdb, problem }, 'cannot change a Network on this node');
     }
     return failed;
   }

@@ -40,7 +40,7 @@ function deviceOf(devices: readonly Device[], { device: name, address }: Underla
     throw new Error(`the device ${name} of --underlay-device ${why} on this node`);
   }
   if (address === undefined) {
-    throw new Error('the address of this node is not known: set --node-address or --underlay-device');
+    throw new Error("this node's address is not known: set --node-address or --underlay-device");
   }
   const device = devices.find(({ addresses }) => addresses.some((one) => one.address === address));
   if (!device) throw new Error(`no device on this node has the address ${address}: set --underlay-device`);

@@ -87,7 +87,7 @@ export class PodGates {
       typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
     if ('problem' in merged) return invalid(`${MULTUS_NETWORKS} ${merged.problem}`);
     if (merged.text !== multus) {
-      return invalid(`${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`);
+      return invalid(`${NETWORK_ANNOTATION} changed after the pod was created: recreate the pod`);
     }
     // What the webhook could not know before the Network was Ready.
     const wrong = optionProblem(merged.text, namespace, { access, stateOf });
@@ -187,7 +187,7 @@ export class PodGates {
     const { addresses, nodes } = this.#options;
     const whys = {
       'because Multus did not attach it': pod.unattached ?? [],
-      'which it has lost since it started': nodes.lostBy(pod),
+      'lost since the pod started': nodes.lostBy(pod),
     };
     for (const [why, keys] of Object.entries(whys)) {
       const networks = keys.filter((key) => addresses.serves(key)).join(', ');

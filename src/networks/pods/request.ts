@@ -54,7 +54,7 @@ export function hintsFor({ networks }: NetworkSelection): readonly string[] {
       const meant = KEYS.includes(key) ? undefined : suggest(key, KEYS);
       return meant === undefined
         ? []
-        : [`has the key ${quote(key)} for ${quote(name)}, which has no effect: did you mean ${meant}?`];
+        : [`has the key ${quote(key)}, which has no effect, for ${quote(name)}: did you mean ${meant}?`];
     }),
   );
 }

@@ -120,7 +120,7 @@ test('check follows the flags of the installed operator, and says that no replic
   });
   expect(report.findings).toContainEqual({
     reason: 'no-replica',
-    message: 'no replica of the operator is ready: see kubectl --namespace envoy-initializer describe pods',
+    message: 'no operator replica is ready: see kubectl --namespace envoy-initializer describe pods',
   });
   expect((await check('pod/says-nothing', '-n', 'plain')).report.decision).toBe('skip');
 });

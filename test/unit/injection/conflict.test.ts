@@ -54,7 +54,7 @@ test.each<[string, string, JsonObject]>([
   ['spec.volumes[name=conf]', VOLUME, { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 256 } }] }],
   [
     'spec.hostAliases[ip=10.1.1.1]',
-    'the template has other names for this address: add them to the entry of the pod',
+    "the template has other names for this address: add them to the pod's entry",
     { hostAliases: [{ ip: '10.1.1.1', hostnames: ['a.example'] }] },
   ],
   [

@@ -127,7 +127,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
           'name: a, image: "envoyproxy/envoy:v1.38.3", volumeMounts: [{name: v, mountPath: /etc/envoy}]',
         ).config,
     },
-    'config:2:24: containers[0].image: Envoy 1.38.3 cannot load the configurations of the operator: they need 1.39',
+    "config:2:24: containers[0].image: Envoy 1.38.3 cannot load the operator's configurations: they need 1.39",
   ],
   [
     'a flag that Envoy rejects',

@@ -86,7 +86,7 @@ test.each([
   expect(attached(before)).toMatchObject({
     ...ATTACHED,
     warnings: [
-      `annotation ${ASKED} has the key "${key}" for "blue", which has no effect: did you mean ${meant}?`,
+      `annotation ${ASKED} has the key "${key}", which has no effect, for "blue": did you mean ${meant}?`,
     ],
   });
 });

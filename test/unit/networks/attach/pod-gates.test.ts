@@ -157,7 +157,7 @@ test('a pod that loses its interface gets an Event once, and again when it loses
     world.lost = lost;
     await reconcile();
   }
-  const note = expect.stringContaining('on Network red/blue, which it has lost since it started');
+  const note = expect.stringContaining('on Network red/blue, lost since the pod started');
   expect(notices).toEqual(
     Array(2).fill({ type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note }),
   );
