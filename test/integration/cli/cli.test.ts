@@ -171,7 +171,7 @@ since(33).test(
     expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
     expect(reasons).toContain('conflict');
     expect(report.findings[0].message).toMatch(
-      /^spec\.restartPolicy: Never: .* spec\.initContainers\[name=envoy\]\.resizePolicy: /,
+      / in pods with spec\.restartPolicy: Never: spec\.initContainers\[name=envoy\]\.resizePolicy: /,
     );
     await use(DEMO_TEMPLATE);
     expect((await check('pod/once', '-n', 'plain')).report).toMatchObject({ decision: 'inject' });
