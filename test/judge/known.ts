@@ -11,7 +11,6 @@ const INHERENT = [
   ['Pods Set QOS Class', QOS],
   ['should invoke init containers on a Restart', COUNT],
   ['fail the pod if init containers fail on a RestartNever', COUNT],
-  ['starting a container that exits should run with the expected status', COUNT],
 ] as const;
 
 /**
@@ -25,7 +24,8 @@ export const KNOWN: Readonly<Record<Run, readonly (readonly [tests: string, why:
     ['DNS should (provide|resolve) DNS', PORT_80],
     ['Proxy version v1 A set', PORT_80],
     ['lifecycle of a ReplicationController', PORT_80],
+    ['starting a container that exits should run with the expected status', COUNT],
     ...INHERENT,
   ],
-  transparent: INHERENT,
+  transparent: [['init containers fail on a RestartAlways', COUNT], ...INHERENT],
 };
