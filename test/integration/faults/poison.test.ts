@@ -84,13 +84,13 @@ const service = (name: string, annotations = {}) => ({
   metadata: { name, annotations },
   spec: { ports: [{ port: 80 }] },
 });
-const route = (kind: string, name: string, match: object) => ({
+const route = (kind: string, name: string, match: object, parent = kind.toLowerCase()) => ({
   apiVersion: 'gateway.networking.k8s.io/v1',
   kind,
   metadata: { name },
   spec: {
     // A GRPCRoute comes before HTTPRoutes of the same Service.
-    parentRefs: [{ group: '', kind: 'Service', name: kind.toLowerCase(), port: 80 }],
+    parentRefs: [{ group: '', kind: 'Service', name: parent, port: 80 }],
     rules: [{ matches: [match], backendRefs: [{ name: 'web', port: 80, weight: 1 }] }],
   },
 });
@@ -221,7 +221,9 @@ test('an operator that starts on poisoned objects of each kind is Ready, and ser
     'k8s.v1.cni.cncf.io/networks': expect.stringContaining('later'),
   });
   expect(await world.run('get pod after -o jsonpath={.spec.containers[*].name}')).toContain('envoy');
-  await world.apply(route('HTTPRoute', 'later', { path: { type: 'PathPrefix', value: '/b' } }));
+  // Of the routes of a port, all apply or none: this one is alone.
+  const path = { path: { type: 'PathPrefix', value: '/b' } };
+  await world.apply(service('later'), route('HTTPRoute', 'later', path, 'later'));
   const accepted = '{.status.parents[0].conditions[?(@.type=="Accepted")].status}';
   await world.run(`wait httproute/later --for=jsonpath=${accepted}=True --timeout=${60 + SEEDS}s`);
   await world.untilGates('after');
