@@ -11,7 +11,8 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
 import { entryName } from '../compile/entry-configuration.ts';
-import { explainRequest, type Request } from '../compile/explain.ts';
+import { type Comparison, explainRequest } from '../compile/explain.ts';
+import { FAULT_REASONS, faultText } from '../compile/findings.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
@@ -69,14 +70,19 @@ export async function checkRequest(
   const routed = compilation
     .ports(namespace)
     .find((each) => service && each.service === keyOf(service) && each.port === port);
-  const because = routed
-    ? explain(
-        routed,
-        { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) },
-        namespace,
-      )
-    : [unrouted(service, to, port)];
-  return { object, namespace, because, findings };
+  if (!routed) return { object, namespace, because: [unrouted(service, to, port)], findings };
+  const path = `${to.pathname}${to.search}`;
+  const compared = explainRequest(routed, { method, path, headers: headersOf(headers, to) });
+  const winner = compared.find(({ wins }) => wins);
+  if (winner) findings.push(...ruleFaults(compilation, winner.entry));
+  return { object, namespace, because: explain(routed, compared, namespace), findings };
+}
+
+/** What is wrong with a rule, as `check` says it of the whole route. */
+function ruleFaults({ routes }: Compilation, { route, rule }: Entry): readonly CheckFinding[] {
+  return (routes.get(route)?.faults ?? [])
+    .filter(({ path, reason }) => path.startsWith(`rules[${rule}]`) && FAULT_REASONS[reason] !== 'none')
+    .map((fault) => ({ reason: fault.reason, message: faultText(fault) }));
 }
 
 const STRAIGHT = 'no route applies: the request goes straight to its destination';
@@ -103,8 +109,7 @@ function portOf({ port }: URL): number {
   return port === '' ? 80 : Number(port);
 }
 
-function explain(port: RoutedPort, request: Request, namespace: string): readonly string[] {
-  const compared = explainRequest(port, request);
+function explain(port: RoutedPort, compared: readonly Comparison[], namespace: string): readonly string[] {
   const winner = compared.find(({ wins }) => wins);
   return [
     winner

@@ -235,15 +235,19 @@ test('traffic since an earlier reading is all of a sidecar that has started agai
 const set = templateSet({ config: readFileSync('deploy/transparent/template.yaml', 'utf8') });
 const app = (name: string, runAsUser = 5) => ({ name, image: 'i', securityContext: { runAsUser } });
 
-function check(spec: JsonObject, annotations: JsonObject = {}, templates = set) {
+const listing = (items: Readonly<Record<string, readonly object[]>>) => ({
+  list: async ({ plural }: { readonly plural: string }) => ({ metadata: {}, items: items[plural] ?? [] }),
+});
+
+function check(spec: JsonObject, annotations: JsonObject = {}, templates = set, items = {}) {
   const key = 'initializer.kubernetes.io/envoy';
   const given = podWith(spec, { annotations: { [key]: 'true', ...annotations } });
   const { pod } = injectChecked(decideInput(given, { state: { set: templates } }));
-  return checkPod(pod);
+  return checkPod(pod, items);
 }
 
-function checkPod(pod: JsonObject) {
-  const client = { get: async () => pod, list: async () => ({ items: [] }) } as unknown as KubeClient;
+function checkPod(pod: JsonObject, items = {}) {
+  const client = { get: async () => pod, ...listing(items) } as unknown as KubeClient;
   const request = { to: new URL('http://web/'), method: 'GET', headers: [] };
   return checkRequest(client, 'default', 'a', request, keysFor());
 }
@@ -262,6 +266,20 @@ test.each(['80', '22, 80', '22 80'])('the ports %j, excluded from a sidecar, byp
   expect(findings).toEqual([expect.objectContaining({ reason: 'excluded-port' })]);
 });
 
+test('a request of a pod has what is wrong with its rule as a finding, not that of others', async () => {
+  const toService = (name: string) => ({ backendRefs: [{ name, port: 80 }] });
+  const matches = [{ path: { type: 'Exact' as const, value: '/other' } }];
+  const rules = [{ matches, ...toService('lost') }, toService('gone')];
+  const items = {
+    httproutes: [routeFor('default/r', 'default/web', rules)],
+    services: [serviceAt('default/web', '10.96.0.7')],
+  };
+  const { findings } = await check({ containers: [app('b')] }, {}, set, items);
+  expect(findings.filter(({ reason }) => reason !== 'routes-behind')).toEqual([
+    { reason: 'BackendNotFound', message: 'rules[1].backendRefs[0]: Service default/gone does not exist' },
+  ]);
+});
+
 test('an HTTPRoute says which GRPCRoute comes before it, and a GRPCRoute is checked by its own name', async () => {
   const backendRefs = [{ name: 'web', port: 80 }];
   const items: Readonly<Record<string, readonly object[]>> = {
@@ -269,9 +287,7 @@ test('an HTTPRoute says which GRPCRoute comes before it, and a GRPCRoute is chec
     services: [serviceAt('shop/web', '10.96.0.7')],
     grpcroutes: [grpcRouteFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'gone', port: 80 }] }])],
   };
-  const client = {
-    list: async ({ plural }: { readonly plural: string }) => ({ metadata: {}, items: items[plural] ?? [] }),
-  } as unknown as KubeClient;
+  const client = listing(items) as unknown as KubeClient;
   const object = { namespace: 'shop', name: 'r' };
   expect((await checkRoute(client, 'HTTPRoute', object)).findings).toContainEqual({
     reason: 'Conflicted',
