@@ -23,11 +23,11 @@ export function sidecarFailure(pod: Pod, keys: Keys): string | undefined {
   const status = parseStatus(annotation(pod, keys.status));
   const names = status ? [...addedContainers(status), ...Object.keys(status.overlaid)] : [];
   const failed = ended.find(({ name }) => names.includes(name));
-  return failed && `container ${failed.name} ended with ${lastWords(failed.end)}`;
+  return failed && `container ${failed.name} ${howEnded(failed.end)}`;
 }
 
-/** One line of the container's last ones, which are text of a tenant. The kubelet keeps 4096 bytes, a forger any number. */
-function lastWords(end: JsonValue | undefined): string {
+/** How a container ended, with one of its last lines, text of a tenant. The kubelet keeps 4096 bytes, a forger any number. */
+export function howEnded(end: JsonValue | undefined): string {
   const text = ownString(end, 'message')?.trim() || ownString(end, 'reason') || '';
   const lines = text.slice(-4096).split(/[\r\n]+/);
   const inUse = lines.find((line) => IN_USE.test(line));
@@ -35,5 +35,5 @@ function lastWords(end: JsonValue | undefined): string {
   const remedy =
     inUse && "; declare this port in the ports of the application, or change the port of Envoy's listener";
   const said = clip(line.replaceAll(BLANKS, ' ').trim(), 300);
-  return `exit code ${own(end, 'exitCode')}${said && `: ${said}`}${remedy ?? ''}`;
+  return `ended with exit code ${own(end, 'exitCode')}${said && `: ${said}`}${remedy ?? ''}`;
 }

@@ -4,6 +4,7 @@ import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { annotation, nameOf, troubleOf } from '../../injection/podspec/pod.ts';
 import { isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { DecideOptions } from '../../injection/rule.ts';
+import { howEnded } from '../../injection/sidecar-failure.ts';
 import { parseStatus } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { sidecarState, unmarkedBecause } from '../../injection/webhook/classify.ts';
@@ -16,7 +17,7 @@ import { NETWORKS } from '../../networks/api/resources.ts';
 import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { networkPods } from '../../networks/pods/network-pods.ts';
 import { listed } from '../../util/clip.ts';
-import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { lastWords } from '../last-event.ts';
 import type { NamespaceObjects } from '../namespace-objects.ts';
@@ -141,7 +142,7 @@ export async function waitingAtGates(
   );
 }
 
-/** A finding for each container of a sidecar, and each init container, that cannot run, in the kubelet's words. */
+/** A finding for each container of a sidecar, and each init container, that cannot run, with its last words. */
 export function failingContainers(pods: readonly JsonObject[], keys: Keys): readonly CheckFinding[] {
   const findings = pods.flatMap((pod) => {
     const added = parseStatus(annotation(pod, keys.status))?.added.containers ?? [];
@@ -154,11 +155,9 @@ export function failingContainers(pods: readonly JsonObject[], keys: Keys): read
       const trouble = troubleOf(state);
       if (trouble === undefined) return [];
       // What a container said when it ended is gone from its state once the kubelet waits to start it again.
-      const last = own(own(state, 'lastState'), 'terminated');
-      const words = isObject(last)
-        ? [ownString(last, 'message')?.trim(), `exit code ${own(last, 'exitCode')}`]
-        : [];
-      const why = [trouble, ...words].filter(Boolean).join('; ');
+      const [now, last] = ['state', 'lastState'].map((key) => own(own(state, key), 'terminated'));
+      const end = now ?? last;
+      const why = [...(now ? [] : [trouble]), ...(end ? [howEnded(end)] : [])].join('; ');
       const owner = ownString(own(pod, 'metadata'), 'name');
       return [
         {

@@ -119,14 +119,16 @@ test('check names an init container that fails, with its last words', () => {
         waiting('envoy-capture', 'CrashLoopBackOff', { exitCode: 1, message: `${message}\n` }),
       ],
     }),
-  ).toEqual([`pod myapp-pod: container envoy-capture cannot run: CrashLoopBackOff; ${message}; exit code 1`]);
+  ).toEqual([
+    `pod myapp-pod: container envoy-capture cannot run: CrashLoopBackOff; ended with exit code 1: ${message}`,
+  ]);
   expect(
     found({
       initContainerStatuses: [
         { name: 'i', state: { terminated: { exitCode: 2, reason: 'Error', message } } },
       ],
     }),
-  ).toEqual([`pod myapp-pod: container i cannot run: Error: ${message} (exit code 2)`]);
+  ).toEqual([`pod myapp-pod: container i cannot run: ended with exit code 2: ${message}`]);
 });
 
 test('check names a sidecar that fails, and leaves the application to its author', () => {
@@ -134,6 +136,20 @@ test('check names a sidecar that fails, and leaves the application to its author
     containerStatuses: [waiting('myapp-container', 'ErrImagePull'), waiting('envoy', 'ErrImagePull')],
   };
   expect(found(status)).toEqual(['pod myapp-pod: container envoy cannot run: ErrImagePull']);
+});
+
+test('check says of a log of Envoy only what stopped it, with the remedy', () => {
+  const message = `rver.cc:1] ${'x'.repeat(4000)}\n[1][critical] bind '0.0.0.0:80': Address already in use\nexiting\n`;
+  const terminated = { exitCode: 1, reason: 'Error', message };
+  for (const envoy of [
+    waiting('envoy', 'CrashLoopBackOff', terminated),
+    { name: 'envoy', state: { terminated } },
+  ])
+    expect(found({ containerStatuses: [envoy] })).toEqual([
+      expect.stringMatching(
+        /run: (CrashLoopBackOff; )?ended with exit code 1: bind '0.0.0.0:80': Address already in use; declare .{70,90}$/,
+      ),
+    ]);
 });
 
 const status = { status: 404, reason: 'NotFound', message: '', retryAfterMs: undefined, causes: [] };
