@@ -186,7 +186,7 @@ export const POD_RULES = [
   // A container with the template's name belongs to the user, unless its image is `auto`.
   {
     reason: 'container-exists',
-    help: "the pod has a container with the same name as the template's",
+    help: 'the pod and the template have containers of the same name',
     warn: true,
     cel({ template: { containers, initContainers } }) {
       const names = [...containers, ...initContainers].map(nameOf);

@@ -283,7 +283,7 @@ test('a GRPCRoute takes the place of an HTTPRoute of its port, and both statuses
   expect(await status('ResolvedRefs')).toBe('False');
   const asked = await cli('check', 'pod/a', '-n', 'clients', '--to', 'http://calls.default/shop.Cart/Remove');
   expect(asked.text).toContain(
-    'GRPCRoute default/calls rules[1] matches method shop.Cart/*: 100 % to default/web-2:80',
+    'GRPCRoute default/calls rules[1] matches method shop.Cart/*: 100% to default/web-2:80',
   );
   expect((await cli('check', 'grpcroute/calls', '-n', 'default')).text).toContain('InvalidKind');
   await kubectl('delete grpcroute calls --namespace=default');
@@ -330,7 +330,7 @@ test('check says what a route does, and which rule takes a request', async () =>
   expect(asked).toEqual({
     code: 0,
     text: expect.stringContaining(
-      'default/first rules[0] matches path below "/first": 100 % to default/web-2:80',
+      'default/first rules[0] matches path below "/first": 100% to default/web-2:80',
     ),
   });
   expect(asked.text).toContain('default/lost rules[0] is not used: path is "/first/x", not below "/lost"');

@@ -131,7 +131,7 @@ function actionText({ action }: Entry): string {
     .filter(({ weight }) => weight > 0)
     .map((each) => {
       const to = 'broken' in each ? 'an error (500)' : `${each.service}:${each.port}`;
-      return `${Math.round((each.weight / total) * 1000) / 10} % to ${to}`;
+      return `${Math.round((each.weight / total) * 1000) / 10}% to ${to}`;
     })
     .join(', ');
 }
