@@ -8,6 +8,8 @@ import { type Revision, type Revisions, revisionsOf, type StoredRevision } from 
 
 /** The annotation of the template's ConfigMap that pauses a rollout with the value `true`. */
 export const PAUSED_KEY = 'initializer.kubernetes.io/rollout-paused';
+/** For an operator that may not roll out. */
+export const FORBIDDEN_ADVICE = 'add the component "rollout" (docs/install.md)';
 
 export interface RevisionHistoryOptions {
   readonly namespace: string;

@@ -15,7 +15,7 @@ import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';
 import { upkeepOf } from './plan/revision.ts';
-import { isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
+import { FORBIDDEN_ADVICE, isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
 import { RevisionWriter } from './revision-writer.ts';
 
 /** The flags of `serve` that a rollout looks at. */
@@ -37,7 +37,6 @@ const PROOFS = { everyMs: 1_000, retryMs: 15_000 };
 /** How often to try again where the operator lacks the rights. */
 const RIGHTS_MS = 60_000;
 const LACKS_RIGHT = / is forbidden: User .* cannot /;
-const ADVICE = 'apply deploy/overlays/rollout';
 
 /** Sets up the history of the templates: every replica reads it, the leader writes it. */
 export function setUpRevisions(
@@ -148,8 +147,8 @@ function upkeepReconcile(
       // Others refuse it, too, such as a quota or a policy.
       if (!isForbidden(err) || !LACKS_RIGHT.test(toError(err).message)) throw err;
       if (!isForbiddenLogged) {
-        log.error({ err }, `cannot write ControllerRevisions: ${ADVICE}`);
-        const note = `No pod gets the new template: the operator cannot write ControllerRevisions: ${ADVICE}`;
+        log.error({ err }, `cannot write ControllerRevisions: ${FORBIDDEN_ADVICE}`);
+        const note = `No pod gets the new template: the operator cannot write ControllerRevisions: ${FORBIDDEN_ADVICE}`;
         events.event(regardingOf(CONFIG_MAPS, source), {
           type: 'Warning',
           reason: 'RolloutForbidden',

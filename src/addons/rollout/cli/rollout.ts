@@ -78,7 +78,7 @@ async function showStatus(
     const found = await statusOf(client, options);
     if (!found && lookedAt === PATIENCE)
       throw new UsageError(
-        'the operator has not published a rollout of the template yet: check that it is running, and that deploy/overlays/rollout is applied',
+        'the operator has not published a rollout of the template yet: check that it is running, and has the component "rollout" (docs/install.md)',
       );
     lookedAt = found ? 0 : lookedAt + 1;
     if (found) {

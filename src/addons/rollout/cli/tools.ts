@@ -19,7 +19,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { counted } from '../../../util/clip.ts';
 import { CONTROLLER_REVISIONS, readRevision, revisionName, STATE_LABEL } from '../controller-revision.ts';
 import { type Revisions, revisionsOf } from '../plan/revision.ts';
-import { PAUSED_KEY } from '../revision-history.ts';
+import { FORBIDDEN_ADVICE, PAUSED_KEY } from '../revision-history.ts';
 import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
 
 /** What rollouts add to the commands of the core. */
@@ -59,6 +59,9 @@ async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckRes
       (found.status?.groups ?? []).reduce((sum, { is, count: n }) => sum + (is === state ? n : 0), 0);
     const [changing, waiting] = [podsIn('under-way'), podsIn('waiting')];
     const isPaused = strategy.paused === true || live.annotations[PAUSED_KEY] === 'true';
+    const state = found.revisions?.target.state ?? 'none';
+    if (state === 'none' || (state === 'new' && !isPaused))
+      return problem('the operator has not begun it, and no pod gets the new template', FORBIDDEN_ADVICE);
     if (isPaused) return note(`paused, ${counted(waiting, 'pod')} waiting: ${CALLED_AS} rollout resume`);
     return ok(`${counted(changing, 'pod')} under way${waiting > 0 ? `, ${waiting} waiting` : ''}`);
   });

@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ADD_ONS } from '../../../../src/addons/index.ts';
+import { newRevision } from '../../../../src/addons/rollout/controller-revision.ts';
+import { NO_CANARY } from '../../../../src/addons/rollout/plan/revision.ts';
 import { toolsOf } from '../../../../src/cli/add-on.ts';
 import { readInstallation } from '../../../../src/cli/installation.ts';
 import type { StatusFacts } from '../../../../src/cli/status/facts.ts';
@@ -11,7 +13,7 @@ import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { VERSION } from '../../../../src/kube/util/version.ts';
 import { runCli } from '../../../../src/program.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
-import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 const NOW = Date.parse('2026-11-01T12:00:00Z');
 
@@ -70,12 +72,21 @@ interface Served {
   /** Of the operator's policies; undefined before Kubernetes 1.36. */
   readonly bindings?: number | undefined;
   readonly httpRoutes?: boolean;
+  readonly revisions?: readonly object[];
 }
-const SERVED: Served = { bindings: 2, httpRoutes: true };
+const revisionOf = (config: string) =>
+  newRevision(
+    { metadata: { namespace: 'envoy-initializer', name: 'envoy-initializer' }, data: { config } },
+    templateSet({ config }).hash,
+    1,
+    { state: 'promoted', since: 0, canary: NO_CANARY, heldSince: undefined },
+  );
+const SERVED: Served = { bindings: 2, httpRoutes: true, revisions: [revisionOf(DEMO_TEMPLATE)] };
 
-async function rowsOf(facts: StatusFacts, { bindings, httpRoutes }: Served = SERVED) {
+async function rowsOf(facts: StatusFacts, { bindings, httpRoutes, revisions }: Served = SERVED) {
   const client = {
-    async list() {
+    async list({ plural }: { readonly plural: string }) {
+      if (plural === 'controllerrevisions') return { items: revisions };
       if (bindings === undefined) throw notFound();
       return { items: Array(bindings) };
     },
@@ -245,7 +256,17 @@ test.each<[string, RegExp, Partial<StatusFacts>]>([
   expect((await exceptions(change))[check]).toMatch(expected);
 });
 
+const NOT_BEGUN =
+  /^problem: the operator has not begun it, .* \| add the component "rollout" \(docs\/install.md\)$/;
+
 test.each<[string, Served, string, RegExp]>([
+  ['an operator that may not roll out', { ...SERVED, revisions: [] }, 'rollout', NOT_BEGUN],
+  [
+    'an operator that may not roll out any more',
+    { ...SERVED, revisions: [revisionOf('containers: [{name: envoy, image: "i:0"}]')] },
+    'rollout',
+    NOT_BEGUN,
+  ],
   ['no HTTPRoutes', { ...SERVED, httpRoutes: false }, 'routes', /^none: /],
   [
     'an older API server',
