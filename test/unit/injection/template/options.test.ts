@@ -119,6 +119,11 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
     ],
   ),
   [
+    'an Envoy of the former name',
+    sidecar('name: a, image: "lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1"'),
+    'config:1:24: containers[0].image: Envoy of lyft/envoy lets one client exhaust its memory (CVE-2026-47774): use 1.38.1 or newer',
+  ],
+  [
     'an Envoy that does not start with the configuration',
     {
       config:
@@ -152,7 +157,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
 });
 
 test('a template has a warning about pod security only once, as for the demo', () => {
-  expect(advice({ config: DEMO_TEMPLATE })).toEqual([
+  expect(advice({ config: DEMO_TEMPLATE.replace('lyft/envoy', 'e') })).toEqual([
     'config:1:1: not injected in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more violation)',
   ]);
 });
