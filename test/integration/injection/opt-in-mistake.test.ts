@@ -234,7 +234,7 @@ const VALUE = 'is "yes": write "true" or "false"';
 test('an opt-in that is neither true nor false is warned of in a pod template', async () => {
   const [apiVersion, kind] = KINDS[0];
   expect(await warnings(workload(apiVersion, kind, {}, { [KEY]: 'yes' }))).toContain(
-    `: ${KEY} of the pod template ${VALUE}\n`,
+    `: no sidecar: ${KEY} of the pod template ${VALUE}\n`,
   );
 });
 
@@ -246,7 +246,7 @@ const pod = (value: string, namespace = 'default') => ({
 });
 
 test('an opt-in that is neither true nor false is warned of on a pod and a Namespace, and quoted in part', async () => {
-  expect(await warnings(pod('yes'))).toContain(`: ${KEY} of the pod ${VALUE}\n`);
+  expect(await warnings(pod('yes'))).toContain(`: no sidecar: ${KEY} of the pod ${VALUE}\n`);
   expect(await warnings(pod(`${'x'.repeat(40)}\ny`))).toContain(`of the pod is "${'x'.repeat(32)}…": write`);
   expect(await warnings(pod('\n'))).toContain('of the pod is " ": write');
   const namespace = {
@@ -254,7 +254,7 @@ test('an opt-in that is neither true nor false is warned of on a pod and a Names
     kind: 'Namespace',
     metadata: { name: 'n', labels: { [KEY]: 'yes' } },
   };
-  expect(await warnings(namespace)).toContain(`: ${KEY} of the namespace ${VALUE}\n`);
+  expect(await warnings(namespace)).toContain(`: no sidecar: ${KEY} of the namespace ${VALUE}\n`);
 });
 
 test('an opt-in that is neither true nor false is warned of on a Namespace, but not beside the label', async () => {
