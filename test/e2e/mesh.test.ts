@@ -307,7 +307,7 @@ describeWithNode('three nodes', () => {
         const forged = lab.tell('forged', { ...other, cidr, gateway: cidr.replace(/\d+\/.*/, '200') });
         const { report, joined } = await a.sync();
         expect(report.problems['default/forged']).toMatch(
-          / overlaps .* (?:on this node|of this node).*, so the node lacks the Network$/,
+          / overlaps .* (?:on this node|of this node).*, so this Network is left out$/,
         );
         expect(joined).toBe(1);
         expect(await a.sh('ip -oneline link')).toBe(links);

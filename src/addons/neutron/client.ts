@@ -66,7 +66,7 @@ export class NeutronClient implements NeutronApi {
       marker = last;
     }
     throw new UnusableAnswerError(
-      `GET /${plural}?${encode({ ...filter })}: expected a last page, got a repeated page or more than ${MAX_PAGES}`,
+      `GET /${plural}?${encode({ ...filter })}: expected a last page, got a repeated one or over ${MAX_PAGES} pages`,
     );
   }
 

@@ -155,7 +155,7 @@ function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): read
   );
   if (users.length > 0) {
     const kept = other.map(({ cidr }) => cidr).join(', ');
-    const message = `keeps ${kept} until these ports are gone: ${namePorts(users)}`;
+    const message = `${kept} ${other.length > 1 ? 'stay' : 'stays'} until these ports are gone: ${namePorts(users)}`;
     return [{ kind: 'wait', message }];
   }
   const changes = ranges.flatMap((range): readonly Action[] => {

@@ -111,7 +111,7 @@ function textsIn(item: JsonObject, key: string): readonly string[] {
 }
 
 function unusable(expected: string, got: unknown): UnusableAnswerError {
-  return new UnusableAnswerError(`expected ${expected}, got ${String(JSON.stringify(got)).slice(0, 80)}`);
+  return new UnusableAnswerError(`Neutron sent ${String(JSON.stringify(got)).slice(0, 80)}, not ${expected}`);
 }
 
 /** Matches resources with all of these values; several values of one key are alternatives. */

@@ -77,7 +77,7 @@ export function nodePlan(input: NodePlanInput): NodePlan {
     const { bridge } = network;
     const conflict = conflictOf(network);
     if (conflict !== undefined && !hasGateways(network, links)) {
-      refused.set(bridge, `${conflict}, so the node lacks the Network`);
+      refused.set(bridge, `${conflict}, so this Network is left out`);
       continue;
     }
     const { mesh, problem } = meshOf(network, underlay, port);

@@ -35,6 +35,9 @@ export interface PodGatesOptions {
   readonly onConflict: () => void;
 }
 
+/** What waiting does not mend. */
+const LASTING: ReadonlySet<Refusal['reason']> = new Set(['InvalidNetworkAnnotation', 'ProviderCannotAttach']);
+
 /**
  * Gives each pod its addresses, and removes its gate when all its Networks are Ready. Until then, an Event says what
  * the pod waits for.
@@ -187,7 +190,7 @@ export class PodGates {
     const { addresses, nodes } = this.#options;
     const whys = {
       'because Multus did not attach it': pod.unattached ?? [],
-      'lost since the pod started': nodes.lostBy(pod),
+      'lost after the pod started': nodes.lostBy(pod),
     };
     for (const [why, keys] of Object.entries(whys)) {
       const networks = keys.filter((key) => addresses.serves(key)).join(', ');
@@ -199,7 +202,7 @@ export class PodGates {
   }
 
   #reportOnce(pod: NetworkPod, { reason, why }: Refusal): void {
-    const note = `waiting for its Network: ${why}`;
+    const note = `${LASTING.has(reason) ? 'not attached yet' : 'waiting for its Network'}: ${why}`;
     if (!this.#isNews(pod, 'waits', note)) return;
     const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';
     this.#report(pod, { type, reason, action: 'Wait', note, eachNote: true });

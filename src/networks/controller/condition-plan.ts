@@ -114,7 +114,7 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
   // A network to which no pod can attach is also Ready, for other users of its provider.
   const message = attachesPods
     ? `pods can attach to ${subnet}`
-    : `${subnet} exists; pods cannot attach to networks of this provider`;
+    : `exists: ${subnet}; pods cannot attach to this provider's networks`;
   if (sameSubnet(target, desired)) {
     return is('True', attachesPods ? 'Ready' : 'ProviderCannotAttach', message);
   }

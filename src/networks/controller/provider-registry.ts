@@ -46,7 +46,7 @@ export class ProviderRegistry {
     const provider = this.of(network);
     if (!provider.attachesPods) {
       const attaching = this.all().filter(({ attachesPods }) => attachesPods);
-      const why = `ProviderCannotAttach: Network ${key} has provider ${provider.name}, and pods cannot attach to its networks: name one with provider ${attaching.map(({ name }) => name).join(' or ')}`;
+      const why = `ProviderCannotAttach: Network ${key} has provider ${provider.name}, to which pods cannot attach: name a Network with provider ${attaching.map(({ name }) => name).join(' or ')}`;
       return { kind: 'unattachable', why };
     }
     if (network.metadata.deletionTimestamp) return waiting('is being deleted');

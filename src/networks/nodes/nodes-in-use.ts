@@ -110,6 +110,6 @@ function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpda
   }
   const named = troubles.map(({ name, why }) => `${name} (${why})`);
   const reason = REASONS.find((each) => troubles.some((trouble) => trouble.reason === each)) ?? 'NoAgent';
-  const message = `pods may be unable to reach others from these nodes: ${listed(named, NAMED_NODES)}`;
+  const message = `pods on these nodes may be unable to reach others: ${listed(named, NAMED_NODES)}`;
   return { status: 'False', reason, message };
 }

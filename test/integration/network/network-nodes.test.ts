@@ -92,7 +92,7 @@ test('a node with a pod of the Network is in its status, and its trouble leaves 
   await until('blue', 'NodesReady', 'NoAgent');
   expect(await nodes('blue')).toEqual([{ name: 'a', address: '192.0.2.1' }]);
   expect(await condition('blue', 'NodesReady', 'message')).toBe(
-    'pods may be unable to reach others from these nodes: a (its node agent has not reported)',
+    'pods on these nodes may be unable to reach others: a (its node agent has not reported)',
   );
   await report('a', { ...fine, problems: { 'default/blue': 'ip -batch - returned 1' } });
   await until('blue', 'NodesReady', 'NodeFailed');
@@ -221,7 +221,7 @@ test('a pod that loses its interface is reported by the pod and its Network', as
 test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {
   await until('lone', 'NodesReady', 'NoAgent');
   expect(await condition('lone', 'NodesReady', 'message')).toBe(
-    'pods may be unable to reach others from these nodes: d (the pod of its node agent is gone: agent-2)',
+    'pods on these nodes may be unable to reach others: d (the pod of its node agent is gone: agent-2)',
   );
   expect(await nodes('lone')).toEqual([{ name: 'd', address: '192.0.2.4' }]);
   await report('d', { ...fine, pod: await addAgent('agent-3', 'd') });

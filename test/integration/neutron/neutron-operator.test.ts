@@ -59,7 +59,7 @@ describeWithNeutron('with a real Keystone', (environment) => {
     const wrong = { id: 'an-id', secret: 'a-wrong-secret' };
     const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
     await fixture.apply(neutronSecret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
-    await told('cacert in clouds.yaml is invalid: expected certificates, not a path');
+    await told('cacert in clouds.yaml is invalid: expected PEM certificates; put');
     await fixture.apply(neutronSecret(tlsClouds(url, credential)));
     await told('certificate is not from a trusted CA');
     await fixture.apply(neutronSecret(tlsClouds(url, wrong), certPem));
@@ -226,10 +226,10 @@ describeWithNeutron('with a real Neutron', (environment) => {
       /^no-pods +10\.201\.0\.0\/24 +10\.201\.0\.1 +True +0 +ProviderCannotAttach /m,
     );
     await expect(fixture.apply(pod('late'))).rejects.toThrow(
-      'denied the request: ProviderCannotAttach: Network default/no-pods has provider neutron, and pods cannot attach to its networks: name one with provider multus',
+      'denied the request: ProviderCannotAttach: Network default/no-pods has provider neutron, to which pods cannot attach: name a Network with provider multus',
     );
     await eventually('the pod that came first is told', async () =>
-      / Warning +ProviderCannotAttach +Pod\/early +waiting for its Network: ProviderCannotAttach/.test(
+      / Warning +ProviderCannotAttach +Pod\/early +not attached yet: ProviderCannotAttach/.test(
         await fixture.kubectl('events', '--for', 'pod/early'),
       ),
     );

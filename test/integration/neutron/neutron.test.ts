@@ -122,7 +122,7 @@ describeWithNeutron('a real Neutron', (environment) => {
     expect(await lab.ensure(moved)).toMatchObject({
       kind: 'notReady',
       reason: 'InUse',
-      message: `keeps 10.5.0.0/24 until these ports are gone: ${port}`,
+      message: `10.5.0.0/24 stays until these ports are gone: ${port}`,
       keepsKnown: true,
     });
     expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.200']);

@@ -87,7 +87,7 @@ export class OvnNode implements NodePart {
       const late = unconnected.filter(({ name }) => now - (this.#unconnected.get(name) ?? now) >= GRACE_MS);
       return late.length === 0 ? undefined : describe(late.map(({ port }) => port));
     } catch (error) {
-      return `Open vSwitch does not answer: ${error instanceof Error ? error.message : String(error)}`;
+      return `cannot query Open vSwitch: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 }

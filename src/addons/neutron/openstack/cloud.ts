@@ -43,7 +43,7 @@ export function parseClouds(text: string, cacert: string | undefined): Cloud {
   }
   const cloud = own(clouds, name);
   if (own(cloud, 'verify') === false) {
-    throw unusable(`verify: false is not supported: put the CA certificate into key ${CA_KEY}`);
+    throw unusable(`verify: false is not supported: drop it, and set the Secret's ${CA_KEY}`);
   }
   return {
     name,
@@ -56,8 +56,10 @@ export function parseClouds(text: string, cacert: string | undefined): Cloud {
 
 function access(cloud: JsonValue | undefined): Pick<Cloud, 'keystone' | 'endpoint'> {
   const auth = own(cloud, 'auth');
-  const given = ownString(cloud, 'network_endpoint_override') ?? ownString(auth, 'endpoint');
-  const endpoint = given === undefined ? undefined : httpUrl(given, 'the endpoint', NEUTRON_URL);
+  const override = ownString(cloud, 'network_endpoint_override');
+  const given = override ?? ownString(auth, 'endpoint');
+  const field = override === undefined ? 'auth.endpoint' : 'network_endpoint_override';
+  const endpoint = given === undefined ? undefined : httpUrl(given, field, NEUTRON_URL);
   if (ownString(cloud, 'auth_type') === 'none') {
     if (!endpoint) throw unusable("auth_type none needs auth.endpoint: set it to Neutron's address");
     return { keystone: undefined, endpoint };
@@ -92,7 +94,7 @@ export const NEUTRON_URL = 'https://neutron.example.org:9696';
 export function httpUrl(text: string, what: string, example: string, where = CLOUDS_KEY): URL {
   const url = URL.parse(text);
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw unusable(`expected ${what} to be a URL such as ${example}`, where);
+    throw unusable(`${what} must be a URL such as ${example}`, where);
   }
   return url;
 }
@@ -135,7 +137,7 @@ export function authoritiesOf(beside: string | undefined, inside: string | undef
   const certificates = pem.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length > 0 && certificates.every(isReadable)) return pem;
   const where = beside === undefined ? 'cacert in clouds.yaml' : 'key cacert';
-  throw new NotConfiguredError(`${where} is invalid: expected certificates, not a path; ${WHAT_TO_DO}`);
+  throw new NotConfiguredError(`${where} is invalid: expected PEM certificates; ${WHAT_TO_DO}`);
 }
 
 /** Replaces Node's message for an untrusted server by one that says what to do. Returns other errors as they are. */

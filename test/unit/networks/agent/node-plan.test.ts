@@ -89,7 +89,7 @@ test('a Network with an address of the node is not made, also where no route lea
   const { join, refused } = plan([blue], { ...none, devices: [lo] });
   expect(join).toEqual([]);
   expect(refused.get(blue.bridge)).toBe(
-    '10.20.0.0/24 overlaps 10.20.0.77 of interface lo on this node, so the node lacks the Network',
+    '10.20.0.0/24 overlaps 10.20.0.77 of interface lo on this node, so this Network is left out',
   );
 });
 
@@ -148,7 +148,7 @@ test('a bridge that nobody needs goes at once if another Network has its range',
   const refused = plan([heir], links);
   expect(linesOf(refused)).toEqual([]);
   expect(refused.refused.get(heir.bridge)).toBe(
-    `10.20.0.0/25 overlaps 10.20.0.0/24 of bridge ${blue.bridge} of another Network on this node, so the node lacks the Network`,
+    `10.20.0.0/25 overlaps 10.20.0.0/24 of bridge ${blue.bridge} of another Network on this node, so this Network is left out`,
   );
 });
 

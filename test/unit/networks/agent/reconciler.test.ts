@@ -127,7 +127,7 @@ test('a Network that overlaps a route of the node is not made nor marked, and do
   const { report, joined } = await round();
   expect(report.problems).toEqual({
     'default/blue':
-      "10.20.0.0/24 overlaps 10.20.0.128/25 of this node's route via eth1, so the node lacks the Network",
+      "10.20.0.0/24 overlaps 10.20.0.128/25 of this node's route via eth1, so this Network is left out",
   });
   expect(joined).toBe(1);
   expect(await marks()).toEqual([green]);

@@ -157,7 +157,7 @@ test('a pod that loses its interface gets an Event once, and again when it loses
     world.lost = lost;
     await reconcile();
   }
-  const note = expect.stringContaining('on Network red/blue, lost since the pod started');
+  const note = expect.stringContaining('on Network red/blue, lost after the pod started');
   expect(notices).toEqual(
     Array(2).fill({ type: 'Warning', reason: 'InterfaceMissing', action: 'Attach', note }),
   );
@@ -221,7 +221,7 @@ test.each([
 ])('a pod keeps its gate while an annotation is too long: %s', async (_, annotations, key) => {
   const { did, notices, reconcile } = stage({ pod: gatedPod([GATE], annotations) });
   await reconcile();
-  const note = `waiting for its Network: annotation ${key} has 50000 characters: use at most 32768`;
+  const note = `not attached yet: annotation ${key} has 50000 characters: use at most 32768`;
   expect([did, notices]).toEqual([
     [],
     [expect.objectContaining({ reason: 'InvalidNetworkAnnotation', note })],

@@ -228,7 +228,7 @@ test('NodesReady names a node that fails, until it is back', () => {
   expect(condition()).toEqual({
     status: 'False',
     reason: 'NodeFailed',
-    message: 'pods may be unable to reach others from these nodes: n1 (the Node is not Ready)',
+    message: 'pods on these nodes may be unable to reach others: n1 (the Node is not Ready)',
   });
   node('n1', '192.0.2.1');
   expect(condition().status).toBe('True');

@@ -108,7 +108,7 @@ describe('the database of Open vSwitch', () => {
   test('a database of Open vSwitch that is away is a problem of the node', async () => {
     await rm(join(root, 'run/openvswitch/db.sock'));
     expect(Object.values(await problems())).toEqual([
-      expect.stringMatching(/^Open vSwitch does not answer: .*ENOENT/),
+      expect.stringMatching(/^cannot query Open vSwitch: .*ENOENT/),
     ]);
   });
 });

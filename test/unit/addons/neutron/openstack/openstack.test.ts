@@ -200,8 +200,8 @@ test.each<[string, string, RegExp]>([
   ['has no cloud', 'a: 1', /a mapping `clouds`/],
   ['has several clouds', '{"clouds":{"a":{},"b":{}}}', /one cloud, or one named openstack, got a, b/],
   ['has a password', cloud({ auth: { auth_url: 'https://k', password: 'hush' } }), /passwords are not supp/],
-  ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url to be a URL/],
-  ['disables verification', cloud({ auth, verify: false }), /put the CA certificate into key/],
+  ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url must be a URL/],
+  ['disables verification', cloud({ auth, verify: false }), /drop it, and set the Secret's cacert/],
   ['has an unknown interface', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
   ['has no address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
 ])('a clouds.yaml that %s is refused, and the message says what to write', (_, text, message) => {
@@ -211,7 +211,7 @@ test.each<[string, string, RegExp]>([
 test('a clouds.yaml with an invalid certificate is refused, and the message says where to put one', () => {
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const messageFor = (where: string) =>
-    `${where} is invalid: expected certificates, not a path; put the CA certificate`;
+    `${where} is invalid: expected PEM certificates; put the CA certificate`;
   for (const none of ['', 'rubbish', broken]) {
     expect(() => parseClouds(cloud({ auth }), none)).toThrow(messageFor('key cacert'));
   }
