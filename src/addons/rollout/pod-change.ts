@@ -169,9 +169,7 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     else if (restart && runs && readsConfiguration(live.container, pod)) {
       const other = respelled(image);
       if (other === undefined)
-        return replace(
-          `image ${image} has no equivalent reference, so the container cannot restart in place`,
-        );
+        return replace(`image ${image} has no digest, so the container cannot restart in place`);
       images.push({ ...place, from: image, to: other });
     }
     const resized = resizedOf(live.container, goal.container, once);

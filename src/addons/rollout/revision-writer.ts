@@ -104,7 +104,8 @@ export class RevisionWriter {
     const name = revisionName(source.metadata.name, hash);
     const isSound = (object: ControllerRevision) => readRevision(object)?.set.hash === hash;
     const cached = history.objectOf(hash);
-    log.info({ revision: name, state: details.state, canary: details.canary }, 'template revision written');
+    const { state, canary } = details;
+    const written = () => log.info({ revision: name, state, canary }, 'template revision written');
     if (cached && isSound(cached)) {
       const { resourceVersion } = cached.metadata;
       const { labels, annotations } = detailsMetadata(details);
@@ -113,6 +114,7 @@ export class RevisionWriter {
         metadata: { resourceVersion, labels, annotations: { ...annotations, [STATUS]: null } },
       };
       await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });
+      written();
       return;
     }
     // The cache has none without its label.
@@ -131,6 +133,7 @@ export class RevisionWriter {
     await client.create(CONTROLLER_REVISIONS, newRevision(source, hash, history.nextNumber(), details), {
       signal,
     });
+    written();
   }
 }
 

@@ -94,24 +94,23 @@ export interface Action {
 /** Why a pod that does not have the target yet is not changed now, or at all. */
 export const REASONS = {
   'opted-out': 'the pod or its namespace opts out with `initializer.kubernetes.io/rollout: "false"`',
-  'no-controller': 'it must be replaced, but has no controller to recreate it',
-  job: 'it runs to completion: it belongs to a Job, or its `restartPolicy` is not `Always`',
-  'single-replica':
-    'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
-  'not-in-place': 'it must be replaced, but `mode: in-place` evicts no pods',
-  'unknown-template': 'it selects a template that does not exist',
+  'no-controller': 'must be replaced, but has no controller to recreate it',
+  job: 'runs to completion: belongs to a Job, or its `restartPolicy` is not `Always`',
+  'single-replica': 'only pod of its workload: set `singleReplica: change`, or restart the workload',
+  'not-in-place': 'must be replaced, but `mode: in-place` evicts no pods',
+  'unknown-template': 'selects a template that does not exist',
   refused: 'the new template does not fit the pod, or the API server refuses the change',
   paused: 'the rollout is paused',
   halted: 'the breaker has stopped the rollout',
-  canary: 'it is waiting for the canary',
+  canary: 'waiting for the canary',
   hold: 'the canary is healthy, but `canary.hold` is not over',
-  unproven: 'it is waiting for the changed pods to settle',
+  unproven: 'waiting for the changed pods to settle',
   rate: '`perMinute` allows no more pods in this minute',
   workload: '`maxUnavailable` allows no more pods of its workload now',
-  budget: 'its disruption is not allowed now',
-  node: 'its node does not respond',
+  budget: 'disruption not allowed now',
+  node: 'node does not respond',
   unready:
-    'it has the new template but is not Ready, so it counts neither as healthy nor as failed: repair it, delete it, or opt it out',
+    'has the new template but is not Ready, so it counts neither as healthy nor as failed: repair it, delete it, or opt it out',
 } as const;
 
 export type Reason = keyof typeof REASONS;

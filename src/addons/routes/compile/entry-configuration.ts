@@ -68,7 +68,7 @@ export function routesOf(entry: Entry, port: number, locate: Locate): readonly J
 
 /** For a call, Envoy makes UNAVAILABLE of 503, as the API has it, and UNKNOWN of 500. */
 function refusal({ route, match: { call } }: Entry): JsonObject {
-  const body = { inline_string: `${routeText(route)} is invalid here: see its status\n` };
+  const body = { inline_string: `${routeText(route)} has a bad rule: see its status\n` };
   return { direct_response: { status: call ? 503 : 500, body } };
 }
 

@@ -7,7 +7,7 @@ import { isGrpcRoute, type Route, routeKey, routeText } from './route.ts';
 
 /** At least what one entry takes in the file. */
 const ENTRY_BYTES = 130;
-const HOW = `each match counts all backends and filters of its rule, each step of a regular expression counts as ${STEP_BYTES} bytes, and each ${AUTOMATON_BYTES} bytes that Envoy may cache for it as 1`;
+const HOW = `a match counts with all backends and filters of its rule, each step of a regular expression as ${STEP_BYTES} bytes, and each ${AUTOMATON_BYTES} bytes that Envoy may cache for it as 1 byte`;
 
 const said = new WeakMap<Route, number>();
 
@@ -135,5 +135,5 @@ export function heldKey(draft: string, namespace: string): string {
 }
 
 function shareText(what: string, bytes: number, namespace: string): string {
-  return `namespace ${namespace} has more than ${MAX_BYTES} bytes of routes, so the largest are left out: here ${what}, ${bytes} bytes (${HOW}). Clients reach the Service as if it had no routes. Use fewer matches, backends, filters or ports`;
+  return `namespace ${namespace} has more than ${MAX_BYTES} bytes of routes, so the largest are left out, also ${what}, ${bytes} bytes (${HOW}). Clients reach the Service as if it had no routes. Use fewer matches, backends, filters or ports`;
 }

@@ -107,7 +107,7 @@ export function unservedText(rule: number): string {
 
 function portsOf(ports: readonly { readonly service: string; readonly port: number }[]): string {
   const [first] = ports;
-  return `Applies to Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
+  return `Applies to Service ${first?.service} ${ports.length > 1 ? 'ports' : 'port'} ${ports.map(({ port }) => port).join(', ')}`;
 }
 
 /**

@@ -136,7 +136,7 @@ test('a pod whose image has no other spelling is replaced for a changed configur
   const from = set({ image: 'quay.io/a/envoy:v1' });
   expect(changeTo(from, podOf(from), { restart: true })).toEqual({
     how: 'replace',
-    why: 'image quay.io/a/envoy:v1 has no equivalent reference, so the container cannot restart in place',
+    why: 'image quay.io/a/envoy:v1 has no digest, so the container cannot restart in place',
   });
 });
 
