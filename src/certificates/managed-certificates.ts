@@ -54,7 +54,7 @@ export function setUpManagedCertificates(
   manager.addReadyz('certificates', () => {
     const { serving } = source;
     const why = trust.problem === undefined ? '' : `: ${trust.problem}`;
-    if (!serving) return `the Secret has no certificate yet${why}`;
+    if (!serving) return `no certificate to serve yet${why}`;
     const untrusted = "a webhook configuration does not have the operator's caBundle yet";
     return trust.failure(readCertificates(serving.pem), untrusted);
   });

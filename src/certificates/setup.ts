@@ -86,7 +86,6 @@ function setUpProvidedCertificates(
     // A leader with the operator's own certificates does not know these authorities.
     return bundle === undefined ? {} : addIfUntrusted({ client, log }, seen, { chain, bundle }, signal);
   });
-  const untrusted =
-    'a webhook configuration does not trust the certificate in the files: add its CA to the caBundle';
+  const untrusted = 'a webhook configuration does not trust --tls-cert-file: add its CA to the caBundle';
   manager.addReadyz('certificates', () => problem() ?? trust.failure(served?.chain ?? [], untrusted));
 }

@@ -69,7 +69,7 @@ export async function liveConfigMap(
       );
     if (!isNotFound(err)) throw err;
     throw new UsageError(
-      `ConfigMap ${namespace}/${name} does not exist: set the operator's with --operator-namespace and --configmap${instead}`,
+      `ConfigMap ${namespace}/${name} does not exist: point --operator-namespace and --configmap at the operator's${instead}`,
     );
   }
 }

@@ -8,8 +8,8 @@ export interface SelectionFlags {
 }
 
 /**
- * The flags that have no effect with the applied MutatingWebhookConfiguration, one sentence each. Its selectors and
- * conditions apply in the API server: a process cannot widen them.
+ * The flags that do not match the applied MutatingWebhookConfiguration, one sentence each. Its selectors and conditions
+ * apply in the API server: a process cannot widen them.
  */
 export function configurationMismatches(configuration: unknown, flags: SelectionFlags): readonly string[] {
   const { annotation, initializerName, requireAnnotation } = flags;

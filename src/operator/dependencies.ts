@@ -126,7 +126,7 @@ function followFlags(manager: Manager, flags: SelectionFlags): void {
     const name = configuration.metadata.name;
     if (mismatches.join() !== logged)
       for (const mismatch of mismatches)
-        manager.log.warn({ configuration: name }, `a flag has no effect: ${mismatch}`);
+        manager.log.warn({ configuration: name }, `flag mismatch: ${mismatch}`);
     logged = mismatches.join();
   };
   const selection = { fieldSelector: `metadata.name=${PROGRAM}` };

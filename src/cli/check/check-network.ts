@@ -77,17 +77,11 @@ function isUser(pod: JsonObject, namespace: string, name: string): boolean {
 
 /** What to do about a condition, by its reason; those of ranges say it themselves. */
 const ADVICE: Readonly<Record<string, string>> = {
-  AddressesExhausted: 'delete pods on it, or change its exclude',
-  ChangePending: 'delete the pods that use the old network',
-  ChangeRefused: 'see Accepted, and correct the spec',
-  ClusterRange: 'its pods may be unable to reach addresses in the cluster: use another range',
   InUse: 'delete what uses it',
-  Invalid: 'correct the spec, and update the CustomResourceDefinition',
+  Invalid: 'correct the spec; if the CRD is old, update it',
   NoAgent: `see ${CALLED_AS} status`,
   NoMultus: "install Multus as these nodes' first CNI configuration, and recreate the pods",
   NodeFailed: 'read the logs of the node agents on these nodes',
-  PortsRefused: "raise OpenStack's quota, or give the credential the role",
-  ProviderCannotAttach: 'use another provider for pods',
   ReconcileFailed: 'the operator is retrying: see its log',
   Terminating: 'remove the finalizers that block the old NetworkAttachmentDefinition',
 };

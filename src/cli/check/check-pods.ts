@@ -183,7 +183,7 @@ export async function missingInterfaces(
     missing.slice(0, MAX_PODS).map(async ({ pod, network, namespace = '', name }) => {
       // What is no Network is another definition.
       if ((await ifReadable(client.get(NETWORKS, { namespace, name }))) === undefined) return [];
-      const message = `pod ${pod} runs without its interface on Network ${network}, because Multus did not attach it: recreate it when Multus is on its node`;
+      const message = `pod ${pod} runs without its interface on Network ${network}, which Multus did not attach: recreate the pod when Multus is on its node`;
       return [{ reason: 'interface-missing', message }];
     }),
   );

@@ -109,7 +109,7 @@ const SERVE_OPTIONS = {
     parse: duration,
     value: 'duration',
     default: '5s',
-    help: 'how long the webhook keeps answering after SIGTERM, until clients use other replicas',
+    help: 'how long the webhook keeps answering after SIGTERM, for clients to switch replicas',
   },
   'shutdown-timeout': {
     parse: duration,

@@ -78,7 +78,7 @@ function* ruleFindings(value: JsonValue): Findings {
   }
   const all = containersIn(spec, path);
   if (all.length > MAX_CONTAINERS) {
-    const message = `at most ${MAX_CONTAINERS} are allowed with initContainers, got ${all.length}: remove some`;
+    const message = `at most ${MAX_CONTAINERS} in total with initContainers, got ${all.length}: remove some`;
     yield { path: [...path, 'containers'], message };
   }
   for (const [container, at] of all) {
@@ -130,7 +130,7 @@ function* templateAdvice(spec: JsonObject, path: Path): Findings {
   for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
   const seconds = longestSleep(all.map(([container]) => container));
   if (seconds > DEFAULT_GRACE_PERIOD) {
-    const message = `a hook sleeps for ${seconds} seconds: if terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) is less, preStop is shortened, and postStart means no sidecar`;
+    const message = `a hook sleeps for ${seconds} seconds: if terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) is less, preStop is shortened, and postStart bars the sidecar`;
     yield { path, message };
   }
   yield* securityAdvice(spec, path);

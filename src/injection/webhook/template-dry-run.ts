@@ -169,10 +169,12 @@ class Trial {
     const refused = errorOf(plain);
     if (refused)
       return unknown(
-        `the API server refuses even a pod without a template: ${refused.message}; ${key}: ${error.message}`,
+        `the API server refuses a pod without a template: ${refused.message}; with ${key}: ${error.message}`,
       );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
-      return unknown(`a LimitRange changes the pods in namespace ${namespace}; ${key}: ${error.message}`);
+      return unknown(
+        `a LimitRange changes the pods in namespace ${namespace}; with ${key}: ${error.message}`,
+      );
     return refusedFields(trial.pod, error);
   }
 }

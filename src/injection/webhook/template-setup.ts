@@ -49,7 +49,7 @@ export function setUpTemplate(
         metrics.adopted(generation);
         const names = [...set.templates.keys()];
         log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
-        const note = `New pods (in a rollout, its canary's first) get: ${names.join(', ')}`;
+        const note = `New pods (in a rollout, the canary's first) get: ${names.join(', ')}`;
         events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
         adopted();
       },

@@ -143,7 +143,8 @@ async function runPlugin(plugin: Plugin, signal: AbortSignal): Promise<PluginCre
 function failureOf(error: unknown): string {
   const { code, stderr = '' }: Readonly<Record<string, unknown>> = isRecord(error) ? error : {};
   if (typeof code !== 'number') return `cannot be run: ${toError(error).message}`;
-  return `failed with exit code ${code} ${String(stderr).trim().split('\n').at(-1)}`.trim();
+  const said = String(stderr).trim().split('\n').at(-1);
+  return `failed, exit code ${code}${said ? `: ${said}` : ''}`;
 }
 
 /** The cluster as client-go describes it to a plugin (clientauthentication/v1, Cluster). */

@@ -187,7 +187,7 @@ test.each<[string, Parts, RegExp]>([
         exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' },
       },
     },
-    /failed with exit code 1: check the user in the kubeconfig\n$/,
+    /failed, exit code 1: check the user in the kubeconfig\n$/,
   ],
 ])('the command line says what to do about %s', async (_, parts, message) => {
   const { code, stderr } = await run(parts, 'drift');
@@ -196,7 +196,7 @@ test.each<[string, Parts, RegExp]>([
 });
 
 test.each<[readonly string[], RegExp]>([
-  [['rollout'], /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: set the operator's/],
+  [['rollout'], /^error: ConfigMap envoy-initializer\/envoy-initializer does not exist: point /],
   [['rollout', 'pause', '--request-timeout=0'], /^error: ConfigMap .* does not exist/],
   [['check', 'network/web'], /^error: the cluster does not serve Networks: install the operator\n$/],
   [

@@ -130,7 +130,7 @@ test('flags that the webhooks do not follow are logged at each change', () => {
   start({ requireAnnotation: false });
   const informer = informers.get('MutatingWebhookConfiguration');
   const [configuration] = informer?.lister.list() ?? [];
-  expect(lines.map(({ msg }) => msg)).toEqual([expect.stringMatching(/^a flag has no effect: --require/)]);
+  expect(lines.map(({ msg }) => msg)).toEqual([expect.stringMatching(/^flag mismatch: --require/)]);
   if (configuration) informer?.set({ ...configuration });
   expect(lines).toHaveLength(1);
   informer?.set({ ...configuration, webhooks: [] } as never);

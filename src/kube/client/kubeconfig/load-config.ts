@@ -171,6 +171,6 @@ function proxyFor(
     );
   const proxy = cluster['proxy-url'] ?? proxyFromEnvironment(server, environment);
   if (isPlain && proxy)
-    throw new Error(`the API server ${text} is behind a proxy (${new URL(proxy).origin}): use https`);
+    throw new Error(`the API server ${text} needs https behind a proxy (${new URL(proxy).origin})`);
   return proxy;
 }

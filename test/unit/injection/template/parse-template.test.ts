@@ -171,7 +171,7 @@ test.each([
   ['config:1:1: is empty: add at least one container', 'containers: []'],
   ['config:1:14: containers[0].image: required: set the image to run', 'containers: [{name: a}]'],
   [
-    'containers: at most 100 are allowed with initContainers, got 101: remove some',
+    'containers: at most 100 in total with initContainers, got 101: remove some',
     `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
   ],
   ['image: auto is only for pods that override the template', 'containers: [{name: a, image: auto}]'],

@@ -66,7 +66,7 @@ test('a template is proved at the start and after an upgrade of Kubernetes, and 
   const atStart = dryRuns;
   expect(atStart).toBeGreaterThan(0);
   // While there is a canary, other new pods do not get them.
-  const note = "New pods (in a rollout, its canary's first) get: config";
+  const note = "New pods (in a rollout, the canary's first) get: config";
   await until(() => events.length > 0);
   expect(events).toEqual([expect.objectContaining({ reason: 'TemplateAdopted', note })]);
   becomes(31);

@@ -96,7 +96,7 @@ test.each([
 });
 
 test.each([
-  ['fails', 'console.error("one\\nlog in first"); process.exit(3)', 'failed with exit code 3 log in first'],
+  ['fails', 'console.error("one\\nlog in first"); process.exit(3)', 'failed, exit code 3: log in first'],
   ['prints no JSON', 'console.log("secret")', 'printed no JSON'],
   ['prints something else', 'console.log("{}")', 'printed no ExecCredential with a status'],
 ])('a token of a plugin that %s is an error that names it', async (_, script, problem) => {

@@ -157,7 +157,7 @@ test.each<[string, object, object, string]>([
     'http behind a proxy',
     { server: 'http://10.0.0.1', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://me:secret@proxy' },
     {},
-    'the API server http://10.0.0.1 is behind a proxy (http://proxy): use https',
+    'the API server http://10.0.0.1 needs https behind a proxy (http://proxy)',
   ],
 ])('a kubeconfig is refused, with one line, for %s', async (_, cluster, user, message) => {
   const error: unknown = await load(cluster, user).catch((thrown: unknown) => thrown);
