@@ -372,7 +372,7 @@ describeWithNode('three nodes', () => {
     b.restart('2001:db8::2');
     const [first] = await lab.sync();
     expect((await a.host.links()).tunnels.get(tunnel)?.local).toBe('2001:db8::1');
-    expect(first?.problem).toBe('default/dual: node c and  share no IP family2001:db8::1');
+    expect(first?.problem).toBe('default/dual: node c and 2001:db8::1 share no IP family');
     expect(await pods.a.reaches('10.20.0.2', 1430 - 28)).toBe(true);
     expect(await pods.b.reaches('fd00:20::1')).toBe(true);
   });

@@ -110,7 +110,7 @@ test('a pod past its gate that asks for the address of an older pod is told so, 
   await world.untilEvent(
     'pod/younger',
     'AddressTaken',
-    `10.${n}.0.2/24 of Network default/rivals is also the address of pod default/older`,
+    `10.${n}.0.2/24 of Network default/rivals is also the address of the older pod default/older`,
   );
   expect(await world.metrics()).toMatch(/^envoy_initializer_network_addresses_taken_total 1$/m);
 });
@@ -120,7 +120,7 @@ test('a pod waits without a free address, its Network says so, and it gets the n
   await world.apply(pod('only', { asked: 'small' }));
   await addressOf('only');
   await world.apply(pod('waiting', { asked: 'small' }));
-  await world.untilEvent('pod/waiting', 'AddressesExhausted', '1 of 1 are taken');
+  await world.untilEvent('pod/waiting', 'AddressesExhausted', '1 of 1 taken');
   const reason = 'jsonpath={.status.conditions[?(@.type=="InUse")].reason}';
   await kubectl(`wait network/small --for=${reason}=AddressesExhausted --timeout=20s`);
   expect(await kubectl('get network small -o jsonpath={.status.capacity}')).toBe('{"allocated":1,"total":1}');
