@@ -211,7 +211,7 @@ test('a pod that loses its interface is reported by the pod and its Network', as
   };
   await report('a', { ...fine, lost });
   await until('cni', 'NodesReady', 'InterfaceMissing');
-  await world.untilEvent('pod/loser', 'InterfaceMissing', 'default/cni, lost since');
+  await world.untilEvent('pod/loser', 'InterfaceMissing', 'default/cni, lost after');
   await report('a', fine);
   await until('cni', 'NodesReady', 'NodesReady');
   await removePod('loser');
