@@ -140,6 +140,11 @@ describe('with an operator', () => {
   test('docs/operations.md # Missed and stale pods prints what it says', async () => {
     await kubectl('create', 'namespace', 'web');
     await kubectl('label', 'namespace', 'web', 'initializer.kubernetes.io/envoy=true');
+    await fixture.apply(templateConfigMap('containers:\n- name: envoy\n  image: envoyproxy/envoy:v1.39.0\n'));
+    const asked = 'kubectl run asked --image=busybox --namespace=web --dry-run=server --output=yaml';
+    await eventually('the template is adopted', async () =>
+      (await reader.type(asked)).stdout.includes('v1.39.0'),
+    );
     await kubectl('create', 'deployment', 'web', '--image=busybox', '--namespace=web');
     await eventually('the pod has its sidecar', async () =>
       (
