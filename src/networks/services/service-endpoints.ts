@@ -162,7 +162,7 @@ function wantedOf(service: NamedService, { pods, networks, access }: NetworkServ
   });
   if (!service.isFree) {
     return invalid(
-      `has ${NETWORK_ANNOTATION}, but must be headless and have no selector: set clusterIP to None, and move the selector into ${SELECTOR_ANNOTATION}`,
+      `has ${NETWORK_ANNOTATION}, but must be headless, without a selector: recreate it with clusterIP None, and the selector in ${SELECTOR_ANNOTATION}`,
     );
   }
   if (!access.allows(namespace, network)) {
