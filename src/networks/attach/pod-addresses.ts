@@ -3,6 +3,7 @@ import { LIVE_PODS } from '../../kube/api/core-resources.ts';
 import type { ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { JsonObject } from '../../util/json.ts';
+import { pointer } from '../../util/patch.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { MULTUS_NETWORKS } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
@@ -111,7 +112,7 @@ export class PodAddresses {
 
 /** The operations that replace the annotation of the pod, if it still has the text `from`. */
 export function annotationPatch(from: string, to: string): readonly Operation[] {
-  const path = `/metadata/annotations/${MULTUS_NETWORKS.replace('/', '~1')}`;
+  const path = pointer(['metadata', 'annotations', MULTUS_NETWORKS]);
   if (from === to) return [];
   return [
     { op: 'test', path, value: from },

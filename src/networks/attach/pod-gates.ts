@@ -7,6 +7,7 @@ import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import { pointer } from '../../util/patch.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
@@ -232,7 +233,7 @@ export class PodGates {
 function liftingPatch(pod: NetworkPod): readonly Operation[] {
   const path = `/spec/schedulingGates/${pod.gate}`;
   const asked = pod.selections?.asked;
-  const annotation = `/metadata/annotations/${NETWORK_ANNOTATION.replace('/', '~1')}`;
+  const annotation = pointer(['metadata', 'annotations', NETWORK_ANNOTATION]);
   return [
     testOfUid(pod),
     ...(asked === undefined ? [] : [{ op: 'test' as const, path: annotation, value: asked }]),
