@@ -226,7 +226,7 @@ describeWithNode('three nodes', () => {
       await lab.linger();
     });
 
-    test('a Network goes on when agents start anew', async () => {
+    test('a Network goes on when agents restart', async () => {
       for (const [number, node] of [a, b, c].entries()) node.restart(`192.0.2.${number + 1}`);
       await lab.sync();
     });

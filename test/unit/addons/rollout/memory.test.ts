@@ -147,7 +147,7 @@ test('a pod that may not be disrupted waits since the first refusal, also while 
   expect(blockedOf(memory, 20_000)).toEqual({ since: 0, until: 30_000, why: 'no (2)' });
 });
 
-test('a pod that may not be disrupted waits anew where pods of its workload are replaced meanwhile', () => {
+test('a pod that may not be disrupted waits again while other pods of its workload are replaced', () => {
   const memory = new PodMemory();
   for (const at of [0, 20_000, 40_000]) memory.lost(UID, at + 5_000);
   expect(blockedOf(memory, 41_000)).toMatchObject({ since: 41_000, until: 45_000 });

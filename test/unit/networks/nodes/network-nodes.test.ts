@@ -299,7 +299,7 @@ test('a report counts while a rollout replaces the pod of its agent, also by one
   }
 });
 
-test('a report without an agent leaves a Network as it is when the operator starts anew', () => {
+test('a report without an agent leaves a Network as it is when the operator restarts', () => {
   const { networkNodes, node, report, agent, told, reasonOn } = stage();
   node('n1', '192.0.2.1');
   report('n1', ofPod);
