@@ -111,6 +111,15 @@ test('a port of a user is not on another network, and leaves no other options be
   expect(both).toMatchObject({ reason: 'InvalidNetworkAnnotation' });
 });
 
+test('a port of a user is not one that a device uses, nor one that only names the UID of the pod', async () => {
+  const { id: used } = neutron.addPort(networkId, { device: 'server-1', owner: 'compute:nova' });
+  expect(await attach({ name: 'blue', port: used })).toMatchObject({
+    why: `port ${used} is in use by compute:nova server-1`,
+  });
+  const { id: forged } = neutron.addPort(networkId, { device: 'pod-uid', owner: 'compute:nova' });
+  expect(await attach()).not.toMatchObject({ options: { 'cni-args': { OvnPort: forged } } });
+});
+
 test.each([
   [409, 'IpAddressGenerationFailure', 'AddressesExhausted'],
   [409, 'IpAddressAlreadyAllocated', 'WaitsForNetwork'],
