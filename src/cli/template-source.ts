@@ -114,7 +114,8 @@ export function reportFindings(
   found: readonly FileDiagnostic[],
   fine: () => string,
 ): ExitCode {
-  printOutput(terminal, format, { value: found.map((each) => ({ ...each })), lines: found.map(lineOf) });
+  const value = found.map((each) => ({ ...each }));
+  printOutput(terminal, format, value, found.map(lineOf));
   const { length } = found.filter(({ severity }) => severity === 'error');
   if (format === 'text') terminal.err(`${length === 0 ? fine() : counted(length, 'problem')}\n`);
   return length > 0 ? 1 : 0;

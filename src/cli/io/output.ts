@@ -29,38 +29,22 @@ export interface Column<Row> {
   readonly of: (row: Row) => string;
 }
 
-/** What a command prints for people, in one of these ways, and for programs. */
-export interface Output<Row> {
-  readonly value: JsonValue;
-  /** The text of `-o text`. */
-  readonly lines?: readonly string[];
-  /** The rows of `-o table`. */
-  readonly list?: {
-    readonly rows: readonly Row[];
-    readonly columns: readonly Column<Row>[];
-    /** Lines below the table. */
-    readonly summary?: readonly string[];
-  };
+/** Prints a value for programs or, as text or a table, lines for people. */
+export function printOutput(
+  terminal: Terminal,
+  format: OutputFormat,
+  value: JsonValue,
+  lines: readonly string[],
+): void {
+  if (format === 'json') terminal.out(`${JSON.stringify(value, null, 2)}\n`);
+  else if (format === 'yaml') terminal.out(`${printBlock(value, false)}\n`);
+  else terminal.out(lines.map((line) => `${harmless(line)}\n`).join(''));
 }
 
-/** Prints the output in this format. An empty list is an empty text, not a heading. */
-export function printOutput<Row>(terminal: Terminal, format: OutputFormat, output: Output<Row>): void {
-  if (format === 'json') terminal.out(`${JSON.stringify(output.value, null, 2)}\n`);
-  else if (format === 'yaml') terminal.out(`${printBlock(output.value, false)}\n`);
-  else
-    terminal.out(
-      linesOf(output)
-        .map((line) => `${harmless(line)}\n`)
-        .join(''),
-    );
-}
-
-function linesOf<Row>({ lines = [], list }: Output<Row>): readonly string[] {
-  if (list === undefined) return lines;
-  const { rows, columns: shown, summary = [] } = list;
-  if (rows.length === 0) return summary;
-  const cells = rows.map((row) => shown.map(({ of }) => of(row)));
-  return [...columns([shown.map(({ name }) => name), ...cells]), ...summary];
+/** The lines of a table. An empty one is no line, not a heading. */
+export function tableOf<Row>(rows: readonly Row[], shown: readonly Column<Row>[]): readonly string[] {
+  if (rows.length === 0) return [];
+  return columns([shown.map(({ name }) => name), ...rows.map((row) => shown.map(({ of }) => of(row)))]);
 }
 
 /** Rows of text in columns, as kubectl prints them; the first row is the heading. */

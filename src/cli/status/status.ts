@@ -1,6 +1,6 @@
 import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
-import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
+import { type Column, type OutputFormat, outputOption, printOutput, tableOf } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
@@ -24,7 +24,7 @@ export async function run({ terminal, addOns }: CommandContext, options: StatusO
   const problems = rows.filter(({ state }) => state === 'problem');
   const summary = problems.map(({ check, advice = '' }) => `! ${check}: ${advice}`);
   const value = rows.map((row) => ({ ...row }));
-  printOutput(terminal, options.output, { value, list: { rows, columns: COLUMNS, summary } });
+  printOutput(terminal, options.output, value, [...tableOf(rows, COLUMNS), ...summary]);
   const { installation, replicas, lease, webhooks, template, networks, pods } = facts;
   const read = [installation, replicas, lease, webhooks, template, networks, pods];
   if (read.some((each) => 'value' in each)) return problems.length > 0 ? 1 : 0;

@@ -44,7 +44,7 @@ function printVersions(terminal: Terminal, format: OutputFormat, value: JsonObje
         )
       : [`${name}: ${version}`],
   );
-  printOutput(terminal, format, { value, lines });
+  printOutput(terminal, format, value, lines);
   return 0;
 }
 

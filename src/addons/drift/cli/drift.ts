@@ -1,6 +1,12 @@
 import { type CommandContext, type SetUpCommand, toolsOf } from '../../../cli/add-on.ts';
 import { withCluster } from '../../../cli/cluster.ts';
-import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
+import {
+  type Column,
+  type OutputFormat,
+  outputOption,
+  printOutput,
+  tableOf,
+} from '../../../cli/io/output.ts';
 import type { ExitCode } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
 import {
@@ -33,10 +39,8 @@ export async function run({ terminal, addOns }: CommandContext, options: DriftOp
     const basis = await surveyBasis(cluster.client, options, tools);
     const survey = await surveyPods(cluster.client, scope, basis);
     const { drifted } = survey;
-    printOutput(terminal, options.output, {
-      value: drifted.map((pod) => ({ ...pod })),
-      list: { rows: drifted, columns: COLUMNS },
-    });
+    const value = drifted.map((pod) => ({ ...pod }));
+    printOutput(terminal, options.output, value, tableOf(drifted, COLUMNS));
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
     for (const [risk, n] of survey.risks) terminal.err(`${counted(n, 'pod')}: ${risk}\n`);
     if (drifted.length > 0) {

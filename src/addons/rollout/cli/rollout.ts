@@ -85,7 +85,7 @@ async function showStatus(
       const lines = linesOf(found);
       if (lines.join('\n') !== last) {
         if (last !== '' && options.output === 'text') terminal.out('\n');
-        printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(detailsOf(found))), lines });
+        printOutput(terminal, options.output, JSON.parse(JSON.stringify(detailsOf(found))), lines);
       }
       last = lines.join('\n');
       const { phase } = found.status;

@@ -2,7 +2,13 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
 import { getTarget, isName, parseTarget, podsOf } from '../../../cli/check/check-target.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
-import { type Column, type OutputFormat, outputOption, printOutput } from '../../../cli/io/output.ts';
+import {
+  type Column,
+  type OutputFormat,
+  outputOption,
+  printOutput,
+  tableOf,
+} from '../../../cli/io/output.ts';
 import type { ExitCode } from '../../../cli/io/terminal.ts';
 import {
   addClusterOptions,
@@ -75,10 +81,8 @@ export async function run(
       const isFirst = options.watch !== undefined && before.size === 0;
       const rows = rowsOf(news).filter(isShown);
       if (!isFirst) {
-        printOutput(terminal, options.output, {
-          value: { rows: rows.map((row) => ({ ...row })), silent },
-          list: { rows, columns: COLUMNS },
-        });
+        const value = { rows: rows.map((row) => ({ ...row })), silent };
+        printOutput(terminal, options.output, value, tableOf(rows, COLUMNS));
         if (rows.length === 0)
           terminal.err(`no requests seen (${readings.size} of ${pods.length} sidecars answered)\n`);
       }

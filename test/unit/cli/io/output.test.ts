@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type Column, type OutputFormat, printOutput } from '../../../../src/cli/io/output.ts';
+import { type Column, type OutputFormat, printOutput, tableOf } from '../../../../src/cli/io/output.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 interface Row {
@@ -15,10 +15,8 @@ const ROWS: readonly Row[] = [{ name: 'web-0', node: 'a' }];
 
 function printed(format: OutputFormat, rows = ROWS): string {
   const terminal = new MemoryTerminal();
-  printOutput(terminal, format, {
-    value: rows.map((row) => ({ ...row })),
-    list: { rows, columns: COLUMNS, summary: ['1 pod'] },
-  });
+  const value = rows.map((row) => ({ ...row }));
+  printOutput(terminal, format, value, [...tableOf(rows, COLUMNS), '1 pod']);
   return terminal.stdout;
 }
 
