@@ -1,19 +1,13 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import { duration, type FlagSpecs, oneOf } from '../../cli/options/option-values.ts';
+import { duration, type FlagSpecs, named, oneOf } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   repair: {
-    parse: oneOf('off', 'report', 'evict'),
-    value: 'mode',
+    parse: named('mode', oneOf('off', 'report', 'evict')),
     default: 'report',
     help: 'what to do about pods that were admitted without their sidecar: off, report, or evict (to recreate them)',
   },
-  'repair-window': {
-    parse: duration,
-    value: 'duration',
-    default: '15m',
-    help: 'maximum age of pods to evict',
-  },
+  'repair-window': { parse: duration, default: '15m', help: 'maximum age of pods to evict' },
 } as const satisfies FlagSpecs;
 
 /** Pods whose sidecar is missing or stale: found, reported and, if asked for, evicted. */

@@ -4,7 +4,6 @@ import { bool, dnsName, type FlagSpecs } from '../../cli/options/option-values.t
 const FLAGS = {
   'neutron-secret': {
     parse: dnsName,
-    value: 'name',
     default: 'envoy-initializer-neutron',
     help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks with provider neutron",
   },

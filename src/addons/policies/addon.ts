@@ -1,10 +1,9 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import { type FlagSpecs, oneOf } from '../../cli/options/option-values.ts';
+import { type FlagSpecs, named, oneOf } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   policy: {
-    parse: oneOf('auto', 'off'),
-    value: 'mode',
+    parse: named('mode', oneOf('auto', 'off')),
     default: 'auto',
     help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
   },

@@ -1,10 +1,9 @@
 import { defineAddOn } from '../../cli/add-on.ts';
-import { bool, type FlagSpecs, oneOf } from '../../cli/options/option-values.ts';
+import { bool, type FlagSpecs, named, oneOf } from '../../cli/options/option-values.ts';
 
 const FLAGS = {
   routes: {
-    parse: oneOf('auto', 'off'),
-    value: 'mode',
+    parse: named('mode', oneOf('auto', 'off')),
     default: 'auto',
     help: 'auto: sidecars from template `transparent` follow HTTPRoutes (Gateway API) if the cluster serves them; off: routes stay as they are',
   },

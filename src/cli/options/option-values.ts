@@ -14,27 +14,35 @@ export function checked(isValid: (value: string) => boolean, advice: string): (v
   };
 }
 
+/** A parser with the name that the help gives to its values, such as `<port>`. */
+export function named<P extends object>(placeholder: string, parse: P): P & { readonly placeholder: string } {
+  return Object.assign(parse, { placeholder });
+}
+
 export const text = checked((value) => value !== '', 'The value must not be empty.');
+/** A text that is the path of a file. */
+export const file = named('file', (value: string) => text(value));
 
 /** Parses a URL of one of these protocols, such as `https:`. The error shows the example. */
 export function urlSuchAs(example: string, protocols: readonly string[] = ['https:', 'http:']) {
-  return checked(
-    (value) => protocols.includes(URL.parse(value)?.protocol ?? ''),
-    `Use a URL such as ${example}.`,
-  );
+  const isUrl = (value: string) => protocols.includes(URL.parse(value)?.protocol ?? '');
+  return named('url', checked(isUrl, `Use a URL such as ${example}.`));
 }
 
 /** A DNS subdomain (RFC 1123), such as the name of an object or a webhook. */
-export const dnsName = checked(
-  isDnsSubdomain,
-  "Use lower-case letters, digits, '-' and '.', such as envoy-initializer.",
+export const dnsName = named(
+  'name',
+  checked(isDnsSubdomain, "Use lower-case letters, digits, '-' and '.', such as envoy-initializer."),
 );
 
 /** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
-export const qualifiedName = checked(
-  (value) =>
-    /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value),
-  'Use a label key such as initializer.kubernetes.io/envoy.',
+export const qualifiedName = named(
+  'key',
+  checked(
+    (value) =>
+      /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value),
+    'Use a label key such as initializer.kubernetes.io/envoy.',
+  ),
 );
 
 /** Names of namespaces, or `*` for all of them. */
@@ -87,15 +95,15 @@ function numberFrom(least: number, most: number, what: string): (value: string) 
   };
 }
 
-export const port = numberFrom(0, 65_535, 'port');
-export const count = numberFrom(1, 1_000, 'number');
+export const port = named('port', numberFrom(0, 65_535, 'port'));
+export const count = named('n', numberFrom(1, 1_000, 'number'));
 
 /** Parses a duration in Go's format (`30s`, `1h30m`); returns milliseconds. */
-export function duration(value: string): number {
+export const duration = named('duration', (value: string): number => {
   const total = parseDuration(value);
   if (total === undefined) throw new InvalidArgumentError('Use a duration such as 30s, 5m or 1h30m.');
   return total;
-}
+});
 
 /** kubectl's `--request-timeout`: a duration, or a number of seconds; 0 is no limit. Returns milliseconds. */
 export function requestTimeout(value: string): number {
@@ -120,11 +128,10 @@ export function oneOf<const C extends readonly string[]>(...choices: C): (value:
 
 /** One flag: its parser, its default as text, and its help. Without a default, the value is undefined. */
 export interface FlagSpec<T> {
-  readonly parse: (text: string) => T;
+  /** That of a switch has no placeholder. */
+  readonly parse: ((text: string) => T) & { readonly placeholder?: string };
   readonly default?: string | (() => string);
   readonly help: string;
-  /** The name of the value in the help; a switch has none. */
-  readonly value?: string;
 }
 
 export type FlagSpecs = Readonly<Record<string, FlagSpec<unknown>>>;

@@ -11,7 +11,9 @@ import {
   duration,
   type FlagSpec,
   type FlagSpecs,
+  file,
   largestNetworks,
+  named,
   namespaceList,
   networkRanges,
   oneOf,
@@ -19,84 +21,62 @@ import {
   port,
   qualifiedName,
   rangeList,
-  text,
   urlSuchAs,
 } from './option-values.ts';
 
 const SERVE_OPTIONS = {
   kubeconfig: {
-    parse: text,
-    value: 'file',
+    parse: file,
     help: "kubeconfig file (default: $KUBECONFIG, ~/.kube/config, or the pod's service account)",
   },
   master: {
     parse: urlSuchAs('https://127.0.0.1:6443'),
-    value: 'url',
     help: 'address of the API server; overrides the kubeconfig',
   },
   namespace: {
     parse: dnsName,
-    value: 'name',
     default: ownNamespace,
     help: "the operator's namespace, which holds the template and the lease",
   },
-  configmap: {
-    parse: dnsName,
-    value: 'name',
-    default: PROGRAM,
-    help: 'ConfigMap with the template in its key `config`',
-  },
+  configmap: { parse: dnsName, default: PROGRAM, help: 'ConfigMap with the template in its key `config`' },
   annotation: {
     parse: qualifiedName,
-    value: 'key',
     default: DEFAULT_KEY,
     help: 'key of the label or annotation by which pods and namespaces opt in or out',
   },
   'initializer-name': {
     parse: dnsName,
-    value: 'name',
     default: 'envoy.initializer.kubernetes.io',
     help: 'name of the webhook for pods with their own opt-in',
   },
   'require-annotation': { parse: bool, default: 'true', help: 'false: inject all pods that do not opt out' },
-  port: {
-    parse: port,
-    value: 'port',
-    default: '8443',
-    help: 'port of the webhook (HTTPS); 0: any free port',
-  },
+  port: { parse: port, default: '8443', help: 'port of the webhook (HTTPS); 0: any free port' },
   'metrics-port': {
     parse: port,
-    value: 'port',
     default: '8080',
     help: 'port of /metrics, /healthz and /readyz (HTTP); 0: any free port',
   },
   'tls-cert-file': {
-    parse: text,
-    value: 'file',
+    parse: file,
     help: "the webhook's certificate chain (PEM), reloaded when it changes (default: the operator issues its own)",
   },
-  'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'tls-key-file': { parse: file, help: "the certificate's key (PEM)" },
   'tls-ca-file': {
-    parse: text,
-    value: 'file',
+    parse: file,
     help: "the certificate's CAs (PEM), which the operator then writes to the caBundle (default: another program writes it)",
   },
   'client-ca-file': {
-    parse: text,
-    value: 'file',
+    parse: file,
     help: "CA certificates (PEM) of the API server's client certificate, reloaded when they change (default: any client may call the webhook)",
   },
   'webhook-url': {
     // The API server calls webhooks by HTTPS only.
     parse: urlSuchAs('https://webhook.example.com:8443', ['https:']),
-    value: 'url',
     help: 'URL of the webhook outside the cluster; its host is a name in the certificate that the operator issues',
   },
-  workers: { parse: count, value: 'n', default: '2', help: 'number of Networks to reconcile at once' },
+  workers: { parse: count, default: '2', help: 'number of Networks to reconcile at once' },
   resync: {
     parse: duration,
-    value: 'duration',
     default: '30s',
     help: 'how often to reconcile every Network even without changes',
   },
@@ -107,60 +87,50 @@ const SERVE_OPTIONS = {
   },
   'shutdown-delay': {
     parse: duration,
-    value: 'duration',
     default: '5s',
     help: 'how long the webhook keeps answering after SIGTERM, for clients to switch replicas',
   },
   'shutdown-timeout': {
     parse: duration,
-    value: 'duration',
     default: '40s',
     help: 'time limit for the whole shutdown; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
   },
   'network-provider': {
-    parse: oneOf('multus', 'neutron'),
-    value: 'name',
+    parse: named('name', oneOf('multus', 'neutron')),
     default: 'multus',
     help: 'provider for Networks that do not set spec.provider: multus or neutron',
   },
   'node-agent-namespace': {
     parse: dnsName,
-    value: 'name',
     help: 'namespace of the node agents that multus Networks need (default: no node agents)',
   },
   'cluster-cidrs': {
-    parse: rangeList,
-    value: 'ranges',
+    parse: named('ranges', rangeList),
     default: '',
     help: 'comma-separated ranges that Networks must not overlap, in addition to those known from the cluster',
   },
   'network-ranges': {
-    parse: networkRanges,
-    value: 'ranges',
+    parse: named('ranges', networkRanges),
     default: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7',
     help: 'comma-separated ranges that multus Networks must be in',
   },
   'network-largest': {
-    parse: largestNetworks,
-    value: 'lengths',
+    parse: named('lengths', largestNetworks),
     default: '16,48',
     help: 'largest multus Networks, as the shortest prefix length for IPv4 and for IPv6',
   },
   'shared-network-namespaces': {
-    parse: namespaceList,
-    value: 'names',
+    parse: named('names', namespaceList),
     default: '',
     help: "comma-separated namespaces whose Networks pods in any namespace may use; '*': all",
   },
   'log-level': {
-    parse: oneOf(...LOG_LEVELS),
-    value: 'level',
+    parse: named('level', oneOf(...LOG_LEVELS)),
     default: 'info',
     help: 'debug, info, warn or error',
   },
   'log-format': {
-    parse: oneOf('json', 'pretty'),
-    value: 'format',
+    parse: named('format', oneOf('json', 'pretty')),
     default: 'json',
     help: 'json (for programs) or pretty (for people)',
   },
@@ -203,7 +173,10 @@ export function serveOption(name: ServeOptionName): Option {
 }
 
 function flagOption(name: string, spec: FlagSpec<unknown>): Option {
-  const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
+  const option = new Option(
+    `--${name} ${spec.parse.placeholder ? `<${spec.parse.placeholder}>` : '[true|false]'}`,
+    spec.help,
+  )
     .env(`${PREFIX}${name.replaceAll('-', '_').toUpperCase()}`)
     .argParser(spec.parse);
   const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
