@@ -12,7 +12,7 @@ import { readServerVersion } from '../kube/client/server-version.ts';
 import { gateIndex } from '../networks/pods/network-pods.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { followInstallation, installationOf } from './installation.ts';
-import { NamespaceObjects } from './namespace-objects.ts';
+import { namespaceObjects } from './namespace-objects.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
 import { templatesOfCluster } from './template-source.ts';
 
@@ -56,7 +56,7 @@ export async function surveyPods(
 ): Promise<Survey> {
   const namespaces = await namespacesByName(client, namespace);
   const { minor } = await readServerVersion(client);
-  const objects = new NamespaceObjects(client, basis.options.operatorNamespace);
+  const objects = namespaceObjects(client, basis.options.operatorNamespace);
   const drifted: DriftedPod[] = [];
   const [skipped, risks] = [new Map<string, number>(), new Map<string, number>()];
   const more = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -1,18 +1,26 @@
+import { named } from '../../injection/dry-run-pod.ts';
 import { type Injection, inject } from '../../injection/inject.ts';
 import type { Keys } from '../../injection/keys.ts';
 import { annotatedNamespace, effectMistakes, optInMistakes } from '../../injection/mistakes.ts';
-import { namespaceSettings } from '../../injection/namespace-settings.ts';
+import { type NamespaceSettings, namespaceSettings } from '../../injection/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../injection/opt-in.ts';
 import { podCreation } from '../../injection/podspec/admission-target.ts';
+import { annotation } from '../../injection/podspec/pod.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { PodDiagnostic } from '../../injection/rules/index.ts';
+import { parseStatus } from '../../injection/status.ts';
 import { hasShape, POD_SHAPES } from '../../injection/template/pod-shapes.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { uninject } from '../../injection/uninject.ts';
-import { ifReadable } from '../../kube/api/api-error.ts';
+import { sidecarState, unmarkedBecause } from '../../injection/webhook/classify.ts';
+import { type ApiError, ifReadable, isForbidden } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
+import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
+import { defined } from '../../util/defined.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
-import { tryDryRun } from './check-dry-run.ts';
+import { isObject, type JsonObject, own } from '../../util/json.ts';
+import { CALLED_AS } from '../io/terminal.ts';
 import { networkMistakes } from './check-network.ts';
 import { existingPods, type LiveBasis } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
@@ -123,4 +131,74 @@ function describeOptIn(optIn: OptIn, key: string): string {
     'namespace-label': `the label ${key} of the namespace`,
     'all-pods': 'the rule for all pods (--require-annotation=false)',
   }[optIn.source];
+}
+
+/**
+ * Creates the pod as a dry run. Returns what the API server answers, and what follows from it: if the pod should be injected,
+ * one without a sidecar is a finding.
+ */
+export async function tryDryRun(
+  pod: JsonObject,
+  injection: Injection,
+  settings: NamespaceSettings,
+  { client, namespace, decideOptions: { keys }, state, promoted }: LiveBasis,
+): Promise<{ readonly text: string; readonly findings: readonly CheckFinding[] }> {
+  const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  });
+  if (!answer) return { text: `you are not allowed to create pods in namespace ${namespace}`, findings: [] };
+  if (!answer.accepted) {
+    const message = `${answer.error.message}${originOf(answer.error, injection)}`;
+    const reason = message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
+    return { text: 'the API server refuses the pod', findings: [{ reason, message }] };
+  }
+  const admitted = isObject(answer.pod) ? answer.pod : {};
+  const status = parseStatus(annotation(admitted, keys.status));
+  const wanted = injection.outcome === 'injected';
+  if (wanted && sidecarState(admitted, settings, keys, state) === 'unmarked') {
+    const message = `the pod has its sidecar, but ${unmarkedBecause(keys)}`;
+    return {
+      text: 'accepted with a sidecar, but without its status annotation',
+      findings: [{ reason: 'no-status', message }],
+    };
+  }
+  if (!status) {
+    const message =
+      "pod admitted without a sidecar: the webhook was not called or timed out. See the operator's log";
+    return {
+      text: 'accepted without the sidecar',
+      findings: wanted ? [{ reason: 'webhook-silent', message }] : [],
+    };
+  }
+  const has = (set: TemplateSet) => sidecarState(admitted, settings, keys, { set }) === 'current';
+  if (has(state.set)) return { text: 'accepted with the sidecar', findings: [] };
+  if (promoted !== undefined && has(promoted)) {
+    const text = `accepted with the sidecar of the promoted template: ${CALLED_AS} rollout shows the new one`;
+    return { text, findings: [] };
+  }
+  const message = "the webhook does not use the template in the ConfigMap: see the operator's log";
+  return {
+    text: 'accepted with a stale sidecar',
+    findings: wanted ? [{ reason: 'webhook-behind', message }] : [],
+  };
+}
+
+/** Names the containers and volumes of templates in which the API server refuses something. */
+function originOf({ kind, fields }: ApiError, injection: Injection): string {
+  if (injection.outcome !== 'injected' || kind !== 'Pod') return '';
+  const { status, pod } = injection;
+  const ours = [...Object.keys(status.overlaid), ...Object.values(status.added).flat()];
+  const names = fields.flatMap(({ field }) => named(pod, field).name ?? []);
+  const found = new Set(names.filter((name) => ours.includes(name)));
+  return found.size === 0 ? '' : ` (of the template: ${[...found].join(', ')})`;
+}
+
+/** The pod as a new one: without the fields that the API server and the scheduler set. */
+function asNew(pod: JsonObject): JsonObject {
+  const metadata = own(pod, 'metadata');
+  const spec = own(pod, 'spec');
+  const { nodeName: _, ...rest } = isObject(spec) ? spec : {};
+  const kept = defined({ labels: own(metadata, 'labels'), annotations: own(metadata, 'annotations') });
+  return { metadata: { generateName: 'envoy-initializer-check-', ...kept }, spec: rest };
 }

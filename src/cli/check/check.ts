@@ -13,7 +13,7 @@ import { type Cluster, withCluster } from '../cluster.ts';
 import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
-import { NamespaceObjects } from '../namespace-objects.ts';
+import { namespaceObjects } from '../namespace-objects.ts';
 import { serveOption } from '../options/serve-options.ts';
 import {
   addClusterOptions,
@@ -55,7 +55,7 @@ export async function run(
     );
   const target = name === undefined ? kind : `${kind}/${name}`;
   const print = (reports: readonly ObjectReport[], lines: readonly string[]): ExitCode => {
-    printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(reports)), lines });
+    printOutput(terminal, options.output, JSON.parse(JSON.stringify(reports)), lines);
     return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
   };
   if (options.all || options.allNamespaces) {
@@ -141,7 +141,7 @@ async function reportLive(
   const keys = keysFor(options.annotation);
   const decideOptions = { keys, requireAnnotation, operatorNamespace };
   const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
-  const objects = new NamespaceObjects(client, options.operatorNamespace);
+  const objects = namespaceObjects(client, options.operatorNamespace);
   const reports: CheckReport[] = [];
   for (const site of sites) {
     const namespace = namespaceOf(site, byDefault);

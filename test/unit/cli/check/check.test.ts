@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { tryDryRun } from '../../../../src/cli/check/check-dry-run.ts';
 import { failingContainers, missingInterfaces } from '../../../../src/cli/check/check-pods.ts';
 import { formatReport } from '../../../../src/cli/check/check-report.ts';
-import { NamespaceObjects } from '../../../../src/cli/namespace-objects.ts';
+import { tryDryRun } from '../../../../src/cli/check/check-site.ts';
+import { namespaceObjects } from '../../../../src/cli/namespace-objects.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
@@ -20,7 +20,7 @@ async function reported(answer: () => unknown, set = templateSet(), promoted?: T
   const input = decideInput(demoPod(), { state });
   const basis = {
     client,
-    objects: new NamespaceObjects(client, 'envoy-initializer'),
+    objects: namespaceObjects(client, 'envoy-initializer'),
     promoted,
     dryRun: { prove: () => Promise.reject(new Error('expected no proof')) },
     namespace: 'default',
