@@ -5,8 +5,7 @@ import type { Strategy } from '../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import { type MetadataPod, type Reason, standingOf } from './plan/pod.ts';
-import { workloadKey } from './plan/workloads.ts';
+import { type MetadataPod, type Reason, standingOf, workloadKey } from './plan/pod.ts';
 
 /** A pod with a sidecar, for a forecast. */
 export interface ForecastPod extends MetadataPod {
@@ -16,29 +15,17 @@ export interface ForecastPod extends MetadataPod {
   readonly status: Status;
 }
 
-/** What a new template means for pods. */
-export interface Outlook {
-  readonly pods: number;
-  readonly current: number;
-  /** The sidecar alone is changed. */
-  readonly inPlace: number;
-  /** The pod is evicted, and its controller creates another one. */
-  readonly replaced: number;
-  /** Left alone, by reason. */
-  readonly left: Readonly<Partial<Record<Reason, number>>>;
-  /** Pods that the template does not fit. */
-  readonly refused: number;
-}
-
 /** What a rollout of a template set would do to these pods, by the rules of the rollout itself. */
 export function forecast(
   pods: readonly ForecastPod[],
   set: TemplateSet,
   strategy: Pick<Strategy, 'mode' | 'singleReplica'>,
-): Outlook {
+) {
   const replicas = new Map<string, number>();
   for (const pod of pods) replicas.set(workloadKey(pod), (replicas.get(workloadKey(pod)) ?? 0) + 1);
+  /** Left alone, by reason. */
   const left: Partial<Record<Reason, number>> = {};
+  /** `inPlace`: the sidecar alone is changed. `replaced`: the controller creates another pod. `refused`: it does not fit. */
   const count = { pods: pods.length, current: 0, inPlace: 0, replaced: 0, left, refused: 0 };
   for (const pod of pods) {
     const of = replicas.get(workloadKey(pod)) ?? 1;
@@ -52,7 +39,14 @@ export function forecast(
 }
 
 /** The outlook in one line, such as `of 12 pods with a sidecar, 10 change in place, 2 are left (single-replica)`. */
-export function outlookLine({ pods, current, inPlace, replaced, left, refused }: Outlook): string {
+export function outlookLine({
+  pods,
+  current,
+  inPlace,
+  replaced,
+  left,
+  refused,
+}: ReturnType<typeof forecast>): string {
   const reasons = Object.entries(left);
   const parts = [
     [inPlace, 'in place'],
@@ -86,8 +80,7 @@ export function forecastWarning(options: ForecastWarningOptions): (set: Template
     if (rollout === undefined || rollout.mode === 'new-pods') return undefined;
     const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
     if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
-    const total = forecast(forecastPods(options), set, rollout);
-    const line = outlookLine(total);
+    const line = outlookLine(forecast(forecastPods(options), set, rollout));
     last = { key, at: Date.now(), line };
     return line;
   };

@@ -1,7 +1,7 @@
 import { isNewer, type KubeObject } from '../../kube/api/object.ts';
 import type { Observed, ObservedPod } from './observe.ts';
 import type { FoundOut, Made, PodVerdict, RolloutPod } from './plan/pod.ts';
-import { workloadKey } from './plan/workloads.ts';
+import { workloadKey } from './plan/pod.ts';
 
 /** After which time a refused pod is tried again: rights, policies and the pod itself change. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];

@@ -12,7 +12,7 @@ import { RolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
 import { observedPods } from './observe.ts';
-import { workloadKey } from './plan/workloads.ts';
+import { workloadKey } from './plan/pod.ts';
 import { type RolloutOptions, setUpRevisions, type TemplateRevisions } from './revisions.ts';
 
 /** Another text than that of the fleet: whole pods are watched only while there is a rollout. */

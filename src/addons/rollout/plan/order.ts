@@ -1,8 +1,7 @@
 import type { PodShare } from '../../../injection/template/strategy.ts';
-import type { Change, Health } from './health.ts';
-import type { RolloutPod } from './pod.ts';
+import type { Change } from './health.ts';
+import { type Candidate, freeIn, namespaceOf, type RolloutPod, type Workload } from './pod.ts';
 import type { Survey } from './survey.ts';
-import { type Candidate, freeIn, namespaceOf, type Workload } from './workloads.ts';
 
 interface PickOptions {
   /** Pods to pick at most. */
@@ -23,12 +22,7 @@ interface PickOptions {
 function pick(candidates: readonly Candidate[], options: PickOptions): readonly Candidate[] {
   const { slots, free, touched, recentIn } = options;
   if (slots <= 0) return [];
-  const groups = new Map<Workload, Candidate[]>();
-  for (const candidate of candidates) {
-    const group = groups.get(candidate.workload);
-    if (group) group.push(candidate);
-    else groups.set(candidate.workload, [candidate]);
-  }
+  const groups = Map.groupBy(candidates, ({ workload }) => workload);
   const turns = new Map(recentIn);
   const queues = [...groups]
     .map(([workload, all]) => ({ workload, free: free(workload), all }))
@@ -68,9 +62,10 @@ interface Limits {
   /** Pods that may start. */
   readonly slots: number;
   readonly maxUnavailable: PodShare;
+  /** Whether pods go back after a halt: then those that do not serve start at once. */
+  readonly goesBack: boolean;
 }
 
-const UNLIMITED = () => Number.POSITIVE_INFINITY;
 const isBroken = ({ pod }: Candidate) => pod.ready === false;
 /** Whether it serves, as far as is known. */
 export const isServing = ({ pod }: Candidate) => pod.ready !== false;
@@ -82,31 +77,19 @@ export const isServing = ({ pod }: Candidate) => pod.ready !== false;
  */
 export function choose(
   open: readonly Candidate[],
-  { changes, draining, recentIn }: Survey,
-  { good, pending }: Health,
-  { slots, maxUnavailable }: Limits,
+  { changes, draining, recentIn, health: { good, pending } }: Survey,
+  { slots, maxUnavailable, goesBack }: Limits,
 ): readonly Candidate[] {
   const how = { touched: touchedNodes(changes), recentIn };
   const free = (workload: Workload) => freeIn(workload, maxUnavailable);
   const pickServing = (most: number) => pick(open.filter(isServing), { slots: most, free, ...how });
+  if (goesBack) return [...open.filter(isBroken), ...pickServing(slots)];
   if (good === 0) {
     const serving = pickServing(slots);
     if (serving.length > 0 || draining.length + pending > 0) return serving;
   }
-  const broken = pick(open.filter(isBroken), { slots, free: UNLIMITED, ...how });
+  const broken = pick(open.filter(isBroken), { slots, free: () => Number.POSITIVE_INFINITY, ...how });
   return [...broken, ...pickServing(slots - broken.length)];
-}
-
-/** The candidates that go back now: all that do not serve, at once. */
-export function chooseBack(
-  open: readonly Candidate[],
-  { changes, recentIn }: Survey,
-  { slots, maxUnavailable }: Limits,
-): readonly Candidate[] {
-  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
-  const how = { touched: touchedNodes(changes), recentIn };
-  const serving = pick(open.filter(isServing), { slots, free, ...how });
-  return [...open.filter(isBroken), ...serving];
 }
 
 function touchedNodes(changes: readonly Change[]): ReadonlyMap<string, number> {

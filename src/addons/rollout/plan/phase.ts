@@ -1,20 +1,11 @@
-import {
-  type CanaryScope,
-  isCanary,
-  percentFor,
-  type Strategy,
-} from '../../../injection/template/strategy.ts';
-import type { Health } from './health.ts';
-import type { Reason, RolloutPod } from './pod.ts';
+import { type CanaryScope, percentFor, type Strategy } from '../../../injection/template/strategy.ts';
+import { canaryOf, haltBefore } from './halt.ts';
+import type { Candidate, Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
-import { hasSet, type Survey, type Wake } from './survey.ts';
-import { type Candidate, freeIn } from './workloads.ts';
+import type { Survey, Wake } from './survey.ts';
 
 /** Where a rollout is. */
 export type Phase = 'off' | 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
-
-/** What keeps a pod from its turn for so long does not hold up the canary: its user could keep all others waiting. */
-const STUCK_MS = 10 * 60_000;
 
 export interface Plan {
   readonly phase: Phase;
@@ -25,37 +16,12 @@ export interface Plan {
   readonly unproved?: ReadonlySet<RolloutPod>;
 }
 
-/**
- * Whether a pod that serves has waited for too long for a disruption budget, or for other pods of its workload, which may
- * fail and recover again and again: since the rollout began, or got further with the workload.
- */
-function isStuck(
-  { pod, workload }: Candidate,
-  { maxUnavailable }: Strategy,
-  begun: number,
-  now: number,
-  wake: Wake,
-): boolean {
-  if (pod.isDraining || pod.ready !== true) return false;
-  const since = [
-    ...(pod.blocked === undefined ? [] : [pod.blocked.since]),
-    ...(freeIn(workload, maxUnavailable) > 0 ? [] : [Math.max(begun, workload.madeAt)]),
-  ];
-  const end = Math.min(...since) + STUCK_MS;
-  if (now < end) wake.at(end);
-  return now >= end;
-}
-
 /** The phase, the decision about the target's revision, and which candidates may start. */
-export function plan(
-  { draining, candidates, settling }: Survey,
-  health: Health,
-  { target, paused }: Revisions,
-  strategy: Strategy,
-  now: number,
-  wake: Wake,
-): Plan {
-  const rest = [...draining, ...candidates];
+export function plan(survey: Survey, revisions: Revisions, strategy: Strategy, wake: Wake): Plan {
+  const { target, paused } = revisions;
+  const { settling, health } = survey;
+  const { now } = wake;
+  const rest = [...survey.draining, ...survey.candidates];
   const nothing = (phase: Phase, why: Reason, decision?: Decision): Plan => ({
     phase,
     decision,
@@ -68,22 +34,10 @@ export function plan(
     if (isPaused) return nothing('paused', 'paused');
     return all(rest.length + settling > 0 ? 'back' : 'halted');
   }
-  const inCanary = ({ pod }: Candidate) =>
-    isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
+  const { has: inCanary, isStuck, isTried } = canaryOf(survey, revisions, strategy, wake);
   const canary: Plan = { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
-  // A clock that was set back must not make it wait.
-  const begun = target.since > now ? 0 : target.since;
-  const isTried =
-    target.state === 'canary' &&
-    health.pending === 0 &&
-    !rest.some(
-      (each) => inCanary(each) && each.pod.ready !== 'unknown' && !isStuck(each, strategy, begun, now, wake),
-    );
-  if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
-    // A changed configuration of Envoy has no revision to go back to.
-    const isNew = target.state !== 'promoted' || rest.some(({ pod }) => !hasSet(pod, target));
-    return nothing('halted', 'halted', isNew ? { do: 'halt' } : undefined);
-  }
+  const halt = haltBefore(survey, revisions, strategy, isTried);
+  if (halt) return nothing('halted', 'halted', halt.decision);
   if (isPaused) return nothing('paused', 'paused');
   if (target.state === 'new')
     return nothing('begin', 'canary', { do: 'begin', canary: canaryScope(rest, strategy) });
@@ -96,7 +50,7 @@ export function plan(
     if (health.lost > 0 || isLost) return { ...canary, unproved: health.unknown };
     // Only pods that serve can prove more.
     const serving = rest.filter(({ pod }) => pod.ready === true);
-    const others = serving.filter((candidate) => !isStuck(candidate, strategy, begun, now, wake));
+    const others = serving.filter((candidate) => !isStuck(candidate));
     const wider = {
       ...target.canary,
       percent: canaryScope(others, { ...strategy, canary: undefined }).percent,

@@ -1,7 +1,7 @@
 import { ROLLOUT_ANNOTATION } from '../../../injection/keys.ts';
 import type { NamespaceSettings } from '../../../injection/namespace-settings.ts';
 import type { Status } from '../../../injection/status.ts';
-import type { Strategy } from '../../../injection/template/strategy.ts';
+import type { PodShare, Strategy } from '../../../injection/template/strategy.ts';
 import { type TemplateSet, templatesNamed } from '../../../injection/template/template-set.ts';
 import type { Revision } from './revision.ts';
 
@@ -61,6 +61,42 @@ export interface RolloutPod {
   readonly verdict: PodVerdict | undefined;
   /** Why its disruption is not allowed, since when, and until when not to ask again. */
   readonly blocked: { readonly until: number; readonly since: number; readonly why: string } | undefined;
+}
+
+/** The pods of one controller, or of all controllers that one workload has created, such as the ReplicaSets of a Deployment. */
+export interface Workload {
+  readonly key: string;
+  /** Pods that are not being deleted. */
+  replicas: number;
+  /** Pods that do not serve: not Ready, being deleted, drained, or changed a moment ago. */
+  busy: number;
+  /** When the rollout changed or replaced one of its pods last. */
+  madeAt: number;
+  /** Pods that have been changed in this rollout. */
+  changed: number;
+}
+
+/** A pod that may be changed now. */
+export interface Candidate {
+  readonly pod: RolloutPod;
+  readonly how: 'change' | 'evict';
+  readonly workload: Workload;
+}
+
+export function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
+/** An owner is in the namespace of its pods. A pod that names an owner of another namespace does not join its workload. */
+export function workloadKey({ key, owner, uid }: Pick<RolloutPod, 'key' | 'owner' | 'uid'>): string {
+  const workload = owner?.creator === undefined ? (owner?.uid ?? uid) : `${owner.kind} ${owner.creator}`;
+  return `${namespaceOf(key)}/${workload}`;
+}
+
+/** How many more pods of a workload may stop serving. Percentages are rounded up, so that it is at least one pod. */
+export function freeIn({ replicas, busy }: Pick<Workload, 'replicas' | 'busy'>, share: PodShare): number {
+  const most = 'count' in share ? share.count : Math.max(1, Math.ceil((share.percent * replicas) / 100));
+  return most - busy;
 }
 
 /** What a rollout has made of a pod. */

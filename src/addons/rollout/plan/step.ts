@@ -1,11 +1,11 @@
 import type { Strategy } from '../../../injection/template/strategy.ts';
-import { assess, type Health } from './health.ts';
-import { choose, chooseBack, isServing } from './order.ts';
+import { haltsAfter } from './halt.ts';
+import type { Health } from './health.ts';
+import { choose, isServing } from './order.ts';
 import { type Phase, plan } from './phase.ts';
-import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
+import { type Action, type Candidate, freeIn, type PodState, type Reason, type RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
 import { MINUTE_MS, surveyOf, Wake } from './survey.ts';
-import { type Candidate, freeIn } from './workloads.ts';
 
 export interface Step {
   readonly phase: Phase;
@@ -37,9 +37,9 @@ export function step(
   const goesBack = revisions.target.state === 'halted';
   const to = goesBack ? revisions.promoted : revisions.target;
   const wake = new Wake(now);
-  const survey = surveyOf([...pods], revisions, strategy, now, wake);
-  const health = assess(survey.changes, strategy.breaker);
-  const { phase, decision, mayStart, unproved } = plan(survey, health, revisions, strategy, now, wake);
+  const survey = surveyOf([...pods], revisions, strategy, wake);
+  const { health } = survey;
+  const { phase, decision, mayStart, unproved } = plan(survey, revisions, strategy, wake);
   const actions: Action[] = survey.stray.map((pod) => ({ do: 'undrain', pod, to }));
   const states = survey.states.map((state): PodState => {
     return unproved?.has(state.pod) ? { pod: state.pod, is: 'waiting', why: 'unready' } : state;
@@ -52,7 +52,7 @@ export function step(
     const may = mayStart(candidate);
     if (may === true) states.push({ pod, is: 'under-way' });
     else wait(pod, may);
-    const next = may === true ? afterDrain(candidate, now, wake) : 'undrain';
+    const next = may === true ? afterDrain(candidate, wake) : 'undrain';
     if (next) actions.push({ do: next, pod, to });
   }
   const open: Candidate[] = [];
@@ -69,13 +69,8 @@ export function step(
   const drained = survey.draining.filter(({ pod }) => pod.isDrainOurs).length;
   const rate = strategy.perMinute - survey.recent.length - drained;
   const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(drained, health, strategy);
-  const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable };
-  const started = new Set(goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health, limits));
-  // A failed pod of the canary keeps the others of its workload from proving more.
-  const canaryFailed =
-    phase === 'canary' &&
-    health.failing.length > 0 &&
-    health.pending + survey.draining.length + started.size === 0;
+  const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable, goesBack };
+  const started = new Set(choose(open, survey, limits));
   for (const candidate of open) {
     const { pod, workload } = candidate;
     if (started.has(candidate)) continue;
@@ -86,13 +81,13 @@ export function step(
     states.push({ pod: candidate.pod, is: 'under-way' });
     actions.push({ do: firstOf(candidate), pod: candidate.pod, to });
   }
-  if (open.length > started.size) wake.at(minimum(survey.recent, MINUTE_MS));
+  if (open.length > started.size) for (const at of survey.recent) wake.at(at + MINUTE_MS);
   return {
     phase,
     actions,
     pods: states,
     health,
-    decision: canaryFailed ? { do: 'halt' } : decision,
+    decision: phase === 'canary' && haltsAfter(survey, started.size) ? { do: 'halt' } : decision,
     wakeInMs: wake.inMs,
   };
 }
@@ -104,18 +99,14 @@ function firstOf({ how, pod, workload }: Candidate): Action['do'] {
 }
 
 /** What follows the drain of a pod; undefined: it goes on. */
-function afterDrain({ pod, how }: Candidate, now: number, wake: Wake): Action['do'] | undefined {
+function afterDrain({ pod, how }: Candidate, wake: Wake): Action['do'] | undefined {
   if (how === 'evict') return 'undrain';
   if (pod.trouble !== undefined) return 'change';
   if (pod.ready === 'unknown') return undefined;
-  const { drainedSince, drainingSince } = pod;
-  const ends = [
-    ...(drainedSince === undefined ? [] : [drainedSince + DRAIN_MS]),
-    ...(drainingSince === undefined ? [] : [drainingSince + DRAIN_LIMIT_MS]),
-  ];
-  const end = Math.min(...ends);
-  if (now >= end) return 'change';
-  if (ends.length > 0) wake.at(end);
+  const { drainedSince = Number.POSITIVE_INFINITY, drainingSince = Number.POSITIVE_INFINITY } = pod;
+  const end = Math.min(drainedSince + DRAIN_MS, drainingSince + DRAIN_LIMIT_MS);
+  if (wake.now >= end) return 'change';
+  wake.at(end);
   return undefined;
 }
 
@@ -125,9 +116,4 @@ function afterDrain({ pod, how }: Candidate, now: number, wake: Wake): Action['d
  */
 function slotsOf(draining: number, { made, pending, failing, lost }: Health, { breaker }: Strategy): number {
   return breaker.failures - failing.length + made - pending - lost - draining;
-}
-
-function minimum(times: readonly number[], plus: number): number | undefined {
-  const least = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-  return Number.isFinite(least) ? least + plus : undefined;
 }

@@ -1,17 +1,27 @@
 import type { Status } from '../../../injection/status.ts';
 import { isCanary, type Strategy } from '../../../injection/template/strategy.ts';
-import { backUntil, type Change, changeOf, isMade, unsettledUntil } from './health.ts';
-import { type PodState, type RolloutPod, relate, type Standing, standingOf } from './pod.ts';
+import { assess, backUntil, type Change, changeOf, type Health, isMade, unsettledUntil } from './health.ts';
+import {
+  type Candidate,
+  namespaceOf,
+  type PodState,
+  type RolloutPod,
+  relate,
+  type Standing,
+  standingOf,
+  type Workload,
+  workloadKey,
+} from './pod.ts';
 import type { Revision, Revisions } from './revision.ts';
-import { type Candidate, namespaceOf, Workloads } from './workloads.ts';
 
 /** The time of `perMinute`. */
 export const MINUTE_MS = 60_000;
 
 /** What the passes over the pods find. */
 export interface Survey {
-  /** Pods with the target's templates that say something about it. */
+  /** Pods with the target's templates that say something about it, and what they say. */
   readonly changes: readonly Change[];
+  readonly health: Health;
   /** When pods were changed in the last minute, and how many in each namespace in this rollout. */
   readonly recent: readonly number[];
   readonly recentIn: ReadonlyMap<string, number>;
@@ -31,18 +41,25 @@ export function surveyOf(
   pods: readonly RolloutPod[],
   revisions: Revisions,
   strategy: Strategy,
-  now: number,
   wake: Wake,
 ): Survey {
+  const { now } = wake;
   const { target, promoted } = revisions;
   const isHalted = target.state === 'halted';
   const { withinMs, onHalt } = strategy.breaker;
-  const workloads = new Workloads();
+  const workloads = new Map<string, Workload>();
+  // A pod without a controller is a workload of its own.
+  const workloadOf = (pod: RolloutPod): Workload => {
+    const key = workloadKey(pod);
+    const workload = workloads.get(key) ?? { key, replicas: 0, busy: 0, madeAt: 0, changed: 0 };
+    workloads.set(key, workload);
+    return workload;
+  };
   const changes: Change[] = [];
   const [recent, created, served]: [RolloutPod[], RolloutPod[], RolloutPod[]] = [[], [], []];
   const settling = new Set<RolloutPod>();
   for (const pod of pods) {
-    const workload = workloads.of(pod);
+    const workload = workloadOf(pod);
     const has = hasSet(pod, target);
     const isBack = isHalted && !has && hasSet(pod, promoted);
     const unsettled = unsettledUntil(pod, now) ?? (isBack ? backUntil(pod, withinMs, now) : undefined);
@@ -71,7 +88,7 @@ export function surveyOf(
   for (const pod of pods) {
     const { status } = pod;
     if (status === undefined || pod.isGoing) continue;
-    const workload = workloads.of(pod);
+    const workload = workloadOf(pod);
     const standing = isHalted
       ? standingBack(pod, status, revisions, strategy)
       : standingOf(pod, status, { set: target.set, strategy, replicas: workload.replicas });
@@ -90,9 +107,11 @@ export function surveyOf(
     recentIn.set(namespaceOf(key), (recentIn.get(namespaceOf(key)) ?? 0) + 1);
   // Others create new pods, too. Once all of them get the target, they are no part of its rollout.
   const isOurs = ({ pod }: Change) => pod.changedAt !== undefined || (evicts && pod.isReplacement);
+  const counted = target.state === 'promoted' ? changes.filter(isOurs) : changes;
   return {
     ...survey,
-    changes: target.state === 'promoted' ? changes.filter(isOurs) : changes,
+    changes: counted,
+    health: assess(counted, strategy.breaker),
     recent: all.map(({ changedAt, createdAt }) => changedAt ?? createdAt),
     recentIn,
   };
@@ -127,13 +146,13 @@ function standingBack(
   });
 }
 
-/** The earliest time to look again. */
+/** The time, and the earliest one to look again. */
 export class Wake {
-  readonly #now: number;
+  readonly now: number;
   #at = Number.POSITIVE_INFINITY;
 
   constructor(now: number) {
-    this.#now = now;
+    this.now = now;
   }
 
   at(time: number | undefined): void {
@@ -141,6 +160,6 @@ export class Wake {
   }
 
   get inMs(): number | undefined {
-    return this.#at === Number.POSITIVE_INFINITY ? undefined : Math.max(0, this.#at - this.#now);
+    return this.#at === Number.POSITIVE_INFINITY ? undefined : Math.max(0, this.#at - this.now);
   }
 }

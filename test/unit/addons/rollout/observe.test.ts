@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { observe } from '../../../../src/addons/rollout/observe.ts';
-import { workloadKey } from '../../../../src/addons/rollout/plan/workloads.ts';
+import { workloadKey } from '../../../../src/addons/rollout/plan/pod.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';

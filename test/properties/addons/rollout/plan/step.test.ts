@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Action } from '../../../../../src/addons/rollout/plan/pod.ts';
-import { freeIn } from '../../../../../src/addons/rollout/plan/workloads.ts';
+import { freeIn } from '../../../../../src/addons/rollout/plan/pod.ts';
 import type { Strategy } from '../../../../../src/injection/template/strategy.ts';
 import {
   type Behaviour,
