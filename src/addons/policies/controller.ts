@@ -17,7 +17,7 @@ const FIELD_MANAGER = 'envoy-initializer-policy';
 /** After a rejection: what others have in the cluster may have refused it. */
 const RETRY_MS = 60_000;
 
-export interface PolicyControllerOptions {
+export interface PolicyReconcileOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply' | 'jsonPatch' | 'delete'>;
   /** The policies and bindings with our label. */
   readonly live: {
@@ -44,37 +44,13 @@ export interface PolicyControllerOptions {
  * Keeps the policies of the cluster in step with the template. A policy changes in place by one write. An API server thus
  * applies either the old or the new policy to a pod, never neither or both.
  */
-export class PolicyController {
-  readonly #options: PolicyControllerOptions;
-  #reported: Compiled | undefined;
+export function policyReconcile(options: PolicyReconcileOptions): (signal: AbortSignal) => Promise<Result> {
+  const { client, live, templates, serverMinor, unseen, compile, enabled, log, kept } = options;
+  let reported = '';
   /** What the API server rejected. A write of a part, and its deletion, must not wake this again at once. */
-  #rejected: { readonly objects: string; readonly until: number } | undefined;
+  let rejected: { readonly objects: string; readonly until: number } | undefined;
 
-  constructor(options: PolicyControllerOptions) {
-    this.#options = options;
-  }
-
-  async reconcile(signal: AbortSignal): Promise<Result> {
-    const wanted = this.#wanted();
-    // Without a valid template, the policies of the last one stay, as in the webhook.
-    if (!wanted) return {};
-    const objects = JSON.stringify(wanted.objects);
-    const waitMs = this.#rejected?.objects === objects ? this.#rejected.until - Date.now() : 0;
-    if (waitMs > 0) return { requeueAfterMs: waitMs };
-    const owner = wanted.objects.length > 0 ? await this.#owner(signal) : undefined;
-    // The namespace is being deleted, and new policies would stay behind.
-    if (wanted.objects.length > 0 && !owner) return {};
-    const refused = owner ? await this.#write(wanted, owner, signal) : [];
-    await this.#remove([...this.#unwanted(wanted.objects), ...refused], signal);
-    const policies = wanted.objects.filter(({ kind }) => kind === POLICIES.kind);
-    this.#options.kept(refused.length > 0 ? 0 : policies.length);
-    this.#report(wanted);
-    this.#rejected = refused.length > 0 ? { objects, until: Date.now() + RETRY_MS } : undefined;
-    return refused.length > 0 ? { requeueAfterMs: RETRY_MS } : {};
-  }
-
-  #wanted(): Compiled | undefined {
-    const { enabled, templates, serverMinor, unseen, compile } = this.#options;
+  function compiled(): Compiled | undefined {
     if (!enabled) return { objects: [], left: [] };
     const { state, canary } = templates();
     if ('fault' in state) return undefined;
@@ -82,48 +58,46 @@ export class PolicyController {
   }
 
   /** The operator's Namespace, whose deletion also deletes the policies. Undefined while it is being deleted. */
-  async #owner(signal: AbortSignal): Promise<OwnerReference | undefined> {
-    const { client, compile } = this.#options;
+  async function ownerOf(signal: AbortSignal): Promise<OwnerReference | undefined> {
     const { metadata } = await client.get(NAMESPACES, { name: compile.operatorNamespace }, { signal });
     if (metadata.deletionTimestamp !== undefined) return undefined;
     return { apiVersion: 'v1', kind: 'Namespace', name: metadata.name, uid: metadata.uid ?? '' };
   }
 
   /** Writes the objects that differ. Returns all of them if the API server rejects one: the webhook then injects the pods. */
-  async #write(
+  async function write(
     { objects }: Compiled,
     owner: OwnerReference,
     signal: AbortSignal,
   ): Promise<readonly PolicyObject[]> {
     try {
       for (const object of objects) {
-        const live = this.#lister(object).get(object.metadata.name);
-        if (live && isSpec(live.spec, object.spec) && isOwnedBy(live, owner)) continue;
-        await this.#restore(object, owner, signal);
-        this.#options.log.info({ kind: object.kind, name: object.metadata.name }, 'policy written');
+        const { lister } = object.kind === POLICIES.kind ? live.policies : live.bindings;
+        const found = lister.get(object.metadata.name);
+        if (found && isSpec(found.spec, object.spec) && isOwnedBy(found, owner)) continue;
+        await restore(object, owner, signal);
+        log.info({ kind: object.kind, name: object.metadata.name }, 'policy written');
       }
       return [];
     } catch (err) {
       if (!isInvalid(err)) throw err;
-      this.#options.log.error({ err }, 'the API server rejected the policies: only the webhook injects');
+      log.error({ err }, 'the API server rejected the policies: only the webhook injects');
       return objects;
     }
   }
 
-  async #restore(object: PolicyObject, owner: OwnerReference, signal: AbortSignal): Promise<void> {
-    const { client } = this.#options;
+  async function restore(object: PolicyObject, owner: OwnerReference, signal: AbortSignal): Promise<void> {
     const [resource, ref] = [resourceOf(object), { name: object.metadata.name }];
     const whole = { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
-    const write = { fieldManager: FIELD_MANAGER, signal };
-    const { spec } = await client.apply(resource, ref, whole, { ...write, force: true });
+    const how = { fieldManager: FIELD_MANAGER, signal };
+    const { spec } = await client.apply(resource, ref, whole, { ...how, force: true });
     if (isSpec(spec, object.spec)) return;
     // Server-side apply keeps what others have added.
-    await client.jsonPatch(resource, ref, [{ op: 'replace', path: '/spec', value: object.spec }], write);
+    await client.jsonPatch(resource, ref, [{ op: 'replace', path: '/spec', value: object.spec }], how);
   }
 
   /** Our objects, by label and name, that are not wanted: bindings first. */
-  #unwanted(objects: readonly PolicyObject[]): readonly Ref[] {
-    const { live, compile } = this.#options;
+  function unwanted(objects: readonly PolicyObject[]): readonly Ref[] {
     const { name } = compile;
     const ours = [name, `namespace.${name}`, `all.${name}`];
     const there = [
@@ -135,25 +109,30 @@ export class PolicyController {
       .filter((ref) => !objects.some((object) => isSame(object, ref)));
   }
 
-  async #remove(refs: readonly Ref[], signal: AbortSignal): Promise<void> {
-    for (const ref of refs) {
+  return async (signal) => {
+    const wanted = compiled();
+    // Without a valid template, the policies of the last one stay, as in the webhook.
+    if (!wanted) return {};
+    const objects = JSON.stringify(wanted.objects);
+    const waitMs = rejected?.objects === objects ? rejected.until - Date.now() : 0;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    const owner = wanted.objects.length > 0 ? await ownerOf(signal) : undefined;
+    // The namespace is being deleted, and new policies would stay behind.
+    if (wanted.objects.length > 0 && !owner) return {};
+    const refused = owner ? await write(wanted, owner, signal) : [];
+    for (const ref of [...unwanted(wanted.objects), ...refused]) {
       const { name } = ref.metadata;
-      await ifFound(this.#options.client.delete(resourceOf(ref), { name }, { signal }));
-      this.#options.log.info({ kind: ref.kind, name }, 'policy deleted');
+      await ifFound(client.delete(resourceOf(ref), { name }, { signal }));
+      log.info({ kind: ref.kind, name }, 'policy deleted');
     }
-  }
-
-  #lister(ref: Ref) {
-    const { policies, bindings } = this.#options.live;
-    return (ref.kind === POLICIES.kind ? policies : bindings).lister;
-  }
-
-  #report(wanted: Compiled): void {
-    if (wanted.left.join() === this.#reported?.left.join()) return;
-    this.#reported = wanted;
-    if (wanted.left.length > 0)
-      this.#options.log.info({ left: wanted.left }, 'policies leave pods to the webhook');
-  }
+    const policies = wanted.objects.filter(({ kind }) => kind === POLICIES.kind);
+    kept(refused.length > 0 ? 0 : policies.length);
+    const { left } = wanted;
+    if (left.length > 0 && left.join() !== reported) log.info({ left }, 'policies leave pods to the webhook');
+    reported = left.join();
+    rejected = refused.length > 0 ? { objects, until: Date.now() + RETRY_MS } : undefined;
+    return refused.length > 0 ? { requeueAfterMs: RETRY_MS } : {};
+  };
 }
 
 interface Ref {

@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Core } from '../../operator/core.ts';
-import { PolicyController } from './controller.ts';
+import { policyReconcile } from './controller.ts';
 import { POLICIES, POLICY_BINDINGS } from './resources.ts';
 
 /** The flags of `serve` that policies look at. */
@@ -43,7 +43,7 @@ export function setUpPolicies(
   newPods.onChanged(wake);
   serverMinor.onChanged(wake);
   namespaces.onUnseen(wake);
-  const controller = new PolicyController({
+  const reconcile = policyReconcile({
     client: leaderClient,
     live,
     templates: () => newPods.forPolicies(),
@@ -59,7 +59,7 @@ export function setUpPolicies(
     log,
     kept: (count) => policies.set(count),
   });
-  work.reconcile((_, signal) => controller.reconcile(signal), {
+  work.reconcile((_, signal) => reconcile(signal), {
     keys: () => [KEY],
     // Waits until the API server serves policies.
     after: (signal) => waitForSync(informers, signal),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { isSpec, PolicyController } from '../../../../src/addons/policies/controller.ts';
+import { isSpec, policyReconcile } from '../../../../src/addons/policies/controller.ts';
 import { type LivePolicyObject, POLICIES } from '../../../../src/addons/policies/resources.ts';
 import { setUpPolicies } from '../../../../src/addons/policies/setup.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
@@ -68,7 +68,7 @@ function controllerOf({
         throw new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
     },
   };
-  const controller = new PolicyController({
+  const reconcile = policyReconcile({
     client: client as unknown as KubeClient,
     live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
     templates: () => ({ state }),
@@ -91,7 +91,7 @@ function controllerOf({
     stores,
     async reconcile() {
       calls.length = 0;
-      await controller.reconcile(new AbortController().signal);
+      await reconcile(new AbortController().signal);
       return [...calls];
     },
   };
@@ -101,14 +101,14 @@ function object(name: string): LivePolicyObject {
   return { metadata: { name }, spec: {} };
 }
 
-test('PolicyController writes each policy before its binding, and nothing twice', async () => {
+test('the controller of policies writes each policy before its binding, and nothing twice', async () => {
   const { reconcile, kept } = controllerOf();
   expect(await reconcile()).toEqual(ALL.map((each) => `apply ${each}`));
   expect(await reconcile()).toEqual([]);
   expect(kept).toEqual([2, 2]);
 });
 
-test('PolicyController deletes only its own objects if policies are off, bindings first', async () => {
+test('the controller of policies deletes only its own objects if policies are off, bindings first', async () => {
   const { reconcile, stores, kept } = controllerOf({ enabled: false });
   for (const name of [NAME, 'of-others']) stores.policies.set(object(name));
   for (const name of [`all.${NAME}`, NAME]) stores.bindings.set(object(name));
@@ -120,13 +120,13 @@ test('PolicyController deletes only its own objects if policies are off, binding
   expect(kept).toEqual([0]);
 });
 
-test('PolicyController keeps the policies of the last valid template while the template is invalid', async () => {
+test('the controller of policies keeps the policies of the last valid template while the template is invalid', async () => {
   const { reconcile, stores } = controllerOf({ state: { fault: 'bad' } });
   stores.policies.set(object(NAME));
   expect(await reconcile()).toEqual([]);
 });
 
-test('PolicyController deletes all policies if the API server rejects one', async () => {
+test('the controller of policies deletes all policies if the API server rejects one', async () => {
   const refuse = (name: string) =>
     name === NAME ? undefined : new ApiError({ status: 422, reason: 'Invalid', message: 'no such function' });
   const { reconcile, stores, kept } = controllerOf({ refuse });
@@ -185,7 +185,7 @@ function policiesOf(discovery: () => unknown) {
   return { end, requests, lists, kept, clock };
 }
 
-test('PolicyController asks an API server that knows policies after an upgrade for them', async () => {
+test('the controller of policies asks an API server that knows policies after an upgrade for them', async () => {
   let discovery: object = { resources: [{ name: 'mutatingwebhookconfigurations' }] };
   const { end, requests, lists, kept, clock } = policiesOf(() => discovery);
   await clock.advanceAsync(0);
