@@ -135,12 +135,8 @@ export class NeutronStore {
     const { signal } = new AbortController();
     const all = await api.list(NEUTRON_NETWORKS, {}, signal);
     const networks = all.filter((network) => uidOf(network) !== undefined);
-    const known = new Map<string, Found[]>();
-    for (const found of await withContents(api, networks, signal)) {
-      const uid = uidOf(found.network) ?? '';
-      append(known, uid, found);
-    }
-    return known;
+    const found = await withContents(api, networks, signal);
+    return Map.groupBy(found, ({ network }) => uidOf(network) ?? '');
   }
 }
 
@@ -156,23 +152,17 @@ async function withContents(
 ): Promise<readonly Found[]> {
   // A network without a subnet has no port with an address.
   const ids = networks.filter(({ subnetIds }) => subnetIds.length > 0).map(({ id }) => id);
-  const subnets = new Map<string, NeutronSubnet[]>();
-  const ports = new Map<string, NeutronPort[]>();
+  const [subnets, ports]: [NeutronSubnet[], NeutronPort[]] = [[], []];
   for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
     const filter = { network_id: ids.slice(start, start + IDS_AT_ONCE) };
-    for (const subnet of await api.list(NEUTRON_SUBNETS, filter, signal))
-      append(subnets, subnet.networkId, subnet);
-    for (const port of await api.list(NEUTRON_PORTS, filter, signal)) append(ports, port.networkId, port);
+    for (const subnet of await api.list(NEUTRON_SUBNETS, filter, signal)) subnets.push(subnet);
+    for (const port of await api.list(NEUTRON_PORTS, filter, signal)) ports.push(port);
   }
+  const subnetsOf = Map.groupBy(subnets, ({ networkId }) => networkId);
+  const portsOf = Map.groupBy(ports, ({ networkId }) => networkId);
   return networks.map((network) => ({
     network,
-    subnets: subnets.get(network.id) ?? [],
-    ports: ports.get(network.id) ?? [],
+    subnets: subnetsOf.get(network.id) ?? [],
+    ports: portsOf.get(network.id) ?? [],
   }));
-}
-
-function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list) list.push(item);
-  else lists.set(key, [item]);
 }

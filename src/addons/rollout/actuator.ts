@@ -3,12 +3,11 @@ import type { DecideOptions } from '../../injection/rule.ts';
 import type { Status } from '../../injection/status.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { ApiError, isNotFound, isOvertaken, isRefused } from '../../kube/api/api-error.ts';
-import { NODES, PODS } from '../../kube/api/core-resources.ts';
+import { ENDPOINT_SLICES, NODES, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, refOf, splitKey } from '../../kube/api/object.ts';
 import type { KubeClient, WriteOptions } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
-import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
-import { isServed } from './endpoints.ts';
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { PodMemory } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
 import type { Action, RolloutPod } from './plan/pod.ts';
@@ -241,4 +240,21 @@ function imagesOf(written: KubeObject, { images }: InPlaceChange) {
     const container = ownObjects(own(written as WholePod, 'spec'), list)[index];
     return { to, is: ownString(container, 'image') ?? '' };
   });
+}
+
+/** Whether a Service sends requests to the pod with this UID: one of its slices says that the pod is ready. */
+async function isServed(
+  client: Pick<KubeClient, 'list'>,
+  namespace: string | undefined,
+  uid: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const serves = (endpoint: JsonObject) => {
+    const conditions = own(endpoint, 'conditions');
+    // `ready` is always true where a Service publishes pods that are not Ready: `serving` is the pod's own. Absent means yes.
+    const isServing = (own(conditions, 'serving') ?? own(conditions, 'ready')) !== false;
+    return isServing && ownString(own(endpoint, 'targetRef'), 'uid') === uid;
+  };
+  const read = (slice: unknown) => isObject(slice) && ownObjects(slice, 'endpoints').some(serves);
+  return (await client.list(ENDPOINT_SLICES, { namespace, signal }, read)).items.includes(true);
 }

@@ -2,7 +2,7 @@ import type { CanaryScope } from '../../injection/template/strategy.ts';
 import { parseTemplateConfigMap, STRATEGY_KEY } from '../../injection/template/template-set.ts';
 import type { ConfigMap } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import { kindOf, type Resource } from '../../kube/api/resource.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../../util/json.ts';
 import { parseAnnotation } from '../../util/text-bounds.ts';
@@ -19,14 +19,7 @@ export interface ControllerRevision extends KubeObject {
   readonly revision?: number;
 }
 
-export const CONTROLLER_REVISIONS: Resource<ControllerRevision> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-  decode: decodeObject,
-};
+export const CONTROLLER_REVISIONS: Resource<ControllerRevision> = kindOf('apps/v1', 'ControllerRevision');
 
 /** What is written about a state. */
 export type RevisionDetails = Omit<StoredRevision, 'name' | 'set'>;

@@ -38,15 +38,17 @@ export class RolloutEvents {
     this.#phase = phase;
     const related = this.#revisionOf(target.set.hash);
     // An Event of another template is no repetition, and no halt with other pods.
-    const write = (type: 'Normal' | 'Warning', reason: string, note: string) =>
-      this.#events.event(this.#regarding(), {
+    const write = (type: 'Normal' | 'Warning', reason: string, note: string) => {
+      const details = {
         type,
         reason,
         action: 'RollOut',
         note,
         related,
         eachNote: reason === 'RolloutHalted',
-      });
+      };
+      this.#events.event(this.#regarding(), details);
+    };
     if (decision?.do === 'begin') {
       const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
       write('Normal', 'RolloutStarted', `Rolling out the new template to ${counted(waiting, 'pod')}`);

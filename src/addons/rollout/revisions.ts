@@ -16,7 +16,7 @@ import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';
 import { upkeepOf } from './plan/revision.ts';
 import { FORBIDDEN_ADVICE, isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
-import { RevisionWriter } from './revision-writer.ts';
+import { type RevisionWriter, revisionWriter } from './revision-writer.ts';
 
 /** The flags of `serve` that a rollout looks at. */
 export interface RolloutOptions {
@@ -44,7 +44,6 @@ export function setUpRevisions(
   { template, namespaces, pods, decideOptions: { keys } }: Core,
   { namespace, configmap }: RolloutOptions,
 ): TemplateRevisions {
-  const { leaderClient: client, log } = manager;
   const objects = manager.informer(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
   const fieldSelector = `metadata.name=${configmap}`;
   const configMaps = manager.informer(CONFIG_MAPS, { namespace, fieldSelector });
@@ -59,7 +58,7 @@ export function setUpRevisions(
     for (const listener of listeners) listener();
   };
   const proofs = new PromotedProofs({ history, dryRun: template.dryRun, onProved: changed });
-  const writer = new RevisionWriter({ client, log, history, namespace });
+  const writer = revisionWriter(manager, history, namespace);
 
   const work = manager.controller('revisions');
   const wake = () => {
@@ -135,9 +134,11 @@ function upkeepReconcile(
   return async (_, signal) => {
     const [set, source] = [history.adopted(), history.source()];
     if (set === undefined || source === undefined) return {};
-    const used = usedTemplates(pods, keys.status);
-    const isUsed = ({ templates }: TemplateSet) =>
-      [...templates.values()].some(({ hash }) => used().has(hash));
+    let used: ReadonlySet<string> | undefined;
+    const isUsed = ({ templates }: TemplateSet) => {
+      used ??= usedTemplates(pods, keys.status);
+      return [...templates.values()].some(({ hash }) => used?.has(hash));
+    };
     try {
       for (const upkeep of upkeepOf(set, history.stored(), isActive(set), isUsed))
         await writer.keep(upkeep, signal);
@@ -162,17 +163,10 @@ function upkeepReconcile(
   };
 }
 
-/** Returns a function that computes the hashes of the templates of live pods once. */
-function usedTemplates(pods: Informer<KubeObject>, key: string): () => ReadonlySet<string> {
-  let hashes: ReadonlySet<string> | undefined;
-  return () => {
-    hashes ??= new Set(
-      pods.lister
-        .list()
-        .flatMap(({ metadata }) =>
-          (parseStatus(metadata.annotations?.[key])?.templates ?? []).map(({ sha256 }) => sha256),
-        ),
-    );
-    return hashes;
-  };
+/** The hashes of the templates of live pods. */
+function usedTemplates(pods: Informer<KubeObject>, key: string): ReadonlySet<string> {
+  const statuses = pods.lister
+    .list()
+    .flatMap(({ metadata }) => parseStatus(metadata.annotations?.[key]) ?? []);
+  return new Set(statuses.flatMap(({ templates }) => templates.map(({ sha256 }) => sha256)));
 }

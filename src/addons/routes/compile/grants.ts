@@ -22,13 +22,7 @@ const MAX_GRANTS = 256;
 
 /** Reads grants. What the routes of one namespace may name in another one is looked up once. */
 export function grantsOf(grants: readonly ReferenceGrant[]): IsGranted {
-  const byNamespace = new Map<string, ReferenceGrant[]>();
-  for (const grant of grants) {
-    const { namespace = '' } = grant.metadata;
-    const others = byNamespace.get(namespace) ?? [];
-    byNamespace.set(namespace, others);
-    others.push(grant);
-  }
+  const byNamespace = Map.groupBy(grants, ({ metadata }) => metadata.namespace ?? '');
   const known = new Map<string, ReadonlySet<string | undefined>>();
   return (kind, from, service) => {
     const [namespace = '', name = ''] = service.split('/');

@@ -1,23 +1,25 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../../kube/api/resource.ts';
+import { decodeObject, kindOf, type Resource } from '../../../kube/api/resource.ts';
 import { defined } from '../../../util/defined.ts';
 import { misfit } from '../../../util/shape.ts';
 import { GRANT, type ReferenceGrant } from '../compile/grants.ts';
-import { isGrpcRoute, kindOf, type Route, routeMisfit, type Service } from '../compile/route.ts';
+import {
+  isGrpcRoute,
+  kindOf as kindOfRoute,
+  type Route,
+  routeMisfit,
+  type Service,
+} from '../compile/route.ts';
 import { withoutLongRules } from '../compile/shares.ts';
 
-export const HTTP_ROUTES = routesOf('HTTPRoute', 'httproutes');
-export const GRPC_ROUTES = routesOf('GRPCRoute', 'grpcroutes');
+export const HTTP_ROUTES = routesOf('HTTPRoute');
+export const GRPC_ROUTES = routesOf('GRPCRoute');
 
 /** The items of a list come without their kind. */
-function routesOf(kind: 'HTTPRoute' | 'GRPCRoute', plural: string): Resource<Route> {
+function routesOf(kind: 'HTTPRoute' | 'GRPCRoute'): Resource<Route> {
   return {
-    group: 'gateway.networking.k8s.io',
-    version: 'v1',
-    kind,
-    plural,
-    namespaced: true,
+    ...kindOf('gateway.networking.k8s.io/v1', kind),
     decode(value) {
       const object = { ...decodeObject(value), kind };
       if (!isRoute(object)) throw new TypeError(routeMisfit(kind, object));
@@ -30,23 +32,12 @@ export function resourceOf(route: Route): Resource<Route> {
   return isGrpcRoute(route) ? GRPC_ROUTES : HTTP_ROUTES;
 }
 
-export const SERVICES: Resource<Service> = {
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  namespaced: true,
-  // The API server has validated the spec.
-  decode: decodeObject,
-};
+/** The API server has validated their spec. */
+export const SERVICES: Resource<Service> = kindOf('v1', 'Service');
 
 /** In the version that each release of the Gateway API since 0.6 serves. */
 export const REFERENCE_GRANTS: Resource<ReferenceGrant> = {
-  group: 'gateway.networking.k8s.io',
-  version: 'v1beta1',
-  kind: 'ReferenceGrant',
-  plural: 'referencegrants',
-  namespaced: true,
+  ...kindOf('gateway.networking.k8s.io/v1beta1', 'ReferenceGrant'),
   decode(value) {
     const object = decodeObject(value);
     if (!isGrant(object)) throw new TypeError(misfit(object, GRANT, 'ReferenceGrant'));
@@ -107,5 +98,5 @@ function isGrant(object: KubeObject): object is ReferenceGrant {
 }
 
 function isRoute(object: KubeObject & Pick<Route, 'kind'>): object is Route {
-  return routeMisfit(kindOf(object), object) === undefined;
+  return routeMisfit(kindOfRoute(object), object) === undefined;
 }
