@@ -32,8 +32,7 @@ export function howEnded(end: JsonValue | undefined): string {
   const lines = text.slice(-4096).split(/[\r\n]+/);
   const inUse = lines.find((line) => IN_USE.test(line));
   const line = (inUse ?? lines.at(-1) ?? '').replace(LOG_PREFIX, '');
-  const remedy =
-    inUse && "; declare this port in the ports of the application, or change the port of Envoy's listener";
+  const remedy = inUse && "; move the application or Envoy's listener to another port";
   const said = clip(line.replaceAll(BLANKS, ' ').trim(), 300);
   return `ended with exit code ${own(end, 'exitCode')}${said && `: ${said}`}${remedy ?? ''}`;
 }

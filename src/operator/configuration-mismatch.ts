@@ -36,7 +36,7 @@ export function configurationMismatches(configuration: unknown, flags: Selection
   }
   if (requireAnnotation && !limited) {
     found.push(
-      'pods in all namespaces reach the webhook, but pods that do not opt in are not injected: set --require-annotation=false',
+      'all pods reach the webhook, but only pods that opt in are injected: limit its namespaceSelector, or set --require-annotation=false',
     );
   }
   return found;

@@ -217,7 +217,7 @@ describeWithNode('traffic', () => {
     const told = () => run(`${events} -o jsonpath={.items[*].message}`);
     await eventually('the Event is there', async () => (await told()) !== '');
     expect(await told()).toMatch(
-      /^container envoy ended with .*address already in use; declare this port in /i,
+      /^container envoy ended with .*address already in use; move the application /i,
     );
   });
 

@@ -151,7 +151,7 @@ export class NeutronProvider implements Provider {
         if (!isStaleRevision(error) && !isGone(error)) throw error;
       }
     }
-    throw new Error(`other clients keep changing the network of ${owner.key} in Neutron: retry the deletion`);
+    throw new Error(`other clients keep changing the network of ${owner.key} in Neutron: retrying`);
   }
 
   async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {

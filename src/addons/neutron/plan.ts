@@ -194,7 +194,7 @@ function subnetUpdate(
   const holder = isGatewayRight ? undefined : ports.find((port) => holds(port, subnet, gateway));
   // Neutron would accept a second holder of the address.
   if (holder) {
-    const message = `delete the port with gateway address ${gateway} first: ${namePorts([holder])}`;
+    const message = `a port has the gateway address ${gateway}: delete it: ${namePorts([holder])}`;
     return [{ kind: 'wait', message }];
   }
   // Both in one call: Neutron refuses a gateway inside a pool (GatewayConflictWithAllocationPools).

@@ -5,7 +5,7 @@ const FLAGS = {
   policy: {
     parse: named('mode', oneOf('auto', 'off')),
     default: 'auto',
-    help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
+    help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: only the webhook injects pods',
   },
 } as const satisfies FlagSpecs;
 

@@ -95,7 +95,7 @@ export class Actuator {
     const written = await this.#patch(whole, this.#changePatch(whole, before, change), dryRun);
     const mutated = imagesOf(written, change).find(({ is, to }) => is !== to);
     if (mutated) {
-      const why = `an admission policy changes the image ${mutated.to} to ${mutated.is}`;
+      const why = `admission changes the image ${mutated.to} to ${mutated.is}`;
       return this.#judge(pod, set, { how: 'refused', why });
     }
     if (!change.restarts) return await this.#change(whole, before, change, signal);

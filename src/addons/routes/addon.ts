@@ -5,7 +5,7 @@ const FLAGS = {
   routes: {
     parse: named('mode', oneOf('auto', 'off')),
     default: 'auto',
-    help: 'auto: sidecars from template `transparent` follow HTTPRoutes (Gateway API) if the cluster serves them; off: routes stay as they are',
+    help: 'auto: sidecars from template `transparent` follow HTTPRoutes (Gateway API) if the cluster serves them; off: they keep the routes they have',
   },
   'routes-touch': {
     parse: bool,

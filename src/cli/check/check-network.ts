@@ -83,7 +83,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   NoMultus: "install Multus as these nodes' first CNI configuration, and recreate the pods",
   NodeFailed: 'read the logs of the node agents on these nodes',
   ReconcileFailed: 'the operator is retrying: see its log',
-  Terminating: 'remove the finalizers that block the old NetworkAttachmentDefinition',
+  Terminating: 'remove the finalizers of the old NetworkAttachmentDefinition',
 };
 
 /** Conditions that are False if something is wrong. */

@@ -191,7 +191,7 @@ function originOf({ kind, fields }: ApiError, injection: Injection): string {
   const ours = [...Object.keys(status.overlaid), ...Object.values(status.added).flat()];
   const names = fields.flatMap(({ field }) => named(pod, field).name ?? []);
   const found = new Set(names.filter((name) => ours.includes(name)));
-  return found.size === 0 ? '' : ` (of the template: ${[...found].join(', ')})`;
+  return found.size === 0 ? '' : ` (the template's ${[...found].join(', ')})`;
 }
 
 /** The pod as a new one: without the fields that the API server and the scheduler set. */

@@ -72,7 +72,7 @@ const SERVE_OPTIONS = {
   'webhook-url': {
     // The API server calls webhooks by HTTPS only.
     parse: urlSuchAs('https://webhook.example.com:8443', ['https:']),
-    help: 'URL of the webhook outside the cluster; its host is a name in the certificate that the operator issues',
+    help: "URL of a webhook outside the cluster; the operator's own certificate then covers its host",
   },
   workers: { parse: count, default: '2', help: 'number of Networks to reconcile at once' },
   resync: {
@@ -122,7 +122,7 @@ const SERVE_OPTIONS = {
   'shared-network-namespaces': {
     parse: named('names', namespaceList),
     default: '',
-    help: "comma-separated namespaces whose Networks pods in any namespace may use; '*': all",
+    help: "comma-separated namespaces with Networks that all pods may use; '*': all",
   },
   'log-level': {
     parse: named('level', oneOf(...LOG_LEVELS)),

@@ -104,7 +104,7 @@ function leader({ installation, lease, now }: StatusFacts): CheckResult {
   return about(lease, (found) => {
     const { holderIdentity: holder = '', renewTime = '' } = found?.spec ?? {};
     const hasReplicas = 'unreadable' in installation || (installation.value?.readyReplicas ?? 0) > 0;
-    const advice = hasReplicas ? 'read the log: "request for the lease failed"' : 'see replicas';
+    const advice = hasReplicas ? 'see "request for the lease failed" in the log' : 'see replicas';
     const age = now - Date.parse(renewTime);
     if (holder === '' && age < RELEASED_MS)
       return note('election in progress: the previous leader released its lease');

@@ -136,9 +136,9 @@ async function removeNetworks(
   const hasOperator = await isLed(remover.client, namespace, systemClock);
   if (!force)
     throw new UsageError(
-      `Networks exist, so nothing was removed (${named(networks)}): ${
+      `Networks exist (${named(networks)}), so nothing was removed: ${
         hasOperator
-          ? 'delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks'
+          ? 'delete them, or use --force (make undeploy FORCE=1): both also delete the real networks'
           : `no operator is leader in namespace ${namespace}, so deletion would hang: start one, or use --force to delete them without one. ${WITHOUT_OPERATOR}`
       }`,
     );

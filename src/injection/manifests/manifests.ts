@@ -119,7 +119,7 @@ function pullSecretNotes(pod: JsonObject, { added }: Status): readonly string[] 
   const had = ownObjects(own(pod, 'spec'), 'imagePullSecrets').length > 0;
   if (had || !added.imagePullSecrets) return [];
   return [
-    "its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add those that it needs to the pod's imagePullSecrets",
+    "its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add the needed ones to the pod's imagePullSecrets",
   ];
 }
 

@@ -130,7 +130,7 @@ function* templateAdvice(spec: JsonObject, path: Path): Findings {
   for (const message of proxyUserFaults({ spec }, [sidecars])) yield { path, message };
   const seconds = longestSleep(all.map(([container]) => container));
   if (seconds > DEFAULT_GRACE_PERIOD) {
-    const message = `a hook sleeps for ${seconds} seconds: if terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) is less, preStop is shortened, and postStart bars the sidecar`;
+    const message = `a hook sleeps for ${seconds} seconds: if terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}) is less, preStop is shortened, and postStart blocks injection`;
     yield { path, message };
   }
   yield* securityAdvice(spec, path);

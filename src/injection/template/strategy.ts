@@ -83,7 +83,7 @@ function* findings(value: JsonValue): Findings {
   const within = own(own(value, 'breaker'), 'within');
   const withinMs = typeof within === 'string' ? parseDuration(within) : undefined;
   if (withinMs !== undefined && withinMs < LEAST_WITHIN_MS) {
-    const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar is Ready again sooner`;
+    const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar becomes Ready sooner`;
     yield { path: ['breaker', 'within'], message };
   }
   const canary = own(value, 'canary');

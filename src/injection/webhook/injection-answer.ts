@@ -28,7 +28,7 @@ export interface InjectionAnswer {
 const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {
   injected: 'sidecar added: ',
   skipped: 'no sidecar: ',
-  denied: 'the sidecar cannot be added: ',
+  denied: 'refused (onConflict: deny): ',
   failed: '',
 };
 

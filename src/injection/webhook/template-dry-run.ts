@@ -169,11 +169,11 @@ class Trial {
     const refused = errorOf(plain);
     if (refused)
       return unknown(
-        `the API server refuses a pod without a template: ${refused.message}; with ${key}: ${error.message}`,
+        `the API server refuses even a plain pod: ${refused.message}; with template ${key}: ${error.message}`,
       );
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
       return unknown(
-        `a LimitRange changes the pods in namespace ${namespace}; with ${key}: ${error.message}`,
+        `a LimitRange changes the pods in namespace ${namespace}; with template ${key}: ${error.message}`,
       );
     return refusedFields(trial.pod, error);
   }

@@ -93,7 +93,7 @@ export class Reconciler {
       const dropped = this.#firewall.problem(await host.counters());
       this.#tell(wanted, (bridge) => problems.of.get(bridge) ?? dropped);
     } catch (err) {
-      log.error({ err }, 'cannot connect the Networks of this node');
+      log.error({ err }, 'cannot connect this node to its Networks');
       const problem = textOf(err);
       this.#tell(wanted, () => problem);
       this.#outcome = { ...this.#outcome, problem };

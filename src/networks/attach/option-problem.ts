@@ -74,7 +74,7 @@ function routeProblem(networks: readonly Selected[]): string | undefined {
   const routes = networks.flatMap(({ element }) => routesOf(element));
   const six = routes.filter((address) => address.includes(':')).length;
   if (six < 2 && routes.length - six < 2) return undefined;
-  return 'has several default-routes of an IP family: keep one';
+  return 'has several default-routes of one IP family: keep one';
 }
 
 /** Nothing can have an address, or a hardware address, twice on a network. */

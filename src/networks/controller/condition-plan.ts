@@ -48,7 +48,7 @@ function rangeProblem({ cidr, gateway }: GatewayRange, path: string): string | u
   }
   const problem = gatewayProblem(gateway, range);
   if (problem === undefined) return undefined;
-  return `${path}.gateway ${gateway} ${problem}: use another address in ${cidr}, usually the first`;
+  return `${path}.gateway ${gateway} ${problem}: use a host address in ${cidr}, usually the first`;
 }
 
 /**

@@ -220,7 +220,7 @@ describe('onConflict: deny', () => {
     expect(created.result.code).toBe(403);
     expect(created.result.message).toMatch(
       new RegExp(
-        `namespace\\.envoy\\.initializer\\.kubernetes\\.io.*the sidecar cannot be added: ${reason}: `,
+        `namespace\\.envoy\\.initializer\\.kubernetes\\.io.*refused \\(onConflict: deny\\): ${reason}: `,
       ),
     );
   });

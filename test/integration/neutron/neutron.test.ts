@@ -138,7 +138,7 @@ describeWithNeutron('a real Neutron', (environment) => {
     const edited = { ...network, spec: { ...network.spec, gateway: '10.5.0.77' } };
     expect(await lab.ensure(edited)).toMatchObject({
       reason: 'InUse',
-      message: `delete the port with gateway address 10.5.0.77 first: ${port}`,
+      message: `a port has the gateway address 10.5.0.77: delete it: ${port}`,
     });
     expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
   });

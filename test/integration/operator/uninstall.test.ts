@@ -94,7 +94,7 @@ test('uninstall refuses in one line while Networks exist, and changes nothing', 
   await apply(network('example-network'));
   await run('wait --for=condition=Ready network/example-network --timeout=60s');
   await refused(
-    'Networks exist, so nothing was removed (default/example-network): delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks',
+    'Networks exist (default/example-network), so nothing was removed: delete them, or use --force (make undeploy FORCE=1): both also delete the real networks',
   );
 });
 

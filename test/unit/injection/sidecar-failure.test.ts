@@ -19,7 +19,7 @@ function failure(status: JsonObject, metadata: JsonObject = {}): string | undefi
 const waiting = (name: string, terminated: JsonObject) => ({
   ...{ name, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated } },
 });
-const REMEDY = "; declare this port in the ports of the application, or change the port of Envoy's listener";
+const REMEDY = "; move the application or Envoy's listener to another port";
 
 // biome-ignore format: a line for each case
 test.each<[string, JsonObject, string]>([

@@ -28,7 +28,7 @@ test.each([
 test('the flags and the applied webhooks differ if all namespaces are sent but opting in is required', () => {
   const webhooks = [{ name: flags.initializerName }, { name: `namespace.${flags.initializerName}` }];
   expect(configurationMismatches({ webhooks }, flags)).toEqual([
-    expect.stringMatching(/in all namespaces reach/),
+    expect.stringMatching(/^all pods reach the webhook/),
   ]);
   expect(configurationMismatches({ webhooks }, { ...flags, requireAnnotation: false })).toEqual([]);
 });

@@ -110,7 +110,7 @@ export class NeutronPodPorts implements PodPorts {
     const api = this.#options.api();
     const [port] = await api.list(NEUTRON_PORTS, { id: [id], network_id: networkId }, signal);
     if (port?.id !== id || port.networkId !== networkId) {
-      return waits(`port ${id} is not on the Network in Neutron`);
+      return waits(`port ${id} is not on this network in Neutron: name another`);
     }
     if (port.device !== '') return waits(`port ${id} is in use by ${port.owner} ${port.device}`);
     const marks = marksOf(pod, BORROWER);

@@ -43,10 +43,10 @@ function coverage(
 }
 
 async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckResult> {
-  if (flag(facts, 'policy') === 'off') return none('off (--policy): the webhook injects all pods');
+  if (flag(facts, 'policy') === 'off') return none('off (--policy): only the webhook injects pods');
   return about(await tried(() => bindings(client)), (found) => {
-    if (found === undefined) return none('not in this version of Kubernetes: the webhook injects all pods');
-    if (found === 0) return none('none: the webhook injects all pods');
+    if (found === undefined) return none('not in this version of Kubernetes: only the webhook injects pods');
+    if (found === 0) return none('none: only the webhook injects pods');
     return ok(`${counted(found, 'binding')}: policies inject most pods`);
   });
 }

@@ -142,7 +142,7 @@ export const REASONS = {
   hold: 'the canary is healthy, but `canary.hold` is not over',
   unproven: 'waiting for the changed pods to settle',
   rate: '`perMinute` allows no more pods in this minute',
-  workload: '`maxUnavailable` allows no more pods of its workload now',
+  workload: '`maxUnavailable` of the workload is used up for now',
   budget: 'disruption not allowed now',
   node: 'node does not respond',
   unready:

@@ -50,9 +50,7 @@ export async function checkRoute(
 }
 
 function endpoints(ready: number | undefined): string {
-  return ready === undefined
-    ? 'endpoints that you are not allowed to read'
-    : counted(ready, 'ready endpoint');
+  return ready === undefined ? 'unknown endpoints: you may not read them' : counted(ready, 'ready endpoint');
 }
 
 function statusLines({ object }: CompiledRoute): readonly string[] {

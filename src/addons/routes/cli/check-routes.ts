@@ -90,8 +90,7 @@ const STRAIGHT = 'no route applies: the request goes straight to its destination
 /** Why the requests of a pod do not go through routes at all; undefined if they do. */
 function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding | undefined {
   const status = parseStatus(metadata.annotations?.[keys.status]);
-  if (!status)
-    return { reason: 'no-sidecar', message: `the pod has no sidecar: run check pod/${metadata.name}` };
+  if (!status) return { reason: 'no-sidecar', message: `the pod has no sidecar: see why without --to` };
   if (!status.added.volumes?.includes(ROUTES_CONFIG_MAP)) {
     const templates = status.templates.map(({ name }) => name).join(', ');
     const message = `the sidecar (template ${templates}) does not capture the pod's requests: routes need the template "transparent" (docs/routing.md)`;
@@ -126,7 +125,7 @@ function actionText({ action }: Entry): string {
   if (action.kind === 'error') return 'returns 500, because the rule is invalid';
   if (action.kind === 'redirect') return `returns ${action.redirect.status}, a redirect`;
   const total = action.backends.reduce((sum, { weight }) => sum + weight, 0);
-  if (total === 0) return 'returns 500, because it has no backend';
+  if (total === 0) return 'returns 500, because no backend has a weight above 0';
   return action.backends
     .filter(({ weight }) => weight > 0)
     .map((each) => {

@@ -52,7 +52,7 @@ export function attach({ metadata, spec }: Route, services: Services): readonly 
       const ports = portsOf(service, reference);
       if (typeof ports === 'string') return { reference, missing: `Service ${key} ${ports}` };
       if (ports.length > room) {
-        const missing = `with all ports of Service ${key}, this route would have more than ${MAX_PORTS}: select one with port`;
+        const missing = `all ports of Service ${key} would give this route over ${MAX_PORTS}: set port in the parentRef`;
         return { reference, missing, reason: 'RoutesTooLarge' };
       }
       room -= ports.length;

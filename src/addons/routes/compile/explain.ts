@@ -92,7 +92,7 @@ function scopeOf(port: AttachedPort, namespace: string, routed: readonly RoutedP
   const found = findPort(routed, port);
   if (found === undefined) return [];
   const others = found.consumers.filter((each) => each !== namespace);
-  const except = others.length > 0 ? ` except ${others.join(', ')}, which have routes of their own` : '';
+  const except = others.length > 0 ? ` except those with their own routes: ${others.join(', ')}` : '';
   const scope = found.isConsumer
     ? `applies to clients in ${namespace} only, instead of the routes in ${found.namespace}`
     : `applies to clients in all namespaces${except}`;

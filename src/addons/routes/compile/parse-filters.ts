@@ -165,7 +165,7 @@ function firsts(headers: HeaderChanges['set']): HeaderChanges['set'] {
 function checkName(name: string, at: Place): void {
   const lower = name.toLowerCase();
   const fault = !TOKEN.test(name)
-    ? 'is not the name of a header'
+    ? 'is not a valid header name'
     : lower === 'host'
       ? 'cannot be changed here: use hostname in a URLRewrite filter'
       : FRAMING.includes(lower)

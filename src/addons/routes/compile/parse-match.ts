@@ -163,7 +163,7 @@ function parseCall(given: GRPCRouteMatch['method'] = {}, at: Place): PathMatch |
     ['method', method, METHOD],
   ] as const) {
     if (value === '' || pattern.test(value)) continue;
-    return at.in(name).add('UnsupportedValue', `${shown(value)} is not the name of a ${name}`);
+    return at.in(name).add('UnsupportedValue', `${shown(value)} is not a valid ${name} name`);
   }
   if (service === '' && method === '') return ANY.path;
   if (service === '') return { type: 'RegularExpression', value: `/${SEGMENT}/${method}` };

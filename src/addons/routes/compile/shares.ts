@@ -135,5 +135,5 @@ export function heldKey(draft: string, namespace: string): string {
 }
 
 function shareText(what: string, bytes: number, namespace: string): string {
-  return `namespace ${namespace} has more than ${MAX_BYTES} bytes of routes, so the largest are left out, also ${what}, ${bytes} bytes (${HOW}). Clients reach the Service as if it had no routes. Use fewer matches, backends, filters or ports`;
+  return `namespace ${namespace} has more than ${MAX_BYTES} bytes of routes, so the largest are left out, including ${what}, ${bytes} bytes (${HOW}). Clients reach the Service as if it had no routes. Use fewer matches, backends, filters or ports`;
 }

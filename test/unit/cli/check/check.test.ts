@@ -69,7 +69,7 @@ test('check takes a sidecar whose status another webhook removes for no missing 
 
 test('check names what of the template the API server refuses in a dry run', async () => {
   const fields = ['spec.containers[1].image', 'spec.volumes[0].configMap', 'spec.containers[0].image'];
-  expect(await findingsOf('Pod', ...fields)).toEqual(['refused (of the template: envoy, envoy-conf)']);
+  expect(await findingsOf('Pod', ...fields)).toEqual(["refused (the template's envoy, envoy-conf)"]);
 });
 
 test.each<[string, string, readonly string[]]>([
@@ -147,7 +147,7 @@ test('check says of a log of Envoy only what stopped it, with the remedy', () =>
   ])
     expect(found({ containerStatuses: [envoy] })).toEqual([
       expect.stringMatching(
-        /run: (CrashLoopBackOff; )?ended with exit code 1: bind '0.0.0.0:80': Address already in use; declare .{70,90}$/,
+        /run: (CrashLoopBackOff; )?ended with exit code 1: bind '0.0.0.0:80': Address already in use; move the application .{30,60}$/,
       ),
     ]);
 });

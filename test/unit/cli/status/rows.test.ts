@@ -272,7 +272,7 @@ test.each<[string, Served, string, RegExp]>([
     'an older API server',
     { ...SERVED, bindings: undefined },
     'policies',
-    /^none: .*the webhook injects all pods/,
+    /^none: .*only the webhook injects pods/,
   ],
 ])('status reports %s', async (_, served, check, expected) => {
   expect((await exceptions({}, served))[check]).toMatch(expected);

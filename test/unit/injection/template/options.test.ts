@@ -109,7 +109,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   [
     'a hook that sleeps longer than most pods may',
     sidecar('name: a, image: "a:v1", lifecycle: {preStop: {sleep: {seconds: 31}}}'),
-    'config:1:1: a hook sleeps for 31 seconds: if terminationGracePeriodSeconds (default 30) is less, preStop is shortened, and postStart bars the sidecar',
+    'config:1:1: a hook sleeps for 31 seconds: if terminationGracePeriodSeconds (default 30) is less, preStop is shortened, and postStart blocks injection',
   ],
   ...['v1.36.6', 'v1.38.0', 'v1.20', 'distroless-v1.34.13', 'v1.9.1'].map(
     (tag): [string, Readonly<Record<string, string>>, string] => [

@@ -129,7 +129,7 @@ test.each(
 - ['breaker: {within: 30}', 'rollout:1:11: breaker.within: must be a duration such as 30s, 10m or 1h30m, not 30']
 - ['canary: {percent: 10, hold: 5 minutes}', 'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not "5 minutes"']
 - ['breaker: {failures: 5, of: 3}', 'rollout:1:11: breaker.failures: must be at most breaker.of, which is 3: the breaker counts only that many pods']
-- ['breaker: {within: 0s}', 'rollout:1:11: breaker.within: must be at least 5s: no sidecar is Ready again sooner']
+- ['breaker: {within: 0s}', 'rollout:1:11: breaker.within: must be at least 5s: no sidecar becomes Ready sooner']
 - ['breaker: {then: forward}', 'rollout:1:11: breaker.then: must be one of back, stop']
 - ['', 'rollout: is empty']`) as [string, string][],
 )('the strategy %j of a rollout is refused with its place', (text, fault) => {

@@ -147,7 +147,7 @@ test('a template is adopted with a doubt if the API server refuses a pod without
   });
   expect((await prove({ config: BAD })).inconclusive).toEqual([
     expect.stringMatching(
-      /^the API server refuses a pod without a template: webhook "a" failed; with config: Pod is invalid$/,
+      /^the API server refuses even a plain pod: webhook "a" failed; with template config: Pod is invalid$/,
     ),
   ]);
 });
@@ -161,7 +161,7 @@ test('a template is adopted with a doubt if a LimitRange changes the pods of the
   });
   expect(await prove({ config: BAD })).toMatchObject({
     faults: [],
-    inconclusive: [expect.stringMatching(/^a LimitRange changes the pods in namespace ours; with config: /)],
+    inconclusive: [expect.stringMatching(/^a LimitRange changes the pods in namespace ours; with template config: /)],
   });
 });
 

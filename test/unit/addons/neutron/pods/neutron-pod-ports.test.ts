@@ -105,7 +105,7 @@ test('a port of a user is not on another network, and leaves no other options be
   const elsewhere = await neutron.api.create(NEUTRON_NETWORKS, { name: '', description: '' }, signal);
   const { id: port } = neutron.addPort(elsewhere.id);
   expect(await attach({ name: 'blue', port })).toMatchObject({
-    why: `port ${port} is not on the Network in Neutron`,
+    why: `port ${port} is not on this network in Neutron: name another`,
   });
   const both = await attach({ name: 'blue', port, ips: ['10.40.0.9/24'] });
   expect(both).toMatchObject({ reason: 'InvalidNetworkAnnotation' });

@@ -236,7 +236,7 @@ describe('a share', () => {
     expect(routes.get('a/r')?.attachments).toEqual([
       {
         reference: route.spec.parentRefs?.[0],
-        missing: 'with all ports of Service a/web, this route would have more than 128: select one with port',
+        missing: 'all ports of Service a/web would give this route over 128: set port in the parentRef',
         reason: 'RoutesTooLarge',
       },
     ]);

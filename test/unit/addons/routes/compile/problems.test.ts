@@ -156,7 +156,7 @@ test('explainRoute says to which clients a route applies', () => {
     'Service shop/echo port 80: applies to clients in all namespaces',
   ]);
   expect(explainRoute(compile(producer, consumer), 'shop/r')).toEqual([
-    'Service shop/echo port 80: applies to clients in all namespaces except office, which have routes of their own',
+    'Service shop/echo port 80: applies to clients in all namespaces except those with their own routes: office',
   ]);
   expect(explainRoute(compile(producer, consumer), 'office/r')).toEqual([
     'Service shop/echo port 80: applies to clients in office only, instead of the routes in shop',
