@@ -161,7 +161,7 @@ testWithControllerManager(
     expect(refused).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /\(default\/orphan\): no operator is leader in namespace envoy-initializer, .* use --force/,
+        /\(default\/orphan\), so nothing was removed: no operator is leader in namespace envoy-initializer, .* use --force/,
       ),
     });
     const said = await uninstalled(controlPlane.kubeconfigPath, '--force');
