@@ -161,7 +161,9 @@ test('a template is adopted with a doubt if a LimitRange changes the pods of the
   });
   expect(await prove({ config: BAD })).toMatchObject({
     faults: [],
-    inconclusive: [expect.stringMatching(/^a LimitRange changes the pods in namespace ours; with template config: /)],
+    inconclusive: [
+      expect.stringMatching(/^a LimitRange changes the pods in namespace ours; with template config: /),
+    ],
   });
 });
 
