@@ -1,5 +1,5 @@
-import { maxTimerMs } from '../../kube/workqueue/clock.ts';
-import { Trigger } from '../../kube/workqueue/trigger.ts';
+import type { ConfigMap } from '../../kube/api/core-resources.ts';
+import type { Result } from '../../kube/controller/controller.ts';
 import { formatInText, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import {
   changedTemplates,
@@ -12,14 +12,11 @@ import { type DryRunResult, proofWarnings, type TemplateDryRun } from './templat
 /** The data of the ConfigMap with the templates. */
 type TemplateTexts = Readonly<Record<string, string>>;
 
-/** The ConfigMap with the templates: the fields that are read here. */
-export interface TemplateConfigMap {
-  readonly data?: TemplateTexts;
-}
-
 export interface LiveTemplatesOptions {
   /** The namespace and name of the ConfigMap, for messages. */
   readonly configMap: string;
+  /** The current ConfigMap; undefined if it does not exist. */
+  readonly current: () => Pick<ConfigMap, 'data'> | undefined;
   readonly dryRun: Pick<TemplateDryRun, 'prove'>;
   /** Called on every change: for Events, logs and metrics. */
   readonly observer: {
@@ -32,8 +29,6 @@ export interface LiveTemplatesOptions {
     /** The warnings of the proof. */
     warned(warnings: readonly string[]): void;
   };
-  /** The time from the first proof that failed to the next one, in milliseconds. It doubles each time. */
-  readonly retryMs?: number;
 }
 
 /** Templates that pods get, with the data of their ConfigMap. */
@@ -44,6 +39,7 @@ interface Adopted {
 
 /** Longest proof. A new ConfigMap waits for the proof of the previous one. */
 const PROOF_MS = 10_000;
+/** The time from the first proof that failed to the next one, which doubles each time, and the longest. */
 const [RETRY_MS, MOST_RETRY_MS] = [2_000, 300_000];
 
 /**
@@ -54,13 +50,11 @@ const [RETRY_MS, MOST_RETRY_MS] = [2_000, 300_000];
  */
 export class LiveTemplates {
   readonly #options: LiveTemplatesOptions;
-  readonly #changed = new Trigger();
-  #latest: TemplateConfigMap | undefined;
-  #step: 'none' | 'waiting' | 'settled' = 'none';
   #inUse: Adopted | undefined;
   /** The last ones that the API server has accepted. */
   #proved: Adopted | undefined;
-  #faults: readonly TextDiagnostic[];
+  /** What is wrong with the current ConfigMap; undefined before the first verdict. */
+  #faults: readonly TextDiagnostic[] | undefined;
   #warnings: readonly string[] = [];
   #generation = 0;
   /** Proofs of the current ConfigMap that failed, or ended in a refusal. */
@@ -68,7 +62,6 @@ export class LiveTemplates {
 
   constructor(options: LiveTemplatesOptions) {
     this.#options = options;
-    this.#faults = [textError('', `ConfigMap ${options.configMap} has not been read yet`)];
   }
 
   /** The templates to inject; the faults if there has never been a valid one. */
@@ -83,55 +76,34 @@ export class LiveTemplates {
 
   /** Whether no ConfigMap waits for the first verdict. */
   get isSettled(): boolean {
-    return this.#step !== 'waiting';
+    return this.#faults !== undefined || this.#options.current() === undefined;
   }
 
-  /** Takes the current ConfigMap; undefined if it does not exist any more. */
-  seen(configMap: TemplateConfigMap | undefined): void {
-    this.#latest = configMap;
-    if (this.#step === 'none') this.#step = 'waiting';
-    this.again();
-  }
-
-  /** Proves the current ConfigMap again. */
-  again(): void {
+  /** The next reconcile proves a new ConfigMap, or the same one to another API server: earlier failures do not count. */
+  changed(): void {
     this.#failures = 0;
-    this.#changed.fire();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const wait = this.#step === 'none' ? maxTimerMs : await this.#settle(signal);
-      await this.#changed.next(wait, signal);
-    }
-  }
-
-  /** Returns the time until it must be called again. */
-  async #settle(signal: AbortSignal): Promise<number> {
-    const { configMap: name, dryRun, observer, retryMs = RETRY_MS } = this.#options;
-    const configMap = this.#latest;
-    const missing = `ConfigMap ${name} does not exist: create it with the key config`;
-    const read = configMap
-      ? parseTemplateConfigMap(configMap.data ?? {})
-      : { faults: [textError('', missing)] };
-    if ('faults' in read) {
-      this.#step = 'settled';
-      this.#reject(read.faults);
-      return maxTimerMs;
-    }
+  /** Proves the current ConfigMap. */
+  async reconcile(signal: AbortSignal): Promise<Result> {
+    const { configMap: name, current, dryRun, observer } = this.#options;
+    const configMap = current();
     const texts = configMap?.data ?? {};
-    const proof = await dryRun.prove(read.set, PROOF_MS, signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
-    // A newer ConfigMap has fired the trigger.
-    if (!proof || configMap !== this.#latest) return 0;
-    this.#step = 'settled';
+    const missing = `ConfigMap ${name} does not exist: create it with the key config`;
+    const read = configMap ? parseTemplateConfigMap(texts) : { faults: [textError('', missing)] };
+    if ('faults' in read) {
+      this.#reject(read.faults);
+      return {};
+    }
+    const proof = await dryRun.prove(read.set, PROOF_MS, signal);
+    // A newer ConfigMap is in the queue.
+    if (configMap !== current()) return {};
     this.#judge(proof, texts);
     const warnings = proofWarnings(proof);
     if (warnings.length > 0 && warnings.join('\n') !== this.#warnings.join('\n')) observer.warned(warnings);
     this.#warnings = warnings;
-    if (proof.faults.length + proof.inconclusive.length === 0) return maxTimerMs;
-    return Math.min(retryMs * 2 ** this.#failures++, MOST_RETRY_MS);
+    if (proof.faults.length + proof.inconclusive.length === 0) return {};
+    return { requeueAfterMs: Math.min(RETRY_MS * 2 ** this.#failures++, MOST_RETRY_MS) };
   }
 
   #judge({ set, faults, inconclusive }: DryRunResult, texts: TemplateTexts): void {
@@ -144,7 +116,7 @@ export class LiveTemplates {
     const { observer } = this.#options;
     const current = this.#inUse?.set;
     const isChanged = !current || changedTemplates(current, set)?.size !== 0;
-    const isRecovered = this.#faults.length > 0;
+    const isRecovered = this.#faults?.length !== 0;
     this.#faults = [];
     this.#inUse = { set, texts };
     if (inconclusive.length === 0) this.#proved = this.#inUse;
@@ -161,6 +133,7 @@ export class LiveTemplates {
   }
 
   #said(): readonly string[] {
-    return this.#faults.map(formatInText);
+    const unread = `ConfigMap ${this.#options.configMap} has not been read yet`;
+    return this.#faults?.map(formatInText) ?? [unread];
   }
 }

@@ -32,9 +32,10 @@ export function setUpTemplate(
 ) {
   const { client, clock, log, events } = manager;
   const metrics = templateMetrics(manager.registry);
-  const ref = { metadata: { namespace, name } };
+  const [ref, key] = [{ metadata: { namespace, name } }, `${namespace}/${name}`];
   const informer = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
-  const regarding = () => regardingOf(CONFIG_MAPS, informer.lister.get(`${namespace}/${name}`) ?? ref);
+  const current = () => informer.lister.get(key);
+  const regarding = () => regardingOf(CONFIG_MAPS, current() ?? ref);
   const listeners: (() => void)[] = [];
   const forgetListeners: (() => void)[] = [];
   const adopted = () => {
@@ -42,7 +43,8 @@ export function setUpTemplate(
   };
   const dryRun = new TemplateDryRun({ client, clock, keys, namespace });
   const templates = new LiveTemplates({
-    configMap: `${namespace}/${name}`,
+    configMap: key,
+    current,
     dryRun,
     observer: {
       adopted(set, generation) {
@@ -72,6 +74,17 @@ export function setUpTemplate(
       warned: (warnings) => log.warn({ configMap: name, warnings }, 'template tested with warnings'),
     },
   });
+  const controller = manager.controller('template', 1, { everyReplica: true });
+  const prove = () => {
+    templates.changed();
+    controller.queue.add(key);
+  };
+  informer.addEventHandler({ onAdd: prove, onUpdate: prove, onDelete: prove });
+  const after = (signal: AbortSignal) => waitForSync([informer], signal);
+  controller.reconcile((_, signal) => templates.reconcile(signal), {
+    keys: () => (current() ? [key] : []),
+    after,
+  });
   let provedBy = serverMinor.current();
   serverMinor.onChanged(() => {
     const before = provedBy;
@@ -79,24 +92,14 @@ export function setUpTemplate(
     // At the start, the ConfigMap is proved anyway.
     if (before === undefined) return;
     dryRun.forget();
-    templates.again();
+    prove();
     for (const listener of forgetListeners) listener();
   });
-  informer.addEventHandler({
-    onAdd: (configMap) => templates.seen(configMap),
-    onUpdate: (_, configMap) => templates.seen(configMap),
-    onDelete: () => templates.seen(undefined),
-  });
-  manager.everyReplica('template', (signal) => templates.run(signal));
-
   // Else the next replica that starts would create the default one for all.
   const create = restoreConfigMap({ client, lister: informer.lister, log, events }, () => {
     return { ...ref, data: templates.texts ?? { config: DEFAULT_TEMPLATE_YAML } };
   });
-  manager.everyReplica('default-template', create, {
-    after: (signal) => waitForSync([informer], signal),
-    everyMs: RESTORE_MS,
-  });
+  manager.everyReplica('default-template', create, { after, everyMs: RESTORE_MS });
 
   return {
     templates,

@@ -1,10 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
-import { LiveTemplates, type TemplateConfigMap } from '../../../../src/injection/webhook/live-templates.ts';
+import { LiveTemplates } from '../../../../src/injection/webhook/live-templates.ts';
 import type { DryRunResult } from '../../../../src/injection/webhook/template-dry-run.ts';
+import type { ConfigMap } from '../../../../src/kube/api/core-resources.ts';
 import { formatInText, textError } from '../../../../src/util/diagnostic.ts';
 import { withMisfit } from '../../../support/injection/demo.ts';
-import { untilTrue } from '../../../support/time/until-true.ts';
+
+type TemplateConfigMap = Pick<ConfigMap, 'data'>;
 
 const withImage = (image: string): TemplateConfigMap => ({
   data: { config: `containers: [{name: envoy, image: "${image}"}]` },
@@ -12,18 +14,18 @@ const withImage = (image: string): TemplateConfigMap => ({
 const imageOf = (set: TemplateSet | undefined) => set?.templates.get('config')?.containers[0]?.image;
 const FAULT = textError('config', 'refused');
 
-/** Verdicts by the image of the template: good, bad, or unknown until it is set. */
+/** Verdicts by the image of the template: good, unless another one is set. */
 function setUp() {
   const events: string[] = [];
-  const verdicts = new Map<unknown, 'bad' | 'slow' | 'doubtful' | 'misfit'>();
-  const proofs: (() => void)[] = [];
+  const verdicts = new Map<unknown, 'bad' | 'doubtful' | 'misfit' | Promise<void>>();
+  let current: TemplateConfigMap | undefined;
   const live = new LiveTemplates({
     configMap: 'operator/template',
+    current: () => current,
     dryRun: {
       async prove(set): Promise<DryRunResult> {
         const verdict = verdicts.get(imageOf(set));
-        events.push(`proof of ${imageOf(set)}`);
-        if (verdict === 'slow') await new Promise<void>((resolve) => proofs.push(resolve));
+        await verdict;
         return {
           set: verdict === 'misfit' ? withMisfit(set) : set,
           faults: verdict === 'bad' ? [FAULT] : [],
@@ -38,120 +40,104 @@ function setUp() {
         events.push(`rejected, staying ${imageOf(staying)}: ${faults.map(formatInText)}`),
       warned: (warnings) => events.push(...warnings),
     },
-    retryMs: 1,
   });
-  const stop = new AbortController();
-  const running = live.run(stop.signal);
-  const end = async () => {
-    stop.abort();
-    for (const proof of proofs) proof();
-    await running;
+  const { signal } = new AbortController();
+  const again = () => live.reconcile(signal);
+  const seen = (configMap: TemplateConfigMap | undefined) => {
+    current = configMap;
+    live.changed();
+    return again();
   };
-  const until = (event: string) => untilTrue(async () => events.includes(event) || stop.signal.aborted);
   const image = () => ('set' in live.state ? imageOf(live.state.set) : live.state.fault);
-  return { live, verdicts, events, proofs, image, until, end };
+  return { live, verdicts, events, image, seen, again };
 }
 
 test('LiveTemplates adopts a template that is proved, and is settled then', async () => {
-  const { live, events, verdicts, proofs, image, until, end } = setUp();
+  const { live, events, verdicts, image, seen } = setUp();
   expect(live.isSettled).toBe(true);
-  verdicts.set('one', 'slow');
-  live.seen(withImage('one'));
-  await until('proof of one');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  verdicts.set('one', promise);
+  const proof = seen(withImage('one'));
   expect(live.isSettled).toBe(false);
   expect(image()).toBe('ConfigMap operator/template has not been read yet');
-  proofs[0]?.();
-  await until('adopted one');
+  resolve();
+  expect(await proof).toEqual({});
   expect(live.isSettled).toBe(true);
-  await end();
-  expect(events).toEqual(['proof of one', 'adopted one']);
+  expect(events).toEqual(['adopted one']);
 });
 
 test('LiveTemplates keeps the last good template while the API server refuses the current one', async () => {
-  const { live, verdicts, image, until, end } = setUp();
-  live.seen(withImage('one'));
-  await until('adopted one');
+  const { verdicts, events, image, seen } = setUp();
+  await seen(withImage('one'));
   verdicts.set('two', 'bad');
-  live.seen(withImage('two'));
-  await until('rejected, staying one: config: refused');
+  await seen(withImage('two'));
+  expect(events).toEqual(['adopted one', 'rejected, staying one: config: refused']);
   expect(image()).toBe('one');
-  await end();
 });
 
 test('LiveTemplates adopts a template that the API server accepts later, and reports a refusal once', async () => {
-  const { live, events, verdicts, until, end } = setUp();
+  const { events, verdicts, seen, again } = setUp();
   verdicts.set('one', 'bad');
-  live.seen(withImage('one'));
-  await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
+  expect(await seen(withImage('one'))).toEqual({ requeueAfterMs: 2_000 });
+  expect(await again()).toEqual({ requeueAfterMs: 4_000 });
+  for (let i = 0; i < 20; i++) await again();
+  expect(await again()).toEqual({ requeueAfterMs: 300_000 });
   verdicts.delete('one');
-  await until('adopted one');
-  await end();
-  const verdictsSeen = events.filter((event) => !event.startsWith('proof'));
-  expect(verdictsSeen).toEqual(['rejected, staying undefined: config: refused', 'adopted one']);
+  expect(await again()).toEqual({});
+  expect(events).toEqual(['rejected, staying undefined: config: refused', 'adopted one']);
 });
 
 test('LiveTemplates proves the template in use again, and keeps it if there is nothing else', async () => {
-  const { live, verdicts, image, until, end } = setUp();
-  live.seen(withImage('one'));
-  await until('adopted one');
+  const { events, verdicts, image, seen, again } = setUp();
+  await seen(withImage('one'));
   verdicts.set('one', 'bad');
-  live.again();
-  await until('rejected, staying one: config: refused');
+  await again();
+  expect(events).toEqual(['adopted one', 'rejected, staying one: config: refused']);
   expect(image()).toBe('one');
-  await end();
 });
 
 test('LiveTemplates keeps the last good template while the proof lasts, and drops an outdated proof', async () => {
-  const { live, events, verdicts, proofs, image, until, end } = setUp();
-  live.seen(withImage('one'));
-  await until('adopted one');
-  verdicts.set('two', 'slow');
-  live.seen(withImage('two'));
-  await until('proof of two');
-  live.seen(withImage('three'));
+  const { events, verdicts, image, seen } = setUp();
+  await seen(withImage('one'));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  verdicts.set('two', promise);
+  const outdated = seen(withImage('two'));
   expect(image()).toBe('one');
-  proofs[0]?.();
-  await until('adopted three');
-  await end();
-  expect(events).not.toContain('adopted two');
+  await seen(withImage('three'));
+  resolve();
+  expect(await outdated).toEqual({});
+  expect(events).toEqual(['adopted one', 'adopted three']);
 });
 
 test('LiveTemplates adopts a template that cannot be proved, and proves it again', async () => {
-  const { live, events, verdicts, until, end } = setUp();
+  const { events, verdicts, seen, again } = setUp();
   verdicts.set('one', 'doubtful');
-  live.seen(withImage('one'));
-  await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
-  const warning = 'template dry run inconclusive: no answer';
-  expect(events.filter((event) => !event.startsWith('proof'))).toEqual(['adopted one', warning]);
+  expect(await seen(withImage('one'))).toEqual({ requeueAfterMs: 2_000 });
+  await again();
+  expect(events).toEqual(['adopted one', 'template dry run inconclusive: no answer']);
   verdicts.set('one', 'bad');
-  await until('rejected, staying undefined: config: refused');
-  await end();
+  await again();
+  expect(events.at(-1)).toBe('rejected, staying undefined: config: refused');
 });
 
 test('LiveTemplates returns to the last proved template if an unproved one is refused later', async () => {
-  const { live, verdicts, image, until, end } = setUp();
-  live.seen(withImage('one'));
-  await until('adopted one');
+  const { verdicts, events, image, seen, again } = setUp();
+  await seen(withImage('one'));
   verdicts.set('two', 'doubtful');
-  live.seen(withImage('two'));
-  await until('adopted two');
+  await seen(withImage('two'));
+  expect(image()).toBe('two');
   verdicts.set('two', 'bad');
-  await until('rejected, staying one: config: refused');
+  await again();
+  expect(events.at(-1)).toBe('rejected, staying one: config: refused');
   expect(image()).toBe('one');
-  await end();
 });
 
 test('LiveTemplates ignores a new comment and a resync, and follows another strategy', async () => {
-  const { live, events, until, end } = setUp();
-  const [{ data }] = [withImage('one')];
-  for (const more of [{}, {}, { config: `# edited\n${data?.config}` }, { rollout: 'mode: in-place' }]) {
-    const before = events.length;
-    live.seen({ data: { ...data, ...more } });
-    await untilTrue(async () => events.length > before);
-  }
-  await until('another strategy');
-  await end();
-  expect(events.filter((event) => !event.startsWith('proof'))).toEqual(['adopted one', 'another strategy']);
+  const { events, seen } = setUp();
+  const { data } = withImage('one');
+  for (const more of [{}, {}, { config: `# edited\n${data?.config}` }, { rollout: 'mode: in-place' }])
+    await seen({ data: { ...data, ...more } });
+  expect(events).toEqual(['adopted one', 'another strategy']);
 });
 
 test.each<[string, TemplateConfigMap | undefined, string]>([
@@ -160,29 +146,21 @@ test.each<[string, TemplateConfigMap | undefined, string]>([
 ])(
   'LiveTemplates keeps the last valid template while the ConfigMap %s, and recovers',
   async (_, configMap, fault) => {
-    const { live, events, image, until, end } = setUp();
-    live.seen(withImage('one'));
-    await until('adopted one');
-    live.seen(configMap);
-    await until(`rejected, staying one: ${fault}`);
+    const { events, image, seen } = setUp();
+    await seen(withImage('one'));
+    await seen(configMap);
     expect(image()).toBe('one');
-    live.seen(withImage('one'));
-    await untilTrue(async () => events.filter((event) => event === 'adopted one').length === 2);
-    await end();
+    await seen(withImage('one'));
+    expect(events).toEqual(['adopted one', `rejected, staying one: ${fault}`, 'adopted one']);
   },
 );
 
 test('LiveTemplates changes when pods of another shape do not fit', async () => {
-  const { live, verdicts, until, end } = setUp();
-  live.seen(withImage('one'));
-  await until('adopted one');
+  const { live, verdicts, seen, again } = setUp();
+  await seen(withImage('one'));
   verdicts.set('one', 'misfit');
-  live.again();
-  const shapes = () =>
-    'set' in live.state
-      ? [...live.state.set.templates.values()].flatMap(({ incompatibleShapes }) => incompatibleShapes)
-      : [];
-  await untilTrue(async () => shapes().length > 0);
-  expect(shapes().map(({ shape }) => shape.name)).toEqual(['spec.restartPolicy: Never']);
-  await end();
+  await again();
+  const { set } = 'set' in live.state ? live.state : {};
+  const shapes = set?.templates.get('config')?.incompatibleShapes.map(({ shape }) => shape.name);
+  expect(shapes).toEqual(['spec.restartPolicy: Never']);
 });
