@@ -1,4 +1,4 @@
-import { formatDiagnostic, MAX_DIAGNOSTICS, type TextDiagnostic, textError } from '../util/diagnostic.ts';
+import { formatDiagnostic, MAX_DIAGNOSTICS } from '../util/diagnostic.ts';
 import { isObject, type JsonObject, own, ownObjects } from '../util/json.ts';
 import { inject } from './inject.ts';
 import type { Keys } from './keys.ts';
@@ -6,8 +6,7 @@ import { podCreation } from './podspec/admission-target.ts';
 import { nameOf, type Pod } from './podspec/pod.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from './podspec/rules/grace-period.ts';
 import { type PodShape, shapeFields } from './template/pod-shapes.ts';
-import type { Template } from './template/template.ts';
-import { type TemplateSet, templateKey } from './template/template-set.ts';
+import type { TemplateSet } from './template/template-set.ts';
 
 const NAME = 'envoy-initializer-proof';
 
@@ -83,12 +82,4 @@ export function named(pod: Pod, field: string): { readonly field: string; readon
   const name = nameOf(ownObjects(own(pod, 'spec'), list)[Number(index)]);
   if (start === undefined || name === '') return { field };
   return { field: `spec.${list}[name=${name}]${field.slice(start.length)}`, name };
-}
-
-/** The faults of a template with which the API server refuses every pod. */
-export function refusals({ name }: Template, refused: readonly string[]): readonly TextDiagnostic[] {
-  return refused.map((said) => ({
-    ...textError(templateKey(name), `the API server refuses a pod with this template: ${said}`),
-    reason: 'refused',
-  }));
 }

@@ -2,15 +2,16 @@ import type { ApiError } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../../kube/client/dry-run.ts';
 import { LruMap } from '../../kube/util/lru-map.ts';
+import { toError } from '../../kube/util/to-error.ts';
 import { withTimeout } from '../../kube/util/with-timeout.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { TokenBucket } from '../../kube/workqueue/rate-limiters.ts';
-import type { TextDiagnostic } from '../../util/diagnostic.ts';
+import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject } from '../../util/json.ts';
-import { plainPod, refusals, refusedFields, trialPod } from '../dry-run-pod.ts';
+import { plainPod, refusedFields, trialPod } from '../dry-run-pod.ts';
 import type { Keys } from '../keys.ts';
 import { annotation } from '../podspec/pod.ts';
-import { type IncompatibleShape, POD_SHAPES, type PodShape } from '../template/pod-shapes.ts';
+import { POD_SHAPES, type PodShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
 import { type TemplateSet, templateKey } from '../template/template-set.ts';
 
@@ -24,8 +25,13 @@ export interface DryRunResult {
   readonly inconclusive: readonly string[];
 }
 
+/** What is refused because of a template, if anything; or why that is not known. */
+type Verdict = { readonly refused: readonly string[] } | { readonly doubt: string };
+
+type Client = Pick<KubeClient, 'request'>;
+
 export interface TemplateDryRunOptions {
-  readonly client: Pick<KubeClient, 'request'>;
+  readonly client: Client;
   readonly clock: Clock;
   readonly keys: Keys;
   /** The namespace of the dry runs: the operator's own. */
@@ -51,7 +57,7 @@ const LIMIT_RANGER = 'kubernetes.io/limit-ranger';
  */
 export class TemplateDryRun {
   readonly #options: TemplateDryRunOptions;
-  readonly #reviewClient: TemplateDryRunOptions['client'];
+  readonly #reviewClient: Client;
   #proved = new LruMap<string, DryRunResult>(REMEMBERED);
 
   constructor(options: TemplateDryRunOptions) {
@@ -74,108 +80,91 @@ export class TemplateDryRun {
 
   /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
   review(set: TemplateSet, signal: AbortSignal): Promise<DryRunResult> {
-    return this.#prove({ ...this.#options, client: this.#reviewClient }, set, REVIEW_MS, signal);
+    return this.#prove(this.#reviewClient, set, REVIEW_MS, signal);
   }
 
   /** Proves the templates, one request at a time, within the given milliseconds. Rejects only when the signal aborts. */
   prove(set: TemplateSet, ms: number, signal: AbortSignal): Promise<DryRunResult> {
-    return this.#prove(this.#options, set, ms, signal);
+    return this.#prove(this.#options.client, set, ms, signal);
   }
 
-  async #prove(
-    options: TemplateDryRunOptions,
-    set: TemplateSet,
-    ms: number,
-    signal: AbortSignal,
-  ): Promise<DryRunResult> {
+  async #prove(client: Client, set: TemplateSet, ms: number, signal: AbortSignal): Promise<DryRunResult> {
     const proved = this.#proved;
     const known = proved.get(set.hash);
     // The strategy needs no proof, and is not part of the hash.
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
-    const trial = new Trial(options, set);
+    const faults: TextDiagnostic[] = [];
+    const doubts = new Set<string>();
+    const templates = new Map<string, Template>();
+    for (const [name, template] of set.templates)
+      templates.set(name, { ...template, incompatibleShapes: [] });
+    const run = async (bounded: AbortSignal) => {
+      const refusedOf = async (name: string, shape?: PodShape) => {
+        const verdict = await this.#judge(client, set, name, shape, bounded);
+        if ('refused' in verdict) return verdict.refused;
+        doubts.add(verdict.doubt);
+        return undefined;
+      };
+      const fitting: string[] = [];
+      for (const name of set.templates.keys()) {
+        const refused = await refusedOf(name);
+        if (refused?.length === 0) fitting.push(name);
+        for (const said of refused ?? []) {
+          const message = `the API server refuses a pod with this template: ${said}`;
+          faults.push({ ...textError(templateKey(name), message), reason: 'refused' });
+        }
+      }
+      // A set with a fault is not used.
+      if (faults.length > 0) return;
+      for (const name of fitting) {
+        for (const shape of POD_SHAPES) {
+          const refused = (await refusedOf(name, shape)) ?? [];
+          const template = templates.get(name);
+          if (!template || refused.length === 0) continue;
+          const incompatible = { shape, message: refused.join('; ') };
+          const incompatibleShapes = [...template.incompatibleShapes, incompatible];
+          templates.set(name, { ...template, incompatibleShapes });
+        }
+      }
+    };
     try {
-      await withTimeout(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
+      await withTimeout(this.#options.clock, ms, signal, run, 'proof');
     } catch (error) {
       signal.throwIfAborted();
-      trial.inconclusive.add(error instanceof Error ? error.message : String(error));
+      doubts.add(toError(error).message);
     }
-    const proof = trial.result();
-    if (proof.faults.length === 0 && proof.inconclusive.length === 0) proved.set(set.hash, proof);
+    const proof = { set: { ...set, templates }, faults, inconclusive: [...doubts] };
+    if (faults.length + doubts.size === 0) proved.set(set.hash, proof);
     return proof;
-  }
-}
-
-/** What is known of one template: what is refused, if anything, or nothing certain. */
-type Refused = readonly string[] | 'unknown';
-
-/** One dry run of a set. */
-class Trial {
-  readonly inconclusive = new Set<string>();
-  readonly #faults: TextDiagnostic[] = [];
-  readonly #shapes = new Map<string, readonly IncompatibleShape[]>();
-  readonly #options: TemplateDryRunOptions;
-  readonly #set: TemplateSet;
-
-  constructor(options: TemplateDryRunOptions, set: TemplateSet) {
-    this.#options = options;
-    this.#set = set;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const fitting: Template[] = [];
-    for (const template of this.#set.templates.values()) {
-      const refused = await this.#refused(template, undefined, signal);
-      if (refused === 'unknown') continue;
-      this.#faults.push(...refusals(template, refused));
-      if (refused.length === 0) fitting.push(template);
-    }
-    // A set with a fault is not used.
-    if (this.#faults.length > 0) return;
-    for (const template of fitting) {
-      const shapes: IncompatibleShape[] = [];
-      this.#shapes.set(template.name, shapes);
-      for (const shape of POD_SHAPES) {
-        const refused = await this.#refused(template, shape, signal);
-        if (refused === 'unknown' || refused.length === 0) continue;
-        shapes.push({ shape, message: refused.join('; ') });
-      }
-    }
-  }
-
-  result(): DryRunResult {
-    const templates = Array.from(this.#set.templates, ([name, template]) => {
-      return [name, { ...template, incompatibleShapes: this.#shapes.get(name) ?? [] }] as const;
-    });
-    const set = { ...this.#set, templates: new Map(templates) };
-    return { set, faults: this.#faults, inconclusive: [...this.inconclusive] };
   }
 
   /** What the API server refuses in a pod of this shape because of the template. */
-  async #refused(template: Template, shape: PodShape | undefined, signal: AbortSignal): Promise<Refused> {
-    const { client, keys, namespace } = this.#options;
+  async #judge(
+    client: Client,
+    set: TemplateSet,
+    template: string,
+    shape: PodShape | undefined,
+    signal: AbortSignal,
+  ): Promise<Verdict> {
+    const { keys, namespace } = this.#options;
     const ask = (pod: JsonObject) => dryRunPod(client, namespace, pod, signal);
-    const key = templateKey(template.name);
-    const unknown = (why: string): Refused => {
-      this.inconclusive.add(why);
-      return 'unknown';
-    };
-    const trial = trialPod(this.#set, template.name, keys, shape);
-    if ('obstacle' in trial) return unknown(`a plain pod does not get ${key}: ${trial.obstacle}`);
+    const key = templateKey(template);
+    const trial = trialPod(set, template, keys, shape);
+    if ('obstacle' in trial) return { doubt: `a plain pod does not get ${key}: ${trial.obstacle}` };
     const error = errorOf(await ask(trial.pod));
-    if (!error) return [];
-    if (!isRefusal(error)) return unknown(error.message);
+    if (!error) return { refused: [] };
+    if (!isRefusal(error)) return { doubt: error.message };
     // The template may not be to blame: the API server may refuse or change pods without it, too.
     const plain = await ask(plainPod(keys, shape));
     const refused = errorOf(plain);
+    const withTemplate = `with template ${key}: ${error.message}`;
     if (refused)
-      return unknown(
-        `the API server refuses even a plain pod: ${refused.message}; with template ${key}: ${error.message}`,
-      );
+      return {
+        doubt: `the API server refuses even a plain pod: ${refused.message}; ${withTemplate}`,
+      };
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
-      return unknown(
-        `a LimitRange changes the pods in namespace ${namespace}; with template ${key}: ${error.message}`,
-      );
-    return refusedFields(trial.pod, error);
+      return { doubt: `a LimitRange changes the pods in namespace ${namespace}; ${withTemplate}` };
+    return { refused: refusedFields(trial.pod, error) };
   }
 }
 
