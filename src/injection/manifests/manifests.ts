@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, own, ownObjects, ownString, stringsIn } from '../../util/json.ts';
+import { PodPatchBuilder } from '../../util/patch.ts';
 import { readManifests, writeManifests } from '../../util/yaml-edit/manifests.ts';
 import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
 import { type Injection, inject } from '../inject.ts';
@@ -15,8 +16,6 @@ import {
   type PodSite,
   type PodTemplateRule,
   podSites,
-  type Replacement,
-  replaceAt,
   unknownWorkloads,
 } from '../podspec/workload.ts';
 import type { DecideOptions } from '../rule.ts';
@@ -77,11 +76,12 @@ function withPods(
   change: (site: PodSite) => JsonObject | undefined,
 ): readonly JsonValue[] {
   return documents.map((document) => {
-    const changed = [...podSites(document, podTemplates)].flatMap((site): Replacement[] => {
+    const patch = new PodPatchBuilder({ document });
+    for (const site of podSites(document, podTemplates)) {
       const pod = change(site);
-      return pod ? [[site.path, pod]] : [];
-    });
-    return changed.length === 0 ? document : replaceAt(document, changed);
+      if (pod) patch.replace(['document', ...site.path], pod);
+    }
+    return patch.pod.document ?? null;
   });
 }
 

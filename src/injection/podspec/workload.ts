@@ -189,31 +189,6 @@ function groupOf(object: JsonObject): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
 
-/** A new value for a path. */
-export type Replacement = readonly [path: Path, value: JsonValue];
-
-/** The document with new values at these paths. All other parts are shared with the given document. */
-export function replaceAt(document: JsonValue, replacements: readonly Replacement[], depth = 0): JsonValue {
-  const whole = replacements.find(([path]) => path.length === depth);
-  if (whole) return whole[1];
-  const below = new Map<string | number | undefined, Replacement[]>();
-  for (const replacement of replacements) {
-    const segment = replacement[0][depth];
-    const others = below.get(segment);
-    if (others) others.push(replacement);
-    else below.set(segment, [replacement]);
-  }
-  const replaced = (segment: string | number, item: JsonValue): JsonValue => {
-    const inside = below.get(segment);
-    return inside ? replaceAt(item, inside, depth + 1) : item;
-  };
-  if (isArray(document)) return document.map((item, index) => replaced(index, item));
-  if (!isObject(document))
-    throw new TypeError(`there is no value at ${String(replacements[0]?.[0][depth])} to replace`);
-  // A spread with a computed `__proto__` would set the prototype.
-  return Object.fromEntries(Object.entries(document).map(([key, item]) => [key, replaced(key, item)]));
-}
-
 /** The object as kubectl writes it, such as `deployment/web`; with generateName if it has no name yet. */
 export function describeObject(object: JsonObject): string {
   const metadata = own(object, 'metadata');

@@ -8,7 +8,6 @@ import {
   type PodTemplateRule,
   parseTemplatePath,
   podSites,
-  replaceAt,
 } from '../../../../src/injection/podspec/workload.ts';
 import { CUSTOM_KINDS, creatorName } from '../../../../src/injection/podspec/workload-kinds.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
@@ -30,7 +29,7 @@ test.each<[string, string, readonly string[]]>([
   ['batch/v1beta1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
   ['apps.openshift.io/v1', 'DeploymentConfig', ['spec', 'template']],
 ])('podSites finds the pod template of %s %s', (apiVersion, kind, path) => {
-  const object = replaceAtMissing(path, { apiVersion, kind, metadata: { name: 'x' } });
+  const object = withPodAt(path, { apiVersion, kind, metadata: { name: 'x' } });
   expect([...podSites(object)].map((site) => site.path)).toEqual([path]);
   const list = { apiVersion: 'v1', kind: 'List', items: [{ kind: 'Service' }, object] };
   expect([...podSites(list)].map((site) => site.path)).toEqual([['items', 1, ...path]]);
@@ -184,15 +183,7 @@ test('describeObject names an object as kubectl does', () => {
   expect(describeObject({ kind: 'Pod', metadata: { generateName: 'web-' } })).toBe('pod/web-*');
 });
 
-test('replaceAt shares the unchanged parts with the document', () => {
-  const document = { a: { b: [1, { c: 2 }] }, d: { e: 3 } };
-  const changed = replaceAt(document, [[['a', 'b', 1], 4]]);
-  expect(changed).toEqual({ a: { b: [1, 4] }, d: { e: 3 } });
-  expect((changed as typeof document).d).toBe(document.d);
-  expect(document).toEqual({ a: { b: [1, { c: 2 }] }, d: { e: 3 } });
-});
-
-function replaceAtMissing(path: readonly string[], object: Record<string, unknown>) {
+function withPodAt(path: readonly string[], object: Record<string, unknown>) {
   if (path.length === 0) return { ...object, ...POD, kind: object.kind as string };
   const value = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), POD);
   return { ...object, ...(value as object) } as { kind: string };
