@@ -117,20 +117,29 @@ interface OverrideKind {
   readonly valid: (value: string) => boolean;
   /** What to write instead of an invalid value. */
   readonly hint: string;
-  readonly apply: (container: JsonObject, value: string) => JsonObject;
+  /** The fields that it sets. */
+  readonly fields: (value: string) => JsonObject;
 }
 
 const KINDS: Readonly<Record<Override, OverrideKind>> = {
   image: {
     valid: (value) => /^[^\s]+$/.test(value) && value !== 'auto',
     hint: 'an image such as envoyproxy/envoy:v1.36.0',
-    apply: (container, image) => ({ ...container, image }),
+    fields: (image) => ({ image }),
   },
   'cpu-request': quantity('requests', 'cpu', '100m'),
   'cpu-limit': quantity('limits', 'cpu', '500m'),
   'memory-request': quantity('requests', 'memory', '64Mi'),
   'memory-limit': quantity('limits', 'memory', '256Mi'),
 };
+
+function quantity(list: 'requests' | 'limits', resource: string, example: string): OverrideKind {
+  return {
+    valid: (value) => (parseQuantity(value) ?? -1n) >= 0n,
+    hint: `a quantity such as ${example}`,
+    fields: (value) => ({ resources: { [list]: { [resource]: value } } }),
+  };
+}
 
 /** More unknown annotations are not named. */
 const MAX_UNKNOWN = 5;
@@ -166,24 +175,12 @@ function applyAnnotations(container: JsonObject, pod: Pod, keys: Keys, template:
     const key = keys.overrides[name];
     const value = ownString(annotations, key);
     if (value === undefined) continue;
-    const { valid, hint, apply } = KINDS[name];
-    if (valid(value)) changed = apply(changed, value);
+    const { valid, hint, fields } = KINDS[name];
+    if (valid(value)) changed = strategicMerge(changed, fields(value), 'Container');
     else ignored.push(`annotation ${key} is ${quoteText(value, 32)}: write ${hint}`);
   }
   const faults = changed === container ? [] : faultsOf(changed);
   return faults.length === 0
     ? { container: changed, ignored }
     : { container, ignored: [...ignored, ...faults] };
-}
-
-function quantity(list: 'requests' | 'limits', resource: string, example: string): OverrideKind {
-  return {
-    valid: (value) => (parseQuantity(value) ?? -1n) >= 0n,
-    hint: `a quantity such as ${example}`,
-    apply: (container, value) => {
-      const resources = (own(container, 'resources') ?? {}) as JsonObject;
-      const amounts = (own(resources, list) ?? {}) as JsonObject;
-      return { ...container, resources: { ...resources, [list]: { ...amounts, [resource]: value } } };
-    },
-  };
 }

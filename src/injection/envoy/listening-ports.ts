@@ -9,7 +9,7 @@ import {
 } from '../../util/json.ts';
 import { parseYaml } from '../../util/yaml.ts';
 import { placeOf } from '../podspec/mount-path.ts';
-import { argumentsOf, flagValue, nameOf } from '../podspec/pod.ts';
+import { argumentsOf, flagValue, handlersOf, nameOf } from '../podspec/pod.ts';
 import { formatPort } from '../podspec/rules/ports.ts';
 import { ENVOY_CONFIG_MAP, type EnvoyFiles } from './files.ts';
 
@@ -35,23 +35,13 @@ export function listeningPorts(
   ];
 }
 
-const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'];
-const HOOKS = ['postStart', 'preStop'];
-const HANDLERS = ['httpGet', 'tcpSocket', 'grpc'];
-
 /** A probe or hook that names no other host asks the container itself. */
 function probePorts(container: JsonObject): readonly JsonObject[] {
-  const askers = [
-    ...PROBES.map((probe) => own(container, probe)),
-    ...HOOKS.map((hook) => own(own(container, 'lifecycle'), hook)),
-  ];
-  return askers.flatMap((asker) =>
-    HANDLERS.map((handler) => own(asker, handler))
-      .filter((handler) => !ownString(handler, 'host'))
-      .map((handler) => own(handler, 'port'))
-      .filter((port) => typeof port === 'number')
-      .map((containerPort) => ({ containerPort, protocol: 'TCP' })),
-  );
+  return handlersOf(container)
+    .filter((handler) => !ownString(handler, 'host'))
+    .map((handler) => own(handler, 'port'))
+    .filter((port) => typeof port === 'number')
+    .map((containerPort) => ({ containerPort, protocol: 'TCP' }));
 }
 
 const inline = new WeakMap<JsonObject, readonly JsonObject[]>();

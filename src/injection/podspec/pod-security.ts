@@ -9,6 +9,7 @@ import {
 } from '../../util/json.ts';
 import {
   containers,
+  handlersOf,
   initContainers,
   nameOf,
   type Pod,
@@ -159,7 +160,7 @@ function* baselineViolations(pod: Pod, version: number, mayUnmask: boolean): Gen
     }
     if (ownObjects(container, 'ports').some((port) => own(port, 'hostPort')))
       yield `${name} must not use a hostPort`;
-    if (version >= SINCE.probeHost && handlers(container).some((handler) => ownString(handler, 'host')))
+    if (version >= SINCE.probeHost && handlersOf(container).some((handler) => ownString(handler, 'host')))
       yield `${name} must not set the host of a probe or hook`;
     if (!mayUnmask && (own(context, 'procMount') ?? 'Default') !== 'Default')
       yield `${name} must not set procMount`;
@@ -211,16 +212,6 @@ function* contextViolations(
   if (!isKnownType || ownString(selinux, 'user') || ownString(selinux, 'role')) {
     yield `${name} sets forbidden seLinuxOptions`;
   }
-}
-
-/** The HTTP and TCP handlers of the probes and hooks of a container. */
-function handlers(container: JsonObject): readonly (JsonValue | undefined)[] {
-  const lifecycle = own(container, 'lifecycle');
-  const holders = [
-    ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((probe) => own(container, probe)),
-    ...['postStart', 'preStop'].map((hook) => own(lifecycle, hook)),
-  ];
-  return holders.flatMap((holder) => [own(holder, 'httpGet'), own(holder, 'tcpSocket')]);
 }
 
 /** What the level `restricted` forbids beyond `baseline`. */

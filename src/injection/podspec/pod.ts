@@ -77,6 +77,21 @@ export function nameOf(item: JsonObject | undefined): string {
   return ownString(item, 'name') ?? '';
 }
 
+export const PROBES: readonly string[] = ['startupProbe', 'readinessProbe', 'livenessProbe'];
+export const HOOKS = ['postStart', 'preStop'] as const;
+
+/** What the probes and hooks of a container ask over the network. */
+export function handlersOf(container: JsonObject): readonly JsonObject[] {
+  const lifecycle = own(container, 'lifecycle');
+  const holders = [
+    ...PROBES.map((probe) => own(container, probe)),
+    ...HOOKS.map((hook) => own(lifecycle, hook)),
+  ];
+  return holders
+    .flatMap((holder) => ['httpGet', 'tcpSocket', 'grpc'].map((kind) => own(holder, kind)))
+    .filter((handler) => isObject(handler));
+}
+
 /** The annotation of a pod for what `spec.securityContext.seccompProfile` says today. */
 export const SECCOMP_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';
 

@@ -1,6 +1,13 @@
 import { finder } from '../../util/finder.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
-import { AUTO_IMAGE, nameOf, type PlacedContainer, type Pod, placedContainers } from '../podspec/pod.ts';
+import {
+  AUTO_IMAGE,
+  nameOf,
+  type PlacedContainer,
+  type Pod,
+  PROBES,
+  placedContainers,
+} from '../podspec/pod.ts';
 import type { Template } from './template.ts';
 
 /** The pod's own containers with the image `auto`: overrides, if they have the name of a template's container. */
@@ -41,7 +48,6 @@ const PROBE_DEFAULTS: JsonObject = {
   successThreshold: 1,
   timeoutSeconds: 1,
 };
-const PROBES: readonly string[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
 /** Fields inside a container that the API server drops if they are false or 0. */
 const ZEROABLE: readonly string[] = [

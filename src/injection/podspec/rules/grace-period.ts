@@ -1,9 +1,8 @@
 import { isObject, type JsonObject, own } from '../../../util/json.ts';
-import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
+import { containers, HOOKS, initContainers, nameOf, type Pod, specField } from '../pod.ts';
 
 /** The default of the API server, in seconds (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
 export const DEFAULT_GRACE_PERIOD = 30;
-const HOOKS = ['postStart', 'preStop'] as const;
 
 /**
  * What the API server rejects in a pod with a short grace period: a hook that sleeps longer than that
