@@ -8,27 +8,15 @@ export interface WorkloadKind {
   readonly formerGroup?: string;
   /** The keys down to the object with the pods' `metadata` and `spec`. */
   readonly path: readonly string[];
-  /** The keys down to the claims that its controller adds to each pod as volumes of their names. */
-  readonly claims?: readonly string[];
   /** The name in API paths, version v1. Absent for kinds that the command line does not look up in a cluster. */
   readonly plural?: string;
   /** kubectl's short names. */
   readonly shortNames?: readonly string[];
   /** Whether its selector is a plain map of labels. */
   readonly hasPlainSelector?: true;
-  /** The suffix after the name of its creator: the value of one of these labels of its pods, or this pattern. */
-  readonly nameSuffix?: { readonly labels: readonly string[] } | { readonly pattern: RegExp };
 }
 
 const path = ['spec', 'template'];
-/** The ReplicaSets of Deployments, and of Rollouts of Argo. */
-const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'];
-/**
- * The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName): here those of
- * 2016, when CronJobs came, until 2065. Other numbers, such as dates, are users'.
- */
-const MINUTES = /-(?:2[4-9]|[34]\d)\d{6}$/;
-
 const apps = { group: 'apps', path } as const;
 const extensions = { ...apps, formerGroup: 'extensions' } as const;
 const core = { group: '' } as const;
@@ -36,16 +24,10 @@ const core = { group: '' } as const;
 /** The kinds of workload of Kubernetes itself. A change belongs into deploy/base/opt-in-mistake.yaml, too. */
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
   { kind: 'Deployment', ...extensions, plural: 'deployments', shortNames: ['deploy'] },
-  {
-    ...{ kind: 'StatefulSet', ...apps, claims: ['spec', 'volumeClaimTemplates'] },
-    ...{ plural: 'statefulsets', shortNames: ['sts'] },
-  },
+  { kind: 'StatefulSet', ...apps, plural: 'statefulsets', shortNames: ['sts'] },
   { kind: 'DaemonSet', ...extensions, plural: 'daemonsets', shortNames: ['ds'] },
-  {
-    ...{ kind: 'ReplicaSet', ...extensions, plural: 'replicasets', shortNames: ['rs'] },
-    nameSuffix: { labels: HASHES },
-  },
-  { kind: 'Job', group: 'batch', path, plural: 'jobs', nameSuffix: { pattern: MINUTES } },
+  { kind: 'ReplicaSet', ...extensions, plural: 'replicasets', shortNames: ['rs'] },
+  { kind: 'Job', group: 'batch', path, plural: 'jobs' },
   {
     ...{ kind: 'CronJob', group: 'batch', path: ['spec', 'jobTemplate', ...path] },
     ...{ plural: 'cronjobs', shortNames: ['cj'] },
@@ -105,6 +87,14 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
   { kind: 'RayService', ...kubeRay, paths: ray('spec.rayClusterConfig') },
 ];
 
+/** The labels of the pods of ReplicaSets of Deployments, and of Rollouts of Argo, with the end of the name of the ReplicaSet. */
+const HASHES = ['pod-template-hash', 'rollouts-pod-template-hash'];
+/**
+ * The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName): here those of
+ * 2016, when CronJobs came, until 2065. Other numbers, such as dates, are users'.
+ */
+const MINUTES = /-(?:2[4-9]|[34]\d)\d{6}$/;
+
 /** The name of what has created the controller of a pod, such as its Deployment; the controller's if it is unknown. */
 export function creatorName(
   { kind, name }: { readonly kind: string; readonly name: string },
@@ -114,10 +104,8 @@ export function creatorName(
     const said = nameKey === undefined ? undefined : label(pod, nameKey) || annotation(pod, nameKey);
     if (said) return said;
   }
-  const suffix = WORKLOAD_KINDS.find((each) => each.kind === kind)?.nameSuffix;
-  if (!suffix) return name;
-  if ('pattern' in suffix) return name.replace(suffix.pattern, '');
-  const hashes = suffix.labels.map((key) => label(pod, key));
+  if (kind === 'Job') return name.replace(MINUTES, '');
+  const hashes = kind === 'ReplicaSet' ? HASHES.map((key) => label(pod, key)) : [];
   const hash = hashes.find((value) => value && name.endsWith(`-${value}`));
   return hash === undefined ? name : name.slice(0, -hash.length - 1);
 }

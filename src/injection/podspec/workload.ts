@@ -125,9 +125,9 @@ function* sitesAt(
  * the template's volumes of their names.
  */
 export function createdPod(object: JsonObject, pod: JsonObject): JsonObject {
-  const claimed = WORKLOAD_KINDS.find(({ claims, ...rule }) => claims && fits(rule, object));
-  const claims = claimed?.claims?.reduce<JsonValue | undefined>(own, object);
-  if (!isArray(claims) || claims.length === 0) return pod;
+  if (!fits({ kind: 'StatefulSet', group: 'apps' }, object)) return pod;
+  const claims = ownObjects(own(object, 'spec'), 'volumeClaimTemplates');
+  if (claims.length === 0) return pod;
   const names = claims.map((claim) => ownString(own(claim, 'metadata'), 'name') ?? '');
   const workload = ownString(own(object, 'metadata'), 'name') ?? '';
   const added = names.map((name) => ({

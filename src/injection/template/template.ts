@@ -62,23 +62,19 @@ function uniqueNames(list: readonly JsonObject[]): readonly JsonObject[] {
 
 /** The resources that the kubelet can change in a running pod (KEP-1287). */
 const RESIZABLE = ['cpu', 'memory'];
+const AMOUNTS = ['limits', 'requests'];
 
 /**
  * sha256 in hex of what a template adds to a pod, without what a rollout changes in a running pod: images, cpu and
  * memory of containers. A pod can get another template in place only if both have the same shape.
  */
 function shapeHash(metadata: JsonValue, spec: JsonValue): string {
-  const fixed = {
-    metadata,
-    spec: isObject(spec)
-      ? {
-          ...spec,
-          ...blanked(spec, 'containers'),
-          ...blanked(spec, 'initContainers'),
-        }
-      : spec,
-  };
-  return createHash('sha256').update(canonicalJson(fixed)).digest('hex');
+  const fixed = isObject(spec)
+    ? { ...spec, ...blanked(spec, 'containers'), ...blanked(spec, 'initContainers') }
+    : spec;
+  return createHash('sha256')
+    .update(canonicalJson({ metadata, spec: fixed }))
+    .digest('hex');
 }
 
 function blanked(spec: JsonObject, list: string): JsonObject {
@@ -87,21 +83,13 @@ function blanked(spec: JsonObject, list: string): JsonObject {
 }
 
 function withoutMutable(container: JsonValue): JsonValue {
-  const rest = without(container, ['image', 'resources']);
-  const resources = own(container, 'resources');
-  if (!isObject(rest) || !isObject(resources)) return rest;
-  const fixed = Object.fromEntries(
-    Object.entries(resources).map(([key, amounts]) => [
-      key,
-      key === 'limits' || key === 'requests' ? without(amounts, RESIZABLE) : amounts,
-    ]),
-  );
-  const kept = Object.entries(fixed).filter(([, amounts]) => !isObject(amounts) || !isEmpty(amounts));
-  return kept.length === 0 ? rest : { ...rest, resources: Object.fromEntries(kept) };
-}
-
-function isEmpty(object: JsonObject): boolean {
-  return Object.keys(object).length === 0;
+  if (!isObject(container)) return container;
+  const { image: _, resources, ...rest } = container;
+  if (!isObject(resources)) return rest;
+  const fixed = Object.entries(resources)
+    .map(([key, amounts]) => [key, AMOUNTS.includes(key) ? without(amounts, RESIZABLE) : amounts] as const)
+    .filter(([, amounts]) => !isObject(amounts) || Object.keys(amounts).length > 0);
+  return fixed.length === 0 ? rest : { ...rest, resources: Object.fromEntries(fixed) };
 }
 
 function without(value: JsonValue, keys: readonly string[]): JsonValue {

@@ -9,34 +9,30 @@ type PortField = (typeof FIELDS)[number];
  * one can listen on a port, and only one gets a port of the host.
  */
 export class PortIndex<T> {
-  readonly #byPort = new Map<
-    string,
-    { readonly owner: T; readonly port: JsonObject; readonly at: number }[]
-  >();
-  #size = 0;
+  readonly #byPort = new Map<string, { readonly owner: T; readonly port: JsonObject }[]>();
 
   add(owner: T, port: JsonObject): void {
-    const at = this.#size++;
     for (const field of FIELDS) {
       if (field === 'hostPort' && !own(port, field)) continue;
       const key = `${field} ${formatPort(port, field)}`;
       const others = this.#byPort.get(key);
-      if (others) others.push({ owner, port, at });
-      else this.#byPort.set(key, [{ owner, port, at }]);
+      if (others) others.push({ owner, port });
+      else this.#byPort.set(key, [{ owner, port }]);
     }
   }
 
-  /** The ports that this one collides with, and their owners, in the order in which they were added. */
+  /** The ports that this one collides with, and their owners. */
   collisionsOf(port: JsonObject) {
     const found = FIELDS.flatMap((field) =>
       (this.#byPort.get(`${field} ${formatPort(port, field)}`) ?? []).map((other) => ({ ...other, field })),
     );
     // Those with the same port of the container collide already on that.
-    const isOther = (other: (typeof found)[number]) =>
-      other.field === 'containerPort' ||
-      (own(other.port, 'containerPort') !== own(port, 'containerPort') &&
-        sameHostIp(hostIpOf(port), hostIpOf(other.port)));
-    return found.filter(isOther).sort((a, b) => a.at - b.at);
+    return found.filter(
+      ({ field, port: other }) =>
+        field === 'containerPort' ||
+        (own(other, 'containerPort') !== own(port, 'containerPort') &&
+          sameHostIp(hostIpOf(port), hostIpOf(other))),
+    );
   }
 }
 
