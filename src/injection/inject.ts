@@ -2,6 +2,7 @@ import { own } from '../util/json.ts';
 import { type PatchOperation, PodPatchBuilder } from '../util/patch.ts';
 import { MAX_LENGTH } from '../util/text-bounds.ts';
 import { decide } from './decide.ts';
+import { proxyUserFaults } from './envoy/capture.ts';
 import { mergeTemplate } from './merge.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
@@ -9,7 +10,7 @@ import { annotation, containers, nameOf, type Pod, specField } from './podspec/p
 import { grownRequests } from './podspec/rules/pod-resources.ts';
 import type { DecideInput } from './rule.ts';
 import { diagnose, type PodDiagnostic, type Skip } from './rules/index.ts';
-import { proxyUser, RESULT_RULES } from './rules/sidecar-rules.ts';
+import { RESULT_RULES } from './rules/sidecar-rules.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
@@ -80,7 +81,7 @@ export function inject(input: DecideInput): Injection {
     selectedBy: decision.selectedBy,
     warnings: [
       ...diagnose('invalid-override', ignored),
-      ...diagnose(proxyUser.reason, proxyUser.advice(patch.pod, decision.templates)),
+      ...diagnose('proxy-user', proxyUserFaults(patch.pod, decision.templates)),
     ],
   };
 }

@@ -40,7 +40,7 @@ export interface PolicySubject {
 type PolicyCondition = { readonly unless: string } | { readonly only: string };
 
 /** A reason to leave a pod unchanged. */
-interface Rule {
+export interface Rule {
   /** Users see it in logs, metrics, warnings, Events and `check`. */
   readonly reason: string;
   /** Its meaning, as Markdown for the table in docs/troubleshooting.md. */
@@ -58,17 +58,6 @@ interface Rule {
 export interface PodRule extends Rule {
   /** Returns one sentence if it matches. */
   readonly find: (subject: DecisionInput) => string | undefined;
-}
-
-/** A rule that the merge checks (merge.ts). */
-export interface MergeRule extends Rule {
-  readonly warn: true;
-}
-
-/** A rule about a pod that gets its sidecar, and whose author should know how that does not work. */
-export interface AdviceRule extends Rule {
-  readonly warn: true;
-  readonly advice: (pod: Pod, templates: readonly Template[]) => readonly string[];
 }
 
 /** A rule of the API server that would reject the pod with its sidecar. */

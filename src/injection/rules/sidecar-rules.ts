@@ -1,5 +1,5 @@
 import { type JsonObject, own, ownString } from '../../util/json.ts';
-import { findCapture, proxyOf, proxyUserFaults, userOf } from '../envoy/capture.ts';
+import { findCapture, proxyOf, userOf } from '../envoy/capture.ts';
 import type { EnvoyFiles } from '../envoy/files.ts';
 import { listeningPorts } from '../envoy/listening-ports.ts';
 import { knownAnnotations } from '../keys.ts';
@@ -10,7 +10,7 @@ import { podSecurityOf, podSecurityViolations } from '../podspec/pod-security.ts
 import { gracePeriodViolations, longestSleep } from '../podspec/rules/grace-period.ts';
 import { limitRangeViolations } from '../podspec/rules/limit-ranges.ts';
 import { podResourceViolations } from '../podspec/rules/pod-resources.ts';
-import type { AdviceRule, MergeRule, ResultRule } from '../rule.ts';
+import type { ResultRule, Rule } from '../rule.ts';
 import { celHasShape } from '../template/pod-shapes.ts';
 import { ITEM_KINDS, KINDS, type Template } from '../template/template.ts';
 
@@ -25,7 +25,7 @@ export const invalidOverride = {
     const exists = `object.metadata.annotations.exists(key, ${isOverride} && !(key in ${celStrings(others)}))`;
     return { unless: `${celHas('metadata.annotations')} && ${exists}` };
   },
-} as const satisfies MergeRule;
+} as const satisfies Rule;
 
 /** What the API server would refuse in a pod with its sidecar. */
 export const RESULT_RULES = [
@@ -89,8 +89,7 @@ export const proxyUser = {
     const inPod = uid === undefined ? runsAs('object.spec', '') : isEnvoy('object.spec');
     return { unless: celAnyOf([inPod, `${CEL_ALL_CONTAINERS}.exists(c, ${isEnvoy('c')})`]) };
   },
-  advice: proxyUserFaults,
-} as const satisfies AdviceRule;
+} as const satisfies Rule;
 
 export const conflict = {
   reason: 'conflict',
@@ -101,7 +100,7 @@ export const conflict = {
     const found = conflicts(template, envoyFiles);
     return found.length === 0 ? undefined : { unless: celAnyOf(found) };
   },
-} as const satisfies MergeRule;
+} as const satisfies Rule;
 
 function conflicts(template: Template, envoyFiles: readonly EnvoyFiles[]): readonly string[] {
   return [

@@ -7,7 +7,7 @@ import type { Keys } from '../keys.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { isDnsLabel } from '../podspec/names.ts';
 import { annotation, type Pod } from '../podspec/pod.ts';
-import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
+import { type InjectionOptions, parseOptions } from './options.ts';
 import { parseTemplate } from './parse-template.ts';
 import { parseStrategy, type Strategy } from './strategy.ts';
 import type { Template } from './template.ts';
@@ -49,34 +49,26 @@ export function selectTemplates(
   keys: Keys,
   state: TemplateState,
 ): TemplateSelection {
-  const own = annotation(pod, keys.templates);
-  if ('set' in state) return templatesNamed(own, namespace, state.set);
-  return { selectedBy: selectedBy(own, namespace), templates: [], unknownTemplates: [] };
+  return templatesNamed(annotation(pod, keys.templates), namespace, state);
 }
 
 /** As `selectTemplates`, for the value of the pod's annotation. */
 export function templatesNamed(
   own: string | undefined,
   namespace: NamespaceSettings,
-  set: TemplateSet,
+  state: TemplateState,
 ): TemplateSelection {
-  const by = { selectedBy: selectedBy(own, namespace) };
+  const byDefault = namespace.namespaceTemplates === undefined ? 'default' : 'namespace';
+  const selectedBy = own === undefined ? byDefault : 'pod';
   const templates: Template[] = [];
+  if (!('set' in state)) return { selectedBy, templates, unknownTemplates: [] };
   for (const name of selectedNames(own, namespace)) {
-    const template = set.templates.get(name);
+    const template = state.set.templates.get(name);
     // A pod can name any number, and one unknown name is enough to skip it.
-    if (!template) return { ...by, templates, unknownTemplates: [name] };
+    if (!template) return { selectedBy, templates, unknownTemplates: [name] };
     templates.push(template);
   }
-  return { ...by, templates, unknownTemplates: [] };
-}
-
-function selectedBy(
-  own: string | undefined,
-  { namespaceTemplates }: NamespaceSettings,
-): TemplateSelection['selectedBy'] {
-  if (own !== undefined) return 'pod';
-  return namespaceTemplates === undefined ? 'default' : 'namespace';
+  return { selectedBy, templates, unknownTemplates: [] };
 }
 
 /** The names of the templates that a pod with this annotation selects. They may not exist. */
@@ -137,12 +129,9 @@ export function parseTemplateConfigMap(data: Readonly<Record<string, string>>): 
   if (!Object.hasOwn(data, DEFAULT_TEMPLATE_NAME)) {
     faults.push(textError(DEFAULT_TEMPLATE_NAME, 'required, but the key is missing'));
   }
-  const options = Object.hasOwn(data, OPTIONS_KEY)
-    ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
-    : { options: DEFAULT_OPTIONS };
-  const rollout = Object.hasOwn(data, STRATEGY_KEY)
-    ? parseStrategy(STRATEGY_KEY, data[STRATEGY_KEY] ?? '')
-    : { strategy: undefined };
+  const options = parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '');
+  const strategy = data[STRATEGY_KEY];
+  const rollout = strategy === undefined ? { strategy } : parseStrategy(STRATEGY_KEY, strategy);
   if ('faults' in options) faults.push(...options.faults);
   if ('faults' in rollout) faults.push(...rollout.faults);
   if (faults.length > 0 || 'faults' in options || 'faults' in rollout) return { faults };

@@ -175,7 +175,7 @@ export function relate(
   namespace: NamespaceSettings,
   set: TemplateSet,
 ): Relation {
-  const { templates, unknownTemplates } = templatesNamed(selects, namespace, set);
+  const { templates, unknownTemplates } = templatesNamed(selects, namespace, { set });
   if (unknownTemplates.length > 0) return 'unknown-template';
   if (applied.length !== templates.length) return 'replace';
   if (templates.every(({ name, hash }, i) => applied[i]?.name === name && applied[i].sha256 === hash))

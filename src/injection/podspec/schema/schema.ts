@@ -97,50 +97,37 @@ function constraintFault(value: JsonValue, { values, range }: FieldSchema): stri
   return undefined;
 }
 
+/** The types of scalars: which values they have, and what to write instead of another one. */
+const SCALARS: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, expected: string]>> = {
+  string: [(value) => typeof value === 'string', 'a string'],
+  boolean: [(value) => typeof value === 'boolean', 'true or false'],
+  int32: [isInt32, 'a 32-bit number'],
+  int64: [Number.isSafeInteger, 'a whole number'],
+  number: [(value) => typeof value === 'number', 'a number'],
+  'int-or-string': [(value) => isInt32(value) || typeof value === 'string', 'a whole number or a string'],
+  duration: [
+    (value) => typeof value === 'string' && parseDuration(value) !== undefined,
+    'a duration such as 30s, 10m or 1h30m',
+  ],
+  quantity: [(value) => parseQuantity(value) !== undefined, 'a quantity such as 100m, 0.5 or 512Mi'],
+};
+
 function scalarFault(value: JsonValue, type: string): string | undefined {
-  switch (type) {
-    case 'string':
-      return typeof value === 'string' ? undefined : `must be a string${quoted(value)}`;
-    case 'boolean':
-      return typeof value === 'boolean' ? undefined : `must be true or false, not ${describe(value)}`;
-    case 'int32':
-    case 'int64':
-      if (!Number.isSafeInteger(value)) return `must be a whole number${notInteger(value)}`;
-      return type === 'int32' && !isInt32(value) ? `must be a 32-bit number, not ${value}` : undefined;
-    case 'number':
-      return typeof value === 'number' ? undefined : `must be a number, not ${describe(value)}`;
-    case 'int-or-string':
-      return isInt32(value) || typeof value === 'string'
-        ? undefined
-        : `must be a whole number or a string, not ${describe(value)}`;
-    case 'duration':
-      return typeof value === 'string' && parseDuration(value) !== undefined
-        ? undefined
-        : `must be a duration such as 30s, 10m or 1h30m, not ${describe(value)}`;
-    case 'quantity':
-      return parseQuantity(value) === undefined
-        ? `must be a quantity such as 100m, 0.5 or 512Mi, not ${describe(value)}`
-        : undefined;
-    default:
-      return undefined;
+  // What is no whole number is said to be none, before its size is.
+  if (type === 'int32' && !Number.isSafeInteger(value)) return scalarFault(value, 'int64');
+  const [is, expected] = SCALARS[type] ?? [];
+  if (!is || is(value)) return undefined;
+  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
+    return `must be ${expected}: write "${value}" with quotes`;
+  if (type === 'int64' && typeof value === 'string' && /^0[0-7]+$/.test(value)) {
+    const octal = `${value} is octal only in YAML 1.1`;
+    return `must be ${expected}; ${octal}: write ${Number.parseInt(value, 8)} or 0o${value.replace(/^0+/, '')}`;
   }
+  return `must be ${expected}, not ${describe(value)}`;
 }
 
 function isInt32(value: JsonValue): boolean {
   return typeof value === 'number' && (value | 0) === value;
-}
-
-function quoted(value: JsonValue): string {
-  if (typeof value === 'number' || typeof value === 'boolean') return `: write "${value}" with quotes`;
-  return `, not ${describe(value)}`;
-}
-
-function notInteger(value: JsonValue): string {
-  if (typeof value === 'string' && /^0[0-7]+$/.test(value)) {
-    const decimal = Number.parseInt(value, 8);
-    return `; ${value} is octal only in YAML 1.1: write ${decimal} or 0o${value.replace(/^0+/, '')}`;
-  }
-  return `, not ${describe(value)}`;
 }
 
 function describe(value: JsonValue): string {
