@@ -9,7 +9,6 @@ import {
   nameOf,
   type PlacedContainer,
   type Pod,
-  placedContainers,
   volumes,
 } from './podspec/pod.ts';
 import { formatPort, PortIndex, protocolOf } from './podspec/rules/ports.ts';
@@ -19,7 +18,12 @@ import type { Sidecar } from './sidecar.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
 
-interface ConflictContext {
+interface Context {
+  readonly pod: Pod;
+  /** The containers of the pod. */
+  readonly all: readonly PlacedContainer[];
+  readonly template: Template;
+  readonly sidecars: readonly Sidecar[];
   /** Whether a container is the application's, and of no template. */
   readonly isApp: (container: JsonObject) => boolean;
   readonly position: InjectionOptions['position'];
@@ -27,26 +31,18 @@ interface ConflictContext {
   readonly envoyFiles?: EnvoyFiles | undefined;
 }
 
-type Add = (path: string, message: string) => void;
+type Conflicts = Generator<readonly [path: string, message: string], void>;
 
 /** All conflicts of a template with a pod, each at its place, such as `spec.volumes[name=data]`; empty if it fits. */
-export function findConflicts(
-  pod: Pod,
-  template: Template,
-  sidecars: readonly Sidecar[],
-  context: ConflictContext,
-): readonly PodDiagnostic[] {
-  const found: PodDiagnostic[] = [];
-  const add: Add = (path, message) => {
-    found.push({ severity: 'warning', reason: 'conflict', path, message });
-  };
-  const all = placedContainers(pod);
-  nameConflicts(pod, sidecars, add);
-  portConflicts(pod, all, template, sidecars, context, add);
-  volumeConflicts(pod, all, template, add);
-  hostAliasConflicts(pod, template, add);
-  mountConflicts(all, template, context, add);
-  return found;
+export function findConflicts(context: Context): readonly PodDiagnostic[] {
+  return [nameConflicts, portConflicts, volumeConflicts, hostAliasConflicts, mountConflicts].flatMap((find) =>
+    Array.from(find(context), ([path, message]) => ({
+      severity: 'warning',
+      reason: 'conflict',
+      path,
+      message,
+    })),
+  );
 }
 
 function pathOf({ list, container }: PlacedContainer): string {
@@ -54,11 +50,11 @@ function pathOf({ list, container }: PlacedContainer): string {
 }
 
 /** Containers of every kind share one space of names. */
-function nameConflicts(pod: Pod, sidecars: readonly Sidecar[], add: Add): void {
+function* nameConflicts({ pod, sidecars }: Context): Conflicts {
   const find = containerFinder(pod);
   for (const { name, override } of sidecars) {
     const other = override ? undefined : find(name);
-    if (other) add(pathOf(other), 'the template has a container of this name: rename one of them');
+    if (other) yield [pathOf(other), 'the template has a container of this name: rename one of them'];
   }
 }
 
@@ -67,14 +63,7 @@ function keepsRunning({ list, container }: Pick<PlacedContainer, 'list' | 'conta
   return list === 'containers' || isNativeSidecar(container);
 }
 
-function portConflicts(
-  pod: Pod,
-  all: readonly PlacedContainer[],
-  template: Template,
-  sidecars: readonly Sidecar[],
-  { isApp, position, envoyFiles }: ConflictContext,
-  add: Add,
-): void {
+function* portConflicts({ pod, all, template, sidecars, isApp, position, envoyFiles }: Context): Conflicts {
   const mounted = [...volumes(pod), ...template.volumes];
   const listening = (container: JsonObject) => listeningPorts(container, mounted, envoyFiles);
   const names = new Set(sidecars.map(({ name }) => name));
@@ -91,7 +80,7 @@ function portConflicts(
     for (const port of listening(sidecar.container)) {
       for (const { owner, port: other, field } of taken.collisionsOf(port)) {
         const path = `${pathOf(owner)}.ports[${field}=${formatPort(other, field)}]`;
-        add(path, `the template's container ${sidecar.name} also uses it: change one of the ports`);
+        yield [path, `the template's container ${sidecar.name} also uses it: change one of the ports`];
       }
     }
     const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
@@ -103,7 +92,7 @@ function portConflicts(
           nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port);
         if (!named.some(isSame)) continue;
         const message = `the template's container ${sidecar.name} is first and has a port of this name, so Services would use it: rename one of the ports`;
-        add(`${pathOf(each)}.ports[name=${nameOf(port)}]`, message);
+        yield [`${pathOf(each)}.ports[name=${nameOf(port)}]`, message];
       }
     }
   }
@@ -130,7 +119,7 @@ const USES = [
   ['volumeMounts', 'volumeDevices', 'uses this volume as a device, which cannot be mounted'],
 ] as const;
 
-function volumeConflicts(pod: Pod, all: readonly PlacedContainer[], template: Template, add: Add): void {
+function* volumeConflicts({ pod, all, template }: Context): Conflicts {
   const find = finder(volumes(pod), nameOf);
   const holders = [
     { volumeMounts: template.volumeMounts },
@@ -142,7 +131,10 @@ function volumeConflicts(pod: Pod, all: readonly PlacedContainer[], template: Te
     const existing = find(name);
     if (!existing) continue;
     if (!sameVolume(existing, volume)) {
-      add(`spec.volumes[name=${name}]`, 'the template has another volume of this name: rename one of them');
+      yield [
+        `spec.volumes[name=${name}]`,
+        'the template has another volume of this name: rename one of them',
+      ];
       continue;
     }
     const uses = (holder: JsonObject, list: string) =>
@@ -150,14 +142,14 @@ function volumeConflicts(pod: Pod, all: readonly PlacedContainer[], template: Te
     for (const each of all) {
       for (const [mine, others, message] of USES) {
         if (uses(each.container, mine) && holders.some((holder) => uses(holder, others)))
-          add(`${pathOf(each)}.${mine}[name=${name}]`, `the template ${message}: use another volume`);
+          yield [`${pathOf(each)}.${mine}[name=${name}]`, `the template ${message}: use another volume`];
       }
     }
   }
 }
 
 /** Each address has one alias, so a conflict is a pod's alias without all names of the template's. */
-function hostAliasConflicts(pod: Pod, template: Template, add: Add): void {
+function* hostAliasConflicts({ pod, template }: Context): Conflicts {
   const find = finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
   for (const alias of template.hostAliases) {
     const ip = ownString(alias, 'ip') ?? '';
@@ -167,16 +159,11 @@ function hostAliasConflicts(pod: Pod, template: Template, add: Add): void {
     const names = new Set(isArray(known) ? known : []);
     if (wanted.every((name) => names.has(name))) continue;
     const message = "the template has other names for this address: add them to the pod's entry";
-    add(`spec.hostAliases[ip=${ip}]`, message);
+    yield [`spec.hostAliases[ip=${ip}]`, message];
   }
 }
 
-function mountConflicts(
-  all: readonly PlacedContainer[],
-  template: Template,
-  { isApp }: ConflictContext,
-  add: Add,
-): void {
+function* mountConflicts({ all, template, isApp }: Context): Conflicts {
   if (template.volumeMounts.length === 0) return;
   for (const each of all) {
     const { list, container } = each;
@@ -189,8 +176,8 @@ function mountConflicts(
       const message = `the template mounts ${nameOf(mount)} there: change one of the paths`;
       const [existing, device] = [findMount(place), findDevice(place)];
       if (existing && nameOf(existing) !== nameOf(mount))
-        add(`${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message);
-      if (device) add(`${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message);
+        yield [`${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message];
+      if (device) yield [`${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message];
     }
   }
 }

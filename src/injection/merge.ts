@@ -5,7 +5,7 @@ import { findConflicts } from './conflict.ts';
 import type { EnvoyFiles } from './envoy/files.ts';
 import type { Keys } from './keys.ts';
 import { placeOf } from './podspec/mount-path.ts';
-import { annotation, nameOf, SECCOMP_ANNOTATION } from './podspec/pod.ts';
+import { annotation, nameOf, placedContainers, SECCOMP_ANNOTATION } from './podspec/pod.ts';
 import { diagnose, type PodDiagnostic } from './rules/index.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
 import type { StatusBuilder } from './status.ts';
@@ -49,11 +49,11 @@ export function mergeTemplate(patch: PodPatchBuilder, template: Template, contex
   const names = new Set(sidecars.map(({ name }) => name));
   const isApp = (container: JsonObject) =>
     !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container));
-  const conflicts = findConflicts(patch.pod, template, sidecars, {
-    isApp,
-    position: context.options.position,
-    envoyFiles: context.envoyFiles,
-  });
+  const { pod } = patch;
+  const all = placedContainers(pod);
+  const { envoyFiles, options } = context;
+  const { position } = options;
+  const conflicts = findConflicts({ pod, all, template, sidecars, isApp, position, envoyFiles });
   if (conflicts.length > 0) return { refused: conflicts };
   addSidecars(patch, sidecars, context);
   if (APP_KINDS.some((kind) => template[kind].length > 0)) addToApps(patch, isApp, template, context);
