@@ -1,13 +1,4 @@
-import {
-  isArray,
-  isObject,
-  type JsonArray,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownString,
-  sameJson,
-} from '../json.ts';
+import { isArray, isObject, type JsonArray, type JsonValue, own, ownString, sameJson } from '../json.ts';
 import {
   columnOf,
   indent,
@@ -36,6 +27,14 @@ export function editsFor(
   return editor.edits;
 }
 
+/** A part of a changed collection, in its order: of an entry that stays, or a new one. */
+interface Part {
+  readonly stays?: { readonly entry: Entry; readonly before: JsonValue };
+  /** The key of a new member of a mapping. */
+  readonly key?: string;
+  readonly value: JsonValue;
+}
+
 /** Collects the edits of one document. */
 class Editor {
   readonly edits: TextEdit[] = [];
@@ -55,21 +54,10 @@ class Editor {
     parent?: CollectionNode,
   ): void {
     if (sameJson(before, after)) return;
+    const parts = partsOf(node, before, after);
     // New entries need a neighbor that stays.
-    if (
-      node.kind === 'mapping' &&
-      isObject(before) &&
-      isObject(after) &&
-      node.entries.some(({ key }) => Object.hasOwn(after, key))
-    ) {
-      this.#changeMapping(node, before, after);
-    } else if (
-      node.kind === 'sequence' &&
-      isArray(before) &&
-      isArray(after) &&
-      align(before, after).some((match) => match !== undefined)
-    ) {
-      this.#changeSequence(node, before, after);
+    if ('entries' in node && parts.some(({ stays }) => stays)) {
+      this.#changeEntries(node, parts, before, after);
     } else if (parent?.flow ?? isFlow(node)) {
       this.edits.push({ start: node.start, end: node.end, text: JSON.stringify(after) });
     } else {
@@ -78,50 +66,30 @@ class Editor {
     }
   }
 
-  #changeMapping(node: CollectionNode, before: JsonObject, after: JsonObject): void {
-    const keys = new Set(node.entries.map(({ key }) => key));
-    const gone = node.entries.filter(({ key }) => Object.hasOwn(before, key) && !Object.hasOwn(after, key));
-    // Of keys that are given twice, the last counts.
-    const last = new Map(node.entries.map((entry) => [entry.key, entry]));
-    for (const entry of last.values()) {
-      const [old, value] = [own(before, entry.key), own(after, entry.key)];
-      if (old === undefined || value === undefined) continue;
-      this.change(entry, old, value, node);
-    }
-    this.edits.push(...removeEntries(this.#text, node, gone));
-    const added = Object.entries(after).filter(([key, value]) => {
-      // A merge key (`<<`) brings entries that the text does not contain.
-      const merged = own(before, key);
-      return !keys.has(key) && (merged === undefined || !sameJson(merged, value));
-    });
-    const printed = added.map(([key, value]) => this.#print(node, key, value));
-    this.edits.push(...insertEntries(this.#text, node, printed, node.entries.length));
-  }
-
-  #changeSequence(node: CollectionNode, before: JsonArray, after: JsonArray): void {
-    const matches = align(before, after);
-    const kept = new Set(matches);
-    const gone = node.entries.filter((_, index) => !kept.has(index));
-    this.edits.push(...removeEntries(this.#text, node, gone));
-    let added: JsonValue[] = [];
-    for (const [position, value] of after.entries()) {
-      const match = matches[position];
-      const entry = match === undefined ? undefined : node.entries[match];
-      if (match === undefined || !entry) {
-        added.push(value);
-        continue;
-      }
-      // Insert before the next entry that stays, or after the last one.
-      this.#insertItems(node, added, match);
+  #changeEntries(node: CollectionNode, parts: readonly Part[], before: JsonValue, after: JsonValue): void {
+    const { entries } = node;
+    const staying = new Set(parts.map(({ stays }) => stays?.entry));
+    // A key that is given twice, or a merge (`<<`), stays beside what counts.
+    const isGone = (entry: Entry) =>
+      !staying.has(entry) &&
+      (isArray(before) || (own(before, entry.key) !== undefined && own(after, entry.key) === undefined));
+    this.edits.push(...removeEntries(this.#text, node, entries.filter(isGone)));
+    let added: string[] = [];
+    const insertBefore = (next?: Entry) => {
+      if (added.length === 0) return;
+      const index = next ? entries.indexOf(next) : entries.length;
+      this.edits.push(insertEntries(this.#text, node, added, index));
       added = [];
-      this.change(entry, before[match] as JsonValue, value, node);
+    };
+    for (const { stays, key, value } of parts) {
+      if (stays) {
+        insertBefore(stays.entry);
+        this.change(stays.entry, stays.before, value, node);
+      } else {
+        added.push(this.#print(node, key, value));
+      }
     }
-    this.#insertItems(node, added, node.entries.length);
-  }
-
-  #insertItems(node: CollectionNode, values: readonly JsonValue[], index: number): void {
-    const printed = values.map((value) => this.#print(node, undefined, value));
-    this.edits.push(...insertEntries(this.#text, node, printed, index));
+    insertBefore();
   }
 
   #print(node: CollectionNode, key: string | undefined, value: JsonValue): string {
@@ -137,6 +105,31 @@ class Editor {
     if (!isBlock) return ` ${indent(text, column)}`;
     return indent(`\n${text}`, isArray(value) && this.#seqNoIndent ? column : column + 2);
   }
+}
+
+/** The parts of a changed mapping or sequence; none if it becomes something else. */
+function partsOf(node: SyntaxNode, before: JsonValue, after: JsonValue): readonly Part[] {
+  if (node.kind === 'sequence' && isArray(before) && isArray(after)) {
+    const matches = align(before, after);
+    return after.map((value, position) => {
+      const match = matches[position] ?? -1;
+      const [entry, old] = [node.entries[match], before[match]];
+      return entry && old !== undefined ? { stays: { entry, before: old }, value } : { value };
+    });
+  }
+  if (node.kind !== 'mapping' || !isObject(before) || !isObject(after)) return [];
+  // Of keys that are given twice, the last counts.
+  const last = new Map(node.entries.map((entry) => [entry.key, entry]));
+  const kept = [...last.values()].flatMap((entry): Part[] => {
+    const [old, value] = [own(before, entry.key), own(after, entry.key)];
+    return old === undefined || value === undefined ? [] : [{ stays: { entry, before: old }, value }];
+  });
+  const added = Object.entries(after).filter(([key, value]) => {
+    // A merge key (`<<`) brings entries that the text does not contain.
+    const merged = own(before, key);
+    return !last.has(key) && (merged === undefined || !sameJson(merged, value));
+  });
+  return [...kept, ...added.map(([key, value]) => ({ key, value }))];
 }
 
 /**

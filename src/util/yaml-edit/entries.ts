@@ -65,8 +65,7 @@ export function insertEntries(
   node: CollectionNode,
   printed: readonly string[],
   index: number,
-): readonly TextEdit[] {
-  if (printed.length === 0) return [];
+): TextEdit {
   const { flow, entries } = node;
   const column = columnOf(text, entries[0]?.start ?? node.start);
   const separator = flow ? `,${gapOf(text, node)}` : `\n${' '.repeat(column)}`;
@@ -76,7 +75,7 @@ export function insertEntries(
   const end = entries[index - 1]?.end ?? node.end;
   const at = next?.start ?? (flow ? end : lineEnd(text, end));
   const inserted = lines.map((line) => (next ? line + separator : separator + line));
-  return [{ start: at, end: at, text: inserted.join('') }];
+  return { start: at, end: at, text: inserted.join('') };
 }
 
 /**

@@ -1,4 +1,5 @@
 import {
+  CHOMPING_MODE,
   COLLECTION_STYLE,
   EVENT_ID,
   type Event,
@@ -169,17 +170,8 @@ function scalarSpan(text: string, event: ScalarEvent, fallback: number): Span {
   if (style === SCALAR_STYLE.PLAIN) return { start, end };
   // The parser counts blank lines after a block scalar as part of it.
   const body = text.slice(start, end);
-  const kept = /[+]/.test(headerOf(text, start)) ? body.replace(/\r?\n$/, '') : body.trimEnd();
+  const kept = event.chomping === CHOMPING_MODE.KEEP ? body.replace(/\r?\n$/, '') : body.trimEnd();
   return { start, end: start + kept.length };
-}
-
-/** The header of a block scalar, such as `|+` or `>-`, on the line before its text. */
-function headerOf(text: string, start: number): string {
-  const lineEnd = text.lastIndexOf('\n', start - 1);
-  return (
-    /[|>][-+0-9]*[ \t]*(#.*)?\r?$/.exec(text.slice(text.lastIndexOf('\n', lineEnd - 1) + 1, lineEnd))?.[0] ??
-    ''
-  );
 }
 
 /** The index of the bracket that closes a flow collection; `from` is after its last entry. */
