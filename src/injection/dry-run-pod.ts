@@ -1,5 +1,5 @@
 import { formatDiagnostic, MAX_DIAGNOSTICS } from '../util/diagnostic.ts';
-import { isObject, type JsonObject, own, ownObjects } from '../util/json.ts';
+import { type JsonObject, own, ownObject, ownObjects } from '../util/json.ts';
 import { inject } from './inject.ts';
 import type { Keys } from './keys.ts';
 import { podCreation } from './podspec/admission-target.ts';
@@ -51,15 +51,9 @@ function podOf(metadata: JsonObject, spec: JsonObject): JsonObject {
 }
 
 function optedOut(pod: JsonObject, { optIn }: Keys): JsonObject {
-  const metadata = own(pod, 'metadata');
-  const labels = own(metadata, 'labels');
-  return {
-    ...pod,
-    metadata: {
-      ...(isObject(metadata) && metadata),
-      labels: { ...(isObject(labels) && labels), [optIn]: 'false' },
-    },
-  };
+  const metadata = ownObject(pod, 'metadata');
+  const labels = { ...ownObject(metadata, 'labels'), [optIn]: 'false' };
+  return { ...pod, metadata: { ...metadata, labels } };
 }
 
 /** An answer of the API server. */

@@ -1,5 +1,5 @@
 import { finder } from '../util/finder.ts';
-import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../util/json.ts';
+import { isArray, isObject, type JsonObject, own, ownObject, ownObjects, ownString } from '../util/json.ts';
 import type { PodPatchBuilder } from '../util/patch.ts';
 import { findConflicts } from './conflict.ts';
 import type { EnvoyFiles } from './envoy/files.ts';
@@ -148,8 +148,8 @@ function addFields(
 export const SCRAPING = 'prometheus.io/';
 
 function saysScraping(pod: JsonObject): boolean {
-  const annotations = own(own(pod, 'metadata'), 'annotations');
-  return isObject(annotations) && Object.keys(annotations).some((key) => key.startsWith(SCRAPING));
+  const annotations = ownObject(own(pod, 'metadata'), 'annotations');
+  return Object.keys(annotations).some((key) => key.startsWith(SCRAPING));
 }
 
 /** The API server refuses a pod whose annotation of old and field for seccomp differ. The pod says one: it keeps it alone. */

@@ -1,5 +1,5 @@
 import { quoteText } from '../util/clip.ts';
-import { isObject, type JsonValue, own, ownString } from '../util/json.ts';
+import { isObject, type JsonValue, own, ownObject, ownString } from '../util/json.ts';
 import { resembles } from '../util/suggest.ts';
 import type { Injection } from './inject.ts';
 import { excludedPorts, type Keys, knownAnnotations } from './keys.ts';
@@ -65,7 +65,7 @@ function arePorts(list: string): boolean {
 
 /** What a pod asks for of a sidecar that it does not get, or whose template does not know it: one sentence each. */
 export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Keys): Generator<string> {
-  const annotations = own(own(pod, 'metadata'), 'annotations');
+  const annotations = ownObject(own(pod, 'metadata'), 'annotations');
   const labels = own(own(pod, 'metadata'), 'labels');
   for (const key of [keys.templates, ...Object.values(keys.overrides), ...excludedPorts(keys)])
     if (own(labels, key) !== undefined)
@@ -88,7 +88,7 @@ export function* effectMistakes({ pod }: PodSite, injection: Injection, keys: Ke
     if (name !== ISTIO_CONTAINER)
       yield `container ${name} has the image ${AUTO_IMAGE}, but its pod gets no sidecar, so it cannot start: set an image, or opt in`;
   if (reason !== 'not-opted-in') return;
-  for (const key of Object.keys(isObject(annotations) ? annotations : {}))
+  for (const key of Object.keys(annotations))
     if (key.startsWith(`${keys.optIn}-`) && key !== keys.status && key !== `${keys.optIn}-routes`)
       yield `annotation ${key} has no effect without the opt-in ${keys.optIn}: "true"`;
 }

@@ -1,9 +1,10 @@
 import {
-  isArray,
   isObject,
   type JsonObject,
   type JsonValue,
   own,
+  ownList,
+  ownObject,
   ownObjects,
   ownString,
   stringsIn,
@@ -125,17 +126,14 @@ export function parseStatus(text: string | undefined): Status | undefined {
     const [name = '', sha256 = ''] = [ownString(template, 'name'), ownString(template, 'sha256')];
     return { name, sha256, ...(shape !== undefined && { shape }) };
   });
-  const added = own(status, 'added');
-  const overlaid = own(status, 'overlaid');
-  const requests = own(status, 'requests');
   const [configs, at] = [own(status, 'configs'), ownString(status, 'at')];
   const [wasReady, restarts] = [own(status, 'wasReady'), own(status, 'restarts')];
   return {
     templates,
-    added: isObject(added) ? namesOf(added) : {},
-    overlaid: isObject(overlaid) ? overlaid : {},
-    moved: parseMoved(own(status, 'moved')),
-    requests: isObject(requests) ? requests : {},
+    added: namesOf(ownObject(status, 'added')),
+    overlaid: ownObject(status, 'overlaid'),
+    moved: parseMoved(ownObject(status, 'moved')),
+    requests: ownObject(status, 'requests'),
     ...(isObject(configs) && { configs: stringsIn(configs) }),
     ...(at !== undefined && !Number.isNaN(Date.parse(at)) && { at }),
     ...(typeof wasReady === 'boolean' && { wasReady }),
@@ -166,10 +164,7 @@ export function hasContainers(pod: Pod, templates: readonly Template[]): boolean
 
 function namesOf(added: JsonObject): Added {
   return Object.fromEntries(
-    Object.entries(added).map(([kind, names]) => [
-      kind,
-      isArray(names) ? names.filter((name) => typeof name === 'string') : [],
-    ]),
+    Object.keys(added).map((kind) => [kind, ownList(added, kind).filter((name) => typeof name === 'string')]),
   );
 }
 
@@ -190,8 +185,8 @@ function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
 }
 
 /** Parses the moved containers of a status annotation, which is not trusted. */
-function parseMoved(value: JsonValue | undefined): Moved {
-  const entries = Object.entries(isObject(value) ? value : {}).flatMap(([name, origin]) => {
+function parseMoved(value: JsonObject): Moved {
+  const entries = Object.entries(value).flatMap(([name, origin]) => {
     const [list, index] = [own(origin, 'list'), own(origin, 'index')];
     if (list !== 'containers' && list !== 'initContainers') return [];
     if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0) return [];

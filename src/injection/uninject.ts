@@ -1,13 +1,5 @@
 import type { Path } from '../util/diagnostic.ts';
-import {
-  isArray,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownObjects,
-  ownString,
-} from '../util/json.ts';
+import { isArray, isObject, type JsonObject, own, ownObjects, ownString, valueAt } from '../util/json.ts';
 import { PodPatchBuilder } from '../util/patch.ts';
 import type { Keys } from './keys.ts';
 import { AUTO_IMAGE, annotation, containerFinder, containers, type Pod } from './podspec/pod.ts';
@@ -70,7 +62,7 @@ function shrinkRequests(patch: PodPatchBuilder, { requests }: Status): void {
   const path = ['spec', 'resources', 'requests'];
   for (const [name, before] of Object.entries(requests)) {
     if (before === null) removeFields(patch, path, new Set([name]));
-    else if (own(at(patch.pod, path), name) !== undefined) patch.replace([...path, name], before);
+    else if (own(valueAt(patch.pod, path), name) !== undefined) patch.replace([...path, name], before);
   }
 }
 
@@ -106,7 +98,7 @@ function byContainer(given: ReadonlySet<string>): ReadonlyMap<string, ReadonlySe
 
 /** Removes the last item first, so that the indices of the others stay valid. */
 function removeItems(patch: PodPatchBuilder, path: Path, names: ReadonlySet<string>, key: string): void {
-  const list = at(patch.pod, path);
+  const list = valueAt(patch.pod, path);
   if (!isArray(list)) return;
   for (const [index, item] of [...list.entries()].toReversed()) {
     const name = ownString(item, key);
@@ -116,20 +108,13 @@ function removeItems(patch: PodPatchBuilder, path: Path, names: ReadonlySet<stri
 
 function removeFields(patch: PodPatchBuilder, path: Path, fields: ReadonlySet<string>): void {
   for (const field of fields) {
-    if (own(at(patch.pod, path), field) === undefined) continue;
+    if (own(valueAt(patch.pod, path), field) === undefined) continue;
     patch.remove([...path, field]);
     removeIfEmpty(patch, path);
   }
 }
 
 function removeIfEmpty(patch: PodPatchBuilder, path: Path): void {
-  const value = at(patch.pod, path);
+  const value = valueAt(patch.pod, path);
   if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) patch.remove(path);
-}
-
-function at(pod: Pod, path: Path): JsonValue | undefined {
-  return path.reduce<JsonValue | undefined>(
-    (value, segment) => (Array.isArray(value) ? value[Number(segment)] : own(value, String(segment))),
-    pod,
-  );
 }

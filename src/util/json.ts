@@ -39,10 +39,32 @@ export function ownString(object: JsonValue | undefined, key: string): string | 
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The object under the object's own key; empty if it is absent or not an object. */
+export function ownObject(object: JsonValue | undefined, key: string): JsonObject {
+  const value = own(object, key);
+  return isObject(value) ? value : {};
+}
+
+/** The list under the object's own key; empty if it is absent or not a list. */
+export function ownList(object: JsonValue | undefined, key: string): JsonArray {
+  const value = own(object, key);
+  return isArray(value) ? value : [];
+}
+
+/** The value at a path of own keys and indices. */
+export function valueAt(
+  value: JsonValue | undefined,
+  path: readonly (string | number)[],
+): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>(
+    (inner, segment) => (isArray(inner) ? inner[Number(segment)] : own(inner, String(segment))),
+    value,
+  );
+}
+
 /** The objects in the list under the object's own key; empty if it is absent, null or not a list. */
 export function ownObjects(object: JsonValue | undefined, key: string): readonly JsonObject[] {
-  const value = own(object, key);
-  if (!isArray(value)) return [];
+  const value = ownList(object, key);
   // Nearly always all are objects, and a copy would cost more than this check.
   return value.every(isObject) ? value : value.filter(isObject);
 }

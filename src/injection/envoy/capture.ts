@@ -1,4 +1,4 @@
-import { isArray, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import { type JsonObject, own, ownList, ownObjects, ownString } from '../../util/json.ts';
 import {
   argumentsOf,
   containerFinder,
@@ -35,9 +35,9 @@ export function findCapture(all: readonly JsonObject[]): Capture | undefined {
 
 function isNetAdmin(container: JsonObject): boolean {
   const context = own(container, 'securityContext');
-  const added = own(own(context, 'capabilities'), 'add');
+  const added = ownList(own(context, 'capabilities'), 'add');
   const isAdmin = (name: unknown) => /^(?:cap_)?(?:net_admin|all)$/i.test(String(name));
-  return own(context, 'privileged') === true || (isArray(added) && added.some(isAdmin));
+  return own(context, 'privileged') === true || added.some(isAdmin);
 }
 
 /** NaN if it says nothing. */

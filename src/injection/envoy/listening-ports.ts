@@ -44,31 +44,30 @@ function probePorts(container: JsonObject): readonly JsonObject[] {
     .map((containerPort) => ({ containerPort, protocol: 'TCP' }));
 }
 
-const inline = new WeakMap<JsonObject, readonly JsonObject[]>();
-
-/** Those of a configuration in the arguments, parsed once. */
+/** Those of a configuration in the arguments. */
 function inlinePorts(container: JsonObject): readonly JsonObject[] {
   const args = argumentsOf(container);
   const at = args.indexOf('--config-yaml');
-  if (at === -1) return [];
-  const ports = inline.get(container) ?? bootstrapPorts('', args[at + 1] ?? '');
-  inline.set(container, ports);
-  return ports;
+  return at === -1 ? [] : parsedOnce(container, '', args[at + 1] ?? '');
 }
 
-const parsed = new WeakMap<EnvoyFiles, Map<string, readonly JsonObject[]>>();
-
-/** Parses each file of a ConfigMap once. */
+/** Those of the file of a ConfigMap. */
 function configuredPorts(
   container: JsonObject,
   volumes: readonly JsonObject[],
   files: EnvoyFiles,
 ): readonly JsonObject[] {
   const key = configurationKey(container, volumes);
-  if (key === undefined || !Object.hasOwn(files, key)) return [];
-  const known = parsed.get(files) ?? new Map<string, readonly JsonObject[]>();
-  parsed.set(files, known);
-  const ports = known.get(key) ?? bootstrapPorts(key, files[key] ?? '');
+  return key === undefined || !Object.hasOwn(files, key) ? [] : parsedOnce(files, key, files[key] ?? '');
+}
+
+const parsed = new WeakMap<object, Map<string, readonly JsonObject[]>>();
+
+/** Parses each text of an object once. */
+function parsedOnce(of: object, key: string, text: string): readonly JsonObject[] {
+  const known = parsed.get(of) ?? new Map<string, readonly JsonObject[]>();
+  parsed.set(of, known);
+  const ports = known.get(key) ?? bootstrapPorts(key, text);
   known.set(key, ports);
   return ports;
 }

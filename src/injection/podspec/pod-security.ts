@@ -1,9 +1,9 @@
 import {
-  isArray,
-  isObject,
   type JsonObject,
   type JsonValue,
   own,
+  ownList,
+  ownObject,
   ownObjects,
   ownString,
 } from '../../util/json.ts';
@@ -155,7 +155,7 @@ function* baselineViolations(pod: Pod, version: number, mayUnmask: boolean): Gen
     const context = own(container, 'securityContext');
     yield* contextViolations(context, name, version);
     if (own(context, 'privileged') === true) yield `${name} must not be privileged`;
-    for (const capability of listIn(own(context, 'capabilities'), 'add')) {
+    for (const capability of ownList(own(context, 'capabilities'), 'add')) {
       if (!CAPABILITIES.includes(capability)) yield `${name} must not add the capability ${capability}`;
     }
     if (ownObjects(container, 'ports').some((port) => own(port, 'hostPort')))
@@ -177,18 +177,13 @@ function isAllowed<T>(allowed: ReadonlyMap<T, number>, value: T, version: number
   return since !== undefined && version >= since;
 }
 
-function listIn(object: JsonValue | undefined, key: string): readonly JsonValue[] {
-  const list = own(object, key);
-  return isArray(list) ? list : [];
-}
-
 function* annotationViolations(pod: Pod, version: number): Generator<string, void> {
-  const annotations = own(own(pod, 'metadata'), 'annotations');
+  const annotations = ownObject(own(pod, 'metadata'), 'annotations');
   const seccomp = [
     SECCOMP_ANNOTATION,
     ...allContainers(pod).map(([, each]) => SECCOMP_PREFIX + nameOf(each)),
   ];
-  for (const [key, value] of Object.entries(isObject(annotations) ? annotations : {})) {
+  for (const [key, value] of Object.entries(annotations)) {
     const isBad =
       (key.startsWith(APPARMOR_PREFIX) && !ALLOWED_APPARMOR.test(String(value))) ||
       (version < SINCE.seccompProfile && seccomp.includes(key) && !ALLOWED_SECCOMP.test(String(value)));
@@ -241,8 +236,8 @@ function* restrictedViolations(
       yield `${name} must set allowPrivilegeEscalation to false`;
     if (version >= SINCE.dropCapabilities) {
       const capabilities = own(context, 'capabilities');
-      if (!listIn(capabilities, 'drop').includes('ALL')) yield `${name} must drop ALL capabilities`;
-      for (const capability of listIn(capabilities, 'add')) {
+      if (!ownList(capabilities, 'drop').includes('ALL')) yield `${name} must drop ALL capabilities`;
+      for (const capability of ownList(capabilities, 'add')) {
         if (capability !== 'NET_BIND_SERVICE') yield `${name} must not add the capability ${capability}`;
       }
     }

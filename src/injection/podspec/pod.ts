@@ -1,11 +1,11 @@
 import { clip } from '../../util/clip.ts';
 import { finder } from '../../util/finder.ts';
 import {
-  isArray,
   isObject,
   type JsonObject,
   type JsonValue,
   own,
+  ownList,
   ownObjects,
   ownString,
 } from '../../util/json.ts';
@@ -60,8 +60,7 @@ export interface PlacedContainer {
 /** The containers and then the init containers of a pod, each with its place. */
 export function placedContainers(pod: Pod): readonly PlacedContainer[] {
   return (['containers', 'initContainers'] as const).flatMap((list) => {
-    const items = specField(pod, list);
-    return (isArray(items) ? items : []).flatMap((container, index) =>
+    return ownList(own(pod, 'spec'), list).flatMap((container, index) =>
       isObject(container) ? [{ list, index, container }] : [],
     );
   });
@@ -102,9 +101,7 @@ export function controllerIn(pod: Pod | undefined): JsonObject | undefined {
 
 /** The command and the arguments of a container. */
 export function argumentsOf(container: JsonObject): readonly string[] {
-  return ['command', 'args']
-    .map((field) => own(container, field))
-    .flatMap((list) => (isArray(list) ? list.map(String) : []));
+  return ['command', 'args'].flatMap((field) => ownList(container, field).map(String));
 }
 
 /** What follows one of these flags in the command line of a container, also in the script of a shell. */

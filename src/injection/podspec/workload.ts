@@ -5,8 +5,10 @@ import {
   type JsonObject,
   type JsonValue,
   own,
+  ownObject,
   ownObjects,
   ownString,
+  valueAt,
 } from '../../util/json.ts';
 import { CUSTOM_KINDS, WORKLOAD_KINDS } from './workload-kinds.ts';
 
@@ -91,16 +93,12 @@ export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[]
   for (const [object, path] of objectsOf(document)) {
     const given = rules.filter((rule) => fits(rule, object));
     const all = given.length > 0 ? given : KNOWN.filter((rule) => fits(rule, object));
-    const written = path.reduce<JsonValue | undefined>(child, document);
+    const written = valueAt(document, path);
     const sites = all.flatMap((rule) => [...sitesAt(object, path, written, rule.path)]);
     yield* sites;
     const keys = all.find(({ isOptional }) => !isOptional)?.path.filter((step) => typeof step === 'string');
     if (sites.length === 0 && keys) yield { object, path: [...path, ...keys], pod: {} };
   }
-}
-
-function child(value: JsonValue | undefined, segment: string | number): JsonValue | undefined {
-  return isArray(value) ? value[Number(segment)] : own(value, String(segment));
 }
 
 function* sitesAt(
@@ -134,11 +132,11 @@ export function createdPod(object: JsonObject, pod: JsonObject): JsonObject {
     name,
     persistentVolumeClaim: { claimName: `${name}-${workload}-0` },
   }));
-  const spec = own(pod, 'spec');
+  const spec = ownObject(pod, 'spec');
   const others = ownObjects(spec, 'volumes').filter(
     (volume) => !names.includes(ownString(volume, 'name') ?? ''),
   );
-  return { ...pod, spec: { ...(isObject(spec) && spec), volumes: [...added, ...others] } };
+  return { ...pod, spec: { ...spec, volumes: [...added, ...others] } };
 }
 
 /** The template for which injection of its `createdPod` gave this pod: with what was added, and its own volumes. */

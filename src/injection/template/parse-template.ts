@@ -6,11 +6,12 @@ import {
   type TextDiagnostic,
 } from '../../util/diagnostic.ts';
 import {
-  isArray,
   isObject,
   type JsonObject,
   type JsonValue,
   own,
+  ownList,
+  ownObject,
   ownObjects,
   ownString,
 } from '../../util/json.ts';
@@ -98,11 +99,9 @@ interface Parts {
 }
 
 function partsOf(value: JsonValue): Parts {
-  const [metadata, spec] = [own(value, 'metadata'), own(value, 'spec')];
-  if (metadata === undefined && spec === undefined) {
-    return { whole: false, metadata: {}, spec: isObject(value) ? value : {} };
-  }
-  return { whole: true, metadata: isObject(metadata) ? metadata : {}, spec: isObject(spec) ? spec : {} };
+  const whole = ['metadata', 'spec'].some((part) => own(value, part) !== undefined);
+  const bare = isObject(value) ? value : {};
+  return { whole, metadata: ownObject(value, 'metadata'), spec: whole ? ownObject(value, 'spec') : bare };
 }
 
 /** The containers and init containers, each with its path. */
@@ -140,9 +139,7 @@ function* templateAdvice(spec: JsonObject, path: Path): Findings {
 function* flagAdvice(container: JsonObject, path: Path): Findings {
   if (!ownString(container, 'image')?.includes('envoy')) return;
   for (const field of ['command', 'args']) {
-    const list = own(container, field);
-    if (!isArray(list)) continue;
-    for (const [index, argument] of list.entries()) {
+    for (const [index, argument] of ownList(container, field).entries()) {
       const [, flag, value] = /^(--[a-z0-9-]+)=(.*)$/.exec(String(argument)) ?? [];
       if (flag === undefined) continue;
       const message = `Envoy does not accept "=" after a flag: write "${flag}" and "${value}" as two entries`;

@@ -2,7 +2,7 @@ import { HttpError } from '../../kube/admission/http-error.ts';
 import type { AdmissionRequest, ReviewHandler } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { clip } from '../../util/clip.ts';
-import { isArray, isObject, type JsonObject, own, ownString } from '../../util/json.ts';
+import { type JsonObject, own, ownList, ownObject, ownString } from '../../util/json.ts';
 import { inject } from '../inject.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { isPodCreation, podCreation } from '../podspec/admission-target.ts';
@@ -92,14 +92,11 @@ async function answerRequest(
 
 /** What a pod has too much of to be decided in one turn of the event loop; undefined if nothing. */
 function podExcess(pod: Pod | undefined): string | undefined {
-  const lists = ['containers', 'initContainers'].map((list) => own(own(pod, 'spec'), list));
-  const count = lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
+  const lists = ['containers', 'initContainers'].map((list) => ownList(own(pod, 'spec'), list));
+  const count = lists.reduce((sum, { length }) => sum + length, 0);
   if (count > MAX_CONTAINERS) return `${count} containers: use at most ${MAX_CONTAINERS}`;
   const maps = ['labels', 'annotations'] as const;
-  const large = maps.find((map) => {
-    const entries = own(own(pod, 'metadata'), map);
-    return isObject(entries) && Object.keys(entries).length > MAX_ENTRIES;
-  });
+  const large = maps.find((map) => Object.keys(ownObject(own(pod, 'metadata'), map)).length > MAX_ENTRIES);
   return large && `more than ${MAX_ENTRIES} ${large}: remove some`;
 }
 

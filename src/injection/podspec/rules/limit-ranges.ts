@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../../../util/json.ts';
 import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
 import { type Amounts, amountsOf, requestsOf, totalOf } from './pod-resources.ts';
 
@@ -69,11 +69,11 @@ function usageOf(container: JsonObject, defaults: readonly Usage[]): Usage {
 }
 
 function usageOfPod(pod: Pod, defaults: readonly Usage[]): Usage {
-  const given: JsonValue | undefined = specField(pod, 'resources');
+  const given = specField(pod, 'resources');
   const total = (list: keyof Usage) =>
     new Map([
       ...totalOf(pod, (container) => usageOf(container, defaults)[list]),
-      ...amountsOf(isObject(given) ? own(given, list) : undefined),
+      ...amountsOf(own(given, list)),
     ]);
   return { requests: total('requests'), limits: total('limits') };
 }
