@@ -2,8 +2,8 @@ import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/api/c
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import { type Informer, waitForSync } from '../kube/cache/informer.ts';
-import type { Reconcile } from '../kube/controller/controller.ts';
-import type { ManagedController } from '../kube/manager/managed-controller.ts';
+import type { Controller, Reconcile } from '../kube/controller/controller.ts';
+
 import type { Manager } from '../kube/manager/manager.ts';
 import { toError } from '../kube/util/to-error.ts';
 import { PROGRAM } from '../util/identity.ts';
@@ -20,8 +20,8 @@ const SCOPE = { maxRetryMs: 60_000 };
  * one of each replica, and one of the leader.
  */
 export class WebhookTrust {
-  readonly #everyReplica: ManagedController;
-  readonly #leader: ManagedController;
+  readonly #everyReplica: Controller;
+  readonly #leader: Controller;
   readonly #bundle: CaBundle;
   readonly #informers: Pick<Informer<never>, 'waitForSync'>[] = [];
   readonly #manager: Manager;

@@ -1,12 +1,15 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { isConflict, retryAfterMs } from '../api/api-error.ts';
-import type { ObjectKey } from '../api/object.ts';
+import type { KubeObject, ObjectKey } from '../api/object.ts';
+import type { EventRecorder } from '../events/events.ts';
 import type { ControllerMetrics, QueueMetrics, ReconcileResult } from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
+import type { Task } from '../util/task-group.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type QueueOptions, WorkQueue } from '../workqueue/queue.ts';
+import { refusalIn, tellRefusal } from './refusals.ts';
 
 /** The result of a reconcile. Without fields: done until something changes. */
 export interface Result {
@@ -31,67 +34,127 @@ export class TerminalError extends Error {
 
 export interface ControllerOptions extends Pick<QueueOptions, 'maxRetryMs'> {
   readonly name: string;
-  readonly reconcile: Reconcile;
   /** How many keys are reconciled at once; never the same key twice. */
   readonly workers: number;
   readonly log: Logger;
   readonly clock: Clock;
-  readonly metrics?: ControllerMetrics;
-  readonly queueMetrics?: QueueMetrics;
+  readonly metrics: ControllerMetrics;
+  readonly queueMetrics: QueueMetrics;
+  readonly events: EventRecorder;
 }
 
-/** How long run() waits for running reconciles after the signal has aborted. */
+/** The start and the end of a controller's term. */
+export interface TermOptions {
+  /** The first keys, since a standby drops all events. */
+  readonly keys: () => Iterable<ObjectKey>;
+  /** Resolves when the data that a reconcile needs is available. */
+  readonly after?: Task;
+  /** Called when the last reconcile of a term has ended. */
+  readonly ended?: () => void;
+  /** The object that gets an Event when the API server refuses a request of the reconcile of a key. */
+  readonly waiting?: (key: ObjectKey) => KubeObject | undefined;
+}
+
+interface Work extends TermOptions {
+  readonly reconcile: Reconcile;
+}
+
+/** The state of one term: the next term does not use it. */
+interface Term {
+  readonly work: Work;
+  readonly queue: WorkQueue<ObjectKey>;
+  readonly running: Set<ObjectKey>;
+  /** When a heartbeat or a reconcile last ended. */
+  activeAt: number;
+}
+
+/** How long a term waits for running reconciles after its signal has aborted. */
 const DRAIN_TIMEOUT_MS = 30_000;
 /** Conflicts in a row that are no reason to look. */
 const EXPECTED_CONFLICTS = 3;
+/** A key that passes through each queue. It is not an object's key: names do not have such characters. */
+const HEARTBEAT: ObjectKey = '<heartbeat>';
+const HEARTBEAT_MS = 30_000;
+/** Longer than any reconcile takes: a request to the API server times out after 30 s, and fails its reconcile. */
+const OVERDUE_MS = 300_000;
 
-/** Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). */
+/**
+ * Takes keys from a queue and reconciles them, with retries (controller-runtime's `internal/controller`). It works in
+ * terms, each with a new queue: that of the leader while this process leads, that of each replica always. In a term, a
+ * heartbeat passes through its queue in the same way as events: a controller without heartbeats and without reconciles
+ * is stuck.
+ */
 export class Controller {
-  /** The keys to reconcile. run() shuts it down at its end. */
-  readonly queue: WorkQueue<ObjectKey>;
   readonly #options: ControllerOptions;
   readonly #log: Logger;
-  readonly #running = new Set<ObjectKey>();
-  /** Failures in a row. */
-  readonly #failures = new Map<ObjectKey, number>();
-  /** The drain timeout has passed: the results of running reconciles are ignored. */
-  #isOver = false;
+  #work: Work | undefined;
+  #term: Term | undefined;
 
   constructor(options: ControllerOptions) {
-    const { clock, name, log, queueMetrics: metrics, maxRetryMs } = options;
-    this.queue = new WorkQueue<ObjectKey>({ clock, maxRetryMs, metrics });
     this.#options = options;
-    this.#log = log.child({ controller: name });
+    this.#log = options.log.child({ controller: options.name });
   }
 
-  /** Keys that are being reconciled. */
-  running(): readonly ObjectKey[] {
-    return [...this.#running];
+  /** For event handlers. A standby drops the keys: a new leader starts with all objects. */
+  readonly queue = {
+    add: (key: ObjectKey): void => this.#term?.queue.add(key),
+    addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
+  };
+
+  /** Sets the reconcile. A controller without one does nothing. */
+  reconcile(reconcile: Reconcile, options: TermOptions): void {
+    this.#work = { ...options, reconcile };
   }
 
   /**
-   * Reconciles until the signal aborts. Then it starts no more reconciles, and resolves when the running ones have
-   * ended or at the drain timeout. Call it once, when the caches that the reconcile reads have synced.
+   * Runs one term: reconciles the first keys, then events, until the signal aborts. Then it starts no more reconciles,
+   * and resolves when the running ones have ended or at the drain timeout. Called by the manager.
+   * @throws Error if the previous term has not ended.
    */
-  async run(signal: AbortSignal): Promise<void> {
-    const { metrics, workers: count } = this.#options;
-    metrics?.maxConcurrentReconciles(count);
-    const workers = Promise.all(Array.from({ length: count }, () => this.#work(signal)));
+  readonly run: Task = async (signal) => {
+    const { name, clock, metrics, queueMetrics, workers: count, maxRetryMs } = this.#options;
+    const work = this.#work;
+    if (work?.after) await work.after(signal);
+    if (!work || signal.aborted) return;
+    if (this.#term) throw new Error(`controller ${name}: the previous term has not ended`);
+    const queue = new WorkQueue<ObjectKey>({ clock, maxRetryMs, metrics: queueMetrics });
+    const term: Term = { work, queue, running: new Set(), activeAt: clock.now() };
+    this.#term = term;
+    metrics.termBegan(count);
+    const beat = () => {
+      heart = clock.setTimer(HEARTBEAT_MS, beat);
+      this.queue.add(HEARTBEAT);
+    };
+    let heart = clock.setTimer(HEARTBEAT_MS, beat);
     try {
-      await Promise.race([workers, aborted(signal)]);
+      addAll(queue, work.keys);
+      const workers = Promise.all(Array.from({ length: count }, () => this.#runWorker(term, signal)));
+      await Promise.race([workers, aborted(signal)]).finally(() => queue.shutDown());
+      await this.#drain(term, workers);
     } finally {
-      this.queue.shutDown();
+      heart.cancel();
+      this.#term = undefined;
+      metrics.termEnded();
+      work.ended?.();
     }
-    await this.#drain(workers);
+  };
+
+  /** The problem that a restart would fix; undefined if the controller is not stuck, and outside of terms. */
+  problem(): string | undefined {
+    const { name, clock } = this.#options;
+    const silentMs = this.#term ? clock.now() - this.#term.activeAt : 0;
+    return silentMs > OVERDUE_MS
+      ? `controller ${name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`
+      : undefined;
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
-    const { queue } = this;
+  async #runWorker(term: Term, signal: AbortSignal): Promise<void> {
+    const { queue } = term;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       try {
         // Queued keys are not lost: the next leader lists all objects and starts with them.
         if (signal.aborted) return;
-        await this.#process(key, signal);
+        await this.#process(term, key, signal);
       } finally {
         queue.done(key);
       }
@@ -101,75 +164,95 @@ export class Controller {
     }
   }
 
-  async #process(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    const { clock, metrics, reconcile } = this.#options;
+  async #process(term: Term, key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const { queue, running } = term;
     const started = clock.now();
-    this.#running.add(key);
-    metrics?.activeWorkers(this.#running.size);
+    running.add(key);
+    metrics.activeWorkers(running.size);
     let outcome: Result | undefined;
     let error: Error | undefined;
     try {
-      outcome = await reconcile(key, signal);
+      outcome = await this.#reconcile(term, key, signal);
     } catch (thrown) {
       error = toError(thrown);
     }
-    this.#running.delete(key);
-    // Another controller of the same name may run by now.
-    if (this.#isOver) return;
-    metrics?.activeWorkers(this.#running.size);
+    term.activeAt = clock.now();
+    running.delete(key);
+    // The drain timeout has passed. Another controller of the same name may run by now.
+    if (this.#term !== term) return;
+    metrics.activeWorkers(running.size);
     const milliseconds = clock.now() - started;
-    const result = error ? this.#failed(key, error, signal) : this.#succeeded(key, outcome?.requeueAfterMs);
-    metrics?.reconciled(result, milliseconds / 1000);
+    const result = error
+      ? this.#failed(queue, key, error, signal)
+      : succeeded(queue, key, outcome?.requeueAfterMs);
+    metrics.reconciled(result, milliseconds / 1000);
     this.#log.debug({ key, result, ms: Math.round(milliseconds) }, 'reconciled');
   }
 
-  #succeeded(key: ObjectKey, requeueAfterMs: number | undefined): ReconcileResult {
-    const { queue } = this;
-    if (requeueAfterMs !== undefined && !(requeueAfterMs > 0)) {
-      queue.addRateLimited(key);
-      return 'requeue';
+  async #reconcile({ work }: Term, key: ObjectKey, signal: AbortSignal): Promise<Result> {
+    const { events, metrics } = this.#options;
+    if (key === HEARTBEAT) {
+      metrics.heartbeat();
+      return {};
     }
-    this.#forget(key);
-    if (requeueAfterMs === undefined) return 'success';
-    queue.addAfter(key, requeueAfterMs);
-    return 'requeue_after';
+    try {
+      return await work.reconcile(key, signal);
+    } catch (error) {
+      const refusal = refusalIn(error);
+      const object = refusal && work.waiting?.(key);
+      if (object) tellRefusal(events, object, refusal);
+      throw error;
+    } finally {
+      metrics.reconcileEnded();
+    }
   }
 
-  #failed(key: ObjectKey, error: Error, signal: AbortSignal): ReconcileResult {
-    const { queue } = this;
+  #failed(queue: WorkQueue<ObjectKey>, key: ObjectKey, error: Error, signal: AbortSignal): ReconcileResult {
     if (signal.aborted) {
       // The stop usually caused it, so it is neither a warning nor retried.
       this.#log.info({ key, err: error }, 'reconcile interrupted by the shutdown');
       return 'error';
     }
     if (error instanceof TerminalError) {
-      this.#forget(key);
+      queue.forget(key);
       this.#log.error({ key, err: error }, 'reconcile failed: not retried until something changes');
       return 'terminal';
     }
     const retryInMs = queue.addRateLimited(key, retryAfterMs(error));
-    const attempts = (this.#failures.get(key) ?? 0) + 1;
-    this.#failures.set(key, attempts);
+    const attempts = queue.numRequeues(key);
     // Another writer was faster, which the next attempt sees.
     const level = isConflict(error) && attempts <= EXPECTED_CONFLICTS ? 'debug' : 'warn';
     this.#log[level]({ key, err: error, attempts, retryInMs }, 'reconcile failed');
     return 'error';
   }
 
-  #forget(key: ObjectKey): void {
-    this.queue.forget(key);
-    this.#failures.delete(key);
-  }
-
-  async #drain(workers: Promise<unknown>): Promise<void> {
+  async #drain({ running }: Term, workers: Promise<unknown>): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const timer = this.#options.clock.setTimer(DRAIN_TIMEOUT_MS, resolve);
       workers.finally(() => timer.cancel()).then(() => resolve(), reject);
     });
-    this.#isOver = true;
-    if (this.#running.size > 0) {
-      const running = this.running();
-      this.#log.warn({ running }, 'gave up on reconciles still running at the drain timeout');
-    }
+    if (running.size > 0)
+      this.#log.warn({ running: [...running] }, 'gave up on reconciles still running at the drain timeout');
   }
+}
+
+function succeeded(
+  queue: WorkQueue<ObjectKey>,
+  key: ObjectKey,
+  requeueAfterMs: number | undefined,
+): ReconcileResult {
+  if (requeueAfterMs !== undefined && !(requeueAfterMs > 0)) {
+    queue.addRateLimited(key);
+    return 'requeue';
+  }
+  queue.forget(key);
+  if (requeueAfterMs === undefined) return 'success';
+  queue.addAfter(key, requeueAfterMs);
+  return 'requeue_after';
+}
+
+/** A function of its own: an async function holds what it has touched until it ends, which is the end of the term. */
+function addAll(queue: WorkQueue<ObjectKey>, keys: () => Iterable<ObjectKey>): void {
+  for (const key of keys()) queue.add(key);
 }

@@ -11,6 +11,7 @@ import { SharedInformers, type WatchSelection } from '../cache/shared-informers.
 import { type ApiAccess, apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { Discovery, type Served } from '../client/discovery.ts';
+import { Controller } from '../controller/controller.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { LeaderElector } from '../leaderelection/leader-elector.ts';
@@ -21,7 +22,6 @@ import { type RepeatOptions, retryLoop, runTaskGroup, type Task } from '../util/
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
-import { ManagedController } from './managed-controller.ts';
 
 export interface ManagerOptions {
   /** The name of the program, used in its lease, its Events and its metrics. */
@@ -49,7 +49,7 @@ export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'cloc
 }
 
 /** Where a controller runs, and how often it tries again. */
-export interface ManagedControllerScope {
+export interface ControllerScope {
   /** Default: on the leader alone. */
   readonly everyReplica?: boolean;
   /** The longest time from a failure to the next try, in milliseconds; default 1000 s. */
@@ -90,7 +90,7 @@ export class Manager {
   readonly #webhooks: WebhookServer | undefined;
   readonly #queueMetrics: ReturnType<typeof prometheus.queueMetrics>;
   readonly #controllerMetrics: ReturnType<typeof prometheus.controllerMetrics>;
-  readonly #controllers: ManagedController[] = [];
+  readonly #controllers: Controller[] = [];
   readonly #preparations: (() => Promise<void>)[] = [];
   readonly #everywhere: Task[] = [];
   readonly #leading: Task[] = [];
@@ -131,8 +131,6 @@ export class Manager {
     this.leaderClient = api.guarded(this.assertLeading);
     this.#queueMetrics = prometheus.queueMetrics(registry);
     this.#controllerMetrics = prometheus.controllerMetrics(registry);
-    const controllers = () => this.#controllers.flatMap((controller) => controller.watched() ?? []);
-    prometheus.watchdogMetrics(registry, controllers, Date.now);
     const metrics = prometheus.cacheMetrics(registry, Date.now);
     this.#informers = new SharedInformers({ client: api.client, clock, log, metrics });
     this.#discovery = new Discovery({ client: api.client, clock, log });
@@ -173,10 +171,10 @@ export class Manager {
   controller(
     name: string,
     workers = 1,
-    { everyReplica = false, maxRetryMs }: ManagedControllerScope = {},
-  ): ManagedController {
+    { everyReplica = false, maxRetryMs }: ControllerScope = {},
+  ): Controller {
     const { clock, log } = this;
-    const controller = new ManagedController({
+    const controller = new Controller({
       name,
       workers,
       clock,

@@ -143,8 +143,23 @@ export function controllerMetrics(registry: Registry) {
   const time = histogram('controller_runtime_reconcile_time_seconds', SECONDS_BUCKETS, of);
   const active = gauge('controller_runtime_active_workers', of);
   const max = gauge('controller_runtime_max_concurrent_reconciles', of);
+  const term = gauge('envoy_initializer_controller_term_running', of);
+  const heartbeat = gauge('envoy_initializer_controller_heartbeat_timestamp_seconds', of);
+  const last = gauge('envoy_initializer_controller_last_reconcile_timestamp_seconds', of);
   return (controller: string) => ({
-    maxConcurrentReconciles: (workers: number): void => max.set({ controller }, workers),
+    termBegan(workers: number): void {
+      max.set({ controller }, workers);
+      term.set({ controller }, 1);
+      heartbeat.setToCurrentTime({ controller });
+    },
+    termEnded(): void {
+      term.set({ controller }, 0);
+      heartbeat.remove({ controller });
+    },
+    /** A heartbeat has passed through the queue. */
+    heartbeat: (): void => heartbeat.setToCurrentTime({ controller }),
+    /** A reconcile ended, also one that its term gave up. */
+    reconcileEnded: (): void => last.setToCurrentTime({ controller }),
     activeWorkers: (workers: number): void => active.set({ controller }, workers),
     reconciled(result: ReconcileResult, seconds: number): void {
       total.inc({ controller, result });
@@ -214,37 +229,6 @@ export function queueMetrics(registry: Registry) {
   };
 }
 export type QueueMetrics = ReturnType<ReturnType<typeof queueMetrics>>;
-
-/** What a controller of the leader does. */
-export interface WatchedController {
-  readonly name: string;
-  /** A term of this leader works on its queue. */
-  readonly running: boolean;
-  /** Milliseconds since its heartbeat last passed the queue, or since its term began; undefined outside of terms. */
-  readonly heartbeatAgeMs: number | undefined;
-  /** Milliseconds since a reconcile last ended; undefined before the first one. */
-  readonly reconcileAgeMs: number | undefined;
-}
-
-/** The state of the watchdog, read at each scrape. */
-export function watchdogMetrics(
-  registry: Registry,
-  controllers: () => readonly WatchedController[],
-  wallClock: () => number,
-): void {
-  const { read } = metricsIn(registry);
-  const gauge = (name: Name, toValue: (controller: WatchedController) => number | undefined) =>
-    read(name, ['controller'], () => controllers().map((each) => [{ controller: each.name }, toValue(each)]));
-  const secondsSince = (ageMs: number | undefined) =>
-    ageMs === undefined ? undefined : (wallClock() - ageMs) / 1000;
-  gauge('envoy_initializer_controller_term_running', ({ running }) => (running ? 1 : 0));
-  gauge('envoy_initializer_controller_heartbeat_timestamp_seconds', ({ heartbeatAgeMs }) =>
-    secondsSince(heartbeatAgeMs),
-  );
-  gauge('envoy_initializer_controller_last_reconcile_timestamp_seconds', ({ reconcileAgeMs }) =>
-    secondsSince(reconcileAgeMs),
-  );
-}
 
 /** The webhooks, each by its path. */
 export function webhookMetrics(registry: Registry) {

@@ -101,13 +101,18 @@ export class WorkQueue<K> implements QueueGauges {
    */
   addRateLimited(key: K, atLeastMs = 0): number {
     const { maxRetryMs = MAX_RETRY_MS } = this.#options;
-    const failures = this.#failures.get(key) ?? 0;
+    const failures = this.numRequeues(key);
     this.#failures.set(key, failures + 1);
     // 2 ** n grows to Infinity, which is above any maximum: it cannot overflow.
     const ofKey = Math.min(maxRetryMs, FIRST_RETRY_MS * 2 ** failures);
     const delayMs = Math.max(atLeastMs, ofKey, this.#retries.reserve());
     this.addAfter(key, delayMs);
     return delayMs;
+  }
+
+  /** Failures of the key in a row. */
+  numRequeues(key: K): number {
+    return this.#failures.get(key) ?? 0;
   }
 
   /** Resets the count of the key's failures. The caller must still call done(). */

@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
-import type { Reconcile } from '../../kube/controller/controller.ts';
-import type { ManagedController, TermOptions } from '../../kube/manager/managed-controller.ts';
+import type { Controller, Reconcile, TermOptions } from '../../kube/controller/controller.ts';
+
 import type { Manager } from '../../kube/manager/manager.ts';
 
 export interface SplitControllerOptions {
@@ -16,8 +16,8 @@ export interface SplitControllerOptions {
  * others.
  */
 export class SplitController {
-  readonly #near: ManagedController;
-  readonly #remote: ManagedController;
+  readonly #near: Controller;
+  readonly #remote: Controller;
   readonly #isRemote: SplitControllerOptions['isRemote'];
 
   constructor(manager: Manager, { name, workers, isRemote }: SplitControllerOptions) {
@@ -46,7 +46,7 @@ export class SplitController {
     }
   }
 
-  #of(key: ObjectKey): ManagedController {
+  #of(key: ObjectKey): Controller {
     return this.#isRemote(key) ? this.#remote : this.#near;
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import {
   Controller,
@@ -6,48 +7,56 @@ import {
   type Reconcile,
   TerminalError,
 } from '../../../../src/kube/controller/controller.ts';
-import type { ControllerMetrics, ReconcileResult } from '../../../../src/kube/prometheus/index.ts';
+import {
+  type ControllerMetrics,
+  queueMetrics,
+  type ReconcileResult,
+} from '../../../../src/kube/prometheus/index.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
-/** A controller around `reconcile`, with its logs and metrics. */
-function newController(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
+/** A controller around `reconcile` in a term that runs until `stop` is aborted, with its logs and metrics. */
+function startController(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new FakeClock();
   const { log: logger, lines: log } = capturedLog('info');
   const metrics = new RecordedMetrics();
   const controller = new Controller({
     name: 'network',
-    reconcile,
     workers: 1,
     log: logger,
     clock,
     metrics,
+    queueMetrics: queueMetrics(new Registry())('network'),
+    events: { event: () => undefined },
     ...options,
   });
-  return { clock, queue: controller.queue, log, metrics, controller };
-}
-
-/** The same, running until `stop` is aborted. */
-function startController(...args: Parameters<typeof newController>) {
-  const setup = newController(...args);
+  controller.reconcile(reconcile, { keys: () => [] });
   const stop = new AbortController();
-  return { ...setup, stop, stopped: setup.controller.run(stop.signal) };
+  return { clock, queue: controller.queue, log, metrics, stop, stopped: controller.run(stop.signal) };
 }
 
 class RecordedMetrics implements ControllerMetrics {
   workers = 0;
   active: number[] = [];
+  /** Without heartbeats. */
   results: [ReconcileResult, number][] = [];
+  #isHeartbeat = false;
 
-  maxConcurrentReconciles(workers: number) {
+  termBegan(workers: number) {
     this.workers = workers;
   }
+  termEnded() {}
+  heartbeat() {
+    this.#isHeartbeat = true;
+  }
+  reconcileEnded() {}
   activeWorkers(workers: number) {
     this.active.push(workers);
   }
   reconciled(result: ReconcileResult, seconds: number) {
-    this.results.push([result, seconds]);
+    if (!this.#isHeartbeat) this.results.push([result, seconds]);
+    this.#isHeartbeat = false;
   }
 }
 
@@ -80,15 +89,14 @@ function held() {
 const key = 'default/example';
 
 test('the workers of a controller reconcile as many keys at once as there are, and no more', async () => {
-  const { reconcile, started, release } = held();
-  const { queue, controller, metrics } = startController(reconcile, { workers: 2 });
+  const { reconcile, started, running, release } = held();
+  const { queue, metrics } = startController(reconcile, { workers: 2 });
   for (const name of ['a', 'b', 'c']) queue.add(name);
   await until(() => started.length === 2);
-  expect(controller.running()).toEqual(['a', 'b']);
-  expect(queue.length).toBe(1);
+  expect([...running.keys()]).toEqual(['a', 'b']);
   release('a');
   await until(() => started.length === 3);
-  expect(controller.running()).toEqual(['b', 'c']);
+  expect([...running.keys()]).toEqual(['b', 'c']);
   expect(metrics.workers).toBe(2);
   expect(metrics.active).toEqual([1, 2, 1, 2]);
 });
@@ -247,8 +255,8 @@ test.each([
 ])(
   'a controller that stops does not count or record a reconcile that %s after the drain timeout',
   async (_, outcome) => {
-    const { reconcile, started, release } = held();
-    const { clock, queue, log, metrics, controller, stop, stopped } = startController(async (key, signal) => {
+    const { reconcile, started, running, release } = held();
+    const { clock, queue, log, metrics, stop, stopped } = startController(async (key, signal) => {
       await reconcile(key, signal);
       return outcome();
     });
@@ -262,7 +270,7 @@ test.each([
     ]);
     const seen = [log.length, metrics.active.length];
     release('default/stuck');
-    await until(() => controller.running().length === 0);
+    await until(() => running.size === 0);
     expect([log.length, metrics.active.length]).toEqual(seen);
     expect(metrics.results).toEqual([]);
   },

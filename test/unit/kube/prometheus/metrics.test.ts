@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { cacheMetrics, watchdogMetrics } from '../../../../src/kube/prometheus/index.ts';
+import { cacheMetrics } from '../../../../src/kube/prometheus/index.ts';
 
 test('the metrics of caches show the stalest cache of a resource, and forget a cache that ended', async () => {
   const registry = new Registry();
@@ -26,20 +26,4 @@ test('the metrics of caches show the stalest cache of a resource, and forget a c
   expect(await samples()).toEqual([`${contact} 1060`, `${synced} 1`]);
   second.ended();
   expect(await samples()).toEqual([]);
-});
-
-test('the metrics of controllers show ages as timestamps, and no series for missing ages', async () => {
-  const registry = new Registry();
-  const controllers = () => [
-    { name: 'network', running: true, heartbeatAgeMs: 20_000, reconcileAgeMs: 5_000 },
-    { name: 'drift', running: false, heartbeatAgeMs: undefined, reconcileAgeMs: undefined },
-  ];
-  watchdogMetrics(registry, controllers, () => 1_000_000);
-  const samples = (await registry.metrics()).split('\n').filter((line) => /^\w/.test(line));
-  expect(samples).toEqual([
-    'envoy_initializer_controller_term_running{controller="network"} 1',
-    'envoy_initializer_controller_term_running{controller="drift"} 0',
-    'envoy_initializer_controller_heartbeat_timestamp_seconds{controller="network"} 980',
-    'envoy_initializer_controller_last_reconcile_timestamp_seconds{controller="network"} 995',
-  ]);
 });

@@ -1,12 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
-import { type ProcessOptions, runProcess } from '../../../../src/kube/manager/lifecycle.ts';
-import { ManagedController } from '../../../../src/kube/manager/managed-controller.ts';
+import { Controller, type Reconcile } from '../../../../src/kube/controller/controller.ts';
 import { controllerMetrics, queueMetrics } from '../../../../src/kube/prometheus/index.ts';
-import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 
@@ -15,13 +12,14 @@ const unused = () => {
   throw new Error('unexpected call');
 };
 let clock: FakeClock;
-let led: ManagedController;
+let led: Controller;
 let keys: string[];
+let registry: Registry;
 beforeEach(() => {
   clock = new FakeClock();
   keys = [];
-  const registry = new Registry();
-  led = new ManagedController({
+  registry = new Registry();
+  led = new Controller({
     name: 'network',
     workers: 1,
     clock,
@@ -31,6 +29,12 @@ beforeEach(() => {
     events: { event: unused },
   });
 });
+
+/** The metrics of its terms, by the middle of their names. */
+async function termMetrics(): Promise<Readonly<Record<string, number>>> {
+  const samples = (await registry.metrics()).matchAll(/^envoy_initializer_controller_(\w+)\{.*\} (\d+)/gm);
+  return Object.fromEntries([...samples].map(([, name, value]) => [name, Number(value)]));
+}
 
 /** Begins a term; returns what ends it. */
 function lead(
@@ -111,54 +115,34 @@ test('a controller is not stuck whose heartbeat waits behind work that proceeds'
     await clock.advanceAsync(MINUTE_MS);
     expect(led.problem()).toBeUndefined();
   }
-  expect(led.watched()).toMatchObject({ heartbeatAgeMs: 9 * MINUTE_MS });
 });
 
 test('a controller is not stuck that is a standby, or whose leader lost its lease', async () => {
-  expect([led.problem(), led.watched()]).toEqual([undefined, undefined]);
+  expect([led.problem(), await termMetrics()]).toEqual([undefined, {}]);
   const end = lead(() => Promise.reject(new Error('no')), ['shop/net']);
   await clock.advanceAsync(0);
-  expect(led.watched()).toMatchObject({ running: true, reconcileAgeMs: 0 });
+  expect(await termMetrics()).toEqual({
+    term_running: 1,
+    heartbeat_timestamp_seconds: expect.any(Number),
+    last_reconcile_timestamp_seconds: expect.any(Number),
+  });
   await end();
   await clock.advanceAsync(60 * MINUTE_MS);
   expect(led.problem()).toBeUndefined();
-  expect(led.watched()).toMatchObject({ running: false, heartbeatAgeMs: undefined });
+  expect(await termMetrics()).toEqual({
+    term_running: 0,
+    last_reconcile_timestamp_seconds: expect.any(Number),
+  });
   expect(clock.pendingTimers).toBe(0);
 });
 
-const never = new Promise<never>(() => undefined);
-
-/** A process with these parts, for whose shutdown there are 40 s. */
-function started(parts: Pick<ProcessOptions, 'lead' | 'background' | 'close'>) {
-  const clock = new FakeClock();
-  const { log, lines } = capturedLog();
-  const stop = new AbortController();
-  const ended = runProcess({
-    stop: stop.signal,
-    shutdown: { delayMs: 0, timeoutMs: 40_000 },
-    clock,
-    log,
-    preparations: [],
-    probes: undefined,
-    webhooks: undefined,
-    ...parts,
-  });
-  const late = () => lines.filter(({ msg }) => msg === 'shutdown step did not end in time');
-  return { clock, stop, ended, late };
-}
-
-test('steps of a shutdown that all hang take its time together, and the drain leaves a reserve', async () => {
-  const { clock, stop, ended, late } = started({
-    lead: () => never,
-    background: [() => never],
-    close: () => never,
-  });
-  await clock.advanceAsync(60_000);
-  stop.abort();
-  await clock.advanceAsync(32_000);
-  expect(late()).toMatchObject([{ step: 'drain', leftMs: 8_000 }]);
-  await clock.advanceAsync(8_000);
-  await ended;
-  expect(late()).toMatchObject([{ step: 'drain' }, { step: 'background' }, { step: 'connections' }]);
-  expect([clock.now(), clock.pendingTimers]).toEqual([100_000, 0]);
+test('a controller shows when a heartbeat last passed its queue, and not in between', async () => {
+  const wallClock = jest.spyOn(Date, 'now').mockReturnValue(1_000_000);
+  lead();
+  wallClock.mockReturnValue(1_020_000);
+  await clock.advanceAsync(29_999);
+  expect(await termMetrics()).toEqual({ term_running: 1, heartbeat_timestamp_seconds: 1000 });
+  await clock.advanceAsync(1);
+  expect(await termMetrics()).toEqual({ term_running: 1, heartbeat_timestamp_seconds: 1020 });
+  wallClock.mockRestore();
 });
