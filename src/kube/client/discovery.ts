@@ -23,46 +23,18 @@ export async function isServed(
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Whether the API server serves a resource. Its CustomResourceDefinition, or a newer API server, may come later. */
-export interface Served {
+/**
+ * Whether the API server serves a resource that not every cluster has. Its CustomResourceDefinition, or a newer API
+ * server, may come later: it is asked for, after 30 s at most, until it is served.
+ */
+export class ServedResource {
   /** Undefined before the first answer. */
-  readonly isServed: boolean | undefined;
-  /** Resolves with the first answer; with undefined if the signal aborts first. */
-  known(signal: AbortSignal): Promise<boolean | undefined>;
-  /** Resolves with true as soon as the resource is served; with false if the signal aborts first. */
-  until(signal: AbortSignal): Promise<boolean>;
-}
-
-/** Finds resources that not every cluster has. Each is asked for, after 30 s at most, until it is served. */
-export class Discovery {
-  readonly #options: DiscoveryOptions;
-  readonly #followed = new Map<string, Followed>();
-
-  constructor(options: DiscoveryOptions) {
-    this.#options = options;
-  }
-
-  /** Call it before `run`. */
-  follow(resource: Resource<KubeObject>): Served {
-    const name = `${resource.plural}.${apiVersionOf(resource)}`;
-    const known = this.#followed.get(name) ?? new Followed(resource, this.#options);
-    this.#followed.set(name, known);
-    return known;
-  }
-
-  /** Looks until all resources are served, or the signal aborts. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(Array.from(this.#followed.values(), (each) => each.run(signal)));
-  }
-}
-
-class Followed implements Served {
   isServed: boolean | undefined;
   readonly #resource: Resource<KubeObject>;
   readonly #options: DiscoveryOptions;
@@ -74,22 +46,25 @@ class Followed implements Served {
     this.#options = options;
   }
 
+  /** Resolves with the first answer; with undefined if the signal aborts first. */
   readonly known = async (signal: AbortSignal): Promise<boolean | undefined> => {
     await abortable(this.#answered.promise, signal).catch(() => undefined);
     return this.isServed;
   };
 
+  /** Resolves with true as soon as the resource is served; with false if the signal aborts first. */
   readonly until = async (signal: AbortSignal): Promise<boolean> => {
     await abortable(this.#served.promise, signal).catch(() => undefined);
     return this.isServed === true && !signal.aborted;
   };
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
+  /** Looks until the resource is served, or the signal aborts. Never rejects. */
+  readonly run = async (signal: AbortSignal): Promise<void> => {
+    const { client, clock, log } = this.#options;
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       let askedMs = 0;
       try {
-        this.#answer(await isServed(this.#options.client, this.#resource, signal));
+        this.#answer(await isServed(client, this.#resource, signal));
       } catch (err) {
         if (signal.aborted) return;
         log.warn({ err }, 'cannot read which resources the API server serves, retrying');
@@ -98,7 +73,7 @@ class Followed implements Served {
       if (this.isServed) return;
       await sleep(clock, Math.max(waitMs, askedMs), signal).catch(() => undefined);
     }
-  }
+  };
 
   #answer(isServed: boolean): void {
     const name = { resource: `${this.#resource.plural}.${this.#resource.group}` };

@@ -10,7 +10,7 @@ import type { Informer } from '../cache/informer.ts';
 import { SharedInformers, type WatchSelection } from '../cache/shared-informers.ts';
 import { type ApiAccess, apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
-import { Discovery, type Served } from '../client/discovery.ts';
+import { ServedResource } from '../client/discovery.ts';
 import { Controller } from '../controller/controller.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
@@ -86,7 +86,6 @@ export class Manager {
   readonly #recorder: QueuedEventRecorder;
   readonly #election: LeaderElector;
   readonly #informers: SharedInformers;
-  readonly #discovery: Discovery;
   readonly #webhooks: WebhookServer | undefined;
   readonly #queueMetrics: ReturnType<typeof prometheus.queueMetrics>;
   readonly #controllerMetrics: ReturnType<typeof prometheus.controllerMetrics>;
@@ -133,7 +132,6 @@ export class Manager {
     this.#controllerMetrics = prometheus.controllerMetrics(registry);
     const metrics = prometheus.cacheMetrics(registry, Date.now);
     this.#informers = new SharedInformers({ client: api.client, clock, log, metrics });
-    this.#discovery = new Discovery({ client: api.client, clock, log });
     this.#webhooks =
       webhook &&
       new WebhookServer({
@@ -163,8 +161,10 @@ export class Manager {
   }
 
   /** Whether the API server serves the resource. `until` is a `startWhen` of its informer. */
-  served(resource: Resource<KubeObject>): Served {
-    return this.#discovery.follow(resource);
+  served(resource: Resource<KubeObject>): ServedResource {
+    const served = new ServedResource(resource, this);
+    this.#everywhere.push(served.run);
+    return served;
   }
 
   /** Adds a controller of the leader, or of each replica. */
@@ -245,7 +245,6 @@ export class Manager {
       background: [
         (signal) => this.#recorder.run(signal),
         (signal) => this.#informers.run(signal),
-        (signal) => this.#discovery.run(signal),
         ...this.#everywhere,
       ],
       lead: (ending) =>

@@ -4,7 +4,7 @@ import { ApiError, apiErrorFrom, TransportError } from '../../../../src/kube/api
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../../src/kube/api/resource.ts';
 import { jsonLines, MalformedLineError } from '../../../../src/kube/api/response.ts';
-import { Discovery } from '../../../../src/kube/client/discovery.ts';
+import { ServedResource } from '../../../../src/kube/client/discovery.ts';
 import { retryDelay } from '../../../../src/kube/client/rest-client.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -17,10 +17,13 @@ const ROUTES = resource('gateway.networking.k8s.io', 'v1', 'httproutes');
 const MINUTE = 60_000;
 
 let clock: FakeClock;
-let discovery: Discovery;
 /** The resources of each `group/version` that the API server serves. */
 let serves: Record<string, readonly string[]>;
 let failure: Error | undefined;
+let follow: (of: Resource<KubeObject>) => {
+  readonly served: ServedResource;
+  readonly running: Promise<void>;
+};
 let requests: string[];
 let lines: ReturnType<typeof capturedLog>['lines'];
 let stop: AbortController;
@@ -39,27 +42,26 @@ beforeEach(() => {
       return { resources: names.map((name) => ({ name })) };
     },
   };
-  discovery = new Discovery({ client, clock, log: captured.log });
+  follow = (of) => {
+    const served = new ServedResource(of, { client, clock, log: captured.log });
+    return { served, running: served.run(stop.signal) };
+  };
 });
 afterEach(() => stop.abort());
 
 test('discovery knows what is served, with one request for each', async () => {
   serves = { 'k8s.cni.cncf.io/v1alpha1': ['ipamclaims'], 'gateway.networking.k8s.io/v1': ['httproutes'] };
-  const [claims, routes] = [discovery.follow(CLAIMS), discovery.follow(ROUTES)];
-  expect(claims.isServed).toBeUndefined();
-  const running = discovery.run(stop.signal);
-  expect(await claims.known(stop.signal)).toBe(true);
-  expect(await routes.until(stop.signal)).toBe(true);
-  await running;
+  const [claims, routes] = [follow(CLAIMS), follow(ROUTES)];
+  expect(claims.served.isServed).toBeUndefined();
+  expect(await claims.served.known(stop.signal)).toBe(true);
+  expect(await routes.served.until(stop.signal)).toBe(true);
+  await Promise.all([claims.running, routes.running]);
   expect(requests).toEqual(['/apis/k8s.cni.cncf.io/v1alpha1', '/apis/gateway.networking.k8s.io/v1']);
   expect(clock.pendingTimers).toBe(0);
 });
 
 test('discovery looks every 30 s for what is missing', async () => {
-  const [claims, routes] = [discovery.follow(CLAIMS), discovery.follow(ROUTES)];
-  void discovery.run(stop.signal);
-  expect(await claims.known(stop.signal)).toBe(false);
-  expect(await routes.known(stop.signal)).toBe(false);
+  for (const each of [CLAIMS, ROUTES]) expect(await follow(each).served.known(stop.signal)).toBe(false);
   await clock.advanceAsync(10 * MINUTE);
   requests.length = 0;
   await clock.advanceAsync(60 * MINUTE);
@@ -72,8 +74,7 @@ test('discovery looks every 30 s for what is missing', async () => {
 });
 
 test('discovery finds a resource whose definition comes later, and says so once', async () => {
-  const claims = discovery.follow(CLAIMS);
-  void discovery.run(stop.signal);
+  const { served: claims } = follow(CLAIMS);
   await clock.advanceAsync(10 * MINUTE);
   serves = { 'k8s.cni.cncf.io/v1alpha1': ['others'] };
   await clock.advanceAsync(MINUTE);
@@ -91,9 +92,8 @@ test('discovery finds a resource whose definition comes later, and says so once'
 });
 
 test('discovery gives no answer while the API server gives none', async () => {
-  const claims = discovery.follow(CLAIMS);
   failure = apiErrorFrom(503, {});
-  void discovery.run(stop.signal);
+  const { served: claims } = follow(CLAIMS);
   await clock.advanceAsync(0);
   expect(claims.isServed).toBeUndefined();
   expect(lines).toHaveLength(1);
