@@ -1,6 +1,6 @@
 import { MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
-import { kindOf, regardingOf } from '../kube/api/resource.ts';
+import { metadataOf, regardingOf } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { metricsIn } from '../kube/prometheus/index.ts';
@@ -24,12 +24,10 @@ interface Dependency {
 }
 
 const PERIOD_MS = 10_000;
-/** Kinds of which only the names are read. */
-const namesOf = (...kind: Parameters<typeof kindOf>) => ({ ...kindOf(...kind), metadataOnly: true as const });
-const SERVICES = namesOf('v1', 'Service');
+const SERVICES = metadataOf('v1', 'Service');
 /** A policy without its binding has no effect. */
 const POLICY_KINDS = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((kind) =>
-  namesOf('admissionregistration.k8s.io/v1', kind, false),
+  metadataOf('admissionregistration.k8s.io/v1', kind, false),
 );
 const WEBHOOKS: Readonly<Record<string, string>> = {
   MutatingWebhookConfiguration: 'new pods get no sidecar and no Network',

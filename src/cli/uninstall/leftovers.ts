@@ -1,9 +1,9 @@
 import type { Operation } from 'fast-json-patch';
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/envoy-configuration.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
-import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
+import { CONFIG_MAPS, NAMESPACES, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../kube/api/object.ts';
-import type { Resource } from '../../kube/api/resource.ts';
+import { metadataOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { ELECTION_TIMING } from '../../kube/leaderelection/leader-elector.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
@@ -18,7 +18,7 @@ import { listed } from '../../util/clip.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject } from '../../util/json.ts';
 import type { ToolParts } from '../add-on.ts';
-import { metadataOf, NAMESPACE, objectsOf, type Remover } from './remover.ts';
+import { objectsOf, type Remover } from './remover.ts';
 
 /** `a/b, c/d (waiting for pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
 export function named(networks: readonly Network[]): string {
@@ -126,7 +126,7 @@ export async function sayWhatStays(
   statusKey: string,
   tools: readonly ToolParts[],
 ): Promise<void> {
-  if ((await ifFound(client.get(NAMESPACE, { name: namespace }))) !== undefined)
+  if ((await ifFound(client.get(NAMESPACES, { name: namespace }))) !== undefined)
     say(`namespace ${namespace} is kept, because it does not have the label app=envoy-initializer`);
   const pods = await objectsOf(client, metadataOf('v1', 'Pod'));
   const injected = pods.filter(({ metadata }) => metadata.annotations?.[statusKey] !== undefined);

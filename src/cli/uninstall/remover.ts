@@ -1,20 +1,13 @@
 import type { Operation } from 'fast-json-patch';
 import { ifFound, isNotFound, isOvertaken } from '../../kube/api/api-error.ts';
 import { type KubeObject, refOf } from '../../kube/api/object.ts';
-import { kindOf, type Resource } from '../../kube/api/resource.ts';
+import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { listed } from '../../util/clip.ts';
 import { PROGRAM } from '../../util/identity.ts';
-
-/** A kind of objects to delete, of which only the metadata is read. */
-export function metadataOf(...kind: Parameters<typeof kindOf>): Resource<KubeObject> {
-  return { ...kindOf(...kind), metadataOnly: true };
-}
-
-export const NAMESPACE = metadataOf('v1', 'Namespace', false);
 
 /** Selects the objects of the manifests, and those that the operator creates. */
 export const OURS = { labelSelector: `app=${PROGRAM}` };

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
 import { keysFor } from '../../injection/keys.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
+import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import type { Resource } from '../../kube/api/resource.ts';
+import { metadataOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
@@ -20,7 +21,7 @@ import {
   operatorNamespaceOption,
 } from '../options/tool-options.ts';
 import { deleteNetworks, isLed, liftGates, named, removeCopies, sayWhatStays } from './leftovers.ts';
-import { isOwn, metadataOf, NAMESPACE, OURS, objectsOf, Remover } from './remover.ts';
+import { isOwn, OURS, objectsOf, Remover } from './remover.ts';
 
 interface UninstallOptions extends ConnectionOptions {
   readonly operatorNamespace: string;
@@ -101,7 +102,7 @@ export async function run(
     await unblock(remover);
     await liftGates(remover);
     await removeCopies(remover);
-    const hadAgents = (await ifFound(client.get(NAMESPACE, { name: NODE_AGENTS }))) !== undefined;
+    const hadAgents = (await ifFound(client.get(NAMESPACES, { name: NODE_AGENTS }))) !== undefined;
     for (const name of [namespace, NODE_AGENTS]) await removeNamespace(remover, name);
     for (const kind of [...CLUSTER_ROLES, ...FENCES]) await remover.removeAll(kind, OURS);
     await remover.removeAll(CRD, { fieldSelector: `metadata.name=${NETWORK_CRD}` });
@@ -158,9 +159,9 @@ async function unblock(remover: Remover): Promise<void> {
 /** Deletes a namespace of the manifests, or in any other one only the operator's objects. */
 async function removeNamespace(remover: Remover, name: string): Promise<void> {
   const { client } = remover;
-  const found = await ifFound(client.get(NAMESPACE, { name }));
+  const found = await ifFound(client.get(NAMESPACES, { name }));
   if (found === undefined) return;
-  if (isOwn(found)) return await remover.removeAll(NAMESPACE, { fieldSelector: `metadata.name=${name}` });
+  if (isOwn(found)) return await remover.removeAll(NAMESPACES, { fieldSelector: `metadata.name=${name}` });
   for (const kind of IN_NAMESPACE) await remover.removeAll(kind, { ...OURS, namespace: name });
   for (const [kind, object] of UNLABELLED)
     await remover.removeAll(kind, { namespace: name, fieldSelector: `metadata.name=${object}` });

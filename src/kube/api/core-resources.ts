@@ -1,16 +1,13 @@
 import { SharedValues } from '../util/shared-values.ts';
 import { identityOf, type KubeObject } from './object.ts';
-import { decodeObject, type Resource } from './resource.ts';
-
-/** What the resources of Kubernetes' v1 APIs have in common. The API server has validated their fields. */
-export const CORE = { group: '', version: 'v1', namespaced: true, decode: decodeObject };
+import { decodeObject, kindOf, metadataOf, type Resource } from './resource.ts';
 
 /** core/v1 ConfigMap: the fields that the library reads. */
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const CONFIG_MAPS: Resource<ConfigMap> = { ...CORE, kind: 'ConfigMap', plural: 'configmaps' };
+export const CONFIG_MAPS: Resource<ConfigMap> = kindOf('v1', 'ConfigMap');
 
 const sharedData = new SharedValues();
 
@@ -29,15 +26,9 @@ export interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const SECRETS: Resource<Secret> = { ...CORE, kind: 'Secret', plural: 'secrets' };
+export const SECRETS: Resource<Secret> = kindOf('v1', 'Secret');
 
-export const NAMESPACES: Resource<KubeObject> = {
-  ...CORE,
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-  metadataOnly: true,
-};
+export const NAMESPACES = metadataOf('v1', 'Namespace', false);
 
 /** core/v1 LimitRange, without labels and annotations. */
 export interface LimitRangeObject extends KubeObject {
@@ -45,31 +36,24 @@ export interface LimitRangeObject extends KubeObject {
 }
 
 export const LIMIT_RANGES: Resource<LimitRangeObject> = {
-  ...CORE,
-  kind: 'LimitRange',
-  plural: 'limitranges',
+  ...kindOf('v1', 'LimitRange'),
   decode(value) {
     const object: LimitRangeObject = decodeObject(value);
     return { metadata: identityOf(object), spec: object.spec };
   },
 };
 
-export const PODS: Resource<KubeObject> = { ...CORE, kind: 'Pod', plural: 'pods' };
+export const PODS = kindOf('v1', 'Pod');
 
 /** core/v1 Node: the fields that the library reads. */
 export interface Node extends KubeObject {
   readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };
 }
 
-export const NODES: Resource<Node> = { ...CORE, kind: 'Node', plural: 'nodes', namespaced: false };
+export const NODES: Resource<Node> = kindOf('v1', 'Node', false);
 
 /** discovery.k8s.io/v1 EndpointSlice: the endpoints of Services. */
-export const ENDPOINT_SLICES: Resource<KubeObject> = {
-  ...CORE,
-  group: 'discovery.k8s.io',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
-};
+export const ENDPOINT_SLICES = kindOf('discovery.k8s.io/v1', 'EndpointSlice');
 
 /** The field selector of pods that have not finished: a finished pod uses and needs nothing. */
 export const LIVE_PODS = 'status.phase!=Succeeded,status.phase!=Failed';
@@ -83,19 +67,16 @@ export interface WebhookConfiguration extends KubeObject {
   }[];
 }
 
-const REGISTRATION = { ...CORE, group: 'admissionregistration.k8s.io', namespaced: false };
+const REGISTRATION = 'admissionregistration.k8s.io/v1';
 
-export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
-  ...REGISTRATION,
-  kind: 'MutatingWebhookConfiguration',
-  plural: 'mutatingwebhookconfigurations',
-};
-
-const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
-  ...REGISTRATION,
-  kind: 'ValidatingWebhookConfiguration',
-  plural: 'validatingwebhookconfigurations',
-};
+export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = kindOf(
+  REGISTRATION,
+  'MutatingWebhookConfiguration',
+  false,
+);
 
 /** Both kinds: a webhook is registered in one of them. */
-export const WEBHOOK_CONFIGURATIONS = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
+export const WEBHOOK_CONFIGURATIONS: readonly Resource<WebhookConfiguration>[] = [
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  kindOf(REGISTRATION, 'ValidatingWebhookConfiguration', false),
+];

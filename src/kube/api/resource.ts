@@ -74,9 +74,14 @@ export function decodeObject(value: unknown): KubeObject {
   return value;
 }
 
-/** A kind of objects that a command reads or deletes without a look into them. Its plural is regular. */
+/** The resource of a kind with a regular plural. The API server has validated the fields of its objects. */
 export function kindOf(apiVersion: string, kind: string, namespaced = true): Resource<KubeObject> {
   const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   const plural = `${kind.toLowerCase().replace(/y$/, 'ie')}s`;
   return { group, version, kind, plural, namespaced, decode: decodeObject };
+}
+
+/** The same, of which only the metadata is read. */
+export function metadataOf(...kind: Parameters<typeof kindOf>): Resource<KubeObject> {
+  return { ...kindOf(...kind), metadataOnly: true };
 }

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { CORE } from '../api/core-resources.ts';
 import { type KubeObject, microTime } from '../api/object.ts';
-import { apiVersionOf, type Resource } from '../api/resource.ts';
+import { apiVersionOf, kindOf } from '../api/resource.ts';
 
 export interface EventDetails {
   readonly type: 'Normal' | 'Warning';
@@ -31,12 +30,7 @@ export interface EventSource {
   readonly instance: string;
 }
 
-export const EVENTS: Resource<KubeObject> = {
-  ...CORE,
-  group: 'events.k8s.io',
-  kind: 'Event',
-  plural: 'events',
-};
+export const EVENTS = kindOf('events.k8s.io/v1', 'Event');
 
 // kubernetes pkg/apis/core/validation/events.go; all in bytes.
 const MAX_FIELD = 128;

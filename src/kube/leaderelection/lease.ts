@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ifFound, isConflict } from '../api/api-error.ts';
-import { CORE } from '../api/core-resources.ts';
 import { type KubeObject, microTime } from '../api/object.ts';
-import { type Resource, regardingOf } from '../api/resource.ts';
+import { kindOf, type Resource, regardingOf } from '../api/resource.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
@@ -19,12 +18,7 @@ export interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-export const LEASES: Resource<Lease> = {
-  ...CORE,
-  group: 'coordination.k8s.io',
-  kind: 'Lease',
-  plural: 'leases',
-};
+export const LEASES: Resource<Lease> = kindOf('coordination.k8s.io/v1', 'Lease');
 
 export type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
 

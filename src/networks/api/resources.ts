@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import { identityOf, type KubeObject, type OwnerReference } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { misfit, type Shape } from '../../util/shape.ts';
 import { NETWORK_GROUP } from './names.ts';
@@ -8,11 +8,7 @@ import type { Network, NetworkStatus } from './types.ts';
 
 /** Networks, of crd/networks.yaml. */
 export const NETWORKS: Resource<Network> = {
-  group: NETWORK_GROUP,
-  version: 'v1',
-  kind: 'Network',
-  plural: 'networks',
-  namespaced: true,
+  ...kindOf(`${NETWORK_GROUP}/v1`, 'Network'),
   decode(value) {
     const object = decodeObject(value);
     if (!isNetwork(object)) throw new TypeError(misfit(object, NETWORK, 'Network'));
@@ -42,11 +38,8 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
 }
 
 export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {
-  group: 'k8s.cni.cncf.io',
-  version: 'v1',
-  kind: 'NetworkAttachmentDefinition',
+  ...kindOf('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
   plural: 'network-attachment-definitions',
-  namespaced: true,
   decode(value) {
     const object = decodeObject(value);
     if (!isAttachment(object)) throw new TypeError(misfit(object, ATTACHMENT, 'NetworkAttachmentDefinition'));

@@ -1,6 +1,6 @@
 import { ENDPOINT_SLICES, NODES } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import { informerIfServed } from '../../kube/manager/if-served.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
@@ -109,11 +109,7 @@ export const CLUSTER_NODES: Resource<ClusterNode> = { ...NODES, decode: clusterN
 
 /** networking.k8s.io/v1 ServiceCIDR, of Kubernetes 1.33 and newer. */
 export const SERVICE_CIDRS: Resource<RangeHolder> = {
-  group: 'networking.k8s.io',
-  version: 'v1',
-  kind: 'ServiceCIDR',
-  plural: 'servicecidrs',
-  namespaced: false,
+  ...kindOf('networking.k8s.io/v1', 'ServiceCIDR', false),
   decode: (value) => ({
     metadata: identityOf(decodeObject(value)),
     cidrs: stringsOf(own(own(jsonOf(value), 'spec'), 'cidrs')),

@@ -1,6 +1,6 @@
 import { ENDPOINT_SLICES } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
 
@@ -22,11 +22,7 @@ export interface SlicePort {
 }
 
 export const SERVICES: Resource<NamedService> = {
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  namespaced: true,
+  ...kindOf('v1', 'Service'),
   decode(value) {
     const object = decodeObject(value);
     const spec = isObject(value) ? own(value, 'spec') : undefined;
