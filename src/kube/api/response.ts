@@ -53,12 +53,12 @@ export async function errorOf(response: TransportResponse): Promise<ApiError> {
   } catch {
     // A proxy's error page: the error quotes it.
   }
-  return apiErrorFrom(response.status, body, response.header('retry-after'));
+  return apiErrorFrom(response.statusCode, body, String(response.headers['retry-after'] ?? ''));
 }
 
 /** The text of a successful response. @throws ApiError for any other status; TransportError `ETOOLARGE`. */
 export async function textBodyOf(response: TransportResponse): Promise<string> {
-  if (response.status < 200 || response.status > 299) throw await errorOf(response);
+  if (response.statusCode < 200 || response.statusCode > 299) throw await errorOf(response);
   return await textOf(response);
 }
 

@@ -57,8 +57,8 @@ export async function textFromPod(
 /** An answer of Node's own client, in the form of the transport's. */
 function asResponse(response: IncomingMessage): TransportResponse {
   return {
-    status: response.statusCode ?? 0,
-    header: (name) => [response.headers[name]].flat()[0],
+    statusCode: response.statusCode ?? 0,
+    headers: response.headers,
     body: Object.assign(response, { text: () => text(response) }),
   };
 }

@@ -126,7 +126,7 @@ export class RestClient {
       streaming: true,
     });
     try {
-      if (response.status !== 200) throw await errorOf(response);
+      if (response.statusCode !== 200) throw await errorOf(response);
       yield* jsonLines(response.body);
     } catch (error) {
       signal.throwIfAborted();
@@ -144,7 +144,7 @@ export class RestClient {
     try {
       const guarded = guard ? { ...request, guard: () => guard(request.signal) } : request;
       const response = await transport.send(guarded);
-      code = String(response.status);
+      code = String(response.statusCode);
       return response;
     } finally {
       const { method, path } = request;

@@ -26,17 +26,14 @@ export interface TransportRequest {
   readonly guard?: () => void;
 }
 
-export interface TransportResponse {
-  readonly status: number;
-  readonly header: (name: string) => string | undefined;
+/** An answer of undici, or in the form of one. */
+export type TransportResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> & {
   readonly body: Readable & { text(): Promise<string> };
-}
+};
 
 /** The connections of one credential. */
 interface Connections {
   readonly tlsId: string;
-  /** From this time on, in the clock's milliseconds, new requests get new connections. */
-  readonly retiresAt: number;
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
 }
@@ -61,7 +58,7 @@ const MAX_CONNECTIONS = 32;
  */
 const MAX_AGE_MS = 300_000;
 const AGE_JITTER = 0.2;
-/** Former connections that may still be in use: a watch ends within two of those ages. Idle ones end by themselves. */
+/** Connections of former credentials that may still be in use. Idle ones end by themselves. */
 const MOST_FORMER = 4;
 /** TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection. */
 const TCP = { keepAlive: true, keepAliveInitialDelay: 30_000, timeout: CONNECT_TIMEOUT_MS };
@@ -69,14 +66,13 @@ const TCP = { keepAlive: true, keepAliveInitialDelay: 30_000, timeout: CONNECT_T
 /**
  * Sends requests to the API server over a few kept-alive connections. client-node opens a TLS connection for every call
  * (its `applySecurityAuthentication` creates an undici Agent each time). So this uses only the kubeconfig of
- * client-node, and keeps one pool per credential. A new pool replaces it when files are rotated, or after a time.
+ * client-node, and keeps one pool per credential. A new pool replaces it when files are rotated.
  *
  * HTTP/1.1, not 2: with one shared socket, one half-open connection would block watches, writes and leases alike.
  */
 export class Transport {
   readonly #server: URL;
   readonly #proxy: string | undefined;
-  readonly #clock: Clock;
   readonly #credentials: Credentials;
   readonly #ownHeaders: Readonly<Record<string, string>>;
   /** The newest last. */
@@ -89,7 +85,6 @@ export class Transport {
     if (!cluster) throw new Error('the kubeconfig names no current cluster: set its current-context');
     this.#server = new URL(cluster.server);
     this.#proxy = cluster.proxyUrl;
-    this.#clock = clock;
     this.#ownHeaders = userAgent === undefined ? {} : { 'User-Agent': userAgent };
     this.#credentials = new Credentials(config, clock);
   }
@@ -101,7 +96,7 @@ export class Transport {
   async send(request: TransportRequest): Promise<TransportResponse> {
     const credential = await this.#credential(request.signal);
     const response = await this.#sendAs(credential, request);
-    if (response.status !== 401) return response;
+    if (response.statusCode !== 401) return response;
     // The token or certificate may have been rotated since it was read: retry once with the files of now.
     await drain(response);
     this.#credentials.refuse(credential);
@@ -152,12 +147,7 @@ export class Transport {
         signal,
       });
       // undici ends an aborted request only when its connect ends.
-      const response = await abortable(answered, signal);
-      return {
-        status: response.statusCode,
-        header: (name) => [response.headers[name]].flat()[0],
-        body: response.body,
-      };
+      return await abortable(answered, signal);
     } catch (error) {
       signal.throwIfAborted();
       const by = this.#proxy ? ` via proxy ${new URL(this.#proxy).origin}` : '';
@@ -167,12 +157,10 @@ export class Transport {
 
   #connectionsOf({ tlsId, tls }: Credential): Connections {
     if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED', undefined);
-    const now = this.#clock.now();
     const current = this.#connections.at(-1);
-    if (current?.tlsId === tlsId && now < current.retiresAt) return current;
+    if (current?.tlsId === tlsId) return current;
     const fresh = {
       tlsId,
-      retiresAt: now + MAX_AGE_MS * (1 + AGE_JITTER * Math.random()),
       requests: this.#dispatcher(tls, { connections: MAX_CONNECTIONS }),
       streams: this.#dispatcher(tls, { bodyTimeout: 0, headersTimeout: STREAM_HEAD_MS }),
     };
@@ -183,7 +171,8 @@ export class Transport {
   }
 
   #dispatcher(tls: TlsOptions, limits: Pool.Options): Dispatcher {
-    const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
+    const clientTtl = MAX_AGE_MS * (1 + AGE_JITTER * Math.random());
+    const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1, clientTtl };
     if (!this.#proxy)
       return new Pool(this.#server.origin, { ...common, connect: { ...tls, ...TCP, allowH2: false } });
     return new ProxyAgent({

@@ -195,7 +195,7 @@ export class TermModel {
     await this.#reach(replica, signal);
     if (!path.startsWith(EVENTS)) this.#written(replica, path.slice(1));
     const body = Object.assign(Readable.from([Buffer.from('{}')]), { text: async () => '{}' });
-    return { status: 200, header: () => undefined, body };
+    return { statusCode: 200, headers: {}, body };
   }
 
   #written(replica: number, key: string): void {

@@ -57,9 +57,9 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 async function statusOf(response: Promise<TransportResponse>): Promise<number> {
-  const { status, body } = await response;
+  const { statusCode, body } = await response;
   await body.text();
-  return status;
+  return statusCode;
 }
 
 test('a token that was rotated is read again when the server refuses the old one', async () => {

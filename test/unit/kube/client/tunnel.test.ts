@@ -40,9 +40,9 @@ async function exchange(): Promise<number> {
   const request = await Promise.race([server.next(), sent.then(() => undefined)]);
   expect(request?.headers.authorization).toBe('Bearer for the API server alone');
   request?.answer({});
-  const { status, body } = await sent;
+  const { statusCode, body } = await sent;
   await body.text();
-  return status;
+  return statusCode;
 }
 
 test('a tunnel through a proxy authenticates with a username and a password', async () => {
