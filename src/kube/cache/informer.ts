@@ -50,9 +50,7 @@ const MIN_RESYNC_MS = 1_000;
  * A cache that a reflector fills, with any number of handlers (client-go's SharedIndexInformer). Each handler gets the
  * changes in order. A handler that throws or is added late does not affect the others.
  */
-export class Informer<T extends KubeObject> {
-  /** Fills the cache. */
-  readonly sink: ReflectorSink;
+export class Informer<T extends KubeObject> implements ReflectorSink {
   readonly #options: InformerOptions<T>;
   readonly #store: Store<T>;
   readonly #listeners: Listener<T>[] = [];
@@ -65,13 +63,6 @@ export class Informer<T extends KubeObject> {
   constructor(options: InformerOptions<T>) {
     this.#options = options;
     this.#store = new Store(options.indexers);
-    // The views of an object come from `read`.
-    this.sink = {
-      read: (value, key) => this.#read(value, key),
-      replace: (states, index) => this.#replace(states, index),
-      upsert: (view) => view !== undefined && this.#upsert(view as T),
-      remove: (key, view) => this.#remove(key, view as T | undefined),
-    };
   }
 
   get lister(): Lister<T> {
@@ -154,7 +145,7 @@ export class Informer<T extends KubeObject> {
   }
 
   /** Decodes and transforms an object; undefined if that failed. */
-  #read(value: unknown, key: ObjectKey): T | undefined {
+  read(value: unknown, key: ObjectKey): T | undefined {
     const { resource, transform } = this.#options;
     try {
       const object = resource.decode(value);
@@ -167,14 +158,12 @@ export class Informer<T extends KubeObject> {
   }
 
   /** Ends early when the informer stops. */
-  async #replace(states: ObjectStates, index: number): Promise<void> {
-    await this.#each(states, ([, views]) => {
-      const object = views[index];
-      if (object !== undefined) this.#upsert(object as T);
-    });
+  async replace(states: ObjectStates, index: number): Promise<void> {
+    // The views of an object come from read().
+    await this.#each(states, ([, views]) => this.upsert(views[index] as T | undefined));
     // Their last state was not seen: the cached one may be older.
     const gone = this.#store.keys().filter((key) => !states.has(key));
-    await this.#each(gone, (key) => this.#remove(key));
+    await this.#each(gone, (key) => this.remove(key));
     if (this.#isStopped) return;
     this.#synced = true;
     this.#settled.resolve();
@@ -190,18 +179,19 @@ export class Informer<T extends KubeObject> {
     }
   }
 
-  #upsert(object: T): void {
+  upsert(object: T | undefined): void {
+    if (object === undefined) return;
     const key = keyOf(object);
     const previous = this.#store.get(key);
     if (previous && previous.metadata.uid !== object.metadata.uid) {
       // The object was deleted and created again under the same name, and the deletion was missed.
-      this.#remove(key);
-      this.#upsert(object);
+      this.remove(key);
+      this.upsert(object);
       return;
     }
     if (this.#options.keep?.(object) === false) {
       // With its previous state, as the API server does it for selectors: handlers know the object by that.
-      this.#remove(key);
+      this.remove(key);
       return;
     }
     if (previous && previous.metadata.resourceVersion === object.metadata.resourceVersion) return;
@@ -214,7 +204,7 @@ export class Informer<T extends KubeObject> {
     this.#notify((each) => (previous ? each.onUpdate?.(previous, object) : each.onAdd?.(object)));
   }
 
-  #remove(key: ObjectKey, last?: T): void {
+  remove(key: ObjectKey, last?: T): void {
     const previous = this.#store.delete(key);
     if (!previous) return;
     this.#notify((each) => each.onDelete?.(last ?? previous));

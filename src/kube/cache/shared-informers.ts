@@ -4,7 +4,7 @@ import type { Resource } from '../api/resource.ts';
 import type { Logger } from '../util/log.ts';
 import { runTaskGroup } from '../util/task-group.ts';
 import { Informer, type InformerOptions } from './informer.ts';
-import { Reflector, type ReflectorOptions } from './reflector.ts';
+import { Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
 
 /** Which objects of a resource are watched, and which parts of them are cached. */
 export interface WatchSelection<T extends KubeObject>
@@ -28,7 +28,7 @@ interface Shared {
   readonly caches: {
     /** What the cache keeps: these functions. */
     readonly keeps: readonly unknown[];
-    readonly informer: Pick<Informer<never>, 'sink' | 'run'>;
+    readonly informer: ReflectorSink & Pick<Informer<never>, 'run'>;
     readonly isMetadataEnough: boolean;
   }[];
   isRunning: boolean;
@@ -102,7 +102,7 @@ async function runShared(shared: Shared, signal: AbortSignal): Promise<void> {
   const { metadataOnly: _, ...resource } = options.resource;
   const isMetadataEnough = caches.every((cache) => cache.isMetadataEnough);
   const watched = isMetadataEnough ? { ...resource, metadataOnly: true as const } : resource;
-  const sinks = caches.map(({ informer }) => informer.sink);
+  const sinks = caches.map(({ informer }) => informer);
   const reflector = new Reflector({ ...options, resource: watched }, sinks);
   await Promise.all([reflector.run(signal), ...caches.map(({ informer }) => informer.run(signal))]);
 }

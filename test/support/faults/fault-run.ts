@@ -64,7 +64,7 @@ export class FaultRun {
       stallMs: 500,
       listTimeoutMs: 1_000,
     };
-    this.#reflector = new Reflector(options, [this.#informer.sink]);
+    this.#reflector = new Reflector(options, [this.#informer]);
   }
 
   /** Resolves with the faults that have struck. */

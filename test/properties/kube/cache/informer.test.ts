@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
 import { Informer } from '../../../../src/kube/cache/informer.ts';
+import type { ReflectorSink } from '../../../../src/kube/cache/reflector.ts';
 import { SharedValues } from '../../../../src/kube/util/shared-values.ts';
 import { configMaps } from '../../../support/kube/scripted-objects.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -40,7 +41,7 @@ function fed() {
     stop.abort();
     await running;
   };
-  return { informer, sink: informer.sink, close };
+  return { informer, sink: informer as ReflectorSink, close };
 }
 
 test("an informer's cache and indices, and what handlers hear, are as a plain map, after any changes", async () => {

@@ -13,7 +13,7 @@ export async function newInformer(options: Partial<InformerOptions<ConfigMap>> =
     void errors.push(`${doing}: ${error instanceof Error ? error.message : error}`);
   const common = { client: api.client, resource: configMaps, clock: api.clock, onError };
   const informer = new Informer<ConfigMap>({ ...common, ...options });
-  const reflector = new Reflector({ ...common, random: () => 0 }, [informer.sink]);
+  const reflector = new Reflector({ ...common, random: () => 0 }, [informer]);
   let running: Promise<unknown> | undefined;
   return {
     ...api,
