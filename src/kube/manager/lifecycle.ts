@@ -21,8 +21,6 @@ export interface ProcessOptions {
   readonly shutdown: ShutdownOptions;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Run one after the other, before anything else. */
-  readonly preparations: readonly (() => Promise<void>)[];
   readonly probes: { readonly server: Server; readonly port: number } | undefined;
   readonly webhooks: { readonly server: WebhookServer; readonly port: number } | undefined;
   /** The parts of each replica. */
@@ -39,11 +37,11 @@ const CLOSE_GRACE_MS = 5_000;
 export const CLOSING_MS = CLOSE_GRACE_MS + 3_000;
 
 /**
- * Runs a process: it prepares, listens and works. When `stop` aborts or a part fails, it drains and closes within one
+ * Runs a process: it listens and works. When `stop` aborts or a part fails, it drains and closes within one
  * budget of time. Rejects with the first failure of a part.
  */
 export async function runProcess(options: ProcessOptions): Promise<void> {
-  const { stop, shutdown, clock, log, preparations, probes, webhooks } = options;
+  const { stop, shutdown, clock, log, probes, webhooks } = options;
   // All steps of the shutdown together take less than the kubelet's grace period.
   let endsAt: number | undefined;
   const leftMs = () => Math.max(0, (endsAt ?? Number.POSITIVE_INFINITY) - clock.now());
@@ -70,7 +68,6 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const background = new AbortController();
   let [running, led] = [Promise.resolve(), Promise.resolve()];
   try {
-    for (const prepare of preparations) await prepare();
     if (probes) await once(probes.server.listen(probes.port), 'listening');
     const port = await webhooks?.server.listen(webhooks.port);
     log.info({ webhook: port, metrics: probes && portOf(probes.server) }, 'listening');

@@ -90,7 +90,6 @@ export class Manager {
   readonly #queueMetrics: ReturnType<typeof prometheus.queueMetrics>;
   readonly #controllerMetrics: ReturnType<typeof prometheus.controllerMetrics>;
   readonly #controllers: Controller[] = [];
-  readonly #preparations: (() => Promise<void>)[] = [];
   readonly #everywhere: Task[] = [];
   readonly #leading: Task[] = [];
   readonly #checks: ReadinessCheck[] = [];
@@ -199,11 +198,6 @@ export class Manager {
     this.#everywhere.push(this.#part(name, task, options));
   }
 
-  /** Adds a task that runs before everything else. If it rejects, nothing listens and nothing starts. */
-  prepare(preparation: () => Promise<void>): void {
-    this.#preparations.push(preparation);
-  }
-
   /** @throws Error without the option `webhook`. */
   webhook(path: string, handler: ReviewHandler): void {
     this.#withWebhook().add(path, handler);
@@ -236,7 +230,6 @@ export class Manager {
       shutdown,
       clock,
       log,
-      preparations: this.#preparations,
       webhooks: this.#webhooks && { server: this.#webhooks, port: webhook?.port ?? 0 },
       probes: probes && {
         port: probes.port,

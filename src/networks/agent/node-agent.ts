@@ -89,6 +89,10 @@ export async function nodeAgent(
     const plugins = join(root, options.cniBinDir);
     const made = parts.map((part) => part({ node: nodeName, root, plugins, nowMs }));
     setUp(manager, { ...options, node: nodeName, parts: made, nowMs });
+    const scripts = Object.assign({}, ...made.map((part) => part.scripts));
+    const installed = await installPlugins({ directory: plugins, source: options.cniPlugins, scripts });
+    if (installed.length > 0)
+      log.info({ plugins: installed, directory: options.cniBinDir }, 'installed CNI plugins');
     await manager.run(stop);
     return 0;
   } catch (err) {
@@ -102,7 +106,7 @@ function setUp(
   options: NodeAgentOptions &
     Pick<NodePartOptions, 'node' | 'nowMs'> & { readonly parts: readonly NodePart[] },
 ): void {
-  const { node, hostRoot, cniBinDir, lookInterval, underlayDevice, nodeAddress, parts, nowMs } = options;
+  const { node, hostRoot, lookInterval, underlayDevice, nodeAddress, parts, nowMs } = options;
   const { client, log } = manager;
   const registers = [manager.registry];
   const joinedNetworks = new Gauge({
@@ -119,12 +123,6 @@ function setUp(
     name: 'envoy_initializer_node_leftovers_removed_total',
     help: 'Bridges that the node agent has removed, because no pod needs them',
     registers,
-  });
-  manager.prepare(async () => {
-    const directory = join(hostRoot, cniBinDir);
-    const scripts = Object.assign({}, ...parts.map((part) => part.scripts));
-    const plugins = await installPlugins({ directory, source: options.cniPlugins, scripts });
-    if (plugins.length > 0) log.info({ plugins, directory: cniBinDir }, 'installed CNI plugins');
   });
   const networks = manager.informer(NETWORKS, { transform: statusOnly });
   const trigger = new Trigger();

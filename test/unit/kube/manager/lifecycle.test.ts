@@ -15,7 +15,6 @@ function started(parts: Pick<ProcessOptions, 'lead' | 'background' | 'close'>) {
     shutdown: { delayMs: 0, timeoutMs: 40_000 },
     clock,
     log,
-    preparations: [],
     probes: undefined,
     webhooks: undefined,
     ...parts,
