@@ -108,7 +108,7 @@ function dependenciesOf(manager: Manager, options: DependencyOptions): readonly 
       ? [
           {
             object: regardingOf(SERVICES, { metadata: { namespace, name: PROGRAM } }),
-            effect: 'the API server cannot call the webhook, and refuses pods that opt in',
+            effect: 'the webhook gets no calls, so pods with their own opt-in are refused',
             informer: manager.informer(SERVICES, { namespace, ...named(PROGRAM) }),
           },
         ]

@@ -85,7 +85,7 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     ].map((standard) =>
       options.alone
         ? `template "config": no policy injects pods in namespaces that enforce ${standard}`
-        : `template "config": the policy leaves to the webhook pods in namespaces that enforce ${standard}`,
+        : `template "config": only the webhook injects pods in namespaces that enforce ${standard}`,
     );
     return { objects, left: [...standards, ...left] };
   } catch (error) {

@@ -61,7 +61,7 @@ export class RolloutEvents {
         .map(({ pod, why }) => (why === undefined ? pod.key : `${pod.key}: ${why}`));
       const others = health.failing.length - named.length;
       const isEarly = health.failing.length < (target.set.rollout?.breaker.failures ?? 0);
-      const why = isEarly ? ': the canary has no other pod that could change now' : '';
+      const why = isEarly ? ': no other pod of the failing canary can change' : '';
       const note = [`The breaker has stopped the rollout${why}. Failing: ${named.join('; ')}`];
       if (others > 0) note.push(`and ${others} more`);
       write('Warning', 'RolloutHalted', note.join('; '));

@@ -75,7 +75,7 @@ export function podChange(
   if (!before) return { how: 'none' };
   const original = uninject(pod, options.keys);
   if (!original)
-    return refused('the pod would have no container without its sidecar: its status annotation is wrong');
+    return refused("its status annotation lists every container as the sidecar's: recreate the pod");
   const injected = injectAgain(original, pod, namespace, set, options);
   if (injected.outcome !== 'injected') return refused(reasonOf(injected));
   const { status: after } = injected;

@@ -38,7 +38,7 @@ const NODE_AGENTS = `${PROGRAM}-node-agent`;
 const WITHOUT_OPERATOR =
   'Bridges with pods then stay until the node restarts, and networks in OpenStack until you delete them';
 /** What node agents do not remove. */
-const ON_NODES = `the CNI plugins ${NODE_IPAM} and ${NODE_OVS}, and those that a node lacked, stay in /opt/cni/bin; /run/envoy-initializer stays until the node restarts`;
+const ON_NODES = `the CNI plugins that node agents installed (also ${NODE_IPAM} and ${NODE_OVS}) stay in /opt/cni/bin; /run/envoy-initializer stays until the node restarts`;
 const NETWORK_CRD = 'networks.samplecrd.k8s.io';
 
 /** Kinds of one group, of objects without or with a namespace. */

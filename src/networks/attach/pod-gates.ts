@@ -121,7 +121,7 @@ export class PodGates {
     const note =
       networks.length === 0
         ? 'the pod no longer names a Network: removed its gate'
-        : `Network ${networks.join(', ')} is Ready: removed the gate`;
+        : `Networks are Ready (${networks.join(', ')}): removed the gate`;
     this.#report(pod, { type: 'Normal', reason: 'NetworkReady', action: 'Ungate', note });
     return {};
   }

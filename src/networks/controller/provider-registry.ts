@@ -84,7 +84,7 @@ function unconfigured(name: string, configured: readonly string[]): Provider {
     usage: async () => undefined,
     remove: async () => ({
       kind: 'blocked',
-      message: `cannot delete the network itself: ${message}`,
+      message: `cannot delete the network itself: configure provider ${name} in the operator`,
     }),
     release: async () => {},
   };

@@ -7,7 +7,7 @@ import { isGrpcRoute, type Route, routeKey, routeText } from './route.ts';
 
 /** At least what one entry takes in the file. */
 const ENTRY_BYTES = 130;
-const HOW = `a match counts with all backends and filters of its rule, each step of a regular expression as ${STEP_BYTES} bytes, and each ${AUTOMATON_BYTES} bytes that Envoy may cache for it as 1 byte`;
+const HOW = `each match adds the backends and filters of its rule again; a regular expression adds ${STEP_BYTES} bytes per step, and 1 per ${AUTOMATON_BYTES} bytes of its cache in Envoy`;
 
 const said = new WeakMap<Route, number>();
 

@@ -47,7 +47,7 @@ test('each halt of a rollout has an Event of its own, with its pods', () => {
     },
     {
       reason: 'RolloutHalted',
-      note: 'The breaker has stopped the rollout: the canary has no other pod that could change now. Failing: shop/web-4: ErrImagePull: envoy:3',
+      note: 'The breaker has stopped the rollout: no other pod of the failing canary can change. Failing: shop/web-4: ErrImagePull: envoy:3',
     },
   ]);
   const source = { controller: 'envoy-initializer', instance: 'pod' };
