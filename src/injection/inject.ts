@@ -1,22 +1,22 @@
 import { own } from '../util/json.ts';
 import { type PatchOperation, PodPatchBuilder } from '../util/patch.ts';
 import { MAX_LENGTH } from '../util/text-bounds.ts';
-import { decide } from './decide.ts';
 import { proxyUserFaults } from './envoy/capture.ts';
 import { mergeTemplate } from './merge.ts';
 import type { NamespaceSettings } from './namespace-settings.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { annotation, containers, nameOf, type Pod, specField } from './podspec/pod.ts';
 import { grownRequests } from './podspec/rules/pod-resources.ts';
-import type { DecideInput } from './rule.ts';
+import type { DecideInput, DecisionInput } from './rule.ts';
 import { diagnose, type PodDiagnostic, type Skip } from './rules/index.ts';
+import { POD_RULES } from './rules/pod-rules.ts';
 import { RESULT_RULES } from './rules/sidecar-rules.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
 import { hasShape } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
-import type { TemplateSelection } from './template/template-set.ts';
+import { selectTemplates, type TemplateSelection } from './template/template-set.ts';
 
 /** The result for a pod. */
 export type Injection =
@@ -35,6 +35,32 @@ export type Injection =
 
 /** The annotation for the default container of `kubectl exec` and `kubectl logs`. */
 export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
+
+interface Go {
+  readonly inject: true;
+  /** At least one, in the order of the merge. */
+  readonly templates: readonly Template[];
+  readonly selectedBy: TemplateSelection['selectedBy'];
+}
+
+/**
+ * Decides whether a pod gets a sidecar. If not, the first rule that matches gives the reason. The webhook, the command
+ * line, Events, warnings and metrics all use this decision, through `inject`.
+ */
+export function decide(input: DecideInput): Go | Skip {
+  const optIn = resolveOptIn(input.pod, input.namespaceLabels, input.options);
+  const selected = selectTemplates(input.pod, input, input.options.keys, input.state);
+  const subject: DecisionInput = { ...input, optIn, ...selected };
+  for (const { reason, find, warn } of POD_RULES) {
+    const message = find(subject);
+    if (message === undefined) continue;
+    const explicit = isExplicit(optIn);
+    const diagnostics = diagnose(reason, [message]);
+    return { inject: false, reason, diagnostics, explicit, warn: warn === 'asked' ? explicit : warn };
+  }
+  const { templates, selectedBy } = selected;
+  return { inject: true, templates, selectedBy };
+}
 
 /**
  * Decides about a pod and adds the sidecar if it gets one. The given pod does not change.

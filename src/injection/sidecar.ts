@@ -1,4 +1,5 @@
 import { quoteText } from '../util/clip.ts';
+import { finder } from '../util/finder.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { suggest } from '../util/suggest.ts';
 import { proxyOf } from './envoy/capture.ts';
@@ -17,7 +18,7 @@ import { parseQuantity } from './podspec/quantity.ts';
 import { fitGracePeriod } from './podspec/rules/grace-period.ts';
 import { amountsOf } from './podspec/rules/pod-resources.ts';
 import { strategicMerge } from './podspec/strategic-merge.ts';
-import { overrideFinder, saidBy } from './template/container-override.ts';
+import { overridesIn, saidBy } from './template/container-override.ts';
 import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
 
@@ -51,7 +52,7 @@ export function sidecarsFor(
   overrides: Keys | undefined,
 ): WantedSidecars {
   const list = wantsNative(pod, options) && !isGateway(pod) ? 'initContainers' : 'containers';
-  const overrideOf = overrideFinder(pod);
+  const overrideOf = finder(overridesIn(pod), ({ container }) => nameOf(container));
   const sidecar = (container: JsonObject, to: ContainerList) =>
     withOverride(overrideOf(nameOf(container)), fitGracePeriod(container, pod), to);
   const sidecars = [

@@ -1,4 +1,3 @@
-import { finder } from '../../util/finder.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../util/json.ts';
 import {
   AUTO_IMAGE,
@@ -13,11 +12,6 @@ import type { Template } from './template.ts';
 /** The pod's own containers with the image `auto`: overrides, if they have the name of a template's container. */
 export function overridesIn(pod: Pod): readonly PlacedContainer[] {
   return placedContainers(pod).filter(({ container }) => own(container, 'image') === AUTO_IMAGE);
-}
-
-/** Finds the override with a name. */
-export function overrideFinder(pod: Pod): (name: string) => PlacedContainer | undefined {
-  return finder(overridesIn(pod), ({ container }) => nameOf(container));
 }
 
 /** What is wrong with containers that override a container which none of the templates has. */

@@ -1,5 +1,5 @@
 import type { Parsed } from '../../util/diagnostic.ts';
-import { type JsonValue, own } from '../../util/json.ts';
+import { isObject, withoutNulls } from '../../util/json.ts';
 import { checkYaml } from '../../util/yaml.ts';
 import { checkObject, type ObjectSchema } from '../podspec/schema/schema.ts';
 
@@ -29,11 +29,8 @@ const FIELDS: ObjectSchema = {
 export function parseOptions(source: string, text: string): Parsed<{ readonly options: InjectionOptions }> {
   if (text.trim() === '') return { options: DEFAULT_OPTIONS };
   const parsed = checkYaml(source, text, (value) => checkObject(value, FIELDS, {}, []));
-  return 'faults' in parsed ? parsed : { options: fromChecked(parsed.value) };
-}
-
-/** The schema check guarantees that each field has an accepted value. */
-function fromChecked(value: JsonValue): InjectionOptions {
-  const given = Object.keys(FIELDS).filter((key) => own(value, key) != null);
-  return { ...DEFAULT_OPTIONS, ...Object.fromEntries(given.map((key) => [key, own(value, key)])) };
+  if ('faults' in parsed) return parsed;
+  // The schema check guarantees that each field has an accepted value.
+  const given = withoutNulls(parsed.value);
+  return { options: { ...DEFAULT_OPTIONS, ...(isObject(given) && given) } };
 }

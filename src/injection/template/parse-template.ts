@@ -55,16 +55,13 @@ function schemaOf(isWanted: (kind: Kind) => boolean): ObjectSchema {
  * API server's validation refuses beyond the shape, a dry run shows.
  */
 export function parseTemplate(source: string, name: string, text: string): Parsed<CheckedTemplate> {
-  const parsed = checkYaml(source, text, schemaFindings, ruleFindings);
+  const shape = (value: JsonValue) => checkObject(value, partsOf(value).whole ? TEMPLATE : SPEC, TYPES, []);
+  const parsed = checkYaml(source, text, shape, ruleFindings);
   if ('faults' in parsed) return parsed;
   const { whole, metadata, spec } = partsOf(parsed.value);
   const found = templateAdvice(spec, whole ? ['spec'] : []);
   const advice = locateAll(source, 'warning', found, parsed.locate);
   return { template: prepareTemplate(name, metadata, spec), advice };
-}
-
-function schemaFindings(value: JsonValue): Findings {
-  return checkObject(value, partsOf(value).whole ? TEMPLATE : SPEC, TYPES, []);
 }
 
 /** A limit for the search in each pod. A tenth of it would already be a mistake. */

@@ -43,15 +43,13 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     shape: shapeHash(content.metadata, content.spec),
     // What the API server makes of them.
     volumes: deepFreeze(
-      fields.volumes.map((volume) => (hasSource(volume) ? volume : { ...volume, emptyDir: {} })),
+      fields.volumes.map((volume) =>
+        Object.keys(volume).some((field) => field !== 'name') ? volume : { ...volume, emptyDir: {} },
+      ),
     ),
     imagePullSecrets: uniqueNames(fields.imagePullSecrets),
     incompatibleShapes: [],
   });
-}
-
-function hasSource(volume: JsonObject): boolean {
-  return Object.keys(volume).some((field) => field !== 'name');
 }
 
 function uniqueNames(list: readonly JsonObject[]): readonly JsonObject[] {

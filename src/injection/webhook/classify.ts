@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { decide } from '../decide.ts';
-import { type Injection, inject } from '../inject.ts';
+import { decide, type Injection, inject } from '../inject.ts';
 import type { Keys } from '../keys.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { podCreation } from '../podspec/admission-target.ts';

@@ -68,12 +68,13 @@ export function setUpNamespaces(
     },
     /** Calls the listener with the name of each namespace whose settings change. */
     onChanged(listener: (namespace: string) => void): void {
+      const said = ({ metadata: { labels = {}, annotations = {} } }: KubeObject) => ({ labels, annotations });
       const report = ({ metadata }: KubeObject) => listener(metadata.name);
       informer.addEventHandler({
         onAdd: report,
-        // Other changes of a namespace do not matter.
+        // Other changes of a namespace do not matter, and are not in the cache.
         onUpdate(before, namespace) {
-          if (!sameSettings(settingsIn(before), settingsIn(namespace))) report(namespace);
+          if (!sameJson(said(before), said(namespace))) report(namespace);
         },
         onDelete: report,
       });
@@ -95,10 +96,6 @@ export function setUpNamespaces(
         each.addEventHandler({ onAdd: listener, onUpdate: listener, onDelete: listener });
     },
   };
-}
-
-function sameSettings(a: NamespaceSettings, b: NamespaceSettings): boolean {
-  return a.namespaceTemplates === b.namespaceTemplates && sameJson(a.namespaceLabels, b.namespaceLabels);
 }
 
 /** Returns a transform that keeps of a Namespace its identity, its labels and the annotation that selects templates. */

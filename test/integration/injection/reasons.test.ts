@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { decide } from '../../../src/injection/decide.ts';
+import { decide } from '../../../src/injection/inject.ts';
 import { RULES } from '../../../src/injection/rules/index.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN } from '../../support/injection/demo.ts';

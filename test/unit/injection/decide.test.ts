@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { decide } from '../../../src/injection/decide.ts';
-import { inject } from '../../../src/injection/inject.ts';
+import { decide, inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
 import { optInMistakes } from '../../../src/injection/mistakes.ts';
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';

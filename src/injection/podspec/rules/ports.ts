@@ -30,8 +30,7 @@ export class PortIndex<T> {
     return found.filter(
       ({ field, port: other }) =>
         field === 'containerPort' ||
-        (own(other, 'containerPort') !== own(port, 'containerPort') &&
-          sameHostIp(hostIpOf(port), hostIpOf(other))),
+        (own(other, 'containerPort') !== own(port, 'containerPort') && shareHostIp(port, other)),
     );
   }
 }
@@ -46,12 +45,9 @@ export function protocolOf(port: JsonObject): string {
   return ownString(port, 'protocol') ?? 'TCP';
 }
 
-/** The address of a host port; empty for all addresses. */
-function hostIpOf(port: JsonObject): string {
-  const ip = ownString(port, 'hostIP') ?? '';
-  return ip === '0.0.0.0' || ip === '::' ? '' : ip;
-}
-
-function sameHostIp(a: string, b: string): boolean {
-  return a === b || a === '' || b === '';
+/** Whether two ports of the host are at one address: at the same, or one of them at all. */
+function shareHostIp(...ports: readonly JsonObject[]): boolean {
+  const addresses = ports.map((port) => ownString(port, 'hostIP') ?? '');
+  const [first] = addresses;
+  return addresses.some((ip) => ['', '0.0.0.0', '::'].includes(ip)) || addresses.every((ip) => ip === first);
 }
