@@ -1,4 +1,4 @@
-import jsonpatch, { type Operation } from 'fast-json-patch';
+import jsonpatch from 'fast-json-patch';
 import { formatPath, type Path } from './diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 
@@ -83,16 +83,20 @@ export class PodPatchBuilder {
 
   /** `holder` is the parent of the value at the path, so that the library does not walk the path again. */
   #apply(op: PatchOperation['op'], holder: JsonValue | undefined, path: Path, value?: JsonValue): void {
-    const text = pointer(path);
-    const last = pointer(path.slice(-1));
+    const [text, key] = [pointer(path), path.slice(-1)];
+    const refused = (code: string) =>
+      new PatchError(`the patch does not fit the pod: ${op} ${text}: ${code}`);
+    const isHolder = typeof holder === 'object' && holder !== null;
+    // The library leaves it to its validators that only `add` may name a missing value.
+    if (!isHolder || (op !== 'add' && !Object.hasOwn(holder, String(key[0]))))
+      throw refused('OPERATION_PATH_UNRESOLVABLE');
     try {
-      if (typeof holder !== 'object') throw unresolvable();
-      jsonpatch.applyOperation(holder, operationOf(op, last, value), requireTarget);
+      // With a validator, it checks indices; its own one would walk through every value, which is JSON.
+      jsonpatch.applyOperation(holder, operationOf(op, pointer(key), value), () => undefined);
     } catch (err) {
       // The library's message contains the whole pod with its secrets, and must not reach a log. Its name
-      // is a code such as OPERATION_PATH_UNRESOLVABLE.
-      const name = err instanceof Error ? err.name : 'unknown error';
-      throw new PatchError(`the patch does not fit the pod: ${op} ${text}: ${name}`);
+      // is a code such as OPERATION_VALUE_OUT_OF_BOUNDS.
+      throw refused(err instanceof Error ? err.name : 'unknown error');
     }
     this.#operations.push(operationOf(op, text, value));
   }
@@ -121,18 +125,4 @@ export class PodPatchBuilder {
 
 function operationOf(op: PatchOperation['op'], path: string, value?: JsonValue): PatchOperation {
   return (op === 'remove' ? { op, path } : { op, path, value }) as PatchOperation;
-}
-
-/**
- * The library leaves this check to validators: only `add` may name a missing value. Its own validator also
- * walks through every value, which is not needed because these are JSON.
- */
-function requireTarget(operation: Operation, _index: number, _document: unknown, existingPath: string): void {
-  if (operation.op !== 'add' && existingPath !== operation.path) {
-    throw unresolvable();
-  }
-}
-
-function unresolvable(): Error {
-  return Object.assign(new Error(), { name: 'OPERATION_PATH_UNRESOLVABLE' });
 }
