@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * JSON as received. Pods stay in this form and are never decoded into types, so that fields newer than
  * this program pass through unchanged.
@@ -108,6 +110,11 @@ export function canonicalJson(value: JsonValue): string {
     .sort()
     .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as JsonValue)}`);
   return `{${members.join(',')}}`;
+}
+
+/** sha256 in hex of a value: equal values have equal hashes. */
+export function hashOf(value: JsonValue): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
 /** Freezes a value with everything in it, and returns it. */

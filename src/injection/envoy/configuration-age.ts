@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson, isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
+import { hashOf, isObject, type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { Keys } from '../keys.ts';
 import { annotation, containers, initContainers, nameOf, type Pod, volumes } from '../podspec/pod.ts';
 import { addedContainers, parseStatus } from '../status.ts';
@@ -19,10 +18,10 @@ export function configurationAge(configMap: JsonObject): ConfigurationAge {
     .filter((entry) => own(own(entry, 'fieldsV1'), 'f:data') !== undefined)
     .map((entry) => Date.parse(ownString(entry, 'time') ?? ''))
     .filter((time) => !Number.isNaN(time));
-  const hash = createHash('sha256')
-    .update(canonicalJson(own(configMap, 'data') ?? {}))
-    .digest('hex');
-  return { hash, changedAt: times.length > 0 ? Math.max(...times) : undefined };
+  return {
+    hash: hashOf(own(configMap, 'data') ?? {}),
+    changedAt: times.length > 0 ? Math.max(...times) : undefined,
+  };
 }
 
 const ages = new WeakMap<object, ConfigurationAge>();

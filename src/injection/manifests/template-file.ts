@@ -33,7 +33,12 @@ export function readConfigMapTexts(
   bareKey: string,
   isWanted: (key: string) => boolean,
 ): readonly TextSource[] {
-  const documents = tryRead(text);
+  let documents: readonly JsonValue[] = [];
+  try {
+    documents = readManifests(text);
+  } catch (err) {
+    if (!(err instanceof ManifestError)) throw err;
+  }
   const objects = documents.flatMap((document, index) =>
     [...objectsOf(document)].map(([object, path]) => ({ object, index, path })),
   );
@@ -55,15 +60,6 @@ export function readConfigMapTexts(
         ownString(object, 'kind') === 'ConfigMap' && Object.keys(own(object, 'data') ?? {}).some(isWanted),
     )
     .map(({ object, index, path }) => configMapSource(object, path, trees[index], locationOf));
-}
-
-function tryRead(text: string): readonly JsonValue[] {
-  try {
-    return readManifests(text);
-  } catch (err) {
-    if (err instanceof ManifestError) return [];
-    throw err;
-  }
 }
 
 function configMapSource(

@@ -1,3 +1,4 @@
+import { counted } from '../../util/clip.ts';
 import {
   type Findings,
   locateAll,
@@ -154,8 +155,7 @@ function* securityAdvice(spec: JsonObject, path: Path): Findings {
   for (const level of ['baseline', 'restricted']) {
     const [first, ...more] = podSecurityViolations(pod, podSecurityOf({ [ENFORCE_LABEL]: level }));
     if (first === undefined) continue;
-    const others =
-      more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'violation' : 'violations'})` : '';
+    const others = more.length > 0 ? ` (and ${counted(more.length, 'more violation')})` : '';
     const message = `not injected in namespaces that enforce ${level} pod security: ${first}${others}`;
     yield { path, message };
     return;

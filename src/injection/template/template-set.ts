@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type Parsed, type TextDiagnostic, textError } from '../../util/diagnostic.ts';
-import { canonicalJson, sameJson } from '../../util/json.ts';
+import { hashOf, sameJson } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
 import { MAX_LENGTH, textExcess } from '../../util/text-bounds.ts';
 import type { Keys } from '../keys.ts';
@@ -135,15 +134,9 @@ export function parseTemplateConfigMap(data: Readonly<Record<string, string>>): 
   if ('faults' in options) faults.push(...options.faults);
   if ('faults' in rollout) faults.push(...rollout.faults);
   if (faults.length > 0 || 'faults' in options || 'faults' in rollout) return { faults };
-  const hash = hashOf(templates, options.options);
+  const hashes = Object.fromEntries(Array.from(templates, ([name, { hash }]) => [name, hash]));
+  const hash = hashOf({ templates: hashes, options: { ...options.options } });
   return { set: { templates, ...options, hash, rollout: rollout.strategy }, advice };
-}
-
-function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOptions): string {
-  const hashes = Object.fromEntries([...templates].map(([name, { hash }]) => [name, hash]));
-  return createHash('sha256')
-    .update(canonicalJson({ templates: hashes, options: { ...options } }))
-    .digest('hex');
 }
 
 /** The key of a template in the ConfigMap. */

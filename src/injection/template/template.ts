@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import {
-  canonicalJson,
   deepFreeze,
+  hashOf,
   isArray,
   isObject,
   type JsonObject,
@@ -39,7 +38,7 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
   return Object.freeze({
     ...fields,
     name,
-    hash: createHash('sha256').update(canonicalJson(content)).digest('hex'),
+    hash: hashOf(content),
     shape: shapeHash(content.metadata, content.spec),
     // What the API server makes of them.
     volumes: deepFreeze(
@@ -70,9 +69,7 @@ function shapeHash(metadata: JsonValue, spec: JsonValue): string {
   const fixed = isObject(spec)
     ? { ...spec, ...blanked(spec, 'containers'), ...blanked(spec, 'initContainers') }
     : spec;
-  return createHash('sha256')
-    .update(canonicalJson({ metadata, spec: fixed }))
-    .digest('hex');
+  return hashOf({ metadata, spec: fixed });
 }
 
 function blanked(spec: JsonObject, list: string): JsonObject {

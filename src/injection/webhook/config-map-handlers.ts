@@ -1,6 +1,6 @@
 import type { AdmissionAnswer, AdmissionRequest, ReviewHandler } from '../../kube/admission/review.ts';
 import type { Logger } from '../../kube/util/log.ts';
-import { clip } from '../../util/clip.ts';
+import { clip, counted } from '../../util/clip.ts';
 import { formatInText, type TextDiagnostic } from '../../util/diagnostic.ts';
 import { own, ownString, stringsIn } from '../../util/json.ts';
 import { configurationFaults, WEIGHTS_LABEL, weightFaults } from '../envoy/configuration-faults.ts';
@@ -95,8 +95,7 @@ const MAX_KEY = 253;
 /** Rejects the ConfigMap. Clients show the message; kubectl shows the causes instead, one per line. */
 function refuseConfigMap(name: string, faults: readonly TextDiagnostic[], what: string): AdmissionAnswer {
   const [first, ...more] = faults.map(formatInText);
-  const others =
-    more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'problem' : 'problems'})` : '';
+  const others = more.length > 0 ? ` (and ${counted(more.length, 'more problem')})` : '';
   const causes = faults.map((fault) => {
     const { source: _, ...rest } = fault;
     return {

@@ -1,6 +1,6 @@
 import type { Findings, Path } from '../../../util/diagnostic.ts';
 import { parseDuration } from '../../../util/duration.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../../util/json.ts';
+import { isArray, isObject, type JsonValue, own } from '../../../util/json.ts';
 import { suggest } from '../../../util/suggest.ts';
 import { parseQuantity } from '../quantity.ts';
 
@@ -46,14 +46,10 @@ export function* checkObject(value: JsonValue, fields: ObjectSchema, types: Sche
     else if (item !== null) yield* checkField(item, field, types, [...path, key]);
   }
   for (const [key, field] of Object.entries(fields)) {
-    if (field.required && isEmpty(value, key))
-      yield { path: [...path, key], message: 'required, but missing' };
+    const given = own(value, key) ?? '';
+    const isMissing = given === '' || (isArray(given) && given.length === 0);
+    if (field.required && isMissing) yield { path: [...path, key], message: 'required, but missing' };
   }
-}
-
-function isEmpty(object: JsonObject, key: string): boolean {
-  const value = own(object, key) ?? '';
-  return value === '' || (isArray(value) && value.length === 0);
 }
 
 function unknownField(key: string, known: readonly string[]): string {
