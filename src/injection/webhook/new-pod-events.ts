@@ -14,7 +14,7 @@ export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: In
   const { request, decision, reason, warnings } = record;
   if (request.dryRun || reason === undefined || warnings.length === 0) return;
   if (decision !== 'skipped' && decision !== 'injected') return;
-  events.expect(awaited(request), {
+  events.expect(request, {
     type: 'Warning',
     reason:
       decision === 'skipped'
@@ -28,21 +28,8 @@ export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: In
   });
 }
 
-/** Identifies a pod at admission and later in the cache. */
-export type AwaitedPod = ReturnType<typeof awaited>;
-
-function awaited({ namespace, name, object }: AdmissionRequest) {
-  const controller = controllerIn(object);
-  const metadata = own(object, 'metadata');
-  return {
-    namespace,
-    /** Undefined for pods whose name is generated, after admission: it begins with `generateName`. */
-    name: name || ownString(metadata, 'name') || undefined,
-    generateName: ownString(metadata, 'generateName'),
-    /** The controller's UID. */
-    ownerUid: controller && (ownString(controller, 'uid') ?? ''),
-  };
-}
+/** What identifies a pod at admission and later in the cache. */
+type AwaitedPod = Pick<AdmissionRequest, 'namespace' | 'name' | 'object'>;
 
 interface Held {
   readonly details: EventDetails;
@@ -82,11 +69,15 @@ export class NewPodEvents {
    * Holds an Event for the pod's controller, or for the pod if it has none. Ignores a pod with neither UID nor
    * name, not even one to be generated.
    */
-  expect({ namespace, name, generateName, ownerUid }: AwaitedPod, details: EventDetails): void {
-    const id = ownerUid ?? name ?? generateName?.slice(0, MAX_START) ?? '';
+  expect({ namespace, name, object }: AwaitedPod, details: EventDetails): void {
+    const [metadata, controller] = [own(object, 'metadata'), controllerIn(object)];
+    const given = name || ownString(metadata, 'name');
+    const kind = controller ? 'owner' : given ? 'pod' : 'start';
+    const start = ownString(metadata, 'generateName')?.slice(0, MAX_START);
+    const id = (controller ? ownString(controller, 'uid') : given || start) ?? '';
     if (id === '' || id.length > MAX_NAME || namespace.length > MAX_NAME) return;
     this.#dropOld();
-    const key = keyOf(ownerUid !== undefined ? 'owner' : name !== undefined ? 'pod' : 'start', namespace, id);
+    const key = keyOf(kind, namespace, id);
     const held = this.#held.get(key) ?? [];
     if (held.length === MOST_OF_KEY) return;
     // A copy: a slice of the review would keep the whole review in memory.

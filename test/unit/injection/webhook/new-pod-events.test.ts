@@ -1,10 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { InjectionRecord } from '../../../../src/injection/webhook/inject-handler.ts';
-import {
-  type AwaitedPod,
-  NewPodEvents,
-  reportInjection,
-} from '../../../../src/injection/webhook/new-pod-events.ts';
+import { NewPodEvents, reportInjection } from '../../../../src/injection/webhook/new-pod-events.ts';
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
@@ -35,14 +31,13 @@ const details = (action: string, note = ''): EventDetails => ({
   action,
   note,
 });
-const NOBODY: AwaitedPod = {
-  namespace: 'web',
-  name: undefined,
-  generateName: undefined,
-  ownerUid: undefined,
-};
-const named = (name: string): AwaitedPod => ({ ...NOBODY, name });
-const owned = (ownerUid: string, namespace = 'web'): AwaitedPod => ({ ...NOBODY, namespace, ownerUid });
+type AwaitedPod = Pick<AdmissionRequest, 'namespace' | 'name' | 'object'>;
+const awaited = (metadata: JsonObject, namespace = 'web'): AwaitedPod => ({
+  ...{ namespace, name: undefined, object: { metadata } },
+});
+const named = (name: string): AwaitedPod => ({ ...awaited({}), name });
+const owned = (uid: string, namespace = 'web'): AwaitedPod =>
+  awaited({ ownerReferences: [{ uid, controller: true }] }, namespace);
 
 function pod(name: string, uid: string, ownerUid?: string): KubeObject {
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop' };
@@ -79,9 +74,8 @@ test('NewPodEvents holds the Event of a controller until one of its pods is in t
 
 test('NewPodEvents holds the Event of a pod with a generated name until such a pod is in the cache', () => {
   const start = 'a'.repeat(60);
-  const awaited = { ...named(''), name: undefined, generateName: start };
-  events.expect(awaited, details('conflict'));
-  events.expect(awaited, details('invalid-value'));
+  events.expect(awaited({ generateName: start }), details('conflict'));
+  events.expect(awaited({ generateName: start }), details('invalid-value'));
   const cut = start.slice(0, 58);
   for (const suffix of ['', '-main', 'xk2b']) events.seen(pod(`${cut}${suffix}`, 'other'));
   expect(sent).toEqual([]);
@@ -93,8 +87,11 @@ test('NewPodEvents holds the Event of a pod with a generated name until such a p
 
 test.each<[string, AwaitedPod]>([
   ['in another namespace', owned('uid-of-shop', 'elsewhere')],
-  ['with no name and no owner', NOBODY],
-  ['with an owner without a uid', { ...named('shop-1'), ownerUid: '' }],
+  ['with no name and no owner', awaited({})],
+  [
+    'with an owner without a uid',
+    { ...awaited({ ownerReferences: [{ controller: true }] }), name: 'shop-1' },
+  ],
   ['with a name that is too long', named('a'.repeat(254))],
 ])('NewPodEvents sends no Event about a pod %s', (_, awaited) => {
   events.expect(awaited, details('conflict'));
@@ -143,12 +140,12 @@ const owner = (name: string, more: JsonObject = {}): JsonObject => ({
 });
 const podOf = (metadata: JsonObject): JsonObject => ({ metadata, spec: { containers: [] } });
 
-test('reportInjection expects a pod of the same controller, with the text of the warning', () => {
+test('reportInjection expects the pod of the request, with the text of the warning', () => {
   const ownerReferences = [owner('other'), owner('web-7bc6', { controller: true })];
   const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
   expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
     [
-      { namespace: 'shop', name: undefined, generateName: 'web-7bc6-', ownerUid: 'uid-of-web-7bc6' },
+      expect.objectContaining({ namespace: 'shop', object }),
       {
         type: 'Warning',
         reason: 'InjectionSkipped',
@@ -166,7 +163,7 @@ test.each([
   const warnings = [`${reason}: annotation x is "y": write z`];
   expect(eventsOf({ decision: 'injected', reason, warnings })).toMatchObject([
     [
-      { name: 'myapp-pod' },
+      { object: { metadata: { name: 'myapp-pod' } } },
       {
         reason: event,
         action: reason,
