@@ -17,27 +17,18 @@ export interface WorkloadKind {
 }
 
 const path = ['spec', 'template'];
-const apps = { group: 'apps', path } as const;
-const extensions = { ...apps, formerGroup: 'extensions' } as const;
-const core = { group: '' } as const;
-
 /** The kinds of workload of Kubernetes itself. A change belongs into deploy/base/opt-in-mistake.yaml, too. */
+// biome-ignore format: a line for each kind
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
-  { kind: 'Deployment', ...extensions, plural: 'deployments', shortNames: ['deploy'] },
-  { kind: 'StatefulSet', ...apps, plural: 'statefulsets', shortNames: ['sts'] },
-  { kind: 'DaemonSet', ...extensions, plural: 'daemonsets', shortNames: ['ds'] },
-  { kind: 'ReplicaSet', ...extensions, plural: 'replicasets', shortNames: ['rs'] },
+  { kind: 'Deployment', group: 'apps', formerGroup: 'extensions', path, plural: 'deployments', shortNames: ['deploy'] },
+  { kind: 'StatefulSet', group: 'apps', path, plural: 'statefulsets', shortNames: ['sts'] },
+  { kind: 'DaemonSet', group: 'apps', formerGroup: 'extensions', path, plural: 'daemonsets', shortNames: ['ds'] },
+  { kind: 'ReplicaSet', group: 'apps', formerGroup: 'extensions', path, plural: 'replicasets', shortNames: ['rs'] },
   { kind: 'Job', group: 'batch', path, plural: 'jobs' },
-  {
-    ...{ kind: 'CronJob', group: 'batch', path: ['spec', 'jobTemplate', ...path] },
-    ...{ plural: 'cronjobs', shortNames: ['cj'] },
-  },
-  {
-    ...{ kind: 'ReplicationController', ...core, path, plural: 'replicationcontrollers', shortNames: ['rc'] },
-    hasPlainSelector: true,
-  },
-  { kind: 'Pod', ...core, path: [], plural: 'pods', shortNames: ['po'] },
-  { kind: 'PodTemplate', ...core, path: ['template'] },
+  { kind: 'CronJob', group: 'batch', path: ['spec', 'jobTemplate', ...path], plural: 'cronjobs', shortNames: ['cj'] },
+  { kind: 'ReplicationController', group: '', path, plural: 'replicationcontrollers', shortNames: ['rc'], hasPlainSelector: true },
+  { kind: 'Pod', group: '', path: [], plural: 'pods', shortNames: ['po'] },
+  { kind: 'PodTemplate', group: '', path: ['template'] },
 ];
 
 /** A kind of a custom resource whose controller makes pods. */
@@ -56,35 +47,22 @@ function ray(cluster: string): readonly string[] {
 }
 
 const paths = ['spec.template'];
-const knative = { group: 'serving.knative.dev', paths } as const;
-const kubeRay = { group: 'ray.io' } as const;
+const leaderWorker = ['leaderTemplate', 'workerTemplate'].map((name) => `spec.leaderWorkerTemplate.${name}`);
 
 /** Custom resources with pod templates that need no `--pod-template-path`. A change belongs into deploy/base/opt-in-mistake.yaml, too. */
+// biome-ignore format: a line for each kind
 export const CUSTOM_KINDS: readonly CustomKind[] = [
-  {
-    ...{ kind: 'DeploymentConfig', group: 'apps.openshift.io', paths },
-    nameKey: 'openshift.io/deployment-config.name',
-  },
+  { kind: 'DeploymentConfig', group: 'apps.openshift.io', paths, nameKey: 'openshift.io/deployment-config.name' },
   { kind: 'Rollout', group: 'argoproj.io', paths },
-  { kind: 'Service', ...knative, nameKey: 'serving.knative.dev/service' },
-  { kind: 'Configuration', ...knative, nameKey: 'serving.knative.dev/configuration' },
-  {
-    ...{ kind: 'JobSet', group: 'jobset.x-k8s.io' },
-    ...{ paths: ['spec.replicatedJobs[].template.spec.template'], nameKey: 'jobset.sigs.k8s.io/jobset-name' },
-  },
-  {
-    ...{ kind: 'LeaderWorkerSet', group: 'leaderworkerset.x-k8s.io' },
-    paths: ['spec.leaderWorkerTemplate.leaderTemplate', 'spec.leaderWorkerTemplate.workerTemplate'],
-    nameKey: 'leaderworkerset.sigs.k8s.io/name',
-  },
+  { kind: 'Service', group: 'serving.knative.dev', paths, nameKey: 'serving.knative.dev/service' },
+  { kind: 'Configuration', group: 'serving.knative.dev', paths, nameKey: 'serving.knative.dev/configuration' },
+  { kind: 'JobSet', group: 'jobset.x-k8s.io', paths: ['spec.replicatedJobs[].template.spec.template'], nameKey: 'jobset.sigs.k8s.io/jobset-name' },
+  { kind: 'LeaderWorkerSet', group: 'leaderworkerset.x-k8s.io', paths: leaderWorker, nameKey: 'leaderworkerset.sigs.k8s.io/name' },
   { kind: 'PyTorchJob', group: 'kubeflow.org', paths: ['spec.pytorchReplicaSpecs.*.template'] },
   { kind: 'Job', group: 'batch.volcano.sh', paths: ['spec.tasks[].template'] },
-  { kind: 'RayCluster', ...kubeRay, paths: ray('spec') },
-  {
-    ...{ kind: 'RayJob', ...kubeRay },
-    paths: [...ray('spec.rayClusterSpec'), 'spec.submitterPodTemplate'],
-  },
-  { kind: 'RayService', ...kubeRay, paths: ray('spec.rayClusterConfig') },
+  { kind: 'RayCluster', group: 'ray.io', paths: ray('spec') },
+  { kind: 'RayJob', group: 'ray.io', paths: [...ray('spec.rayClusterSpec'), 'spec.submitterPodTemplate'] },
+  { kind: 'RayService', group: 'ray.io', paths: ray('spec.rayClusterConfig') },
 ];
 
 /** The labels of the pods of ReplicaSets of Deployments, and of Rollouts of Argo, with the end of the name of the ReplicaSet. */
