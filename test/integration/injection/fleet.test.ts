@@ -182,7 +182,7 @@ test('a pod whose sidecar fails has an Event with the remedy', async () => {
   const envoy = { name: 'envoy', image: '', imageID: '', ready: false, restartCount: 1, state, lastState };
   const patch = JSON.stringify({ status: { containerStatuses: [envoy] } });
   await kubectl('patch pod web --namespace=failing --subresource=status --type=merge -p', patch);
-  const said = /SidecarFailed .*envoy ended with exit code 1: cannot bind '0.0.0.0:80': .*; declare/;
+  const said = /SidecarFailed .*envoy ended with exit code 1: cannot bind '0.0.0.0:80': .*; move/;
   await eventually('it is there', async () =>
     said.test(await kubectl('describe pod web --namespace=failing')),
   );
