@@ -1,5 +1,7 @@
 import ipaddr from 'ipaddr.js';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import { NETWORKS } from '../api/resources.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
 import { bridgeName, isVni } from '../multus/cni-config.ts';
 import { gatewayProblem, parseRange, type Range } from '../ranges/cidr.ts';
@@ -10,7 +12,33 @@ export interface GatewayRange {
   readonly gateway: string;
 }
 
-/** A Network on this node, from its status, which only the operator writes. */
+/** What the agent of a node caches of a Network: from its status, which only the operator writes. */
+export interface AgentNetwork extends KubeObject {
+  readonly bridge: string;
+  readonly provider: string | undefined;
+  /** Whether the status names this node. */
+  readonly isHere: boolean;
+  /** How to join it; undefined if its status is incomplete. */
+  readonly network: NodeNetwork | undefined;
+}
+
+/** Networks, as the agent of this node caches them. With thousands of nodes, it takes longest to read them. */
+export function agentNetworks(node: string): Resource<AgentNetwork> {
+  return { ...NETWORKS, decode: (value) => agentNetwork(NETWORKS.decode(value), node) };
+}
+
+export function agentNetwork(network: Network, node: string): AgentNetwork {
+  const { provider, nodes = [] } = network.status ?? {};
+  return {
+    metadata: identityOf(network),
+    bridge: bridgeName(keyOf(network)),
+    provider,
+    isHere: nodes.some(({ name }) => name === node),
+    network: nodeNetworkOf(network, node),
+  };
+}
+
+/** A Network that a node can join. */
 export interface NodeNetwork {
   readonly key: ObjectKey;
   readonly bridge: string;
@@ -25,8 +53,7 @@ export interface NodeNetwork {
   readonly isHere: boolean;
 }
 
-/** Reads a Network; undefined if its status is incomplete. */
-export function nodeNetworkOf(network: Network, node: string): NodeNetwork | undefined {
+function nodeNetworkOf(network: Network, node: string): NodeNetwork | undefined {
   const { status = {} } = network;
   const { vni, nodes, mtu, secondary } = status;
   const ranges = [status, ...(secondary ? [secondary] : [])].map(gatewayRange);

@@ -2,10 +2,9 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { isArray, type JsonValue, own } from '../../util/json.ts';
-import type { Network } from '../api/types.ts';
-import { bridgeName } from '../multus/cni-config.ts';
 import type { NodeReport } from '../nodes/node-report.ts';
 import { PLUGGED } from './cni-plugins.ts';
+import type { AgentNetwork } from './desired.ts';
 import { namesIn, unlessMissing } from './files.ts';
 
 /** The files that container runtimes read. They use the first one by name. */
@@ -80,17 +79,15 @@ export async function lostInterfaces(
 /** The most Networks whose lost interfaces are told. */
 const TOLD = 100;
 
-/** By Network, the pods on the node that have lost their interface. */
+/** By Network of this node, the pods on it that have lost their interface. */
 export async function lostOn(
-  networks: readonly Network[],
-  node: string,
+  here: readonly AgentNetwork[],
   root: string,
 ): Promise<NonNullable<NodeReport['lost']>> {
   const found: Record<ObjectKey, Readonly<Record<ObjectKey, string>>> = {};
-  for (const network of networks) {
+  for (const network of here) {
     if (Object.keys(found).length === TOLD) break;
-    if (!network.status?.nodes?.some(({ name }) => name === node)) continue;
-    const lost = await lostInterfaces(root, bridgeName(keyOf(network)));
+    const lost = await lostInterfaces(root, network.bridge);
     if (Object.keys(lost).length > 0) found[keyOf(network)] = lost;
   }
   return found;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Counter, Gauge } from 'prom-client';
-import { identityOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
@@ -9,9 +9,8 @@ import { Manager } from '../../kube/manager/manager.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../api/names.ts';
-import { NETWORKS } from '../api/resources.ts';
-import type { Network } from '../api/types.ts';
 import { installPlugins } from './cni-plugins.ts';
+import { type AgentNetwork, agentNetworks } from './desired.ts';
 import { Host, settingsOf } from './host.ts';
 import { lostOn, withoutMultus } from './missing-interfaces.ts';
 import { run } from './programs.ts';
@@ -20,6 +19,7 @@ import { ownNode, ownPod, ReportWriter } from './report.ts';
 
 /** How soon to try again after a failure, and to look whether Multus is on the node. */
 const RETRY_MS = 5_000;
+const nowMs = () => performance.now();
 
 export interface NodeAgentOptions {
   readonly kubeconfig: string | undefined;
@@ -48,14 +48,12 @@ export interface NodePart {
   /** Its CNI plugins: scripts by their names. */
   readonly scripts: Readonly<Record<string, string>>;
   /** Why Networks with pods on this node do not work on it, by their keys. */
-  problems(networks: readonly Network[]): Promise<Readonly<Record<ObjectKey, string>>>;
+  problems(here: readonly AgentNetwork[]): Promise<Readonly<Record<ObjectKey, string>>>;
 }
 
 export type SetUpNodePart = (options: NodePartOptions) => NodePart;
 
 export interface NodePartOptions {
-  /** The name of the node. */
-  readonly node: string;
   /** Where the node's directories are mounted. */
   readonly root: string;
   /** Where the node's container runtime looks for plugins. */
@@ -84,11 +82,10 @@ export async function nodeAgent(
   try {
     const probes = { port: options.metricsPort };
     const manager = Manager.create({ name: NODE_AGENT_FIELD_MANAGER, config, log, probes });
-    const nowMs = () => performance.now();
     const root = options.hostRoot;
     const plugins = join(root, options.cniBinDir);
-    const made = parts.map((part) => part({ node: nodeName, root, plugins, nowMs }));
-    setUp(manager, { ...options, node: nodeName, parts: made, nowMs });
+    const made = parts.map((part) => part({ root, plugins, nowMs }));
+    setUp(manager, nodeName, options, made);
     const scripts = Object.assign({}, ...made.map((part) => part.scripts));
     const installed = await installPlugins({ directory: plugins, source: options.cniPlugins, scripts });
     if (installed.length > 0)
@@ -103,10 +100,11 @@ export async function nodeAgent(
 
 function setUp(
   manager: Manager,
-  options: NodeAgentOptions &
-    Pick<NodePartOptions, 'node' | 'nowMs'> & { readonly parts: readonly NodePart[] },
+  node: string,
+  options: NodeAgentOptions,
+  parts: readonly NodePart[],
 ): void {
-  const { node, hostRoot, lookInterval, underlayDevice, nodeAddress, parts, nowMs } = options;
+  const { hostRoot: root, lookInterval, underlayDevice, nodeAddress } = options;
   const { client, log } = manager;
   const registers = [manager.registry];
   const joinedNetworks = new Gauge({
@@ -124,13 +122,12 @@ function setUp(
     help: 'Bridges that the node agent has removed, because no pod needs them',
     registers,
   });
-  const networks = manager.informer(NETWORKS, { transform: statusOnly });
+  const networks = manager.informer(agentNetworks(node));
   const trigger = new Trigger();
   const fire = () => trigger.fire();
   networks.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
   const reconciler = new Reconciler({
-    node,
-    host: new Host({ root: hostRoot, run, settings: settingsOf(hostRoot) }),
+    host: new Host({ root, run, settings: settingsOf(root) }),
     underlay: { device: underlayDevice, address: nodeAddress },
     port: options.vxlanPort,
     syncIntervalMs: lookInterval,
@@ -155,9 +152,10 @@ function setUp(
     const pod = await ownPod();
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.sync();
-      const unable = await Promise.all(parts.map((part) => part.problems(networks.lister.list())));
-      const lost = await lostOn(networks.lister.list(), node, hostRoot);
-      const lacks = await withoutMultus(join(hostRoot, path));
+      const here = networks.lister.list().filter(({ isHere }) => isHere);
+      const unable = await Promise.all(parts.map((part) => part.problems(here)));
+      const lost = await lostOn(here, root);
+      const lacks = await withoutMultus(join(root, path));
       // A node whose pods start all the same has it in another directory.
       if (lacks === null && !isUnknownTold)
         log.info(
@@ -186,12 +184,4 @@ function setUp(
   manager.addReadyz('joined', () => failure);
   // Without the cache, it would not know what is on the node.
   manager.everyReplica('networks', keep, { after: (signal) => waitForSync([networks], signal) });
-}
-
-const STATUS_FIELDS = ['cidr', 'gateway', 'mtu', 'secondary', 'vni', 'nodes', 'provider'];
-
-/** Keeps the fields of a Network that only the operator writes, and that concern nodes. */
-function statusOnly(network: Network): Network {
-  const fields = Object.entries(network.status ?? {}).filter(([name]) => STATUS_FIELDS.includes(name));
-  return { metadata: identityOf(network), spec: network.spec, status: Object.fromEntries(fields) };
 }

@@ -1,10 +1,7 @@
-import { keyOf } from '../../kube/api/object.ts';
 import type { Logger } from '../../kube/util/log.ts';
-import type { Network } from '../api/types.ts';
-import { bridgeName } from '../multus/cni-config.ts';
 import { type NodeReport, REPORT_VERSION } from '../nodes/node-report.ts';
 import { hasGateways, type Step, unneededBridges } from './bridge-plan.ts';
-import { type NodeNetwork, nodeNetworkOf } from './desired.ts';
+import type { AgentNetwork, NodeNetwork } from './desired.ts';
 import { FirewallWatch } from './firewall.ts';
 import type { Host } from './host.ts';
 import { bridgeNames, type NodeLinks } from './links.ts';
@@ -12,8 +9,6 @@ import { type NodePlan, nodePlan } from './node-plan.ts';
 import { reportedRanges, type UnderlayChoice, underlayOf } from './routes.ts';
 
 export interface ReconcilerOptions {
-  /** The name of the node. */
-  readonly node: string;
   readonly host: Host;
   readonly underlay: UnderlayChoice;
   /** The UDP port of VXLAN. */
@@ -24,7 +19,7 @@ export interface ReconcilerOptions {
   readonly unusedBridgeTtlMs: number;
   readonly nowMs: () => number;
   /** All Networks. */
-  readonly networks: () => readonly Network[];
+  readonly networks: () => readonly AgentNetwork[];
   readonly onRemoved?: () => void;
   readonly log: Logger;
 }
@@ -34,13 +29,6 @@ export interface Outcome {
   /** How many Networks of this node are joined. */
   readonly joined: number;
   readonly problem: string | undefined;
-}
-
-/** A Network as this node reads it. */
-interface ReadNetwork {
-  readonly bridge: string;
-  /** Undefined if its status is incomplete. */
-  readonly network: NodeNetwork | undefined;
 }
 
 interface Wanted {
@@ -61,7 +49,6 @@ export class Reconciler {
   /** Since when each bridge has been unneeded. */
   readonly #unneededSince = new Map<string, number>();
   readonly #firewall: FirewallWatch;
-  readonly #read = new WeakMap<Network, ReadNetwork>();
   /** The Networks of this node in the last round. */
   #done = '';
   #doneMs: number | undefined;
@@ -115,7 +102,7 @@ export class Reconciler {
   }
 
   #wanted(): Wanted {
-    const all = this.#options.networks().map((network) => this.#readOnce(network));
+    const all = this.#options.networks();
     const networks = all.flatMap(({ network }) => network ?? []);
     const here = networks.filter(({ isHere }) => isHere);
     const needed = new Set([...here, ...all.filter(({ network }) => !network)].map(({ bridge }) => bridge));
@@ -125,18 +112,6 @@ export class Reconciler {
       isNeeded: (bridge) => needed.has(bridge),
       isGone: (bridge) => !there.has(bridge),
     };
-  }
-
-  /** With thousands of nodes, that takes longest. */
-  #readOnce(network: Network): ReadNetwork {
-    const known = this.#read.get(network);
-    if (known) return known;
-    const read = {
-      bridge: bridgeName(keyOf(network)),
-      network: nodeNetworkOf(network, this.#options.node),
-    };
-    this.#read.set(network, read);
-    return read;
   }
 
   async #reconcile(

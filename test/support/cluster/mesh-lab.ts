@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import { installPlugins } from '../../../src/networks/agent/cni-plugins.ts';
+import { agentNetwork } from '../../../src/networks/agent/desired.ts';
 import { Host } from '../../../src/networks/agent/host.ts';
 import { type RunProgram, run } from '../../../src/networks/agent/programs.ts';
 import { type Outcome, Reconciler } from '../../../src/networks/agent/reconciler.ts';
@@ -192,14 +193,13 @@ export class LabNode {
 
   #start(address: string, port = 4789): Reconciler {
     return new Reconciler({
-      node: this.name,
       host: this.host,
       underlay: { device: undefined, address },
       port,
       syncIntervalMs: 0,
       unusedBridgeTtlMs: LINGER_MS,
       nowMs: () => this.#lab.nowMs,
-      networks: () => [...this.#lab.networks.values()],
+      networks: () => [...this.#lab.networks.values()].map((network) => agentNetwork(network, this.name)),
       log: pino({ level: process.env.LAB_LOG ?? 'silent' }),
     });
   }

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
+import type { AgentNetwork } from '../../../networks/agent/desired.ts';
 import { isThere } from '../../../networks/agent/files.ts';
 import type { NodePart, NodePartOptions, SetUpNodePart } from '../../../networks/agent/node-agent.ts';
 import { NODE_OVS } from '../../../networks/api/names.ts';
-import type { Network } from '../../../networks/api/types.ts';
 import { listed } from '../../../util/clip.ts';
 import { isArray, type JsonValue, own, ownObjects, ownString, tryJson } from '../../../util/json.ts';
 
@@ -51,14 +51,11 @@ export class OvnNode implements NodePart {
   }
 
   /** Why Networks of provider neutron with pods on this node do not work on it, by their keys. */
-  async problems(networks: readonly Network[]): Promise<Readonly<Record<ObjectKey, string>>> {
-    const here = networks.filter(
-      ({ status }) =>
-        status?.provider === 'neutron' && status.nodes?.some(({ name }) => name === this.#options.node),
-    );
-    if (here.length === 0) return {};
+  async problems(here: readonly AgentNetwork[]): Promise<Readonly<Record<ObjectKey, string>>> {
+    const ours = here.filter(({ provider }) => provider === 'neutron');
+    if (ours.length === 0) return {};
     const problem = (await this.#lacks()) ?? (await this.#databaseProblem());
-    return problem === undefined ? {} : Object.fromEntries(here.map((network) => [keyOf(network), problem]));
+    return problem === undefined ? {} : Object.fromEntries(ours.map((network) => [keyOf(network), problem]));
   }
 
   /** ovn-controller makes the bridge br-int when it starts. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type NodeNetwork, nodeNetworkOf } from '../../../../src/networks/agent/desired.ts';
+import { agentNetwork, type NodeNetwork } from '../../../../src/networks/agent/desired.ts';
 import { ALL_PEERS, type NodeLinks, tunnelName } from '../../../../src/networks/agent/links.ts';
 import { type NodePlan, nodePlan } from '../../../../src/networks/agent/node-plan.ts';
 import type { NetworkStatus } from '../../../../src/networks/api/types.ts';
@@ -21,7 +21,7 @@ function network(
   const nodes = ['here', ...peers].map((address) => ({ name: address, address }));
   const gateway = cidr.replace(/0?\/.*/, '1');
   const all = { cidr, gateway, vni: FIRST_VNI + number, mtu: 1450, nodes, ...status };
-  const read = nodeNetworkOf(newNetwork({ name, status: all }), 'here');
+  const { network: read } = agentNetwork(newNetwork({ name, status: all }), 'here');
   if (!read) throw new Error('this is not what agents join');
   return read;
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { JOINED } from '../../../../src/networks/agent/cni-plugins.ts';
+import { agentNetwork } from '../../../../src/networks/agent/desired.ts';
 import { Host } from '../../../../src/networks/agent/host.ts';
 import { tunnelName } from '../../../../src/networks/agent/links.ts';
 import { Reconciler } from '../../../../src/networks/agent/reconciler.ts';
@@ -42,7 +43,6 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
     ['ipv6/conf/all/forwarding', '0'],
   ]);
   const reconciler = new Reconciler({
-    node: 'a',
     host: new Host({
       root,
       run: node.runProgram,
@@ -56,7 +56,7 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
     syncIntervalMs: LOOK_MS,
     unusedBridgeTtlMs: 2 * LOOK_MS,
     nowMs: () => state.nowMs,
-    networks: () => [...networks.values()],
+    networks: () => [...networks.values()].map((network) => agentNetwork(network, 'a')),
     onRemoved: () => {
       state.removed += 1;
     },

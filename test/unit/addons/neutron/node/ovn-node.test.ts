@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { OvnNode } from '../../../../../src/addons/neutron/node/ovn-node.ts';
-import type { Network } from '../../../../../src/networks/api/types.ts';
+import type { AgentNetwork } from '../../../../../src/networks/agent/desired.ts';
 
 let root: string;
 let nowMs: number;
@@ -15,22 +15,16 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'ovn-node-'));
   nowMs = 0;
   node = new OvnNode({
-    ...{ node: 'here', root, plugins: join(root, 'bin'), nowMs: () => nowMs },
+    ...{ root, plugins: join(root, 'bin'), nowMs: () => nowMs },
   });
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const network = (name: string, provider: 'multus' | 'neutron', on: string): Network => ({
-  metadata: { namespace: 'red', name },
-  spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' },
-  status: { provider, nodes: [{ name: on, address: '192.0.2.1' }] },
+const network = (name: string, provider: 'multus' | 'neutron'): AgentNetwork => ({
+  ...{ metadata: { namespace: 'red', name }, bridge: name, network: undefined },
+  ...{ provider, isHere: true },
 });
-const problems = () =>
-  node.problems([
-    network('blue', 'neutron', 'here'),
-    network('grey', 'multus', 'here'),
-    network('far', 'neutron', 'there'),
-  ]);
+const problems = () => node.problems([network('blue', 'neutron'), network('grey', 'multus')]);
 const has = async (path: string) => {
   await mkdir(join(root, dirname(path)), { recursive: true });
   await symlink('/only/on/the/node', join(root, path));
@@ -119,7 +113,7 @@ const CONFIG = {
   runtimeConfig: { ips: ['10.40.0.7/24'], mac: 'fa:16:3e:ad:3e:2e' },
 };
 const { 'envoy-initializer-ovs': script = '' } = new OvnNode({
-  ...{ node: '', root: '', plugins: '', nowMs: () => 0 },
+  ...{ root: '', plugins: '', nowMs: () => 0 },
 }).scripts;
 
 beforeEach(() => writeFile(join(root, 'envoy-initializer-ovs'), script, { mode: 0o755 }));
