@@ -10,87 +10,67 @@ import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   type NetworkAttachmentDefinition,
 } from '../api/resources.ts';
-import type { Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import type { Ensured, Provider, ProviderContext, Removal, Usage } from '../providers.ts';
+import type { Provider, ProviderContext } from '../providers.ts';
 import { attachmentWith, cachedAttachment, isMadeFor } from './attachment.ts';
 import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
 import { cniConfig, FIRST_VNI, VNI_COUNT } from './cni-config.ts';
 
-export interface MultusOptions
-  extends AttachmentsOptions,
-    Partial<Pick<ProviderContext, 'usageOf' | 'isShared' | 'withoutMultus'>>,
-    Pick<Provider, 'waitForSync'> {
-  /** Their status shows which VXLAN identifiers are in use. */
-  readonly networks: Pick<Lister<Network>, 'byIndex'>;
-  readonly defaultMtu: () => number;
-}
+type MultusContext = Pick<
+  ProviderContext,
+  'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared' | 'withoutMultus'
+>;
+
+export type MultusOptions = AttachmentsOptions &
+  Omit<MultusContext, 'enqueue' | 'networks'> &
+  Pick<Provider, 'waitForSync'> & {
+    /** Their status shows which VXLAN identifiers are in use. */
+    readonly networks: Pick<Lister<Network>, 'byIndex'>;
+  };
+
+export type MultusProvider = Provider & { readonly attachments: Attachments };
 
 /**
  * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI
  * plugin bridge, and node agents connect the bridges.
  */
-export class MultusProvider implements Provider {
-  readonly name = 'multus';
-  readonly attachesPods = true;
-  readonly isRemote = false;
-  readonly takesAddresses = true;
-  readonly #options: MultusOptions;
-  readonly #vnis: Vnis;
-  readonly attachments: Attachments;
-
-  constructor(options: MultusOptions) {
-    this.#options = options;
-    this.#vnis = new Vnis(options.networks);
-    this.attachments = new Attachments(options);
-  }
-
-  defaultMtu(): number {
-    return this.#options.defaultMtu();
-  }
-
-  async waitForSync(signal: AbortSignal): Promise<unknown> {
-    return this.#options.waitForSync?.(signal);
-  }
-
-  leftBehind(): readonly ObjectKey[] {
-    return this.#options.attachments.lister.list().filter(isLeftBehind).map(keyOf);
-  }
-
-  /** bridge supports everything that the CRD's rules allow. */
-  validate(): undefined {}
-
-  /** Users may edit definitions, so only the status shows the subnet. */
-  async actual(): Promise<undefined> {}
-
-  async usage(network: Network): Promise<Usage | undefined> {
-    const { usageOf } = this.#options;
-    const found = this.attachments.copies.get(keyOf(network));
-    // Ignore pods attached to a definition that was never the operator's.
-    const isForeign = network.status?.cidr === undefined && found && !isMadeFor(found, network);
-    return usageOf && isForeign ? { pods: [], allocated: 0 } : usageOf?.(network);
-  }
-
-  async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured> {
-    const vni = this.#vnis.vniFor(network);
-    const isShared = this.#options.isShared?.(keyOf(network)) ?? false;
-    const wanted = attachmentWith(network, cniConfig(keyOf(network), subnet.mtu, isShared));
-    const change = await this.attachments.ensure(network, wanted, signal);
-    if (typeof change === 'object') return change;
-    const obstacle = this.#options.withoutMultus?.();
-    if (obstacle !== undefined) return nowhere(obstacle);
-    const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
-    return { kind: 'ready', change, capacity, vni };
-  }
-
-  remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
-    return this.attachments.remove(network, retain, signal);
-  }
-
-  async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    this.#vnis.release(key);
-    await this.attachments.release(key, signal);
-  }
+export function multusProvider(options: MultusOptions): MultusProvider {
+  const { usageOf, isShared, withoutMultus, defaultMtu, waitForSync } = options;
+  const vnis = new Vnis(options.networks);
+  const attachments = new Attachments(options);
+  return {
+    ...{ name: 'multus', attachesPods: true, isRemote: false, takesAddresses: true },
+    attachments,
+    defaultMtu,
+    ...(waitForSync && { waitForSync }),
+    leftBehind: () => options.attachments.lister.list().filter(isLeftBehind).map(keyOf),
+    /** bridge supports everything that the CRD's rules allow. */
+    validate: () => undefined,
+    /** Users may edit definitions, so only the status shows the subnet. */
+    actual: async () => undefined,
+    async usage(network) {
+      const found = attachments.copies.get(keyOf(network));
+      // Ignore pods attached to a definition that was never the operator's.
+      const isForeign = network.status?.cidr === undefined && found && !isMadeFor(found, network);
+      return isForeign ? { pods: [], allocated: 0 } : usageOf(network);
+    },
+    async ensure(network, subnet, signal) {
+      const vni = vnis.vniFor(network);
+      const key = keyOf(network);
+      const wanted = attachmentWith(network, cniConfig(key, subnet.mtu, isShared(key)));
+      const change = await attachments.ensure(network, wanted, signal);
+      if (typeof change === 'object') return change;
+      const obstacle = withoutMultus();
+      if (obstacle !== undefined) return nowhere(obstacle);
+      const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
+      return { kind: 'ready', change, capacity, vni };
+    },
+    remove: (network, { retain }, signal) => attachments.remove(network, retain, signal),
+    async release(key, signal) {
+      vnis.release(key);
+      await attachments.release(key, signal);
+    },
+  };
 }
 
 export function setUpMultus(
@@ -101,7 +81,7 @@ export function setUpMultus(
   const { informer, known } = informerIfServed(manager, NETWORK_ATTACHMENT_DEFINITIONS, {
     transform: cachedAttachment,
   });
-  const provider = new MultusProvider({
+  const provider = multusProvider({
     ...context,
     ...{ client: manager.leaderClient, attachments: informer, waitForSync: known },
   });
@@ -118,11 +98,6 @@ export function setUpMultus(
   });
   return provider;
 }
-
-type MultusContext = Pick<
-  ProviderContext,
-  'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared' | 'withoutMultus'
->;
 
 function isLeftBehind(attachment: NetworkAttachmentDefinition): boolean {
   return hasFinalizer(attachment, NETWORK_FINALIZER);

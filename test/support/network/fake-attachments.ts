@@ -6,6 +6,7 @@ import type { ObjectRef } from '../../../src/kube/client/client.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import { type MultusOptions, VNI_INDEXERS } from '../../../src/networks/multus/multus.ts';
+import type { Usage } from '../../../src/networks/providers.ts';
 
 type Stored<T> = { -readonly [K in keyof T]: T[K] } & KubeObject & { spec?: unknown; status?: unknown };
 
@@ -117,6 +118,9 @@ export class FakeAttachments extends FakeObjects<NetworkAttachmentDefinition> {
   readonly networks = new Store<Network>(VNI_INDEXERS);
 
   readonly defaultMtu = () => 1450;
+  readonly isShared = () => false;
+  readonly usageOf = (): Usage => ({ pods: [] });
+  readonly withoutMultus = (): string | undefined => undefined;
 
   /** The cache catches up. */
   sync(): void {

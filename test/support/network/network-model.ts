@@ -12,7 +12,7 @@ import { ProviderRegistry } from '../../../src/networks/controller/provider-regi
 import { RangeAdmission } from '../../../src/networks/controller/range-admission.ts';
 import { networkReconcile } from '../../../src/networks/controller/reconcile.ts';
 import { networkOwner } from '../../../src/networks/multus/attachment.ts';
-import { MultusProvider } from '../../../src/networks/multus/multus.ts';
+import { multusProvider } from '../../../src/networks/multus/multus.ts';
 import { type KnownNode, nodesInUse } from '../../../src/networks/nodes/nodes-in-use.ts';
 import { capturedLog } from '../kube/captured-log.ts';
 import { FakeNeutron } from '../neutron/fake-neutron.ts';
@@ -146,15 +146,13 @@ export class NetworkModel {
     const store = new NeutronStore({ api, clock: this.#clock });
     const clusterId = async () => 'cluster';
     const provider = new NeutronProvider({ api, store, clusterId });
-    const multus = new MultusProvider({
+    const multus = multusProvider({
+      ...attachments,
       client,
-      networks: attachments.networks,
-      attachments: attachments.attachments,
       usageOf: (network) => ({
         pods: this.pods,
         nodes: nodesInUse(network, this.nodesOfPods, this.known && ((name) => this.#knownNode(name))),
       }),
-      defaultMtu: () => 1450,
     });
     const providers = new ProviderRegistry('multus', [multus, provider]);
     const copies = new MutationCache<Network>(lister);

@@ -8,7 +8,7 @@ import { NetworkWriter } from '../../../../src/networks/controller/network-write
 import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
 import { RangeAdmission, type RangePolicy } from '../../../../src/networks/controller/range-admission.ts';
 import { isRecount } from '../../../../src/networks/controller/status.ts';
-import { MultusProvider } from '../../../../src/networks/multus/multus.ts';
+import { multusProvider } from '../../../../src/networks/multus/multus.ts';
 import type { Provider } from '../../../../src/networks/providers.ts';
 import { formatRange, overlaps, type Range } from '../../../../src/networks/ranges/cidr.ts';
 import { ClusterRanges } from '../../../../src/networks/ranges/cluster-ranges.ts';
@@ -153,7 +153,7 @@ test('RangeAdmission never reserves a used range, and reserves each free one, th
   );
 });
 
-const multus = new MultusProvider(new FakeAttachments());
+const multus = multusProvider(new FakeAttachments());
 const { signal } = new AbortController();
 const finalizers = [NETWORK_FINALIZER];
 

@@ -7,7 +7,12 @@ import type { Subnet } from '../../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
 import { attachmentWith } from '../../../../src/networks/multus/attachment.ts';
 import { cniConfig, FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
-import { MultusProvider, VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/multus.ts';
+import {
+  type MultusProvider,
+  multusProvider,
+  VNI_INDEXERS,
+  Vnis,
+} from '../../../../src/networks/multus/multus.ts';
 import { FakeAttachments, refusal } from '../../../support/network/fake-attachments.ts';
 import { newNetwork } from '../networks.ts';
 
@@ -19,7 +24,7 @@ const { signal } = new AbortController();
 
 function newProvider() {
   const fake = new FakeAttachments();
-  const provider = new MultusProvider(fake);
+  const provider = multusProvider(fake);
   return { fake, provider, ensure: (wanted = shape) => provider.ensure(network, wanted, signal) };
 }
 
@@ -29,7 +34,7 @@ const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default',
 test('a Network without Multus on any node has its definition, and is not Ready', async () => {
   const fake = new FakeAttachments();
   let obstacle: string | undefined = 'Multus attaches no pods on all nodes';
-  const provider = new MultusProvider(Object.assign(fake, { withoutMultus: () => obstacle }));
+  const provider = multusProvider(Object.assign(fake, { withoutMultus: () => obstacle }));
   const message = expect.stringContaining('on all nodes: install Multus as');
   expect(await provider.ensure(network, shape, signal)).toMatchObject({
     ...{ kind: 'notReady', reason: 'ProviderUnavailable', keepsKnown: true, message },
@@ -93,7 +98,7 @@ test('actual of Multus ignores definitions, because users may edit them', async 
   const { fake, provider, ensure } = newProvider();
   await ensure();
   fake.sync();
-  expect(await provider.actual()).toBeUndefined();
+  expect(await provider.actual(network, signal)).toBeUndefined();
 });
 
 const remove = (provider: MultusProvider, retain = false) => provider.remove(network, { retain }, signal);
@@ -135,18 +140,17 @@ test('remove of Multus with retain keeps the definition without an owner', async
 
 test('usage of Multus counts pods with usageOf', async () => {
   const fake = new FakeAttachments();
-  const counting = new MultusProvider({ ...fake, usageOf: (of) => ({ pods: [`${keyOf(of)}-pod`] }) });
-  expect(await counting.usage(network)).toEqual({ pods: ['default/example-network-pod'] });
-  expect(await new MultusProvider(fake).usage(network)).toBeUndefined();
+  const counting = multusProvider({ ...fake, usageOf: (of) => ({ pods: [`${keyOf(of)}-pod`] }) });
+  expect(await counting.usage(network, signal)).toEqual({ pods: ['default/example-network-pod'] });
 });
 
 test('usage of Multus counts pods on a real network, also where somebody has replaced its definition', async () => {
   const fake = new FakeAttachments();
   fake.store(foreign);
   fake.sync();
-  const provider = new MultusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'] }) });
-  expect(await provider.usage(network)).toMatchObject({ pods: [] });
-  expect(await provider.usage(newNetwork({ status: shape }))).toEqual({ pods: ['default/a'] });
+  const provider = multusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'] }) });
+  expect(await provider.usage(network, signal)).toMatchObject({ pods: [] });
+  expect(await provider.usage(newNetwork({ status: shape }), signal)).toEqual({ pods: ['default/a'] });
 });
 
 const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
