@@ -38,8 +38,8 @@ export class PodAddresses {
     this.#options = options;
   }
 
-  /** Another replica may have given addresses until now. */
-  startTerm(): void {
+  /** From now on, another replica may give addresses: the end of a term. */
+  forget(): void {
     this.#known = undefined;
   }
 

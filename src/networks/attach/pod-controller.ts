@@ -107,10 +107,8 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   controller.reconcile(gates.reconcile, {
     waiting: (key) => regardingOf(PODS, pods.lister.get(key)),
     keys: () => pods.lister.list().map(keyOf),
-    after: async (signal) => {
-      await options.after(signal);
-      addresses.startTerm();
-    },
+    after: options.after,
+    ended: () => addresses.forget(),
   });
   return users;
 }

@@ -78,8 +78,8 @@ export class AddressWorld {
 
   /** A replica begins a term, the same one again or another. */
   lead(index: number): void {
+    this.#leader.addresses.forget();
     this.#leader = this.replicas[index % this.replicas.length] ?? this.#leader;
-    this.#leader.addresses.startTerm();
   }
 
   create(
