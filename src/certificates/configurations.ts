@@ -6,7 +6,7 @@ import type { Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { PROGRAM } from '../util/identity.ts';
-import { isObject, own, ownString } from '../util/json.ts';
+import { own, ownString } from '../util/json.ts';
 
 /** The operator's field manager for the caBundle and the owner of webhook configurations. */
 const CA_FIELD_MANAGER = 'envoy-initializer-ca';
@@ -102,5 +102,5 @@ export async function isRollingOut(
 
 /** The label that the Deployment's controller gives all pods of one template. */
 function templateHash(pod: unknown): string | undefined {
-  return isObject(pod) ? ownString(own(own(pod, 'metadata'), 'labels'), 'pod-template-hash') : undefined;
+  return ownString(own(own(pod, 'metadata'), 'labels'), 'pod-template-hash');
 }

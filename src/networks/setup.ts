@@ -13,16 +13,18 @@ import { attachWith, createAttachHandler, createWorkloadAttachHandler } from './
 import { GATHER_MS, type PodControllerOptions, setUpPodController } from './attach/pod-controller.ts';
 import { NetworkWriter } from './controller/network-writer.ts';
 import { ProviderRegistry } from './controller/provider-registry.ts';
-import { RangeAdmission, type RangePolicy, type RangeRules } from './controller/range-admission.ts';
 import { networkReconcile } from './controller/reconcile.ts';
+import { type RangePolicy, type RangeRules, SpecAcceptance } from './controller/spec-acceptance.ts';
 import { SplitController } from './controller/split-controller.ts';
 import { setUpMultus, VNI_INDEXERS } from './multus/multus.ts';
+import { CLUSTER_NODES } from './nodes/cluster-node.ts';
 import { setUpNodes } from './nodes/network-nodes.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isGated, isRelevant, networkPods, networksOf, POD_INDEXERS } from './pods/network-pods.ts';
 import type { ProviderContext, SetUpProvider } from './providers.ts';
 import type { Range } from './ranges/cidr.ts';
-import { CLUSTER_NODES, ClusterRanges, rangeSources } from './ranges/cluster-ranges.ts';
+import { ClusterRanges } from './ranges/cluster-ranges.ts';
+import { rangeSources } from './ranges/range-sources.ts';
 import { setUpNetworkServices } from './services/service-endpoints.ts';
 
 export interface NetworkOptions {
@@ -157,21 +159,21 @@ function setUpNetworkController(
   ranges: RangeRules,
 ): void {
   const { queue } = controller;
-  const admission = new RangeAdmission(providers, (key) => queue.add(key), ranges);
+  const acceptance = new SpecAcceptance(providers, (key) => queue.add(key), ranges);
   const copies = new MutationCache(networks.lister);
   networks.addEventHandler(
     {
       onAdd(network) {
-        admission.observe(network);
+        acceptance.observe(network);
         queue.add(keyOf(network));
       },
       onUpdate(previous, current) {
-        admission.observe(current);
+        acceptance.observe(current);
         copies.settle(keyOf(current));
         if (isWork(previous, current)) queue.add(keyOf(current));
       },
       onDelete(network) {
-        admission.forget(network);
+        acceptance.forget(network);
         copies.settle(keyOf(network));
         // If a user removed its finalizer, its NetworkAttachmentDefinition still waits for the operator.
         queue.add(keyOf(network));
@@ -180,7 +182,7 @@ function setUpNetworkController(
     { resyncMs },
   );
   const writer = new NetworkWriter({ client, copies, events, clock, now: () => new Date() });
-  controller.reconcile(networkReconcile({ copies, providers, admission, writer }), {
+  controller.reconcile(networkReconcile({ copies, providers, acceptance, writer }), {
     after,
     waiting: (key) => regardingOf(NETWORKS, networks.lister.get(key)),
     /** Those that a new leader must reconcile first. */

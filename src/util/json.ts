@@ -27,7 +27,7 @@ export function isArray(value: unknown): value is JsonArray {
  * The value under the object's own key; undefined if the key is absent or the value is not an object.
  * A plain `object[key]` would find `constructor` and `__proto__` on every object.
  */
-export function own(object: JsonValue | undefined, key: string): JsonValue | undefined {
+export function own(object: unknown, key: string): JsonValue | undefined {
   if (!isObject(object)) return undefined;
   const value = object[key];
   // Objects inherit functions, which JSON does not have, and `__proto__`. All else is own.
@@ -36,19 +36,19 @@ export function own(object: JsonValue | undefined, key: string): JsonValue | und
 }
 
 /** The string under the object's own key; undefined if it is absent or not a string. */
-export function ownString(object: JsonValue | undefined, key: string): string | undefined {
+export function ownString(object: unknown, key: string): string | undefined {
   const value = own(object, key);
   return typeof value === 'string' ? value : undefined;
 }
 
 /** The object under the object's own key; empty if it is absent or not an object. */
-export function ownObject(object: JsonValue | undefined, key: string): JsonObject {
+export function ownObject(object: unknown, key: string): JsonObject {
   const value = own(object, key);
   return isObject(value) ? value : {};
 }
 
 /** The list under the object's own key; empty if it is absent or not a list. */
-export function ownList(object: JsonValue | undefined, key: string): JsonArray {
+export function ownList(object: unknown, key: string): JsonArray {
   const value = own(object, key);
   return isArray(value) ? value : [];
 }
@@ -65,10 +65,15 @@ export function valueAt(
 }
 
 /** The objects in the list under the object's own key; empty if it is absent, null or not a list. */
-export function ownObjects(object: JsonValue | undefined, key: string): readonly JsonObject[] {
+export function ownObjects(object: unknown, key: string): readonly JsonObject[] {
   const value = ownList(object, key);
   // Nearly always all are objects, and a copy would cost more than this check.
   return value.every(isObject) ? value : value.filter(isObject);
+}
+
+/** The strings in the list under the object's own key; empty if it is absent, null or not a list. */
+export function ownTexts(object: unknown, key: string): readonly string[] {
+  return ownList(object, key).filter((item) => typeof item === 'string');
 }
 
 /** The members of an object that are strings; empty for any other value. */

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { isDnsLabel, isDnsSubdomain } from '../../injection/podspec/names.ts';
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
-import type { RangePolicy } from '../../networks/controller/range-admission.ts';
+import type { RangePolicy } from '../../networks/controller/spec-acceptance.ts';
 import { formatRange, parseRange, type Range, readRange } from '../../networks/ranges/cidr.ts';
 import { parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';

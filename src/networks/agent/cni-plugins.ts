@@ -54,7 +54,7 @@ async function readPlugin(path: string): Promise<Uint8Array> {
 
 /** Has a file for each bridge whose Network is joined on the node. A reboot deletes the files, like the bridges. */
 export const JOINED = 'run/envoy-initializer/networks';
-/** Has a directory for each bridge, with a link for each interface of a pod: see missing-interfaces.ts. */
+/** Has a directory for each bridge, with a link for each interface of a pod: see lost-interfaces.ts. */
 export const PLUGGED = 'run/envoy-initializer/pods';
 
 /**

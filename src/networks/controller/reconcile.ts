@@ -10,13 +10,13 @@ import type { Provider, Removal, Usage } from '../providers.ts';
 import { deletionUpdates, namePods, type ObservedState, type Outcome, targetOf } from './condition-plan.ts';
 import { type NetworkWriter, StaleCopyError } from './network-writer.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
-import type { RangeAdmission } from './range-admission.ts';
+import type { SpecAcceptance } from './spec-acceptance.ts';
 import { eventsOf, statusOf, statusWith } from './status.ts';
 
 export interface ReconcileOptions {
   readonly copies: Pick<MutationCache<Network>, 'get'>;
   readonly providers: Pick<ProviderRegistry, 'all' | 'of'>;
-  readonly admission: RangeAdmission;
+  readonly acceptance: SpecAcceptance;
   readonly writer: NetworkWriter;
 }
 
@@ -75,17 +75,17 @@ async function applySpec(
 async function attempt(
   first: Network,
   provider: Provider,
-  { admission, writer }: ReconcileOptions,
+  { acceptance, writer }: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Attempt> {
   let network = first;
   let observed: ObservedState = {
     desired: subnetOf(network.spec),
     current: recordedSubnet(network),
-    specError: admission.specErrorOf(network),
+    specError: acceptance.specErrorOf(network),
     usage: undefined,
     attachesPods: provider.attachesPods,
-    warning: admission.warningFor(network),
+    warning: acceptance.warningFor(network),
   };
   try {
     observed = await observe(network, observed, provider, signal);
@@ -94,7 +94,7 @@ async function attempt(
     // First, so that a deletion waits for everything that the provider creates.
     if (!hasFinalizer(network, NETWORK_FINALIZER)) network = await writer.addFinalizer(network, signal);
     const outcome = await provider.ensure(network, target, signal);
-    if (outcome.kind === 'ready') admission.settle(network, target);
+    if (outcome.kind === 'ready') acceptance.settle(network, target);
     return { network, observed, outcome };
   } catch (thrown) {
     const error = toError(thrown);
@@ -126,7 +126,7 @@ const ORPHAN_FINALIZER = 'orphan';
 async function deleteNetwork(
   network: Network,
   provider: Provider,
-  { admission, writer }: ReconcileOptions,
+  { acceptance, writer }: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Result> {
   if (!hasFinalizer(network, NETWORK_FINALIZER)) return {};
@@ -157,7 +157,7 @@ async function deleteNetwork(
     return soonest(await reportWaiting(removal.message), removal.retryAfterMs);
   }
   await writer.removeFinalizer(network, signal);
-  admission.forget(network);
+  acceptance.forget(network);
   writer.tell(network, {
     type: 'Normal',
     reason: 'Deleted',

@@ -66,10 +66,9 @@ export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
 function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const object = decodeObject(value);
   const { namespace = '', annotations = {}, creationTimestamp, deletionTimestamp, labels } = object.metadata;
-  const json = isObject(value) ? value : {};
-  const [spec, status] = [own(json, 'spec'), own(json, 'status')];
+  const [spec, status] = [own(value, 'spec'), own(value, 'status')];
   const [nodeName, hostname] = [ownString(spec, 'nodeName'), ownString(spec, 'hostname')];
-  const gate = gateIndex(json);
+  const gate = gateIndex(value);
   const isGated = gate >= 0;
   const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: named, [MULTUS_STATUS]: report } = annotations;
   const isAllowed = ({ network }: AttachedTo) => access.allows(namespace, network);
@@ -141,7 +140,7 @@ export function isGated({ gate }: NetworkPod): boolean {
 }
 
 /** The place of the operator's scheduling gate in a pod; -1 without one. */
-export function gateIndex(pod: JsonValue): number {
+export function gateIndex(pod: unknown): number {
   return ownObjects(own(pod, 'spec'), 'schedulingGates').findIndex(({ name }) => name === NETWORK_GATE);
 }
 

@@ -25,7 +25,7 @@ export const SERVICES: Resource<NamedService> = {
   ...kindOf('v1', 'Service'),
   decode(value) {
     const object = decodeObject(value);
-    const spec = isObject(value) ? own(value, 'spec') : undefined;
+    const spec = own(value, 'spec');
     const selector = own(spec, 'selector');
     return {
       metadata: identityOf(object),

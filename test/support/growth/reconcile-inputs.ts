@@ -8,7 +8,7 @@ import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
 import { VNI_INDEXERS, Vnis } from '../../../src/networks/multus/multus.ts';
 import { NetworkAccess } from '../../../src/networks/pods/network-access.ts';
 import { networkPods, POD_INDEXERS } from '../../../src/networks/pods/network-pods.ts';
-import { RangeClaims } from '../../../src/networks/ranges/range-claims.ts';
+import { RangeReservations } from '../../../src/networks/ranges/range-reservations.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';
@@ -38,10 +38,10 @@ const claims = (name: string, cidr: (index: number) => string): GrowingInput => 
   work: (n) => {
     const networks = times(n, (i) => network(i, cidr(i)));
     return () => {
-      const all = new RangeClaims(() => undefined);
+      const all = new RangeReservations(() => undefined);
       for (const each of networks) all.observe(each, true);
-      for (const each of networks.toReversed()) all.claim(`default/${each.metadata.name}`);
-      for (const each of networks) all.claim(`default/${each.metadata.name}`);
+      for (const each of networks.toReversed()) all.reserve(`default/${each.metadata.name}`);
+      for (const each of networks) all.reserve(`default/${each.metadata.name}`);
       for (const each of networks) all.forget(`default/${each.metadata.name}`, each.metadata.uid);
     };
   },
@@ -52,9 +52,9 @@ const NETWORKS: readonly GrowingInput[] = [
   {
     name: 'networks: one that others of its range stand before',
     work: (n) => {
-      const all = new RangeClaims(() => undefined);
+      const all = new RangeReservations(() => undefined);
       for (const each of times(n, (i) => network(i, `10.0.0.0/${8 + (i % 22)}`))) all.observe(each, true);
-      return () => all.claim(`default/network-${n - 1}`);
+      return () => all.reserve(`default/network-${n - 1}`);
     },
   },
   {

@@ -9,8 +9,8 @@ import { NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { Network, NetworkSpec } from '../../../src/networks/api/types.ts';
 import { NetworkWriter, type NetworkWriterOptions } from '../../../src/networks/controller/network-writer.ts';
 import { ProviderRegistry } from '../../../src/networks/controller/provider-registry.ts';
-import { RangeAdmission } from '../../../src/networks/controller/range-admission.ts';
 import { networkReconcile } from '../../../src/networks/controller/reconcile.ts';
+import { SpecAcceptance } from '../../../src/networks/controller/spec-acceptance.ts';
 import { networkOwner } from '../../../src/networks/multus/attachment.ts';
 import { multusProvider } from '../../../src/networks/multus/multus.ts';
 import { type KnownNode, nodesInUse } from '../../../src/networks/nodes/nodes-in-use.ts';
@@ -163,8 +163,8 @@ export class NetworkModel {
       now: () => new Date(0),
       clock: this.#clock,
     });
-    const admission = new RangeAdmission(providers, () => {});
-    const reconcile = networkReconcile({ copies, providers, admission, writer });
+    const acceptance = new SpecAcceptance(providers, () => {});
+    const reconcile = networkReconcile({ copies, providers, acceptance, writer });
     const garbageCollector = new NeutronGarbageCollector({
       client,
       store,

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Reconcile } from '../../../kube/controller/controller.ts';
 import type { Logger } from '../../../kube/util/log.ts';
 import { MULTUS_NETWORKS } from '../../../networks/api/names.ts';
-import { isObject, own } from '../../../util/json.ts';
+import { own } from '../../../util/json.ts';
 import type { NeutronApi } from '../client.ts';
 import { isGone, isStaleRevision, isUnavailable } from '../openstack/error.ts';
 import { NEUTRON_PORTS, type NeutronPort } from '../resources.ts';
@@ -34,7 +34,7 @@ const LIVE: Resource<LivePod> = {
   ...PODS,
   decode(value) {
     const { metadata } = decodeObject(value);
-    const phase = isObject(value) ? own(own(value, 'status'), 'phase') : undefined;
+    const phase = own(own(value, 'status'), 'phase');
     return { metadata, isFinished: phase === 'Succeeded' || phase === 'Failed' };
   },
 };

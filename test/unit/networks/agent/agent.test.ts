@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { installPlugins, PLUGGED } from '../../../../src/networks/agent/cni-plugins.ts';
-import { lostInterfaces, withoutMultus } from '../../../../src/networks/agent/missing-interfaces.ts';
+import { withoutMultus } from '../../../../src/networks/agent/first-configuration.ts';
+import { lostInterfaces } from '../../../../src/networks/agent/lost-interfaces.ts';
 import { ownNode, ownPod } from '../../../../src/networks/agent/report.ts';
 
 let root: string;

@@ -1,13 +1,10 @@
 import { expect, test } from '@jest/globals';
+import { CLUSTER_NODES, type ClusterNode } from '../../../../src/networks/nodes/cluster-node.ts';
 import { NetworkNodes, REPLACED_WITHIN_MS } from '../../../../src/networks/nodes/network-nodes.ts';
 import { NODE_REPORTS, type ReportObject } from '../../../../src/networks/nodes/node-report.ts';
 import { OPEN_ACCESS } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
-import {
-  CLUSTER_NODES,
-  type ClusterNode,
-  ClusterRanges,
-} from '../../../../src/networks/ranges/cluster-ranges.ts';
+import { ClusterRanges } from '../../../../src/networks/ranges/cluster-ranges.ts';
 import { FakeInformer } from '../../../support/kube/fake-informer.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { newNetwork } from '../networks.ts';

@@ -1,140 +1,141 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
+import { CLUSTER_NODES } from '../../../../src/networks/nodes/cluster-node.ts';
 import { formatRange, overlaps } from '../../../../src/networks/ranges/cidr.ts';
-import { CLUSTER_NODES, ClusterRanges, overlapText } from '../../../../src/networks/ranges/cluster-ranges.ts';
-import { RangeClaims } from '../../../../src/networks/ranges/range-claims.ts';
+import { ClusterRanges, overlapText } from '../../../../src/networks/ranges/cluster-ranges.ts';
+import { RangeReservations } from '../../../../src/networks/ranges/range-reservations.ts';
 import { type NetworkOptions, newNetwork } from '../networks.ts';
 import { range } from '../ranges.ts';
 
-/** Claims, and a way to write Networks into them by name. */
-function newClaims() {
+/** Reservations, and a way to write Networks into them by name. */
+function newReservations() {
   const freed: string[] = [];
-  const claims = new RangeClaims((key) => freed.push(key));
+  const reservations = new RangeReservations((key) => freed.push(key));
   const observe = (name: string, cidr: string, options: NetworkOptions = {}, isEligible = true) =>
-    claims.observe(newNetwork({ name, cidr, ...options }), isEligible);
-  const claim = (name: string) => {
-    const blocker = claims.claim(`default/${name}`)?.by;
+    reservations.observe(newNetwork({ name, cidr, ...options }), isEligible);
+  const reserve = (name: string) => {
+    const blocker = reservations.reserve(`default/${name}`)?.by;
     if (blocker && 'of' in blocker) throw new Error(`expected a Network, got ${blocker.of}`);
     return blocker;
   };
-  const forget = (name: string, uid = `uid-of-${name}`) => claims.forget(`default/${name}`, uid);
-  return { claims, observe, claim, forget, freed };
+  const forget = (name: string, uid = `uid-of-${name}`) => reservations.forget(`default/${name}`, uid);
+  return { reservations, observe, reserve, forget, freed };
 }
 
 const subnetOf = (cidr: string) => ({ cidr, gateway: '' });
 const heldIn = (cidr: string): NetworkOptions => ({ finalizers: [NETWORK_FINALIZER], status: { cidr } });
 
 test('a free range goes to the older of two Networks, in any order of requests', () => {
-  const { observe, claim } = newClaims();
+  const { observe, reserve } = newReservations();
   observe('young', '10.0.0.0/16', { createdAt: '2026-01-01T00:00:02Z' });
   observe('old', '10.0.1.0/24', { createdAt: '2026-01-01T00:00:01Z' });
-  expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.1.0/24' });
-  expect(claim('old')).toBeUndefined();
+  expect(reserve('young')).toEqual({ key: 'default/old', cidr: '10.0.1.0/24' });
+  expect(reserve('old')).toBeUndefined();
 });
 
 test('a free range does not wait for an older Network that is itself blocked', () => {
-  const { observe, claim, freed } = newClaims();
+  const { observe, reserve, freed } = newReservations();
   observe('holder', '10.0.0.0/24', heldIn('10.0.0.0/24'));
   observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
   observe('young', '10.0.9.0/24');
-  expect(claim('young')).toEqual({ key: 'default/old', cidr: '10.0.0.0/16' });
-  expect(claim('old')).toEqual({ key: 'default/holder', cidr: '10.0.0.0/24' });
+  expect(reserve('young')).toEqual({ key: 'default/old', cidr: '10.0.0.0/16' });
+  expect(reserve('old')).toEqual({ key: 'default/holder', cidr: '10.0.0.0/24' });
   expect(freed).toEqual(['default/young']);
-  expect(claim('young')).toBeUndefined();
+  expect(reserve('young')).toBeUndefined();
 });
 
 test('a free range does not wait for an older Network that is invalid or being deleted', () => {
-  const { observe, claim } = newClaims();
+  const { observe, reserve } = newReservations();
   observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' }, false);
   observe('young', '10.0.0.0/16');
-  expect(claim('young')).toBeUndefined();
+  expect(reserve('young')).toBeUndefined();
 });
 
 test.each(['0.0.0.0/0', '::/0'])(
   'a range that is held is not %s, which would keep all others from theirs',
   (all) => {
-    const { observe, claim } = newClaims();
+    const { observe, reserve } = newReservations();
     observe('poisoned', '10.0.0.0/16', heldIn(all));
     observe('four', '10.9.0.0/16');
     observe('six', 'fd00:9::/64');
-    expect([claim('four'), claim('six')]).toEqual([undefined, undefined]);
+    expect([reserve('four'), reserve('six')]).toEqual([undefined, undefined]);
   },
 );
 
 test('a range that is held is known after a restart from finalizer and status, not from a finalizer alone', () => {
-  const { observe, claim } = newClaims();
+  const { observe, reserve } = newReservations();
   observe('a', '10.5.0.0/16', heldIn('10.0.0.0/16'));
   observe('b', '10.1.0.0/16', { finalizers: [NETWORK_FINALIZER], createdAt: '2026-02-01T00:00:00Z' });
   observe('c', '10.0.0.0/24');
   observe('d', '10.1.0.0/24');
-  expect(claim('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
-  expect(claim('d')).toBeUndefined();
+  expect(reserve('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+  expect(reserve('d')).toBeUndefined();
 });
 
 test('a range that is held is not released because of an outdated copy', () => {
-  const { observe, claim } = newClaims();
+  const { observe, reserve } = newReservations();
   observe('a', '10.0.0.0/16');
-  claim('a');
+  reserve('a');
   observe('a', '10.0.0.0/16');
   observe('b', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
-  expect(claim('b')?.key).toBe('default/a');
+  expect(reserve('b')?.key).toBe('default/a');
 });
 
 test('a held range is free after a change of its Network, and the blocked Networks are requeued', () => {
-  const { claims, observe, claim, freed } = newClaims();
+  const { reservations, observe, reserve, freed } = newReservations();
   observe('a', '10.0.0.0/16', heldIn('10.0.0.0/16'));
   observe('b', '10.0.0.0/16');
-  claim('b');
+  reserve('b');
   observe('a', '10.1.0.0/16', heldIn('10.0.0.0/16'));
-  claim('a');
+  reserve('a');
   freed.length = 0;
-  expect(claim('b')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
-  claims.settle('default/a', subnetOf('10.1.0.0/16'));
+  expect(reserve('b')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
+  reservations.settle('default/a', subnetOf('10.1.0.0/16'));
   expect(freed).toEqual(['default/b']);
-  expect(claim('b')).toBeUndefined();
+  expect(reserve('b')).toBeUndefined();
 });
 
 test('a range that is held is held together with the range of a pending change', () => {
-  const { claims, observe, claim } = newClaims();
+  const { reservations, observe, reserve } = newReservations();
   observe('a', '10.0.0.0/16', heldIn('10.0.0.0/16'));
   observe('a', '10.1.0.0/16', heldIn('10.0.0.0/16'));
-  claim('a');
-  claims.settle('default/a', subnetOf('10.0.0.0/16'));
+  reserve('a');
+  reservations.settle('default/a', subnetOf('10.0.0.0/16'));
   observe('b', '10.0.0.0/16');
   observe('c', '10.1.0.0/16');
-  expect(claim('b')?.key).toBe('default/a');
-  expect(claim('c')?.key).toBe('default/a');
+  expect(reserve('b')?.key).toBe('default/a');
+  expect(reserve('c')?.key).toBe('default/a');
 });
 
 test('a range that is held is not released by a late deletion of an earlier Network of the same name', () => {
-  const { observe, claim, forget } = newClaims();
+  const { observe, reserve, forget } = newReservations();
   observe('a', '10.0.0.0/16', { uid: 'new' });
-  claim('a');
+  reserve('a');
   forget('a', 'old');
   observe('b', '10.0.0.0/16');
-  expect(claim('b')?.key).toBe('default/a');
+  expect(reserve('b')?.key).toBe('default/a');
 });
 
 test('blocked Networks are requeued once, and not at each reconcile', () => {
-  const { observe, claim, freed } = newClaims();
+  const { observe, reserve, freed } = newReservations();
   observe('holder', '10.0.0.0/16');
-  claim('holder');
+  reserve('holder');
   for (const name of ['a', 'b', 'c']) observe(name, '10.0.0.0/16');
-  for (let round = 0; round < 3; round++) for (const name of ['a', 'b', 'c', 'holder']) claim(name);
+  for (let round = 0; round < 3; round++) for (const name of ['a', 'b', 'c', 'holder']) reserve(name);
   expect(freed).toEqual([]);
 });
 
 test('Networks blocked by a holder with a refused change are requeued once', () => {
-  const { observe, claim, freed } = newClaims();
+  const { observe, reserve, freed } = newReservations();
   observe('other', '10.1.0.0/16', heldIn('10.1.0.0/16'));
   observe('holder', '10.0.0.0/16', heldIn('10.0.0.0/16'));
   observe('loser', '10.0.0.0/16');
-  claim('loser');
+  reserve('loser');
   observe('holder', '10.1.0.0/16', heldIn('10.0.0.0/16'));
-  for (let round = 0; round < 3; round++) for (const name of ['holder', 'loser']) claim(name);
+  for (let round = 0; round < 3; round++) for (const name of ['holder', 'loser']) reserve(name);
   expect(freed.filter((key) => key === 'default/loser').length).toBeLessThanOrEqual(2);
-  expect(claim('loser')?.key).toBe('default/holder');
+  expect(reserve('loser')?.key).toBe('default/holder');
 });
 
 test('no two Networks ever hold overlapping ranges, through random changes', () => {
@@ -143,11 +144,11 @@ test('no two Networks ever hold overlapping ranges, through random changes', () 
   const step = fc.record({
     name: fc.constantFrom(...names),
     cidr: fc.constantFrom(...cidrs),
-    what: fc.constantFrom('edit', 'claim', 'claim', 'settle', 'forget'),
+    what: fc.constantFrom('edit', 'reserve', 'reserve', 'settle', 'forget'),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const { claims, observe, claim, forget } = newClaims();
+      const { reservations, observe, reserve, forget } = newReservations();
       const given = new Map<string, Set<string>>();
       const wanted = new Map<string, string>();
       for (const { name, cidr, what } of steps) {
@@ -156,10 +157,10 @@ test('no two Networks ever hold overlapping ranges, through random changes', () 
           wanted.set(name, cidr);
         }
         const wants = wanted.get(name);
-        if (what === 'claim' && wants && !claim(name))
+        if (what === 'reserve' && wants && !reserve(name))
           given.set(name, (given.get(name) ?? new Set()).add(wants));
         if (what === 'settle' && wants && given.get(name)?.has(wants)) {
-          claims.settle(`default/${name}`, subnetOf(wants));
+          reservations.settle(`default/${name}`, subnetOf(wants));
           given.set(name, new Set([wants]));
         }
         if (what === 'forget') {

@@ -19,7 +19,7 @@ export interface Blocked {
 }
 
 /** A Network. Its ranges are in canonical form. */
-interface Claimant {
+interface Reservation {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly createdAt: string;
@@ -42,12 +42,12 @@ interface Claimant {
  *
  * A cluster range blocks each Network that does not hold its range yet.
  */
-export class RangeClaims {
-  readonly #claimants = new Map<ObjectKey, Claimant>();
+export class RangeReservations {
+  readonly #reservations = new Map<ObjectKey, Reservation>();
   /** By what they want and hold. */
-  readonly #tree = new RangeTree<Claimant>();
+  readonly #tree = new RangeTree<Reservation>();
   /** By what blocks them. */
-  readonly #blocked = new MultiMap<string, Claimant>();
+  readonly #blocked = new MultiMap<string, Reservation>();
   readonly #cluster: Pick<ClusterRanges, 'met'> | undefined;
   readonly #onFreed: (key: ObjectKey) => void;
 
@@ -66,114 +66,115 @@ export class RangeClaims {
 
   /** Records the Network. An ineligible Network does not reserve the range that it asks for. */
   observe(network: Network, isEligible: boolean): void {
-    const claimant = this.#claimantOf(network);
+    const reservation = this.#reservationOf(network);
     const isWanted = isEligible && !network.metadata.deletionTimestamp;
     const wants = isWanted ? cidrsOf(subnetOf(network.spec)) : [];
-    const isOther = `${wants}` !== `${claimant.wants}`;
-    this.#record(claimant, wants, claimant.isDecided ? claimant.holds : recorded(network));
+    const isOther = `${wants}` !== `${reservation.wants}`;
+    this.#record(reservation, wants, reservation.isDecided ? reservation.holds : recorded(network));
     if (!isOther) return;
-    this.#block(claimant, undefined);
-    this.#freeBlocked(claimant.key);
+    this.#block(reservation, undefined);
+    this.#freeBlocked(reservation.key);
   }
 
   /** Whether the Network holds the ranges of its spec. */
   isHeld(network: Network): boolean {
-    const { holds = [] } = this.#claimants.get(keyOf(network)) ?? {};
+    const { holds = [] } = this.#reservations.get(keyOf(network)) ?? {};
     const cidrs = cidrsOf(subnetOf(network.spec));
     return cidrs.length > 0 && cidrs.every((cidr) => holds.includes(cidr));
   }
 
   /** Reserves the ranges that the Network wants, or returns what blocks one of them. */
-  claim(key: ObjectKey): Blocked | undefined {
-    const claimant = this.#claimants.get(key);
-    if (!claimant) return undefined;
-    claimant.isDecided = true;
-    const missing = claimant.wants.filter((cidr) => !claimant.holds.includes(cidr));
+  reserve(key: ObjectKey): Blocked | undefined {
+    const reservation = this.#reservations.get(key);
+    if (!reservation) return undefined;
+    reservation.isDecided = true;
+    const missing = reservation.wants.filter((cidr) => !reservation.holds.includes(cidr));
     for (const cidr of missing) {
-      const by = this.#obstacle(claimant, cidr);
+      const by = this.#obstacle(reservation, cidr);
       if (!by) continue;
       // This Network cannot have its ranges, so others need not wait for it.
-      if (claimant.blockedBy === undefined) this.#freeBlocked(key);
-      this.#block(claimant, 'of' in by ? by.of : by.key);
+      if (reservation.blockedBy === undefined) this.#freeBlocked(key);
+      this.#block(reservation, 'of' in by ? by.of : by.key);
       return { cidr, by };
     }
-    this.#block(claimant, undefined);
-    this.#record(claimant, claimant.wants, [...claimant.holds, ...missing]);
+    this.#block(reservation, undefined);
+    this.#record(reservation, reservation.wants, [...reservation.holds, ...missing]);
     return undefined;
   }
 
   /** Records the ranges of the real network. Frees the previous ones, unless the spec asks for them. */
   settle(key: ObjectKey, subnet: Subnet): void {
-    const claimant = this.#claimants.get(key);
+    const reservation = this.#reservations.get(key);
     const cidrs = cidrsOf(subnet);
-    if (!claimant || cidrs.length === 0) return;
-    claimant.isDecided = true;
-    const { wants, holds } = claimant;
+    if (!reservation || cidrs.length === 0) return;
+    reservation.isDecided = true;
+    const { wants, holds } = reservation;
     const now = [...cidrs, ...holds.filter((cidr) => !cidrs.includes(cidr) && wants.includes(cidr))];
     if (now.length === holds.length && now.every((cidr) => holds.includes(cidr))) return;
-    this.#record(claimant, wants, now);
+    this.#record(reservation, wants, now);
     this.#freeBlocked(key);
   }
 
   /** Frees the ranges of a deleted Network. Ignores a newer Network of the same name. */
   forget(key: ObjectKey, uid: string | undefined): void {
-    const claimant = this.#claimants.get(key);
-    if (!claimant || claimant.uid !== uid) return;
-    this.#claimants.delete(key);
-    this.#record(claimant, [], []);
-    this.#block(claimant, undefined);
+    const reservation = this.#reservations.get(key);
+    if (!reservation || reservation.uid !== uid) return;
+    this.#reservations.delete(key);
+    this.#record(reservation, [], []);
+    this.#block(reservation, undefined);
     this.#freeBlocked(key);
   }
 
-  #claimantOf(network: Network): Claimant {
+  #reservationOf(network: Network): Reservation {
     const { uid = '', creationTimestamp: createdAt = '' } = network.metadata;
     const key = keyOf(network);
-    const known = this.#claimants.get(key);
+    const known = this.#reservations.get(key);
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
     const nothing = { wants: [], holds: [], blockedBy: undefined, isDecided: false };
-    const claimant: Claimant = { key, uid, createdAt, ...nothing };
-    this.#claimants.set(key, claimant);
-    return claimant;
+    const reservation: Reservation = { key, uid, createdAt, ...nothing };
+    this.#reservations.set(key, reservation);
+    return reservation;
   }
 
-  #obstacle(claimant: Claimant, cidr: string): Blocker | ClusterRange | undefined {
+  #obstacle(reservation: Reservation, cidr: string): Blocker | ClusterRange | undefined {
     const range = parseRange(cidr);
-    return range && (this.#cluster?.met(range, claimant.blockedBy) ?? this.#blockerOf(claimant, range));
+    return range && (this.#cluster?.met(range, reservation.blockedBy) ?? this.#blockerOf(reservation, range));
   }
 
   /** What another Network holds of the range, or wants if it comes first and nothing blocks it. */
-  #blockerOf(claimant: Claimant, range: Range): Blocker | undefined {
+  #blockerOf(reservation: Reservation, range: Range): Blocker | undefined {
     const rivals = [...new Set(this.#tree.overlapping(range))].flatMap((other) => {
-      if (other === claimant) return [];
-      const isFirst = other.blockedBy === undefined && precedes(other, claimant);
+      if (other === reservation) return [];
+      const isFirst = other.blockedBy === undefined && precedes(other, reservation);
       const cidr = met(other.holds, range) ?? (isFirst ? met(other.wants, range) : undefined);
       return cidr === undefined ? [] : [{ ...other, cidr }];
     });
     const [first] = rivals.toSorted((a, b) => (precedes(a, b) ? -1 : 1));
     // Keep naming the same blocker, so that the message does not change without a reason.
-    const blocker = rivals.find(({ key }) => key === claimant.blockedBy) ?? first;
+    const blocker = rivals.find(({ key }) => key === reservation.blockedBy) ?? first;
     return blocker && { key: blocker.key, cidr: blocker.cidr };
   }
 
-  #record(claimant: Claimant, wants: readonly string[], holds: readonly string[]): void {
-    if (`${wants} ${holds}` === `${claimant.wants} ${claimant.holds}`) return;
-    for (const range of parsed([...claimant.wants, ...claimant.holds])) this.#tree.delete(range, claimant);
-    claimant.wants = wants;
-    claimant.holds = holds;
-    for (const range of parsed([...wants, ...holds])) this.#tree.add(range, claimant);
+  #record(reservation: Reservation, wants: readonly string[], holds: readonly string[]): void {
+    if (`${wants} ${holds}` === `${reservation.wants} ${reservation.holds}`) return;
+    for (const range of parsed([...reservation.wants, ...reservation.holds]))
+      this.#tree.delete(range, reservation);
+    reservation.wants = wants;
+    reservation.holds = holds;
+    for (const range of parsed([...wants, ...holds])) this.#tree.add(range, reservation);
   }
 
-  #block(claimant: Claimant, blocker: string | undefined): void {
-    if (claimant.blockedBy !== undefined) this.#blocked.delete(claimant.blockedBy, claimant);
-    claimant.blockedBy = blocker;
-    if (blocker !== undefined) this.#blocked.add(blocker, claimant);
+  #block(reservation: Reservation, blocker: string | undefined): void {
+    if (reservation.blockedBy !== undefined) this.#blocked.delete(reservation.blockedBy, reservation);
+    reservation.blockedBy = blocker;
+    if (blocker !== undefined) this.#blocked.add(blocker, reservation);
   }
 
   #freeBlocked(blocker: string): void {
-    for (const claimant of [...this.#blocked.get(blocker)]) {
-      this.#block(claimant, undefined);
-      this.#onFreed(claimant.key);
+    for (const reservation of [...this.#blocked.get(blocker)]) {
+      this.#block(reservation, undefined);
+      this.#onFreed(reservation.key);
     }
   }
 }
@@ -186,7 +187,7 @@ function recorded(network: Network): readonly string[] {
   return cidrsOf({ cidr, gateway: '', ...(secondary && { secondary }) }).filter((one) => !one.endsWith('/0'));
 }
 
-function precedes(a: Claimant, b: Claimant): boolean {
+function precedes(a: Reservation, b: Reservation): boolean {
   // RFC 3339 in UTC with whole seconds, as the API server writes it, sorts by time.
   return a.createdAt === b.createdAt ? a.uid < b.uid : a.createdAt < b.createdAt;
 }

@@ -6,7 +6,7 @@ import { NETWORK_FINALIZER } from '../../../../src/networks/api/names.ts';
 import type { Network, NetworkStatus } from '../../../../src/networks/api/types.ts';
 import { NetworkWriter } from '../../../../src/networks/controller/network-writer.ts';
 import { ProviderRegistry } from '../../../../src/networks/controller/provider-registry.ts';
-import { RangeAdmission, type RangePolicy } from '../../../../src/networks/controller/range-admission.ts';
+import { type RangePolicy, SpecAcceptance } from '../../../../src/networks/controller/spec-acceptance.ts';
 import { isRecount } from '../../../../src/networks/controller/status.ts';
 import { multusProvider } from '../../../../src/networks/multus/multus.ts';
 import type { Provider } from '../../../../src/networks/providers.ts';
@@ -37,12 +37,12 @@ function stage() {
   const cluster = new ClusterRanges();
   const judgedAgain: string[] = [];
   const providers = new ProviderRegistry('multus', [provider('multus', false), provider('neutron', true)]);
-  const admission = new RangeAdmission(providers, (key) => judgedAgain.push(key), {
+  const acceptance = new SpecAcceptance(providers, (key) => judgedAgain.push(key), {
     ...{ policy, cluster },
   });
   const network = (cidr: string, options: NetworkOptions = {}) =>
     newNetwork({ cidr, gateway: firstHost(range(cidr)), ...options });
-  return { cluster, admission, network, judgedAgain };
+  return { cluster, acceptance, network, judgedAgain };
 }
 
 test.each([
@@ -56,54 +56,54 @@ test.each([
 ])(
   'a range that no Network may have is refused for %s, and the message says what to write',
   (cidr, message) => {
-    const { admission, network } = stage();
-    const refusal = admission.specErrorOf(network(cidr));
+    const { acceptance, network } = stage();
+    const refusal = acceptance.specErrorOf(network(cidr));
     expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
   },
 );
 
 test('a range that no Network may have stays with a Network that holds it, with a warning', () => {
-  const { admission, network } = stage();
+  const { acceptance, network } = stage();
   const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
-  expect(admission.specErrorOf(live)).toBeUndefined();
-  expect(admission.warningFor(live)).toContain('(--network-ranges)');
+  expect(acceptance.specErrorOf(live)).toBeUndefined();
+  expect(acceptance.warningFor(live)).toContain('(--network-ranges)');
 });
 
 test.each([
   ['default', 'Network default/holder'],
   ['secret-project', 'a Network in another namespace'],
 ])('a range of another Network is refused; for namespace %s the message says %s', (namespace, name) => {
-  const { admission, network } = stage();
+  const { acceptance, network } = stage();
   const holder = network('10.1.0.0/16', { name: 'holder' });
-  expect(admission.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
+  expect(acceptance.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
   const loser = network('10.1.7.0/24', { name: 'loser' });
   const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: use a range that does not overlap it`;
-  expect(admission.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
+  expect(acceptance.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
 });
 
 test('a range that the cluster starts to use stays with a Network that holds it, with a warning', () => {
-  const { cluster, admission, network, judgedAgain } = stage();
+  const { cluster, acceptance, network, judgedAgain } = stage();
   const live = network('10.201.0.0/25');
-  expect(admission.specErrorOf(live)).toBeUndefined();
+  expect(acceptance.specErrorOf(live)).toBeUndefined();
   cluster.set('node n1', ['10.201.0.3']);
   expect(judgedAgain).toEqual([keyOf(live)]);
-  expect(admission.specErrorOf(live)).toBeUndefined();
-  expect(admission.warningFor(live)).toBe(
+  expect(acceptance.specErrorOf(live)).toBeUndefined();
+  expect(acceptance.warningFor(live)).toBe(
     '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
   );
   cluster.set('node n1', []);
-  expect([judgedAgain.length, admission.warningFor(live)]).toEqual([2, undefined]);
+  expect([judgedAgain.length, acceptance.warningFor(live)]).toEqual([2, undefined]);
 });
 
 test('a range that the cluster uses causes only a warning for a network of a remote provider', () => {
-  const { cluster, admission, network } = stage();
+  const { cluster, acceptance, network } = stage();
   cluster.set('node n1', ['203.0.113.3']);
   const remote = network('203.0.113.0/24', { provider: 'neutron' });
-  expect(admission.specErrorOf(remote)).toBeUndefined();
-  expect(admission.warningFor(remote)).toContain('203.0.113.3 of node n1');
+  expect(acceptance.specErrorOf(remote)).toBeUndefined();
+  expect(acceptance.warningFor(remote)).toContain('203.0.113.3 of node n1');
 });
 
-test('RangeAdmission never reserves a used range, and reserves each free one, through random changes', () => {
+test('SpecAcceptance never reserves a used range, and reserves each free one, through random changes', () => {
   const cluster = fc.record({
     of: fc.constantFrom('node n1', 'node n2'),
     ranges: fc.array(anyRange, { maxLength: 3 }),
@@ -116,7 +116,7 @@ test('RangeAdmission never reserves a used range, and reserves each free one, th
   const steps = fc.array(fc.oneof(cluster, asked), { maxLength: 25 });
   fc.assert(
     fc.property(steps, (all) => {
-      const { cluster: ranges, admission, network } = stage();
+      const { cluster: ranges, acceptance, network } = stage();
       const used = new Map<string, readonly Range[]>();
       const given = new Map<string, Range>();
       for (const step of all) {
@@ -134,7 +134,7 @@ test('RangeAdmission never reserves a used range, and reserves each free one, th
           ...(isForged || status ? held : {}),
           ...(status && { status }),
         });
-        const refusal = admission.specErrorOf(asking);
+        const refusal = acceptance.specErrorOf(asking);
         const isKept = status?.cidr === formatRange(wanted);
         const isTaken = [...used.values()].flat().some((one) => overlaps(one, wanted));
         const others = [...given].filter(([other]) => other !== name);
@@ -143,7 +143,7 @@ test('RangeAdmission never reserves a used range, and reserves each free one, th
         else if (isHeld) expect(refusal?.reason).toBe('Overlap');
         else if (isKept) expect(refusal).toBeUndefined();
         if (refusal) continue;
-        admission.settle(asking, asking.spec);
+        acceptance.settle(asking, asking.spec);
         given.set(name, wanted);
       }
       const live = [...given.values()];

@@ -4,7 +4,7 @@ import type { Network } from '../api/types.ts';
 import type { Provider, SpecError } from '../providers.ts';
 import { bitsOf, formatRange, holds, type Range } from '../ranges/cidr.ts';
 import { type ClusterRanges, overlapText } from '../ranges/cluster-ranges.ts';
-import { cidrsOf, parsed, RangeClaims } from '../ranges/range-claims.ts';
+import { cidrsOf, parsed, RangeReservations } from '../ranges/range-reservations.ts';
 import { specProblem } from './condition-plan.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
 
@@ -15,12 +15,12 @@ export interface RangeRules {
 }
 
 /** Decides whether to accept a Network's spec: valid, possible for its provider, allowed, and with a free range. */
-export class RangeAdmission {
+export class SpecAcceptance {
   readonly #providers: ProviderRegistry;
   readonly #onFreed: (key: ObjectKey) => void;
   readonly #rules: RangeRules | undefined;
   /** By provider, because providers have separate address spaces. */
-  readonly #claims = new Map<string, RangeClaims>();
+  readonly #reservations = new Map<string, RangeReservations>();
 
   /** Calls `onFreed` for each Network to reconcile again. Without rules, only overlaps of Networks are refused. */
   constructor(providers: ProviderRegistry, onFreed: (key: ObjectKey) => void, rules?: RangeRules) {
@@ -33,7 +33,7 @@ export class RangeAdmission {
   observe(network: Network): void {
     const provider = this.#providers.of(network);
     const isEligible = !problemOf(network, provider) && this.#policyProblem(network) === undefined;
-    this.#claimsOf(provider).observe(network, isEligible);
+    this.#reservationsOf(provider).observe(network, isEligible);
   }
 
   /** Reserves the range of the spec for the Network, or returns why this is not possible. */
@@ -42,10 +42,10 @@ export class RangeAdmission {
     this.observe(network);
     const problem = problemOf(network, provider);
     if (problem) return problem;
-    const claims = this.#claimsOf(provider);
-    const notAllowed = claims.isHeld(network) ? undefined : this.#policyProblem(network);
+    const reservations = this.#reservationsOf(provider);
+    const notAllowed = reservations.isHeld(network) ? undefined : this.#policyProblem(network);
     if (notAllowed !== undefined) return { reason: 'RangeNotAllowed', message: notAllowed };
-    const blocked = claims.claim(keyOf(network));
+    const blocked = reservations.reserve(keyOf(network));
     if (!blocked) return undefined;
     const { by, cidr } = blocked;
     if ('of' in by) {
@@ -69,11 +69,12 @@ export class RangeAdmission {
   }
 
   settle(network: Network, shape: Subnet): void {
-    this.#claimsOf(this.#providers.of(network)).settle(keyOf(network), shape);
+    this.#reservationsOf(this.#providers.of(network)).settle(keyOf(network), shape);
   }
 
   forget(network: Network): void {
-    for (const claims of this.#claims.values()) claims.forget(keyOf(network), network.metadata.uid);
+    for (const reservations of this.#reservations.values())
+      reservations.forget(keyOf(network), network.metadata.uid);
   }
 
   /** Applies the policy only to networks on nodes. Remote providers have their own rules. */
@@ -85,12 +86,12 @@ export class RangeAdmission {
       .find((problem) => problem !== undefined);
   }
 
-  #claimsOf({ name, isRemote }: Provider): RangeClaims {
-    const known = this.#claims.get(name);
+  #reservationsOf({ name, isRemote }: Provider): RangeReservations {
+    const known = this.#reservations.get(name);
     if (known) return known;
-    const claims = new RangeClaims(this.#onFreed, isRemote ? undefined : this.#rules?.cluster);
-    this.#claims.set(name, claims);
-    return claims;
+    const reservations = new RangeReservations(this.#onFreed, isRemote ? undefined : this.#rules?.cluster);
+    this.#reservations.set(name, reservations);
+    return reservations;
   }
 }
 
