@@ -77,12 +77,10 @@ export function setUpNetworks(
     const network = networks.lister.get(key);
     return network !== undefined && registry.of(network).isRemote;
   };
-  const controller = new SplitController(manager, { name: 'network', workers, isRemote });
-  const podController = new SplitController(manager, {
-    name: 'pod-gate',
-    workers,
-    isRemote: (key) => networksOf(pods.lister.get(key)).some(isRemote),
-  });
+  const controller = new SplitController(manager, 'network', workers, isRemote);
+  const podController = new SplitController(manager, 'pod-gate', workers, (key) =>
+    networksOf(pods.lister.get(key)).some(isRemote),
+  );
   const { queue } = controller;
   const enqueueAll = () => {
     for (const each of networks.lister.list()) queue.add(keyOf(each));
@@ -128,8 +126,7 @@ export function setUpNetworks(
     enqueueAll,
     usageOf(network) {
       const { nodeNames, ...usage } = users.usageOf(keyOf(network));
-      const unattached = users.unattachedOn(keyOf(network));
-      return { ...usage, nodes: networkNodes.inUse(network, nodeNames, unattached) };
+      return { ...usage, nodes: networkNodes.inUse(network, nodeNames) };
     },
     defaultMtu: () => networkNodes.mtu(),
     withoutMultus: () => networkNodes.withoutMultus(),

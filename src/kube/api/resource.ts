@@ -1,4 +1,5 @@
 import { isRecord } from '../../util/json.ts';
+import { misfit, type Shape } from '../../util/shape.ts';
 import type { KubeObject } from './object.ts';
 
 /** One resource of the API: the parts of its REST path, and how its objects are decoded. */
@@ -72,6 +73,19 @@ export function isKubeObject(value: unknown): value is KubeObject {
 export function decodeObject(value: unknown): KubeObject {
   if (!isKubeObject(value)) throw new TypeError('expected a Kubernetes object with a metadata.name');
   return value;
+}
+
+/** As decodeObject, for objects whose fields must have this shape. */
+export function decodeShape<T extends KubeObject>(
+  value: unknown,
+  shape: Shape<Omit<T, keyof KubeObject>>,
+  kind: string,
+): T {
+  const object = decodeObject(value);
+  const problem = misfit(object, shape, kind);
+  const fits = (_: KubeObject): _ is T => problem === undefined;
+  if (!fits(object)) throw new TypeError(problem);
+  return object;
 }
 
 /** The resource of a kind with a regular plural. The API server has validated the fields of its objects. */

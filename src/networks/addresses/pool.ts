@@ -3,6 +3,7 @@ import { rangesOf, type Subnet } from '../api/subnet.ts';
 import {
   addressAt,
   bitsOf,
+  edgeProblem,
   formatAddress,
   numberOf,
   overlaps,
@@ -101,12 +102,8 @@ export class Pool {
 
   /** Why no pod may have the address, as the end of a sentence; undefined if one may. */
   problemOf(place: bigint): string | undefined {
-    const [first, last] = this.#span;
     if (place === this.placeOf(this.#gateway)) return 'is the gateway of';
-    if (place === first) return 'is the network address of';
-    return this.#range.address.kind() === 'ipv4' && place === last
-      ? 'is the broadcast address of'
-      : undefined;
+    return edgeProblem(place, this.#range);
   }
 
   /** What is wrong with the text of an address of the range, as the end of a sentence. */

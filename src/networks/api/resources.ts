@@ -1,19 +1,15 @@
 import type { Operation } from 'fast-json-patch';
 import { identityOf, type KubeObject, type OwnerReference } from '../../kube/api/object.ts';
-import { decodeObject, kindOf, type Resource } from '../../kube/api/resource.ts';
+import { decodeShape, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
-import { misfit, type Shape } from '../../util/shape.ts';
+import type { Shape } from '../../util/shape.ts';
 import { NETWORK_GROUP } from './names.ts';
 import type { Network, NetworkStatus } from './types.ts';
 
 /** Networks, of crd/networks.yaml. */
 export const NETWORKS: Resource<Network> = {
   ...kindOf(`${NETWORK_GROUP}/v1`, 'Network'),
-  decode(value) {
-    const object = decodeObject(value);
-    if (!isNetwork(object)) throw new TypeError(misfit(object, NETWORK, 'Network'));
-    return object;
-  },
+  decode: (value) => decodeShape<Network>(value, NETWORK, 'Network'),
 };
 
 /** A network that Multus attaches pods to (Network Plumbing Working Group, multi-network specification v1.3). */
@@ -40,11 +36,8 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
 export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {
   ...kindOf('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
   plural: 'network-attachment-definitions',
-  decode(value) {
-    const object = decodeObject(value);
-    if (!isAttachment(object)) throw new TypeError(misfit(object, ATTACHMENT, 'NetworkAttachmentDefinition'));
-    return object;
-  },
+  decode: (value) =>
+    decodeShape<NetworkAttachmentDefinition>(value, ATTACHMENT, 'NetworkAttachmentDefinition'),
 };
 
 const RANGE = { cidr: 'string', gateway: 'string' } as const;
@@ -83,14 +76,6 @@ const NETWORK: Shape<Pick<Network, 'spec' | 'status'>> = {
 };
 
 const ATTACHMENT: Shape<Pick<NetworkAttachmentDefinition, 'spec'>> = { 'spec?': { 'config?': 'string' } };
-
-function isNetwork(object: KubeObject): object is Network {
-  return misfit(object, NETWORK, '') === undefined;
-}
-
-function isAttachment(object: KubeObject): object is NetworkAttachmentDefinition {
-  return misfit(object, ATTACHMENT, '') === undefined;
-}
 
 /** What many Networks have in common is kept once: finalizers, the words of conditions, and nodes. */
 const shared = new SharedValues();

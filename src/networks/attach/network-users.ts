@@ -35,16 +35,6 @@ export class NetworkUsers {
     return { pods: users.map(keyOf), allocated: attached.flatMap(({ ips }) => ips).length, nodeNames };
   }
 
-  /** The pods that run without their interface on the Network, by node. */
-  unattachedOn(network: ObjectKey): ReadonlyMap<string, readonly ObjectKey[]> {
-    const found = new Map<string, ObjectKey[]>();
-    for (const pod of this.#pods.byIndex('unattached', network)) {
-      const { nodeName = '' } = pod;
-      found.set(nodeName, [...(found.get(nodeName) ?? []), keyOf(pod)]);
-    }
-    return found;
-  }
-
   /** Counts a pod whose gate the operator is about to remove. */
   reserve(pod: NetworkPod): void {
     this.#reserved.set(keyOf(pod), pod);

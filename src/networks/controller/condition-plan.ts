@@ -2,7 +2,7 @@ import { listed } from '../../util/clip.ts';
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { describeSubnet, type GatewayRange, type Subnet, sameSubnet } from '../api/subnet.ts';
 import type { Ensured, SpecError, Usage } from '../providers.ts';
-import { gatewayProblem, parseRange, podCapacity } from '../ranges/cidr.ts';
+import { bitsOf, gatewayProblem, parseRange } from '../ranges/cidr.ts';
 
 /** Everything that a decision about a Network needs. */
 export interface ObservedState {
@@ -43,7 +43,9 @@ function rangeProblem({ cidr, gateway }: GatewayRange, path: string): string | u
   if (!range) {
     return `${path}.cidr ${cidr} is not a range in canonical form: use one such as 192.168.0.0/16 or fd00:1::/64`;
   }
-  if (podCapacity(range) < 1) {
+  // Pods get neither the gateway nor the network address (IPv6: the subnet routers' anycast address, RFC 4291 section
+  // 2.6.1) nor the broadcast address (IPv4).
+  if (bitsOf(range.address) - range.prefixLength < 2) {
     return `${path}.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
   }
   const problem = gatewayProblem(gateway, range);

@@ -3,14 +3,6 @@ import type { Controller, Reconcile, TermOptions } from '../../kube/controller/c
 
 import type { Manager } from '../../kube/manager/manager.ts';
 
-export interface SplitControllerOptions {
-  /** `network`, or `pod-gate`. The other queue has the prefix `remote-`. */
-  readonly name: string;
-  readonly workers: number;
-  /** Whether the provider of the object is outside of the cluster. */
-  readonly isRemote: (key: ObjectKey) => boolean;
-}
-
 /**
  * Two queues for Networks, or for pods on them: those of remote providers have their own, so that a slow provider does not delay the
  * others.
@@ -18,9 +10,10 @@ export interface SplitControllerOptions {
 export class SplitController {
   readonly #near: Controller;
   readonly #remote: Controller;
-  readonly #isRemote: SplitControllerOptions['isRemote'];
+  readonly #isRemote: (key: ObjectKey) => boolean;
 
-  constructor(manager: Manager, { name, workers, isRemote }: SplitControllerOptions) {
+  /** `isRemote`: whether the provider of the object is outside of the cluster. Its queue has the prefix `remote-`. */
+  constructor(manager: Manager, name: string, workers: number, isRemote: (key: ObjectKey) => boolean) {
     this.#near = manager.controller(name, workers);
     this.#remote = manager.controller(`remote-${name}`, workers);
     this.#isRemote = isRemote;

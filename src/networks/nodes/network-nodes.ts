@@ -89,18 +89,14 @@ export class NetworkNodes {
     });
   }
 
-  /** The nodes with these names, on which pods of the Network run. `unattached`: see `nodesInUse`. */
-  inUse(
-    network: Network,
-    names: readonly string[],
-    unattached: ReadonlyMap<string, readonly string[]> = new Map(),
-  ): NodesInUse {
-    const lacking = new Map(unattached);
-    for (const name of names) {
-      const lost = this.#lost(name, keyOf(network));
-      if (lost.length > 0) lacking.set(name, [...new Set([...(lacking.get(name) ?? []), ...lost])]);
-    }
-    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)), lacking);
+  /** The nodes with these names, on which pods of the Network run. */
+  inUse(network: Network, names: readonly string[]): NodesInUse {
+    const { reports, pods } = this.#options;
+    const key = keyOf(network);
+    const lost = names.flatMap((name) => this.#lost(name, key));
+    const lacking = new Set([...pods.lister.byIndex('unattached', key), ...lost]);
+    const byNode = Map.groupBy(lacking, ({ nodeName = '' }) => nodeName);
+    return nodesInUse(network, names, reports && ((name) => this.#known(name)), byNode);
   }
 
   /** The Networks on which the pod has lost its interface, as the agent of its node reports. A report may be of earlier pods. */
@@ -111,12 +107,10 @@ export class NetworkNodes {
     return networksOf(pod).filter((network) => uid !== undefined && lost[network]?.[keyOf(pod)] === uid);
   }
 
-  #lost(node: string, network: ObjectKey): readonly ObjectKey[] {
-    const reported = this.#reportOf(node)?.current?.lost?.[network] ?? {};
-    return Object.keys(reported).filter((key) => {
-      const pod = this.#options.pods.lister.get(key);
-      return pod?.nodeName === node && this.lostBy(pod).includes(network);
-    });
+  #lost(node: string, network: ObjectKey): readonly NetworkPod[] {
+    const reported = Object.keys(this.#reportOf(node)?.current?.lost?.[network] ?? {});
+    const pods = reported.flatMap((key) => this.#options.pods.lister.get(key) ?? []);
+    return pods.filter((pod) => pod.nodeName === node && this.lostBy(pod).includes(network));
   }
 
   /**

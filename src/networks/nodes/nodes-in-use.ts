@@ -1,4 +1,4 @@
-import { keyOf } from '../../kube/api/object.ts';
+import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import { clip, listed } from '../../util/clip.ts';
 import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
@@ -39,14 +39,14 @@ const NO_AGENTS: ConditionUpdate = {
 };
 
 /**
- * The nodes with these names, on which pods of the Network run, and whether they work. `unattached` are the keys of pods
- * that run without their interface, by node. `nodeOf` is undefined if the cluster has no node agents. An address that was known stays until the pods of the node are gone.
+ * The nodes with these names, on which pods of the Network run, and whether they work. `lacking` are the pods that run
+ * without their interface, by node. `nodeOf` is undefined if the cluster has no node agents. An address that was known stays until the pods of the node are gone.
  */
 export function nodesInUse(
   network: Network,
   names: readonly string[],
   nodeOf: ((name: string) => KnownNode) | undefined,
-  unattached: ReadonlyMap<string, readonly string[]> = new Map(),
+  lacking: ReadonlyMap<string, readonly KubeObject[]> = new Map(),
 ): NodesInUse {
   const before = new Map(network.status?.nodes?.map(({ name, address }) => [name, address]));
   const nodes: NetworkNode[] = [];
@@ -57,10 +57,10 @@ export function nodesInUse(
     if (address !== undefined) nodes.push({ name, address });
     const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);
-    const pods = unattached.get(name);
+    const pods = lacking.get(name);
     if (pods) troubles.push(missingInterfaces(name, pods));
   }
-  const isNone = nodeOf === undefined && unattached.size === 0;
+  const isNone = nodeOf === undefined && lacking.size === 0;
   return { nodes, condition: isNone ? NO_AGENTS : conditionOf(names.length, troubles) };
 }
 
@@ -90,8 +90,9 @@ function troubleOf(
   return problem === undefined ? undefined : { name, reason: 'NodeFailed', why: clip(problem, MAX_WORDS) };
 }
 
-function missingInterfaces(name: string, pods: readonly string[]): Trouble {
-  const why = `recreate the pods that lack their interface: ${listed(pods.toSorted(), NAMED_NODES)}`;
+function missingInterfaces(name: string, pods: readonly KubeObject[]): Trouble {
+  const named = listed(pods.map(keyOf).toSorted(), NAMED_NODES);
+  const why = `recreate the pods that lack their interface: ${named}`;
   return { name, reason: 'InterfaceMissing', why };
 }
 

@@ -60,27 +60,21 @@ export function gatewayProblem(gateway: string, range: Range): string | undefine
   if (formatAddress(address) !== gateway || !isPlain(address)) return 'is not in canonical form';
   if (!overlaps(range, { address, prefixLength: bitsOf(address) }))
     return `is not inside ${formatRange(range)}`;
+  const edge = edgeProblem(numberOf(address), range);
+  return edge && `${edge} ${formatRange(range)}`;
+}
+
+/** Why nothing can have the address, which is in the range, as the end of a sentence; undefined if something can. */
+export function edgeProblem(address: bigint, range: Range): string | undefined {
   const [first, last] = spanOf(range);
-  if (numberOf(address) === first) return `is the network address of ${formatRange(range)}`;
-  const isLast = address.kind() === 'ipv4' && numberOf(address) === last;
-  return isLast ? `is the broadcast address of ${formatRange(range)}` : undefined;
+  if (address === first) return 'is the network address of';
+  return range.address.kind() === 'ipv4' && address === last ? 'is the broadcast address of' : undefined;
 }
 
 /** The first and the last address of a range, as numbers. */
 export function spanOf({ address, prefixLength }: Range): readonly [bigint, bigint] {
   const first = numberOf(address);
   return [first, first + 2n ** BigInt(bitsOf(address) - prefixLength) - 1n];
-}
-
-/**
- * The number of addresses for pods, as the CNI plugin host-local counts them: all but the network address (IPv6: the
- * subnet routers' anycast address, RFC 4291 section 2.6.1), the broadcast address (IPv4 only) and the gateway. At
- * most 2^53 - 1, the largest integer that is exact in JSON.
- */
-export function podCapacity({ address, prefixLength }: Range): number {
-  const reserved = address.kind() === 'ipv4' ? 3 : 2;
-  const total = 2 ** (bitsOf(address) - prefixLength) - reserved;
-  return Math.min(Math.max(total, 0), Number.MAX_SAFE_INTEGER);
 }
 
 /** The number of bits of an address: 32 or 128. */

@@ -1,8 +1,7 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../../kube/api/object.ts';
-import { decodeObject, kindOf, type Resource } from '../../../kube/api/resource.ts';
+import { decodeObject, decodeShape, kindOf, type Resource } from '../../../kube/api/resource.ts';
 import { defined } from '../../../util/defined.ts';
-import { misfit } from '../../../util/shape.ts';
 import { GRANT, type ReferenceGrant } from '../compile/grants.ts';
 import {
   isGrpcRoute,
@@ -38,11 +37,7 @@ export const SERVICES: Resource<Service> = kindOf('v1', 'Service');
 /** In the version that each release of the Gateway API since 0.6 serves. */
 export const REFERENCE_GRANTS: Resource<ReferenceGrant> = {
   ...kindOf('gateway.networking.k8s.io/v1beta1', 'ReferenceGrant'),
-  decode(value) {
-    const object = decodeObject(value);
-    if (!isGrant(object)) throw new TypeError(misfit(object, GRANT, 'ReferenceGrant'));
-    return object;
-  },
+  decode: (value) => decodeShape<ReferenceGrant>(value, GRANT, 'ReferenceGrant'),
 };
 
 /** The ConfigMap with the file of routes, in each namespace with pods that mount it. */
@@ -91,10 +86,6 @@ export function serviceSummary({ metadata, spec = {} }: Service): Service {
 /** Keeps what routing reads of a ReferenceGrant. */
 export function grantSummary({ metadata, spec: { from, to } }: ReferenceGrant): ReferenceGrant {
   return { metadata: identityOf({ metadata }), spec: { from, to } };
-}
-
-function isGrant(object: KubeObject): object is ReferenceGrant {
-  return misfit(object, GRANT, '') === undefined;
 }
 
 function isRoute(object: KubeObject & Pick<Route, 'kind'>): object is Route {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Pool, poolsOf } from '../../../../src/networks/addresses/pool.ts';
-import { formatRange, podCapacity } from '../../../../src/networks/ranges/cidr.ts';
+import { bitsOf, formatRange } from '../../../../src/networks/ranges/cidr.ts';
 import { anyRange, firstHost } from '../ranges.ts';
 
 function pool(cidr: string, gateway: string, exclude: readonly string[] = []): Pool {
@@ -53,7 +53,7 @@ test('a pool of addresses gives the first 65,536 of a large IPv6 range', () => {
 test('a pool of addresses gives as many as it says, each once and inside of it', () => {
   fc.assert(
     fc.property(
-      anyRange.filter((range) => podCapacity(range) > 0),
+      anyRange.filter(({ address, prefixLength }) => bitsOf(address) - prefixLength > 1),
       (range) => {
         const [cidr, gateway] = [formatRange(range), firstHost(range)];
         const made = pool(cidr, gateway);
@@ -61,7 +61,6 @@ test('a pool of addresses gives as many as it says, each once and inside of it',
         const given = isSmall ? all(made) : [];
         expect(new Set(given).size).toBe(isSmall ? made.total : 0);
         expect(given.filter((text) => made.placeOf(text) === undefined)).toEqual([]);
-        expect(made.total).toBe(Math.min(podCapacity(range), made.total));
       },
     ),
     { numRuns: 100 },

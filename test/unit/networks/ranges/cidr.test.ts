@@ -5,7 +5,6 @@ import {
   gatewayProblem,
   overlaps,
   parseRange,
-  podCapacity,
   type Range,
 } from '../../../../src/networks/ranges/cidr.ts';
 import { anyRange, range } from '../ranges.ts';
@@ -66,19 +65,6 @@ test.each([
   ['fd00::', 'fd00::/64', 'is the network address of fd00::/64'],
 ])('the gateway %s is invalid for %s: it %s', (gateway, cidr, problem) => {
   expect(gatewayProblem(gateway, range(cidr))).toBe(problem);
-});
-
-test.each([
-  ['192.168.0.0/16', 65_533],
-  ['10.0.0.0/24', 253],
-  ['10.0.0.0/30', 1],
-  ['fd00::/126', 2],
-  ['fd00::/127', 0],
-  ['fd00::/76', 2 ** 52 - 2],
-  ['fd00::/75', 2 ** 53 - 2],
-  ['fd00::/74', Number.MAX_SAFE_INTEGER],
-])('the range %s has %d addresses for pods', (cidr, capacity) => {
-  expect(podCapacity(range(cidr))).toBe(capacity);
 });
 
 function first({ address }: Range): bigint {
