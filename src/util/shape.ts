@@ -1,31 +1,37 @@
 import { isArray, isRecord } from './json.ts';
 
 /**
- * What a value of a type looks like, for outside data of that type: the compiler holds it complete. A key with `?` at its end
- * may be missing; an array has the shape of its items. Kinds of texts, such as `'Exact' | 'Prefix'`, are not told apart.
+ * What a value looks like, for outside data. A key with `?` at its end may be missing; an array has the shape of its items.
+ * Kinds of texts, such as `'Exact|Prefix'`, are told apart in the type alone.
  */
-export type Shape<T> = T extends string
-  ? 'string'
-  : T extends number
-    ? 'number'
-    : T extends boolean
-      ? 'boolean'
-      : T extends readonly (infer Item)[]
-        ? readonly [Shape<Item>]
-        : {
-            readonly [K in keyof T & string as undefined extends T[K] ? `${K}?` : K]-?: Shape<
-              NonNullable<T[K]>
-            >;
-          };
+export type Shape = string | readonly [Shape] | { readonly [key: string]: Shape };
 
-type AnyShape = string | readonly [AnyShape] | { readonly [key: string]: AnyShape };
+/** The type of what fits a shape. */
+export type Fitting<S> = S extends 'string'
+  ? string
+  : S extends 'number'
+    ? number
+    : S extends 'boolean'
+      ? boolean
+      : S extends `${infer Kind}|${infer Others}`
+        ? Kind | Fitting<Others>
+        : S extends string
+          ? S
+          : S extends readonly [infer Item]
+            ? readonly Fitting<Item>[]
+            : { readonly [K in keyof S as K extends `${string}?` ? never : K]: Fitting<S[K]> } & {
+                readonly [K in keyof S as K extends `${infer Name}?` ? Name : never]?: Fitting<S[K]>;
+              };
 
 /**
  * Where a value is of another shape, as in `spec.rules[0].matches: expected an array`; undefined if it is nowhere. Keys that
  * the shape does not have are not looked at.
  */
-export function misfit(value: unknown, shape: AnyShape, path: string): string | undefined {
-  if (typeof shape === 'string') return typeof value === shape ? undefined : `${path}: expected a ${shape}`;
+export function misfit(value: unknown, shape: Shape, path: string): string | undefined {
+  if (typeof shape === 'string') {
+    const type = shape.includes('|') ? 'string' : shape;
+    return typeof value === type ? undefined : `${path}: expected a ${type}`;
+  }
   if (isArray(shape)) {
     if (!isArray(value)) return `${path}: expected an array`;
     const [item] = shape;
@@ -36,7 +42,7 @@ export function misfit(value: unknown, shape: AnyShape, path: string): string | 
     const name = key.replace(/\?$/, '');
     const inner: unknown = value[name];
     if (inner === undefined && name !== key) return undefined;
-    return misfit(inner, (shape as { readonly [key: string]: AnyShape })[key] ?? '', `${path}.${name}`);
+    return misfit(inner, (shape as { readonly [key: string]: Shape })[key] ?? '', `${path}.${name}`);
   });
 }
 

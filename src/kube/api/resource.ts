@@ -1,5 +1,5 @@
 import { isRecord } from '../../util/json.ts';
-import { misfit, type Shape } from '../../util/shape.ts';
+import { type Fitting, misfit, type Shape } from '../../util/shape.ts';
 import type { KubeObject } from './object.ts';
 
 /** One resource of the API: the parts of its REST path, and how its objects are decoded. */
@@ -76,14 +76,14 @@ export function decodeObject(value: unknown): KubeObject {
 }
 
 /** As decodeObject, for objects whose fields must have this shape. */
-export function decodeShape<T extends KubeObject>(
+export function decodeShape<const S extends Shape>(
   value: unknown,
-  shape: Shape<Omit<T, keyof KubeObject>>,
+  shape: S,
   kind: string,
-): T {
+): KubeObject & Fitting<S> {
   const object = decodeObject(value);
   const problem = misfit(object, shape, kind);
-  const fits = (_: KubeObject): _ is T => problem === undefined;
+  const fits = (_: KubeObject): _ is KubeObject & Fitting<S> => problem === undefined;
   if (!fits(object)) throw new TypeError(problem);
   return object;
 }

@@ -2,23 +2,21 @@ import type { Operation } from 'fast-json-patch';
 import { identityOf, type KubeObject, type OwnerReference } from '../../kube/api/object.ts';
 import { decodeShape, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
-import type { Shape } from '../../util/shape.ts';
+import type { Fitting } from '../../util/shape.ts';
 import { NETWORK_GROUP } from './names.ts';
-import type { Network, NetworkStatus } from './types.ts';
+import { NETWORK, type Network, type NetworkStatus } from './types.ts';
 
 /** Networks, of crd/networks.yaml. */
 export const NETWORKS: Resource<Network> = {
   ...kindOf(`${NETWORK_GROUP}/v1`, 'Network'),
-  decode: (value) => decodeShape<Network>(value, NETWORK, 'Network'),
+  decode: (value) => decodeShape(value, NETWORK, 'Network'),
 };
 
+/** `config` is a CNI network configuration list, as JSON. */
+const ATTACHMENT = { 'spec?': { 'config?': 'string' } } as const;
+
 /** A network that Multus attaches pods to (Network Plumbing Working Group, multi-network specification v1.3). */
-export interface NetworkAttachmentDefinition extends KubeObject {
-  readonly spec?: {
-    /** A CNI network configuration list, as JSON. */
-    readonly config?: string;
-  };
-}
+export type NetworkAttachmentDefinition = KubeObject & Fitting<typeof ATTACHMENT>;
 
 /** The parts of an attachment that the operator owns. It does not touch other parts. */
 export interface WantedAttachment extends NetworkAttachmentDefinition {
@@ -36,46 +34,8 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
 export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {
   ...kindOf('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
   plural: 'network-attachment-definitions',
-  decode: (value) =>
-    decodeShape<NetworkAttachmentDefinition>(value, ATTACHMENT, 'NetworkAttachmentDefinition'),
+  decode: (value) => decodeShape(value, ATTACHMENT, 'NetworkAttachmentDefinition'),
 };
-
-const RANGE = { cidr: 'string', gateway: 'string' } as const;
-const NETWORK: Shape<Pick<Network, 'spec' | 'status'>> = {
-  spec: {
-    ...RANGE,
-    'secondary?': RANGE,
-    'exclude?': ['string'],
-    'provider?': 'string',
-    'mtu?': 'number',
-    'deletionPolicy?': 'string',
-  },
-  'status?': {
-    'observedGeneration?': 'number',
-    'conditions?': [
-      {
-        type: 'string',
-        status: 'string',
-        'observedGeneration?': 'number',
-        lastTransitionTime: 'string',
-        reason: 'string',
-        message: 'string',
-      },
-    ],
-    'cidr?': 'string',
-    'gateway?': 'string',
-    'mtu?': 'number',
-    'secondary?': RANGE,
-    'vni?': 'number',
-    'nodes?': [{ name: 'string', address: 'string' }],
-    'provider?': 'string',
-    'externalID?': 'string',
-    'capacity?': { 'total?': 'number', 'allocated?': 'number' },
-    'attachedPods?': 'number',
-  },
-};
-
-const ATTACHMENT: Shape<Pick<NetworkAttachmentDefinition, 'spec'>> = { 'spec?': { 'config?': 'string' } };
 
 /** What many Networks have in common is kept once: finalizers, the words of conditions, and nodes. */
 const shared = new SharedValues();

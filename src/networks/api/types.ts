@@ -1,56 +1,46 @@
 // Generated from crd/networks.yaml by `node hack/generate-types.ts`: do not edit.
 
-import type { ObjectMeta } from '../../kube/api/object.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Fitting } from '../../util/shape.ts';
 
-export interface Network {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: ObjectMeta;
-  readonly spec: NetworkSpec;
-  readonly status?: NetworkStatus;
-}
-export interface NetworkSpec {
-  readonly cidr: string;
-  readonly gateway: string;
-  readonly secondary?: {
-    readonly cidr: string;
-    readonly gateway: string;
-  };
-  readonly exclude?: readonly string[];
-  readonly provider?: 'multus' | 'neutron';
-  readonly mtu?: number;
-  readonly deletionPolicy?: 'Delete' | 'Retain';
-}
-export interface NetworkStatus {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
-  readonly cidr?: string;
-  readonly gateway?: string;
-  readonly mtu?: number;
-  readonly secondary?: {
-    readonly cidr: string;
-    readonly gateway: string;
-  };
-  readonly vni?: number;
-  readonly nodes?: readonly NetworkNode[];
-  readonly provider?: string;
-  readonly externalID?: string;
-  readonly capacity?: NetworkCapacity;
-  readonly attachedPods?: number;
-}
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly observedGeneration?: number;
-  readonly lastTransitionTime: string;
-  readonly reason: string;
-  readonly message: string;
-}
-export interface NetworkNode {
-  readonly name: string;
-  readonly address: string;
-}
-export interface NetworkCapacity {
-  readonly total?: number;
-  readonly allocated?: number;
-}
+/** The shape of what follows the metadata of a Network. */
+export const NETWORK = {
+  spec: {
+    cidr: 'string',
+    gateway: 'string',
+    'secondary?': { cidr: 'string', gateway: 'string' },
+    'exclude?': ['string'],
+    'provider?': 'multus|neutron',
+    'mtu?': 'number',
+    'deletionPolicy?': 'Delete|Retain',
+  },
+  'status?': {
+    'observedGeneration?': 'number',
+    'conditions?': [
+      {
+        type: 'string',
+        status: 'True|False|Unknown',
+        'observedGeneration?': 'number',
+        lastTransitionTime: 'string',
+        reason: 'string',
+        message: 'string',
+      },
+    ],
+    'cidr?': 'string',
+    'gateway?': 'string',
+    'mtu?': 'number',
+    'secondary?': { cidr: 'string', gateway: 'string' },
+    'vni?': 'number',
+    'nodes?': [{ name: 'string', address: 'string' }],
+    'provider?': 'string',
+    'externalID?': 'string',
+    'capacity?': { 'total?': 'number', 'allocated?': 'number' },
+    'attachedPods?': 'number',
+  },
+} as const;
+
+export type Network = KubeObject & Fitting<typeof NETWORK>;
+export type NetworkSpec = Network['spec'];
+export type NetworkStatus = NonNullable<Network['status']>;
+export type Condition = NonNullable<NetworkStatus['conditions']>[number];
+export type NetworkNode = NonNullable<NetworkStatus['nodes']>[number];

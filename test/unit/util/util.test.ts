@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { locationsIn } from '../../../src/util/diagnostic.ts';
 import { finder } from '../../../src/util/finder.ts';
 import { type JsonValue, own } from '../../../src/util/json.ts';
-import { misfit, type Shape } from '../../../src/util/shape.ts';
+import { misfit } from '../../../src/util/shape.ts';
 import { suggest } from '../../../src/util/suggest.ts';
 import { parseYaml } from '../../../src/util/yaml.ts';
 
@@ -50,15 +50,10 @@ test.each<[string, string, JsonValue | undefined]>([
   expect(own(JSON.parse(text), key)).toEqual(value);
 });
 
-interface Rule {
-  readonly name: string;
-  readonly weight?: number;
-  readonly kind?: 'A' | 'B';
-}
-const SHAPE: Shape<{ readonly rules: readonly Rule[]; readonly open?: boolean }> = {
-  rules: [{ name: 'string', 'weight?': 'number', 'kind?': 'string' }],
+const SHAPE = {
+  rules: [{ name: 'string', 'weight?': 'number', 'kind?': 'A|B' }],
   'open?': 'boolean',
-};
+} as const;
 
 test.each<[unknown, string | undefined]>([
   [{ rules: [] }, undefined],
@@ -67,6 +62,7 @@ test.each<[unknown, string | undefined]>([
   [{ rules: {} }, 'spec.rules: expected an array'],
   [{ rules: [{ name: 'a' }, { weight: 1 }] }, 'spec.rules[1].name: expected a string'],
   [{ rules: [{ name: 'a', weight: null }] }, 'spec.rules[0].weight: expected a number'],
+  [{ rules: [{ name: 'a', kind: 1 }] }, 'spec.rules[0].kind: expected a string'],
   [{ rules: [null] }, 'spec.rules[0]: expected an object'],
   [{ rules: [], open: 'yes' }, 'spec.open: expected a boolean'],
   [[], 'spec: expected an object'],

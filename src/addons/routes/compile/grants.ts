@@ -1,8 +1,9 @@
 import type { KubeObject, ObjectKey } from '../../../kube/api/object.ts';
+import type { Fitting } from '../../../util/shape.ts';
 import type { RouteFault } from './findings.ts';
 import type { Action, Target } from './model.ts';
 import type { ParsedRoute } from './parse.ts';
-import { type Fitting, kindOf } from './route.ts';
+import { kindOf } from './route.ts';
 
 /** The shape of the part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
 export const GRANT = {

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
-import { misfit } from '../../../util/shape.ts';
+import { type Fitting, misfit } from '../../../util/shape.ts';
 
 /** The part of a Service that routing reads. */
 export interface Service extends KubeObject {
@@ -20,19 +20,6 @@ export interface ServicePort {
 
 /** The services by their keys: a Map, or the index of a cache. */
 export type Services = Pick<ReadonlyMap<ObjectKey, Service>, 'get'>;
-
-/** The type of what fits a shape, see {@link misfit}: a key with `?` at its end may be missing. */
-export type Fitting<S> = S extends 'string'
-  ? string
-  : S extends 'number'
-    ? number
-    : S extends 'boolean'
-      ? boolean
-      : S extends readonly [infer Item]
-        ? readonly Fitting<Item>[]
-        : { readonly [K in keyof S as K extends `${string}?` ? never : K]: Fitting<S[K]> } & {
-            readonly [K in keyof S as K extends `${infer Name}?` ? Name : never]?: Fitting<S[K]>;
-          };
 
 const NUMBER = 'number';
 const STRINGS = ['string'] as const;

@@ -37,7 +37,7 @@ export const SERVICES: Resource<Service> = kindOf('v1', 'Service');
 /** In the version that each release of the Gateway API since 0.6 serves. */
 export const REFERENCE_GRANTS: Resource<ReferenceGrant> = {
   ...kindOf('gateway.networking.k8s.io/v1beta1', 'ReferenceGrant'),
-  decode: (value) => decodeShape<ReferenceGrant>(value, GRANT, 'ReferenceGrant'),
+  decode: (value) => decodeShape(value, GRANT, 'ReferenceGrant'),
 };
 
 /** The ConfigMap with the file of routes, in each namespace with pods that mount it. */
