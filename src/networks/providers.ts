@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey } from '../kube/api/object.ts';
+import type { Informer } from '../kube/cache/informer.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Task } from '../kube/util/task-group.ts';
@@ -53,27 +54,16 @@ export type SetUpProvider = (manager: Manager, context: ProviderContext) => Prov
 /** What the setup of a provider can use, in addition to the manager. */
 export interface ProviderContext {
   readonly namespace: string;
-  readonly pods: LivePods;
+  /** Those that use Networks or wait for them. */
+  readonly pods: Pick<Informer<KubeObject>, 'lister' | 'addEventHandler'>;
   /** The cache of Networks, with the index `vni`. */
   readonly networks: Pick<Lister<Network>, 'get' | 'byIndex'>;
   readonly enqueue: (key: ObjectKey) => void;
   readonly enqueueAll: () => void;
   readonly usageOf: (network: Network) => Usage;
   readonly definitions: Definitions;
-  /** The MTU of networks that node agents connect, if the spec sets none, in bytes. */
-  readonly defaultMtu: () => number;
-  /** Why Multus attaches pods on no node; undefined if it does on one, or that is not known. */
-  readonly withoutMultus: () => string | undefined;
-  /** Whether pods of all namespaces may use the Network. */
-  readonly isShared: (key: ObjectKey) => boolean;
   /** Resolves when the leader knows all Networks and the pods on them. */
   readonly after: Task;
-}
-
-export interface LivePods {
-  /** The UID of the pod with this key; undefined if the cache has none. */
-  uidOf(key: ObjectKey): string | undefined;
-  onGone(handler: (key: ObjectKey) => void): void;
 }
 
 /** The NetworkAttachmentDefinitions of Networks, for providers to which Multus attaches pods. */

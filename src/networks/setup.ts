@@ -118,21 +118,15 @@ export function setUpNetworks(
     namespace,
     after,
     networks: networks.lister,
-    pods: {
-      uidOf: (key) => pods.lister.get(key)?.metadata.uid,
-      onGone: (handler) => pods.addEventHandler({ onDelete: (pod) => handler(keyOf(pod)) }),
-    },
+    pods,
     enqueue: (key) => queue.add(key),
     enqueueAll,
     usageOf(network) {
       const { nodeNames, ...usage } = users.usageOf(keyOf(network));
       return { ...usage, nodes: networkNodes.inUse(network, nodeNames) };
     },
-    defaultMtu: () => networkNodes.mtu(),
-    withoutMultus: () => networkNodes.withoutMultus(),
-    isShared: (key) => access.isShared(key),
   };
-  const multus = setUpMultus(manager, context);
+  const multus = setUpMultus(manager, { ...context, access, nodes: networkNodes });
   registry.add(multus);
   const definitions = multus.attachments;
   for (const setUp of providers) registry.add(setUp(manager, { ...context, definitions }));

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { NAMESPACES, SECRETS } from '../../kube/api/core-resources.ts';
-import type { ObjectKey } from '../../kube/api/object.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { SECONDS_BUCKETS } from '../../kube/prometheus/index.ts';
@@ -100,11 +100,13 @@ function setUpPortGarbageCollector(
     ...options,
     client: manager.leaderClient,
     log: manager.log,
-    isLive: (key, uid) => pods.uidOf(key) === uid,
+    isLive: (key, uid) => pods.lister.get(key)?.metadata.uid === uid,
     enqueue: (key) => controller.queue.add(key),
   });
-  pods.onGone((key) => {
-    if (portGarbage.has(key)) controller.queue.add(key);
+  pods.addEventHandler({
+    onDelete(pod) {
+      if (portGarbage.has(keyOf(pod))) controller.queue.add(keyOf(pod));
+    },
   });
   controller.reconcile(portGarbage.reconcile, { keys: () => [], after });
   return portGarbage;

@@ -11,22 +11,22 @@ import {
   type NetworkAttachmentDefinition,
 } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
+import type { NetworkNodes } from '../nodes/network-nodes.ts';
+import type { NetworkAccess } from '../pods/network-access.ts';
 import type { Provider, ProviderContext } from '../providers.ts';
 import { attachmentWith, cachedAttachment, isMadeFor } from './attachment.ts';
 import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
 import { cniConfig, FIRST_VNI, VNI_COUNT } from './cni-config.ts';
 
-type MultusContext = Pick<
-  ProviderContext,
-  'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared' | 'withoutMultus'
->;
-
-export type MultusOptions = AttachmentsOptions &
-  Omit<MultusContext, 'enqueue' | 'networks'> &
-  Pick<Provider, 'waitForSync'> & {
-    /** Their status shows which VXLAN identifiers are in use. */
-    readonly networks: Pick<Lister<Network>, 'byIndex'>;
-  };
+export interface MultusOptions
+  extends AttachmentsOptions,
+    Pick<ProviderContext, 'usageOf'>,
+    Pick<Provider, 'waitForSync'> {
+  /** Their status shows which VXLAN identifiers are in use. */
+  readonly networks: Pick<Lister<Network>, 'byIndex'>;
+  readonly nodes: Pick<NetworkNodes, 'mtu' | 'withoutMultus'>;
+  readonly access: Pick<NetworkAccess, 'isShared'>;
+}
 
 export type MultusProvider = Provider & { readonly attachments: Attachments };
 
@@ -35,13 +35,13 @@ export type MultusProvider = Provider & { readonly attachments: Attachments };
  * plugin bridge, and node agents connect the bridges.
  */
 export function multusProvider(options: MultusOptions): MultusProvider {
-  const { usageOf, isShared, withoutMultus, defaultMtu, waitForSync } = options;
+  const { usageOf, nodes, access, waitForSync } = options;
   const vnis = new Vnis(options.networks);
   const attachments = new Attachments(options);
   return {
     ...{ name: 'multus', attachesPods: true, isRemote: false, takesAddresses: true },
     attachments,
-    defaultMtu,
+    defaultMtu: () => nodes.mtu(),
     ...(waitForSync && { waitForSync }),
     leftBehind: () => options.attachments.lister.list().filter(isLeftBehind).map(keyOf),
     /** bridge supports everything that the CRD's rules allow. */
@@ -57,10 +57,10 @@ export function multusProvider(options: MultusOptions): MultusProvider {
     async ensure(network, subnet, signal) {
       const vni = vnis.vniFor(network);
       const key = keyOf(network);
-      const wanted = attachmentWith(network, cniConfig(key, subnet.mtu, isShared(key)));
+      const wanted = attachmentWith(network, cniConfig(key, subnet.mtu, access.isShared(key)));
       const change = await attachments.ensure(network, wanted, signal);
       if (typeof change === 'object') return change;
-      const obstacle = withoutMultus();
+      const obstacle = nodes.withoutMultus();
       if (obstacle !== undefined) return nowhere(obstacle);
       const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
       return { kind: 'ready', change, capacity, vni };
@@ -75,7 +75,8 @@ export function multusProvider(options: MultusOptions): MultusProvider {
 
 export function setUpMultus(
   manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>,
-  context: MultusContext,
+  context: Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf'> &
+    Pick<MultusOptions, 'nodes' | 'access'>,
 ): MultusProvider {
   const { networks, enqueue } = context;
   const { informer, known } = informerIfServed(manager, NETWORK_ATTACHMENT_DEFINITIONS, {

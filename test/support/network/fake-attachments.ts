@@ -117,10 +117,9 @@ export class FakeAttachments extends FakeObjects<NetworkAttachmentDefinition> {
   /** The Networks whose status tells of VXLAN identifiers. */
   readonly networks = new Store<Network>(VNI_INDEXERS);
 
-  readonly defaultMtu = () => 1450;
-  readonly isShared = () => false;
   readonly usageOf = (): Usage => ({ pods: [] });
-  readonly withoutMultus = (): string | undefined => undefined;
+  readonly access = { isShared: () => false };
+  readonly nodes = { mtu: () => 1450, withoutMultus: (): string | undefined => undefined };
 
   /** The cache catches up. */
   sync(): void {

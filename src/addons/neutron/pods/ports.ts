@@ -1,7 +1,8 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
 import { PORT_KEY } from '../../../networks/api/names.ts';
 import type { Network } from '../../../networks/api/types.ts';
-import type { LivePods, PodPorts, Refusal } from '../../../networks/providers.ts';
+import type { PodPorts, Refusal } from '../../../networks/providers.ts';
 import { type JsonObject, ownString } from '../../../util/json.ts';
 import type { NeutronApi } from '../client.ts';
 import { isUnavailable } from '../openstack/error.ts';
@@ -16,7 +17,7 @@ export interface NeutronPodPortsOptions {
   readonly store: Pick<NeutronStore, 'refreshed' | 'known'>;
   /** Called with each port of a pod, so that it is removed with the pod. */
   readonly onPort: (port: NeutronPort) => void;
-  readonly pods: Pick<LivePods, 'uidOf'>;
+  readonly pods: { readonly lister: Pick<Lister<KubeObject>, 'get'> };
   /** Called with the key of a Network when Neutron begins or ends to refuse ports on it. */
   readonly onRefusal: (network: ObjectKey) => void;
 }
@@ -42,7 +43,7 @@ export class NeutronPodPorts implements PodPorts {
     const refusal = this.#refusals.get(keyOf(network));
     if (!refusal) return undefined;
     const { pod, why } = refusal;
-    return this.#options.pods.uidOf(keyOf(pod)) === pod.metadata.uid ? why : undefined;
+    return this.#options.pods.lister.get(keyOf(pod))?.metadata.uid === pod.metadata.uid ? why : undefined;
   }
 
   async attach(

@@ -34,7 +34,8 @@ const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default',
 test('a Network without Multus on any node has its definition, and is not Ready', async () => {
   const fake = new FakeAttachments();
   let obstacle: string | undefined = 'Multus attaches no pods on all nodes';
-  const provider = multusProvider(Object.assign(fake, { withoutMultus: () => obstacle }));
+  const nodes = { ...fake.nodes, withoutMultus: () => obstacle };
+  const provider = multusProvider({ ...fake, nodes });
   const message = expect.stringContaining('on all nodes: install Multus as');
   expect(await provider.ensure(network, shape, signal)).toMatchObject({
     ...{ kind: 'notReady', reason: 'ProviderUnavailable', keepsKnown: true, message },

@@ -50,7 +50,7 @@ beforeEach(async () => {
         })),
     },
     onPort: ({ id }) => learned.push(id),
-    pods: { uidOf: () => 'pod-uid' },
+    pods: { lister: { get: () => POD } },
     onRefusal: (key) => refused.push(key),
   });
 });
