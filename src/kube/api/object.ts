@@ -42,11 +42,12 @@ export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): OwnerR
 
 /**
  * The metadata that every cache needs: it distinguishes an object from others, and one state of it from the next.
- * Labels and annotations, which users may fill, and managed fields are left out.
+ * Labels and annotations, which users may fill, and managed fields are left out, unless they are among the others.
  */
-export function identityOf({ metadata }: KubeObject): ObjectMeta {
+export function identityOf({ metadata }: KubeObject, ...others: readonly (keyof ObjectMeta)[]): ObjectMeta {
   const { name, namespace, uid, resourceVersion } = metadata;
-  return defined({ name, namespace, uid, resourceVersion });
+  const kept: Partial<ObjectMeta> = Object.fromEntries(others.map((key) => [key, metadata[key]]));
+  return defined({ name, namespace, uid, resourceVersion, ...kept });
 }
 
 type Versioned = Pick<ObjectMeta, 'resourceVersion'>;

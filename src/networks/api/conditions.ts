@@ -5,11 +5,7 @@ export const CONDITION_TYPES = ['Accepted', 'Ready', 'NodesReady', 'Progressing'
 
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-export interface ConditionUpdate {
-  readonly status: Condition['status'];
-  readonly reason: string;
-  readonly message: string;
-}
+export type ConditionUpdate = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 /** Not each provider has conditions of nodes. */
 export type ConditionUpdates = Readonly<Record<Exclude<ConditionType, 'NodesReady'>, ConditionUpdate>> & {

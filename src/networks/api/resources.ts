@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { identityOf, type KubeObject, type OwnerReference } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject, type ObjectMeta } from '../../kube/api/object.ts';
 import { decodeShape, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import type { Fitting } from '../../util/shape.ts';
@@ -19,17 +19,10 @@ const ATTACHMENT = { 'spec?': { 'config?': 'string' } } as const;
 export type NetworkAttachmentDefinition = KubeObject & Fitting<typeof ATTACHMENT>;
 
 /** The parts of an attachment that the operator owns. It does not touch other parts. */
-export interface WantedAttachment extends NetworkAttachmentDefinition {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
-    readonly finalizers: readonly string[];
-    readonly ownerReferences: readonly OwnerReference[];
-  };
+export type WantedAttachment = NetworkAttachmentDefinition & {
+  readonly metadata: Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'finalizers' | 'ownerReferences'>>;
   readonly spec: { readonly config: string };
-}
+};
 
 export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {
   ...kindOf('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
@@ -45,13 +38,10 @@ const shared = new SharedValues();
  * does not read them. All finalizers stay, because adding one writes the whole list.
  */
 export function cachedNetwork(network: Network): Network {
-  const { generation, creationTimestamp, deletionTimestamp, finalizers } = network.metadata;
+  const { finalizers } = network.metadata;
   return {
     metadata: {
-      ...identityOf(network),
-      ...(generation !== undefined && { generation }),
-      ...(creationTimestamp !== undefined && { creationTimestamp }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...identityOf(network, 'generation', 'creationTimestamp', 'deletionTimestamp'),
       ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
     },
     spec: network.spec,

@@ -67,8 +67,9 @@ function obstacleOf(
   }
   for (const key of networks.map(keyOfSelected)) {
     const state = stateOf(key);
-    if (state.kind === 'unattachable') return state.why;
-    if (state.kind === 'waiting' && isBound(pod)) {
+    if (!('why' in state)) continue;
+    if (state.reason === 'ProviderCannotAttach') return state.why;
+    if (isBound(pod)) {
       return `a pod with spec.nodeName cannot wait, but ${state.why}: create the pod once the Network is Ready, or remove spec.nodeName`;
     }
   }

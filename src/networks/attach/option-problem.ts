@@ -4,7 +4,7 @@ import { isArray, type JsonObject, type JsonValue, own, ownString } from '../../
 import { Allocations } from '../addresses/allocations.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { GATEWAY_MAC, PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
-import type { NetworkState } from '../controller/provider-registry.ts';
+import type { NetworkState, ReadyNetwork } from '../controller/provider-registry.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { ADDRESSES, areAddresses, KEYS, TAKEN_INTERFACES } from '../pods/request.ts';
 import { ipsOf, keyOfSelected, parseSelection, type Selected } from '../pods/selection.ts';
@@ -38,15 +38,16 @@ export function optionProblem(
   for (const selected of selection.networks) {
     const key = keyOfSelected(selected);
     const state = access.allows(namespace, key) ? stateOf(key) : undefined;
+    const ready = state && !('why' in state) ? state : undefined;
     const ips = own(selected.element, 'ips') ?? [];
     const problem =
       misreadKey(selected.element) ??
       // More than the operator reads would be nobody's.
       (areAddresses(ips) ? undefined : `sets ips to ${quote(ips)}: use ${ADDRESSES}`) ??
       gatewayProblem(selected) ??
-      (state?.kind === 'ready' ? stateProblem(selected, state) : undefined);
+      (ready && stateProblem(selected, ready));
     if (problem !== undefined) return problem;
-    if (state?.kind === 'ready') ours.push(selected);
+    if (ready) ours.push(selected);
   }
   return interfaceProblem(selection.networks) ?? routeProblem(selection.networks) ?? repetitionProblem(ours);
 }
@@ -120,10 +121,7 @@ function gatewayProblem(selected: Selected): string | undefined {
   return `asks for a mac on Network ${keyOfSelected(selected)}, but ${GATEWAY_MAC}… is reserved for gateways: use another mac, or remove it`;
 }
 
-function stateProblem(
-  selected: Selected,
-  { subnet, hasPorts }: NetworkState & { readonly kind: 'ready' },
-): string | undefined {
+function stateProblem(selected: Selected, { subnet, hasPorts }: ReadyNetwork): string | undefined {
   const { element } = selected;
   const key = keyOfSelected(selected);
   if (!subnet) return undefined;

@@ -82,11 +82,11 @@ export class PodGates {
     const request = parseRequest(asked, namespace, access);
     if ('problem' in request) return invalid(`${NETWORK_ANNOTATION} ${request.problem}`);
     const networks = request.networks.map(keyOfSelected);
-    const states = networks.map(stateOf);
-    const unattachable = states.find((state) => state.kind === 'unattachable');
-    if (unattachable) return { reason: 'ProviderCannotAttach', why: unattachable.why };
-    const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
-    if (waiting.length > 0) return { reason: 'WaitsForNetwork', why: waiting.join('; ') };
+    const refusals = networks.map(stateOf).filter((state) => 'why' in state);
+    const lasting = refusals.find(({ reason }) => LASTING.has(reason));
+    if (lasting) return lasting;
+    const [first] = refusals;
+    if (first) return { ...first, why: refusals.map(({ why }) => why).join('; ') };
     const merged =
       typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
     if ('problem' in merged) return invalid(`${MULTUS_NETWORKS} ${merged.problem}`);

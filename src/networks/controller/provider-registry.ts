@@ -4,7 +4,7 @@ import { NETWORK_FINALIZER } from '../api/names.ts';
 import { hasFinalizer } from '../api/resources.ts';
 import { recordedSubnet, type Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
-import type { Provider } from '../providers.ts';
+import type { Provider, Refusal } from '../providers.ts';
 
 /** The configured providers, and which of them each Network uses. */
 export class ProviderRegistry {
@@ -41,34 +41,32 @@ export class ProviderRegistry {
 
   /** The state of a Network for a pod that asks for it; `network` is undefined if it does not exist. */
   stateOf(key: ObjectKey, network: Network | undefined): NetworkState {
-    const waiting = (what: string): NetworkState => ({ kind: 'waiting', why: `Network ${key} ${what}` });
+    const waiting = (what: string): Refusal => ({ reason: 'WaitsForNetwork', why: `Network ${key} ${what}` });
     if (!network) return waiting('does not exist');
     const provider = this.of(network);
     if (!provider.attachesPods) {
       const attaching = this.all().filter(({ attachesPods }) => attachesPods);
       const why = `ProviderCannotAttach: Network ${key} has provider ${provider.name}, to which pods cannot attach: name a Network with provider ${attaching.map(({ name }) => name).join(' or ')}`;
-      return { kind: 'unattachable', why };
+      return { reason: 'ProviderCannotAttach', why };
     }
     if (network.metadata.deletionTimestamp) return waiting('is being deleted');
     const ready = conditionOf(network.status?.conditions, 'Ready');
     if (ready?.status === 'True') {
-      return { kind: 'ready', subnet: recordedSubnet(network), hasPorts: provider.ports !== undefined };
+      return { subnet: recordedSubnet(network), hasPorts: provider.ports !== undefined };
     }
     return waiting(ready ? `is not Ready (${ready.reason}: ${ready.message})` : 'is not Ready yet');
   }
 }
 
-/** The state of a Network for a pod. `why` is a sentence without a full stop that names the Network. */
-export type NetworkState =
-  | {
-      readonly kind: 'ready';
-      readonly subnet?: Subnet | undefined;
-      /** Whether pods may choose options of their ports. */
-      readonly hasPorts?: boolean | undefined;
-    }
-  | { readonly kind: 'waiting'; readonly why: string }
-  /** Pods can never attach to networks of its provider. */
-  | { readonly kind: 'unattachable'; readonly why: string };
+/** What a pod may have of a Network that is Ready. */
+export interface ReadyNetwork {
+  readonly subnet?: Subnet | undefined;
+  /** Whether pods may choose options of their ports. */
+  readonly hasPorts?: boolean;
+}
+
+/** The state of a Network for a pod: why it must wait, or can never attach, names the Network. */
+export type NetworkState = ReadyNetwork | Refusal;
 
 /** Stands for a provider that a Network names and that is not configured. */
 function unconfigured(name: string, configured: readonly string[]): Provider {

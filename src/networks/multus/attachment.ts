@@ -83,12 +83,11 @@ const ANNOTATIONS = [UID_ANNOTATION];
  * empty, so that it is repaired like any other edit. All finalizers and owners stay, because patches replace the lists.
  */
 export function cachedAttachment(attachment: NetworkAttachmentDefinition): NetworkAttachmentDefinition {
-  const { deletionTimestamp, finalizers, ownerReferences, labels, annotations } = attachment.metadata;
+  const { finalizers, ownerReferences, labels, annotations } = attachment.metadata;
   const config = attachment.spec?.config;
   return {
     metadata: {
-      ...identityOf(attachment),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...identityOf(attachment, 'deletionTimestamp'),
       ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
       ...(ownerReferences !== undefined && { ownerReferences: shared.within(ownerReferences) }),
       ...(labels !== undefined && { labels: shared.within(picked(labels, LABELS)) }),

@@ -65,7 +65,7 @@ export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
 
 function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const object = decodeObject(value);
-  const { namespace = '', annotations = {}, creationTimestamp, deletionTimestamp, labels } = object.metadata;
+  const { namespace = '', annotations = {}, deletionTimestamp, labels } = object.metadata;
   const [spec, status] = [own(value, 'spec'), own(value, 'status')];
   const [nodeName, hostname] = [ownString(spec, 'nodeName'), ownString(spec, 'hostname')];
   const gate = gateIndex(value);
@@ -75,11 +75,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const askedFor = networksAskedFor(asked, namespace, access);
   const multus = selectedOf(named, namespace).filter(isAllowed);
   const attachedTo = parseNetworkStatus(report, namespace).filter(isAllowed);
-  const metadata = {
-    ...identityOf(object),
-    ...(creationTimestamp !== undefined && { creationTimestamp }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-  };
+  const metadata = identityOf(object, 'creationTimestamp', 'deletionTimestamp');
   const placed = { metadata, ...(nodeName !== undefined && { nodeName }) };
   // Most pods of a cluster: a long list of them is held for a moment.
   if (!isGated && askedFor.length + multus.length + attachedTo.length === 0)

@@ -213,7 +213,7 @@ export class Replica {
       addresses: this.addresses,
       pods: this.pods,
       users: new NetworkUsers(this.pods, this.ipam),
-      stateOf: () => ({ kind: 'ready' }),
+      stateOf: () => ({}),
       nodes: { withoutMultus: () => undefined, lostBy: () => [] },
       access: OPEN_ACCESS,
       events: { event: (_, { reason, note }) => world.notices.push(`${reason}: ${note}`) },

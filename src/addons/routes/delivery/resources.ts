@@ -65,9 +65,7 @@ const MAX_PORTS = 256;
 
 /** Keeps what routing reads of a route: managed fields and annotations may be larger than all of it. */
 export function routeSummary(route: Route): Route {
-  const { generation, creationTimestamp, deletionTimestamp } = route.metadata;
-  const identity = identityOf(route);
-  const metadata = defined({ ...identity, generation, creationTimestamp, deletionTimestamp });
+  const metadata = identityOf(route, 'generation', 'creationTimestamp', 'deletionTimestamp');
   return withoutLongRules({ ...route, metadata });
 }
 

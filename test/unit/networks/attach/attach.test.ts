@@ -23,7 +23,7 @@ function attached(
   states: Readonly<Record<string, NetworkState>> = {},
   sharedNamespaces: readonly string[] = [],
 ): AdmissionAnswer {
-  const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
+  const stateOf = (key: string) => states[key] ?? {};
   return attach(to, 'red', { access: new NetworkAccess(sharedNamespaces), stateOf });
 }
 
@@ -166,7 +166,7 @@ test.each([
 
 // Multus, a CNI plugin or Linux would refuse it, each time the kubelet tries.
 const subnet = { cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
-const ready = { 'red/blue': { kind: 'ready', subnet }, 'red/green': { kind: 'ready', subnet } } as const;
+const ready = { 'red/blue': { subnet }, 'red/green': { subnet } };
 const blue = (options: object) => JSON.stringify([{ name: 'blue', ...options }]);
 
 // biome-ignore format: a line for each case
@@ -237,7 +237,7 @@ test.each([
   '[{"name":"nad","interface":"a","mac":"02:00:00:00:00:07"},{"name":"nad","interface":"b","mac":"02:00:00:00:00:07"}]',
   'red /green @ net7',
 ])("attach does not refuse %s in Multus' annotation, which Multus reads", (multus) => {
-  const states = { ...ready, 'red/nad': { kind: 'waiting', why: '' } } as const;
+  const states = { ...ready, 'red/nad': { reason: 'WaitsForNetwork', why: '' } } as const;
   expect(attached(pod({ [ASKED]: 'green', [MULTUS]: multus }), states)).toMatchObject(ATTACHED);
 });
 
@@ -247,7 +247,9 @@ test('attach refuses a pod with hostNetwork', () => {
 });
 
 test('attach refuses a pod that names its node while its Network is not Ready', () => {
-  const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+  const waiting = {
+    'red/blue': { reason: 'WaitsForNetwork', why: 'Network red/blue does not exist' },
+  } as const;
   expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
     allowed: false,
     message: expect.stringContaining('Network red/blue does not exist: create the pod once'),
@@ -255,7 +257,7 @@ test('attach refuses a pod that names its node while its Network is not Ready', 
 });
 
 test('attach refuses a Network of a provider that does not attach pods', () => {
-  const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
+  const states = { 'red/green': { reason: 'ProviderCannotAttach', why: 'ProviderCannotAttach: …' } } as const;
   const message = 'ProviderCannotAttach: …';
   expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toMatchObject({ allowed: false, message });
 });

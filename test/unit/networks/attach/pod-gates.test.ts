@@ -40,7 +40,7 @@ function stage({
   const patches: (readonly Operation[])[] = [];
   const notices: EventDetails[] = [];
   const world: { pod: NetworkPod | undefined; state: NetworkState; lost: string[] } = {
-    ...{ pod, state: { kind: 'ready' }, lost: [] },
+    ...{ pod, state: {}, lost: [] },
   };
   const conflicts: Conflict[] = [];
   const gates = new PodGates({
@@ -114,7 +114,7 @@ test.each([
 test('a waiting pod gets one Event for each reason', async () => {
   const { world, did, notices, reconcile } = stage();
   for (const why of ['Network red/blue does not exist', 'Network red/blue is not Ready yet']) {
-    world.state = { kind: 'waiting', why };
+    world.state = { reason: 'WaitsForNetwork', why };
     await reconcile();
     await reconcile();
   }
