@@ -99,12 +99,7 @@ export async function nodeAgent(
   }
 }
 
-function setUp(
-  manager: Manager,
-  node: string,
-  options: NodeAgentOptions,
-  parts: readonly NodePart[],
-): void {
+function setUp(manager: Manager, node: string, options: NodeAgentOptions, parts: readonly NodePart[]): void {
   const { hostRoot: root, lookInterval, underlayDevice, nodeAddress } = options;
   const { client, log } = manager;
   const registers = [manager.registry];
