@@ -1,4 +1,4 @@
-import { isAlreadyExists, isNotFound } from '../kube/api/api-error.ts';
+import { ifFound, isAlreadyExists } from '../kube/api/api-error.ts';
 import { SECRETS, type Secret } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { OWN_LABELS } from '../util/identity.ts';
@@ -125,13 +125,8 @@ export class CertificateSecret {
 
   /** Reads from the API server, not from a cache. Undefined if it does not exist. */
   async read(signal: AbortSignal): Promise<StoredContent | undefined> {
-    try {
-      const secret = await this.#client.get(SECRETS, this, { signal });
-      return { content: readSecret(secret), resourceVersion: secret.metadata.resourceVersion };
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const secret = await ifFound(this.#client.get(SECRETS, this, { signal }));
+    return secret && { content: readSecret(secret), resourceVersion: secret.metadata.resourceVersion };
   }
 
   /** Creates the Secret. Returns false if it already exists. */

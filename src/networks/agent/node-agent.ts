@@ -16,7 +16,7 @@ import { Host, settingsOf } from './host.ts';
 import { lostOn } from './lost-interfaces.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
-import { ownNode, ownPod, ReportWriter } from './report.ts';
+import { ownNode, ownPod, reportWriter } from './report.ts';
 
 /** How soon to try again after a failure, and to look whether Multus is on the node. */
 const RETRY_MS = 5_000;
@@ -133,7 +133,7 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions, parts:
     onRemoved: () => removed.inc(),
     log,
   });
-  const writer = new ReportWriter({
+  const write = reportWriter({
     client,
     namespace: ownNamespace(),
     node,
@@ -169,7 +169,7 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions, parts:
       failure = problem;
       joinedNetworks.set(joined);
       hasProblem.set(problem === undefined ? 0 : 1);
-      await writer.write(report, signal).catch((err: unknown) => {
+      await write(report, signal).catch((err: unknown) => {
         if (!signal.aborted) log.error({ err }, "cannot write this node's report");
       });
       await trigger.next(Math.min(RETRY_MS, lookInterval), signal);

@@ -21,23 +21,15 @@ export interface ReportWriterOptions {
 /** An unchanged report is applied again after this time, in case it was deleted. If it is there, that is no write. */
 const REPEAT_MS = 10 * 60_000;
 
-/** Publishes the report of a node in a ConfigMap with the name of the node. */
-export class ReportWriter {
-  readonly #options: ReportWriterOptions;
-  #written: { readonly text: string; readonly atMs: number } | undefined;
-
-  constructor(options: ReportWriterOptions) {
-    this.#options = options;
-  }
-
-  /** Writes the report if it has changed. */
-  async write(report: NodeReport, signal: AbortSignal): Promise<void> {
-    const { client, namespace, node, owner, nowMs } = this.#options;
+/** Returns what publishes the report of a node, if it has changed, in a ConfigMap with the name of the node. */
+export function reportWriter({ client, namespace, node, owner, nowMs }: ReportWriterOptions) {
+  let written: { readonly text: string; readonly atMs: number } | undefined;
+  return async (report: NodeReport, signal: AbortSignal): Promise<void> => {
     // The order of Networks in a cache means nothing.
     const problems = Object.entries(report.problems).toSorted(([a], [b]) => (a < b ? -1 : 1));
     const text = JSON.stringify({ ...report, problems: Object.fromEntries(problems) });
     const atMs = nowMs();
-    if (this.#written?.text === text && atMs - this.#written.atMs < REPEAT_MS) return;
+    if (written?.text === text && atMs - written.atMs < REPEAT_MS) return;
     const found = await owner();
     const object = {
       apiVersion: 'v1',
@@ -52,8 +44,8 @@ export class ReportWriter {
     };
     const how = { fieldManager: NODE_AGENT_FIELD_MANAGER, force: true, signal };
     await client.apply(CONFIG_MAPS, { namespace, name: node }, object, how);
-    this.#written = { text, atMs };
-  }
+    written = { text, atMs };
+  };
 }
 
 /** Where a pod finds the token of its service account. */

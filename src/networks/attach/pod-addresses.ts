@@ -90,15 +90,12 @@ export class PodAddresses {
   }
 
   /** Reads from the API server what the cache may not have yet, once in a term. */
-  async #listOnce(signal: AbortSignal): Promise<void> {
-    const known = this.#known ?? this.#list(signal);
-    this.#known = known;
-    try {
-      await known;
-    } catch (error) {
-      if (this.#known === known) this.#known = undefined;
+  #listOnce(signal: AbortSignal): Promise<void> {
+    this.#known ??= this.#list(signal).catch((error: unknown) => {
+      this.#known = undefined;
       throw error;
-    }
+    });
+    return this.#known;
   }
 
   async #list(signal: AbortSignal): Promise<void> {

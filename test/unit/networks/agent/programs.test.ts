@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { COUNTERS, FirewallWatch, passSwitched } from '../../../../src/networks/agent/firewall.ts';
 import { digestIn, rulesOf } from '../../../../src/networks/agent/nftables.ts';
 import { runBatch } from '../../../../src/networks/agent/programs.ts';
-import { ReportWriter } from '../../../../src/networks/agent/report.ts';
+import { reportWriter } from '../../../../src/networks/agent/report.ts';
 import { conflictFinder, parseRoutes, reportedRanges } from '../../../../src/networks/agent/routes.ts';
 import { MAX_REPORTED_RANGES, type NodeReport } from '../../../../src/networks/nodes/node-report.ts';
 import { formatRange, holds, overlaps, type Range } from '../../../../src/networks/ranges/cidr.ts';
@@ -207,7 +207,7 @@ const owner = { apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'u' };
 function stage() {
   const applied: unknown[] = [];
   const state = { nowMs: 0, failure: undefined as Error | undefined };
-  const writer = new ReportWriter({
+  const writer = reportWriter({
     client: {
       apply: async (resource, _, object) => {
         if (state.failure) throw state.failure;
@@ -220,7 +220,7 @@ function stage() {
     owner: async () => owner,
     nowMs: () => state.nowMs,
   });
-  return { applied, state, write: (one: NodeReport) => writer.write(one, signal) };
+  return { applied, state, write: (one: NodeReport) => writer(one, signal) };
 }
 
 test('the report of a node is written when it changes, and owned by its Node', async () => {
