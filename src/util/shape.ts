@@ -1,7 +1,8 @@
 import { isArray, isRecord } from './json.ts';
 
 /**
- * What a value looks like, for outside data. A key with `?` at its end may be missing; an array has the shape of its items.
+ * What a value looks like, for outside data. A key with `?` at its end may be missing, and `*` stands for all keys; an array
+ * has the shape of its items.
  * Kinds of texts, such as `'Exact|Prefix'`, are told apart in the type alone.
  */
 export type Shape = string | readonly [Shape] | { readonly [key: string]: Shape };
@@ -19,9 +20,11 @@ export type Fitting<S> = S extends 'string'
           ? S
           : S extends readonly [infer Item]
             ? readonly Fitting<Item>[]
-            : { readonly [K in keyof S as K extends `${string}?` ? never : K]: Fitting<S[K]> } & {
-                readonly [K in keyof S as K extends `${infer Name}?` ? Name : never]?: Fitting<S[K]>;
-              };
+            : S extends { readonly '*': infer Value }
+              ? Readonly<Record<string, Fitting<Value>>>
+              : { readonly [K in keyof S as K extends `${string}?` ? never : K]: Fitting<S[K]> } & {
+                  readonly [K in keyof S as K extends `${infer Name}?` ? Name : never]?: Fitting<S[K]>;
+                };
 
 /**
  * Where a value is of another shape, as in `spec.rules[0].matches: expected an array`; undefined if it is nowhere. Keys that
@@ -38,11 +41,14 @@ export function misfit(value: unknown, shape: Shape, path: string): string | und
     return firstOf(value, (each, index) => misfit(each, item, `${path}[${index}]`));
   }
   if (!isRecord(value)) return `${path}: expected an object`;
-  return firstOf(Object.keys(shape), (key) => {
+  const fields = shape as { readonly [key: string]: Shape };
+  const { '*': each } = fields;
+  if (each) return firstOf(Object.keys(value), (key) => misfit(value[key], each, `${path}.${key}`));
+  return firstOf(Object.keys(fields), (key) => {
     const name = key.replace(/\?$/, '');
     const inner: unknown = value[name];
     if (inner === undefined && name !== key) return undefined;
-    return misfit(inner, (shape as { readonly [key: string]: Shape })[key] ?? '', `${path}.${name}`);
+    return misfit(inner, fields[key] ?? '', `${path}.${name}`);
   });
 }
 

@@ -1,38 +1,31 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
-import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
-import { isRecord, tryJson } from '../../util/json.ts';
+import { isArray, isRecord, type JsonValue, own, tryJson } from '../../util/json.ts';
+import { type Fitting, misfit } from '../../util/shape.ts';
 import { parseRange, readRange } from '../ranges/cidr.ts';
 
 /** What the agent of a node tells the operator about its node. */
-export interface NodeReport {
-  readonly version: number;
+const REPORT = {
+  version: 'number',
   /** The addresses and routes of the node that are not of Networks, aggregated. */
-  readonly ranges: readonly string[];
-  /** How other nodes reach the node; absent if the agent finds no such device. */
-  readonly underlay?: Underlay;
+  ranges: ['string'],
+  /** How other nodes reach the node, by the device that carries its tunnels; absent if the agent finds no such device. */
+  'underlay?': { address: 'string', mtu: 'number' },
   /** Why a Network does not work on the node, each in one sentence without a full stop. */
-  readonly problems: Readonly<Record<ObjectKey, string>>;
+  problems: { '*': 'string' },
   /** By Network, the pods on the node that have lost their interface, with their UIDs; absent without any. */
-  readonly lost?: Readonly<Record<ObjectKey, Readonly<Record<ObjectKey, string>>>>;
+  'lost?': { '*': { '*': 'string' } },
   /** Why pods start on the node without their Networks; absent if Multus attaches them, or that is not known. */
-  readonly withoutMultus?: string;
-  /** Where the agent runs; absent outside of a pod. */
-  readonly pod?: AgentPod;
-}
+  'withoutMultus?': 'string',
+  /** Where the agent runs, in the namespace of the report; absent outside of a pod. */
+  'pod?': { name: 'string', uid: 'string' },
+} as const;
 
-/** The pod of an agent, in the namespace of the report. */
-export interface AgentPod {
-  readonly name: string;
-  readonly uid: string;
-}
-
-/** The device that carries the tunnels of a node. */
-export interface Underlay {
-  readonly address: string;
-  /** In bytes. */
-  readonly mtu: number;
-}
+export type NodeReport = Fitting<typeof REPORT>;
+/** Its MTU is in bytes. */
+export type Underlay = NonNullable<NodeReport['underlay']>;
+export type AgentPod = NonNullable<NodeReport['pod']>;
 
 /** The ConfigMap key of the report, which is JSON. */
 export const REPORT_KEY = 'report';
@@ -71,26 +64,21 @@ export function readReport(text = ''): Pick<ReportObject, 'current' | 'problem'>
 
 function problemOf(value: unknown): string | undefined {
   if (!isRecord(value)) return "its node agent's report is not a JSON object: restart the agent";
-  const { version, ranges, underlay, problems, lost = {}, pod, withoutMultus } = value;
-  const valid = {
-    version: Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION,
-    ranges: Array.isArray(ranges) && ranges.length <= MAX_REPORTED_RANGES && ranges.every(isRange),
-    problems: isRecord(problems) && Object.values(problems).every(isString),
-    lost:
-      isRecord(lost) &&
-      Object.values(lost).every((pods) => isRecord(pods) && Object.values(pods).every(isString)),
-    withoutMultus: withoutMultus === undefined || isString(withoutMultus),
-    pod: pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)),
-  };
-  const invalid = Object.entries(valid).find(([, isValid]) => !isValid);
-  if (invalid) return `its node agent's report has an invalid "${invalid[0]}": restart the agent`;
-  return underlay === undefined ? undefined : underlayProblem(underlay);
+  const { version, ranges, underlay } = value;
+  const problem = underlay === undefined ? undefined : underlayProblem(underlay);
+  if (problem !== undefined) return problem;
+  const [, misfitting] = /^\.(\w+)/.exec(misfit(value, REPORT, '') ?? '') ?? [];
+  const isKnown = Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION;
+  const areRanges = isArray(ranges) && ranges.length <= MAX_REPORTED_RANGES && ranges.every(isRange);
+  const invalid = misfitting ?? (isKnown ? (areRanges ? undefined : 'ranges') : 'version');
+  return invalid && `its node agent's report has an invalid "${invalid}": restart the agent`;
 }
 
-function underlayProblem(value: unknown): string | undefined {
-  const { address, mtu } = isRecord(value) ? value : {};
+function underlayProblem(underlay: unknown): string | undefined {
+  const [address, mtu] = [own(underlay, 'address'), own(underlay, 'mtu')];
   // Other nodes send to the address, so its text must be nothing else, and not theirs or everyone's.
-  const range = isString(address) ? parseRange(`${address}/${address.includes(':') ? 128 : 32}`) : undefined;
+  const text = typeof address === 'string' ? address : '';
+  const range = parseRange(`${text}/${text.includes(':') ? 128 : 32}`);
   if (!range || UNREACHABLE.includes(range.address.range())) {
     return `other nodes cannot reach its address ${JSON.stringify(address)}: set --node-address or --underlay-device on its node agent`;
   }
@@ -100,12 +88,8 @@ function underlayProblem(value: unknown): string | undefined {
   return undefined;
 }
 
-function isRange(value: unknown): value is string {
-  return isString(value) && readRange(value) !== undefined;
-}
-
-function isString(value: unknown): value is string {
-  return typeof value === 'string';
+function isRange(value: JsonValue): boolean {
+  return typeof value === 'string' && readRange(value) !== undefined;
 }
 
 /** The ConfigMap of a report, decoded. */
