@@ -1,17 +1,12 @@
 import type { Network, NetworkSpec } from './types.ts';
 
-export interface GatewayRange {
-  readonly cidr: string;
-  readonly gateway: string;
-}
+export type GatewayRange = Pick<NetworkSpec, 'cidr' | 'gateway'>;
 
-/** The addresses and the MTU of a network, from a spec or from a provider. */
-export interface Subnet extends GatewayRange {
-  /** The range of the other family, if it has one. */
-  readonly secondary?: GatewayRange;
-  /** In bytes; absent if the provider decides. */
-  readonly mtu?: number;
-}
+/**
+ * The addresses and the MTU of a network, from a spec or from a provider: `secondary` is the range of the other family, if
+ * it has one, and `mtu` is in bytes, and absent if the provider decides.
+ */
+export type Subnet = Pick<NetworkSpec, 'cidr' | 'gateway' | 'secondary' | 'mtu'>;
 
 /**
  * All fields, in the order of messages, and their text there. What compares, records or describes subnets goes through
