@@ -19,7 +19,7 @@ NEUTRON := integration/neutron|e2e/neutron-pods
 # What a release publishes, with Helm and Prometheus (`make test-artifacts`).
 ARTIFACTS := integration/(operator/(helm|monitoring)|cli/(executable|package|release-version))|e2e/(image|partners|release)
 # The modules without I/O.
-PURE := (util|injection|addons/routes/compile)
+PURE := (util|injection|addons/(routes/compile|manifests))
 SKIP ?= /node_modules/
 
 .PHONY: help

@@ -1,6 +1,6 @@
 // tsc has already compiled src, hack and test to build/: jest runs that as ES modules.
 /** The modules without I/O. */
-const pure = ['util', 'injection', 'addons/routes/compile'];
+const pure = ['util', 'injection', 'addons/routes/compile', 'addons/manifests'];
 
 export default {
   // The sources, too, so that a file of the pure modules that no test loads counts as not covered.

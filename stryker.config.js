@@ -4,7 +4,7 @@
  */
 export default {
   mutate: [
-    'src/{util,injection,addons/routes/compile}/**/*.ts',
+    'src/{util,injection,addons/routes/compile,addons/manifests}/**/*.ts',
     '!src/injection/webhook/**',
     '!src/injection/podspec/schema/pod-schema.ts',
   ],

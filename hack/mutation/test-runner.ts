@@ -26,7 +26,7 @@ Object.assign(globalThis, { __stryker__: stryker });
 class CircusRunner implements TestRunner {
   readonly #suites = new Suites(
     join(process.cwd(), 'build'),
-    ['util', 'injection', 'addons/routes/compile'].map((folder) =>
+    ['util', 'injection', 'addons/routes/compile', 'addons/manifests'].map((folder) =>
       join(process.cwd(), 'build/test/unit', folder),
     ),
   );

@@ -130,18 +130,6 @@ const CORE_COMMANDS: readonly CommandEntry[] = [
     load: () => import('./status/version.ts'),
   },
   {
-    name: 'inject',
-    description: 'print manifests with the sidecar in their pods',
-    examples: ['inject -f web.yaml | kubectl apply -f -'],
-    load: () => import('./inject.ts'),
-  },
-  {
-    name: 'uninject',
-    description: 'print manifests as they were before inject',
-    examples: ['uninject -f web.yaml | envoy-initializer inject -f -'],
-    load: () => import('./uninject.ts'),
-  },
-  {
     name: 'check',
     description: 'explain why a pod or workload is injected or not',
     usage: '[options] [target] [name]',

@@ -1,4 +1,4 @@
-import { readTemplateFile, type TextSource } from '../injection/manifests/template-file.ts';
+import { readTemplateFile, type TextSource } from '../injection/template/template-file.ts';
 import {
   parseTemplateConfigMap,
   type TemplateSet,

@@ -9,7 +9,7 @@ import {
   textError,
 } from './diagnostic.ts';
 import { isArray, isObject, type JsonValue } from './json.ts';
-import { type SyntaxNode, startOf, syntaxTrees } from './yaml-edit/syntax.ts';
+import { type SyntaxNode, startOf, syntaxTrees } from './manifests/syntax.ts';
 
 /** The API server limits all data of a ConfigMap together to 1 MiB (MaxSecretSize). */
 const MAX_LENGTH = 1024 * 1024;

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { DEMO_TEMPLATE } from '../support/injection/demo.ts';
 
 const run = promisify(execFile);
 const root = projectDirectory();
@@ -13,16 +12,17 @@ const names = (await readdir(join(root, 'src/addons'), { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-const POD = `\
-apiVersion: v1
-kind: Pod
-metadata: {name: myapp-pod, labels: {app: myapp}, annotations: {initializer.kubernetes.io/envoy: "true"}}
-spec: {containers: [{name: myapp-container, image: busybox}]}
+/** Injects the pod of the demo, and prints the names of its containers. */
+const INJECT = `
+import { inject } from './build/src/injection/inject.js';
+import { decideInput, demoPod } from './build/test/support/injection/demo.js';
+console.log(inject(decideInput(demoPod())).pod.spec.containers.map(({ name }) => name).join());
 `;
 
 /** The sources without these add-ons, compiled. @throws with the compiler's messages */
 async function compileWithout(directory: string, without: readonly string[]): Promise<void> {
-  await cp(join(root, 'src'), join(directory, 'src'), { recursive: true });
+  for (const path of ['src', 'test/support/injection/demo.ts'])
+    await cp(join(root, path), join(directory, path), { recursive: true });
   for (const name of ['package.json', 'tsconfig.json']) await cp(join(root, name), join(directory, name));
   await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
   const index = join(directory, 'src/addons/index.ts');
@@ -45,20 +45,18 @@ test.each([...names.map((name) => [name, [name]] as const), ['all', names] as co
     const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-addons-'));
     try {
       await compileWithout(directory, without);
-      await writeFile(join(directory, 'pod.yaml'), POD);
-      await writeFile(join(directory, 'template.yaml'), DEMO_TEMPLATE);
       const main = join(directory, 'build/src/main.js');
       const { stdout: help } = await run(process.execPath, [main, '--help']);
-      expect(help).toContain('uninject');
       for (const [name, command] of [
+        ['manifests', 'inject'],
         ['rollout', 'rollout'],
         ['drift', 'drift'],
         ['policies', 'policy'],
       ] as const)
         expect(new RegExp(`^  ${command} `, 'm').test(help)).toBe(!without.includes(name));
-      const files = ['-f', 'pod.yaml', '--template', 'template.yaml'];
-      const { stdout } = await run(process.execPath, [main, 'inject', ...files], { cwd: directory });
-      expect(stdout).toMatch(/name: myapp-container.*"name":"envoy"/);
+      await writeFile(join(directory, 'inject.mjs'), INJECT);
+      const { stdout } = await run(process.execPath, ['inject.mjs'], { cwd: directory });
+      expect(stdout).toBe('myapp-container,envoy\n');
       const serve = await run(process.execPath, [main, 'serve', '--help']);
       expect(serve.stdout.includes('--repair-window')).toBe(!without.includes('drift'));
     } finally {

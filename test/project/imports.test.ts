@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   certificates: ['util', 'kube'],
   networks: ['util', 'kube', 'injection'],
   'networks/agent': ['util', 'kube', 'networks'],
+  'addons/manifests': CORE,
   'addons/policies': CORE,
   'addons/routes': CORE,
   'addons/rollout': CORE,
@@ -24,12 +25,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'addons/neutron': CORE,
   operator: CORE,
   cli: CORE,
-  addons: ['cli', 'addons/policies', 'addons/routes', 'addons/rollout', 'addons/drift', 'addons/neutron'],
+  addons: [
+    'cli',
+    'addons/manifests',
+    'addons/policies',
+    'addons/routes',
+    'addons/rollout',
+    'addons/drift',
+    'addons/neutron',
+  ],
   'program.ts': ['cli', 'addons'],
   'main.ts': ['kube', 'cli', 'program.ts'],
 };
 /** No client, logger, clock or I/O. */
-const PURE = ['util', 'injection', 'addons/routes/compile', 'addons/rollout/plan'];
+const PURE = ['util', 'injection', 'addons/routes/compile', 'addons/rollout/plan', 'addons/manifests'];
 const IMPURE = ['injection/webhook'];
 const EFFECTS = /^(@kubernetes\/|express$|pino|prom-client$|undici|ws$|node:(?!crypto$))/;
 

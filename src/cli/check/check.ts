@@ -1,6 +1,5 @@
 import { keysFor } from '../../injection/keys.ts';
-import { namespaceOf } from '../../injection/manifests/manifests.ts';
-import { type PodSite, podSites } from '../../injection/podspec/workload.ts';
+import { namespaceOf, type PodSite, podSites } from '../../injection/podspec/workload.ts';
 import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifFound, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';

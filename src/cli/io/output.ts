@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { JsonValue } from '../../util/json.ts';
-import { printBlock } from '../../util/yaml-edit/entries.ts';
+import { printBlock } from '../../util/manifests/kubectl-schema.ts';
 import { oneOf } from '../options/option-values.ts';
 import { harmless, type Terminal } from './terminal.ts';
 

@@ -3,7 +3,7 @@ import {
   holdsWeights,
   isBootstrapKey,
 } from '../../injection/envoy/configuration-faults.ts';
-import { readConfigMapTexts } from '../../injection/manifests/template-file.ts';
+import { readConfigMapTexts } from '../../injection/template/template-file.ts';
 import { parseTemplateConfigMap, type TemplateSet } from '../../injection/template/template-set.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';

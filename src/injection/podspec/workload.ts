@@ -162,14 +162,6 @@ export function* unknownWorkloads(
   }
 }
 
-/** The path of the spec that the pod or pod template of an object lacks, such as `spec.template.spec`. */
-export function missingSpec({ path, pod }: PodSite): string | undefined {
-  if (isObject(own(pod, 'spec'))) return undefined;
-  // Of the path in the document, the part in the object begins after the items of Lists.
-  const inObject = path.slice(path.findLastIndex((segment) => typeof segment === 'number') + 1);
-  return [...inObject, 'spec'].join('.');
-}
-
 function fits(rule: Pick<PodTemplateRule, 'kind' | 'group' | 'version'>, object: JsonObject): boolean {
   const { kind, group, version } = rule;
   if (ownString(object, 'kind') !== kind || (group !== undefined && groupOf(object) !== group)) return false;
@@ -192,4 +184,9 @@ export function describeObject(object: JsonObject): string {
   const metadata = own(object, 'metadata');
   const name = ownString(metadata, 'name') ?? `${ownString(metadata, 'generateName') ?? ''}*`;
   return `${(ownString(object, 'kind') ?? 'object').toLowerCase()}/${name}`;
+}
+
+/** The namespace of an object, or the default one if it names none. */
+export function namespaceOf({ object }: PodSite, byDefault: string): string {
+  return ownString(own(object, 'metadata'), 'namespace') || byDefault;
 }

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { ENVOY_FILES } from '../../../src/injection/envoy/files.ts';
 import { inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { readTemplateFile } from '../../../src/injection/manifests/template-file.ts';
 import {
   ENFORCE_LABEL,
   ENFORCE_VERSION_LABEL,
@@ -22,10 +21,11 @@ import {
   podSites,
 } from '../../../src/injection/podspec/workload.ts';
 import { parseStatus } from '../../../src/injection/status.ts';
+import { readTemplateFile } from '../../../src/injection/template/template-file.ts';
 import { uninject } from '../../../src/injection/uninject.ts';
 import { DEFAULT_TEMPLATE_YAML } from '../../../src/injection/webhook/default-template.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../src/util/json.ts';
-import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
+import { readManifests } from '../../../src/util/manifests/parse.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../src/program.ts';
 import { isArray, isObject, type JsonValue } from '../../../src/util/json.ts';
-import { readManifests } from '../../../src/util/yaml-edit/manifests.ts';
+import { readManifests } from '../../../src/util/manifests/parse.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { GOLDEN_TEMPLATE, GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 

@@ -1,6 +1,6 @@
 import { dump } from 'js-yaml';
+import { injectManifests, uninjectManifests } from '../../../src/addons/manifests/manifests.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { injectManifests, uninjectManifests } from '../../../src/injection/manifests/manifests.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { demoPod, podWith, templateSet } from '../injection/demo.ts';
 import { type GrowingInput, times } from './growing-input.ts';

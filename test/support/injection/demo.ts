@@ -1,5 +1,4 @@
 import { keysFor } from '../../../src/injection/keys.ts';
-import type { InjectManifestsOptions } from '../../../src/injection/manifests/manifests.ts';
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
 import type { DecideInput } from '../../../src/injection/rule.ts';
 import { POD_SHAPES, type PodShape } from '../../../src/injection/template/pod-shapes.ts';
@@ -82,7 +81,7 @@ export function decideInput(pod: JsonObject, overrides: Partial<DecideInput> = {
 }
 
 /** How `inject` works on files: as `decideInput` decides. */
-export const MANIFEST_OPTIONS: InjectManifestsOptions = {
+export const MANIFEST_OPTIONS = {
   decideOptions: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
   state: { set: templateSet() },
   namespace: 'default',

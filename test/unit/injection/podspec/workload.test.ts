@@ -3,7 +3,6 @@ import {
   asTemplate,
   createdPod,
   describeObject,
-  missingSpec,
   objectsOf,
   type PodTemplateRule,
   parseTemplatePath,
@@ -161,20 +160,6 @@ test('the items of a typed list get its kind if they lack theirs, but not those 
   expect(read(list('List', item, list('DeploymentList', item)))).toEqual([item, typed]);
   expect([...podSites(list('DeploymentList', item))]).toEqual([
     { object: typed, path: ['items', 0, 'spec', 'template'], pod: POD },
-  ]);
-});
-
-test('missingSpec names the missing spec, also of a workload in a List', () => {
-  const web = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } };
-  const [alone] = podSites(web);
-  const [listed] = podSites({ apiVersion: 'v1', kind: 'List', items: [{}, web] });
-  const [pod] = podSites({ apiVersion: 'v1', kind: 'Pod' });
-  const [whole] = podSites({ apiVersion: 'v1', kind: 'Pod', spec: {} });
-  expect([alone, listed, pod, whole].map((site) => site && missingSpec(site))).toEqual([
-    'spec.template.spec',
-    'spec.template.spec',
-    'spec',
-    undefined,
   ]);
 });
 

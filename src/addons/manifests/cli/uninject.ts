@@ -1,11 +1,11 @@
-import { type Keys, keysFor } from '../injection/keys.ts';
-import { type UninjectResult, uninjectManifests } from '../injection/manifests/manifests.ts';
-import { describeObject, type PodTemplateRule } from '../injection/podspec/workload.ts';
-import type { CommandContext, SetUpCommand } from './add-on.ts';
-import { addInputOptions, type InputOptions, rewriteFiles } from './io/rewrite-files.ts';
-import type { ExitCode } from './io/terminal.ts';
-import { serveOption } from './options/serve-options.ts';
-import { podTemplateOption } from './options/tool-options.ts';
+import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
+import type { ExitCode } from '../../../cli/io/terminal.ts';
+import { serveOption } from '../../../cli/options/serve-options.ts';
+import { podTemplateOption } from '../../../cli/options/tool-options.ts';
+import { type Keys, keysFor } from '../../../injection/keys.ts';
+import { describeObject, type PodTemplateRule } from '../../../injection/podspec/workload.ts';
+import { type UninjectResult, uninjectManifests } from '../manifests.ts';
+import { addInputOptions, type InputOptions, rewriteFiles } from './rewrite-files.ts';
 
 interface UninjectOptions extends InputOptions {
   readonly annotation: string;

@@ -1,10 +1,9 @@
 import { type Location, locationsIn, type Path, type TextDiagnostic } from '../../util/diagnostic.ts';
 import { type JsonObject, type JsonValue, own, ownString, stringsIn } from '../../util/json.ts';
-import { readManifests } from '../../util/yaml-edit/manifests.ts';
-import { ManifestError, parseText } from '../../util/yaml-edit/parse.ts';
-import { childOf, type SyntaxNode } from '../../util/yaml-edit/syntax.ts';
+import { ManifestError, parseText, readManifests } from '../../util/manifests/parse.ts';
+import { childOf, type SyntaxNode } from '../../util/manifests/syntax.ts';
 import { objectsOf } from '../podspec/workload.ts';
-import { DEFAULT_TEMPLATE_NAME, templateName } from '../template/template-set.ts';
+import { DEFAULT_TEMPLATE_NAME, templateName } from './template-set.ts';
 
 /** The texts of one ConfigMap manifest, or of a bare file. */
 export interface TextSource {

@@ -1,25 +1,15 @@
-import { isArray, isObject, type JsonValue, sameJson } from '../json.ts';
+import { type JsonValue, sameJson } from '../../../util/json.ts';
+import { printBlock } from '../../../util/manifests/kubectl-schema.ts';
+import {
+  ManifestError,
+  type ParsedText,
+  parseText,
+  readManifests,
+  valuesOf,
+} from '../../../util/manifests/parse.ts';
+import { isFlow, type SyntaxNode, UneditableError } from '../../../util/manifests/syntax.ts';
 import { editsFor } from './edit.ts';
-import { applyEdits, inOrder, isFlow, printBlock, type TextEdit } from './entries.ts';
-import { ManifestError, type ParsedText, parseText } from './parse.ts';
-import { type SyntaxNode, UneditableError } from './syntax.ts';
-
-/** Limit on the values of a text once its aliases are expanded. */
-const MAX_VALUES = 5_000_000;
-
-/**
- * The documents of a text of YAML or JSON, as kubectl reads them: one value per document, null for an empty one.
- * Numbers beyond 2^53 are inexact in the values, but never in the text that is written.
- * @throws ManifestError
- */
-export function readManifests(text: string): readonly JsonValue[] {
-  return valuesOf(parseText(text));
-}
-
-function valuesOf({ documents }: ParsedText): readonly JsonValue[] {
-  checkSize(documents);
-  return documents as JsonValue[];
-}
+import { applyEdits, inOrder, type TextEdit } from './entries.ts';
 
 /**
  * The text with its documents changed to the given ones, which must be as many. Equal parts stay byte for byte: other
@@ -125,26 +115,4 @@ function inexactInteger(value: JsonValue): number | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Counts the values after alias expansion, visiting each node once. Refuses aliases that contain themselves. */
-function checkSize(documents: readonly unknown[]): void {
-  const sizes = new Map<unknown, number>();
-  const sizeOf = (value: unknown): number => {
-    if (!isArray(value) && !isObject(value)) {
-      if (typeof value === 'number' && !Number.isFinite(value))
-        throw new ManifestError(`${value} is not a number in JSON: write a finite one`);
-      return 1;
-    }
-    const known = sizes.get(value);
-    if (known === Number.POSITIVE_INFINITY) throw new ManifestError('an alias contains itself');
-    if (known !== undefined) return known;
-    sizes.set(value, Number.POSITIVE_INFINITY);
-    const size = Object.values(value).reduce<number>((sum, item) => sum + sizeOf(item), 1);
-    sizes.set(value, size);
-    return size;
-  };
-  if (documents.reduce<number>((sum, document) => sum + sizeOf(document), 0) > MAX_VALUES) {
-    throw new ManifestError(`more than ${MAX_VALUES} values once aliases are expanded`);
-  }
 }

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
-import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
-import { keysFor } from '../../../../src/injection/keys.ts';
 import {
   type InjectManifestsOptions,
   injectManifests,
-  namespaceOf,
   namespacesIn,
   uninjectManifests,
-} from '../../../../src/injection/manifests/manifests.ts';
-import { readManifests } from '../../../../src/util/yaml-edit/manifests.ts';
+} from '../../../../src/addons/manifests/manifests.ts';
+import { ENVOY_FILES } from '../../../../src/injection/envoy/files.ts';
+import { keysFor } from '../../../../src/injection/keys.ts';
+import { namespaceOf } from '../../../../src/injection/podspec/workload.ts';
+import { readManifests } from '../../../../src/util/manifests/parse.ts';
 import { MANIFEST_OPTIONS, OPT_IN, STATUS, templateSet } from '../../../support/injection/demo.ts';
 import { ODD_JSON, ODD_YAML } from '../../../support/injection/reading-corpus.ts';
 

@@ -1,6 +1,7 @@
 import {
   boolYaml11Tag,
   defineScalarTag,
+  dump,
   FAILSAFE_SCHEMA,
   mapTag,
   mergeTag,
@@ -8,7 +9,9 @@ import {
   nullYaml11Tag,
   seqTag,
   strTag,
+  timestampTag,
 } from 'js-yaml';
+import type { JsonValue } from '../json.ts';
 
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
@@ -93,4 +96,12 @@ function parseInteger(text: string): number | undefined {
   // A number that exceeds 64 bits is read again, as a decimal float.
   if (value > 2 ** 64) return undefined;
   return sign === '-' && value !== 0 ? -value : value;
+}
+
+/** Quotes text that kubectl would not read as text, and dates, which other YAML 1.1 parsers convert. */
+const schema = KUBECTL_SCHEMA.withTags(timestampTag);
+
+/** A value as YAML in block style, without the last newline. Strings are not folded. */
+export function printBlock(value: JsonValue, seqNoIndent: boolean): string {
+  return dump(value, { schema, lineWidth: -1, noRefs: true, seqNoIndent }).replace(/\n$/, '');
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readConfigMapTexts, readTemplateFile } from '../../../../src/injection/manifests/template-file.ts';
+import { readConfigMapTexts, readTemplateFile } from '../../../../src/injection/template/template-file.ts';
 import { type Location, textError } from '../../../../src/util/diagnostic.ts';
 
 const CONFIG_MAP = 'apiVersion: v1\nkind: ConfigMap\n';

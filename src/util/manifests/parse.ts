@@ -1,5 +1,6 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import { type Location, locationsIn } from '../diagnostic.ts';
+import { isArray, isObject, type JsonValue } from '../json.ts';
 import { yamlProblem } from '../yaml.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { type SyntaxNode, syntaxTrees } from './syntax.ts';
@@ -25,6 +26,8 @@ export interface ParsedText {
   readonly origin: (offset: number) => number;
 }
 
+/** Limit on the values of a text once its aliases are expanded. */
+const MAX_VALUES = 5_000_000;
 /** Deeper than any key: how far a line inside quotes or brackets is indented where that lacks. */
 const DEEP = ' '.repeat(80);
 /** Lines of a text that are indented so. Each costs a pass over the text. */
@@ -86,4 +89,41 @@ function originIn(starts: readonly number[]): (offset: number) => number {
     const before = inserted.findLastIndex((at) => at <= offset) + 1;
     return before === 0 ? offset : Math.max(starts[before - 1] ?? 0, offset - before * DEEP.length);
   };
+}
+
+/**
+ * The documents of a text of YAML or JSON, as kubectl reads them: one value per document, null for an empty one.
+ * Numbers beyond 2^53 are inexact in the values, but never in the text that is written.
+ * @throws ManifestError
+ */
+export function readManifests(text: string): readonly JsonValue[] {
+  return valuesOf(parseText(text));
+}
+
+/** The documents of a parsed text. @throws ManifestError if they are too many, or no JSON. */
+export function valuesOf({ documents }: ParsedText): readonly JsonValue[] {
+  checkSize(documents);
+  return documents as JsonValue[];
+}
+
+/** Counts the values after alias expansion, visiting each node once. Refuses aliases that contain themselves. */
+function checkSize(documents: readonly unknown[]): void {
+  const sizes = new Map<unknown, number>();
+  const sizeOf = (value: unknown): number => {
+    if (!isArray(value) && !isObject(value)) {
+      if (typeof value === 'number' && !Number.isFinite(value))
+        throw new ManifestError(`${value} is not a number in JSON: write a finite one`);
+      return 1;
+    }
+    const known = sizes.get(value);
+    if (known === Number.POSITIVE_INFINITY) throw new ManifestError('an alias contains itself');
+    if (known !== undefined) return known;
+    sizes.set(value, Number.POSITIVE_INFINITY);
+    const size = Object.values(value).reduce<number>((sum, item) => sum + sizeOf(item), 1);
+    sizes.set(value, size);
+    return size;
+  };
+  if (documents.reduce<number>((sum, document) => sum + sizeOf(document), 0) > MAX_VALUES) {
+    throw new ManifestError(`more than ${MAX_VALUES} values once aliases are expanded`);
+  }
 }

@@ -1,15 +1,22 @@
-import { isArray, isObject, type JsonArray, type JsonValue, own, ownString, sameJson } from '../json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonArray,
+  type JsonValue,
+  own,
+  ownString,
+  sameJson,
+} from '../../../util/json.ts';
+import { printBlock } from '../../../util/manifests/kubectl-schema.ts';
+import { type CollectionNode, type Entry, isFlow, type SyntaxNode } from '../../../util/manifests/syntax.ts';
 import {
   columnOf,
   indent,
   insertEntries,
-  isFlow,
   keepsItemsUnderKeys,
-  printBlock,
   removeEntries,
   type TextEdit,
 } from './entries.ts';
-import type { CollectionNode, Entry, SyntaxNode } from './syntax.ts';
 
 /**
  * The edits that turn the text of one value into that of another. Parts that are equal in both keep their comments,

@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { runCli } from '../../../src/program.ts';
-import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
-import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
+import { missingSpec } from '../../../../src/addons/manifests/cli/inject.ts';
+import { podSites } from '../../../../src/injection/podspec/workload.ts';
+import { runCli } from '../../../../src/program.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../../support/injection/demo.ts';
 
 const pod = (name: string, value: string) =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, labels: {${OPT_IN}: "${value}"}}\nspec: {containers: [{name: app, image: app}]}\n`;
@@ -105,4 +107,18 @@ test('uninject says that a status cannot be read', async () => {
     stdout: FILES['garbage.yaml'],
     stderr: `pod/odd: not changed: annotation ${OPT_IN}-status cannot be read: recreate the object from its source\n`,
   });
+});
+
+test('missingSpec names the missing spec, also of a workload in a List', () => {
+  const web = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } };
+  const [alone] = podSites(web);
+  const [listed] = podSites({ apiVersion: 'v1', kind: 'List', items: [{}, web] });
+  const [pod] = podSites({ apiVersion: 'v1', kind: 'Pod' });
+  const [whole] = podSites({ apiVersion: 'v1', kind: 'Pod', spec: {} });
+  expect([alone, listed, pod, whole].map((site) => site && missingSpec(site))).toEqual([
+    'spec.template.spec',
+    'spec.template.spec',
+    'spec',
+    undefined,
+  ]);
 });

@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
-import { objectsOf } from '../../injection/podspec/workload.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
-import { isArray, isObject, ownString } from '../../util/json.ts';
-import { PatchError } from '../../util/patch.ts';
-import { readManifests } from '../../util/yaml-edit/manifests.ts';
-import { ManifestError } from '../../util/yaml-edit/parse.ts';
-import { text } from '../options/option-values.ts';
-import { FILENAME, requireFile } from '../options/tool-options.ts';
-import { nameOfInput, readInput, type Terminal } from './terminal.ts';
+import { nameOfInput, readInput, type Terminal } from '../../../cli/io/terminal.ts';
+import { text } from '../../../cli/options/option-values.ts';
+import { FILENAME, requireFile } from '../../../cli/options/tool-options.ts';
+import { objectsOf } from '../../../injection/podspec/workload.ts';
+import { UsageError } from '../../../kube/util/usage-error.ts';
+import { isArray, isObject, ownString } from '../../../util/json.ts';
+import { ManifestError, readManifests } from '../../../util/manifests/parse.ts';
+import { PatchError } from '../../../util/patch.ts';
 
 /** The flag that names manifests, as in kubectl. */
 export interface InputOptions {

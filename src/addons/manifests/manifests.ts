@@ -1,27 +1,29 @@
-import { type JsonObject, type JsonValue, own, ownObjects, ownString, stringsIn } from '../../util/json.ts';
-import { PodPatchBuilder } from '../../util/patch.ts';
-import { readManifests, writeManifests } from '../../util/yaml-edit/manifests.ts';
-import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
-import { type Injection, inject } from '../inject.ts';
-import type { Keys } from '../keys.ts';
-import { effectMistakes, optInMistakes } from '../mistakes.ts';
-import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
-import { podCreation } from '../podspec/admission-target.ts';
-import { annotation } from '../podspec/pod.ts';
-import { limitRangeOf } from '../podspec/rules/limit-ranges.ts';
+import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../../injection/envoy/files.ts';
+import { type Injection, inject } from '../../injection/inject.ts';
+import type { Keys } from '../../injection/keys.ts';
+import { effectMistakes, optInMistakes } from '../../injection/mistakes.ts';
+import { type NamespaceSettings, namespaceSettings } from '../../injection/namespace-settings.ts';
+import { podCreation } from '../../injection/podspec/admission-target.ts';
+import { annotation } from '../../injection/podspec/pod.ts';
+import { limitRangeOf } from '../../injection/podspec/rules/limit-ranges.ts';
 import {
   asTemplate,
   createdPod,
+  namespaceOf,
   objectsOf,
   type PodSite,
   type PodTemplateRule,
   podSites,
   unknownWorkloads,
-} from '../podspec/workload.ts';
-import type { DecideOptions } from '../rule.ts';
-import type { Status } from '../status.ts';
-import type { TemplateState } from '../template/template-set.ts';
-import { uninject } from '../uninject.ts';
+} from '../../injection/podspec/workload.ts';
+import type { DecideOptions } from '../../injection/rule.ts';
+import type { Status } from '../../injection/status.ts';
+import type { TemplateState } from '../../injection/template/template-set.ts';
+import { uninject } from '../../injection/uninject.ts';
+import { type JsonObject, type JsonValue, own, ownObjects, ownString, stringsIn } from '../../util/json.ts';
+import { readManifests } from '../../util/manifests/parse.ts';
+import { PodPatchBuilder } from '../../util/patch.ts';
+import { writeManifests } from './yaml/write.ts';
 
 export interface InjectManifestsOptions {
   readonly decideOptions: DecideOptions;
@@ -121,10 +123,6 @@ function pullSecretNotes(pod: JsonObject, { added }: Status): readonly string[] 
   return [
     "its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add the needed ones to the pod's imagePullSecrets",
   ];
-}
-
-export function namespaceOf({ object }: PodSite, byDefault: string): string {
-  return ownString(own(object, 'metadata'), 'namespace') || byDefault;
 }
 
 /**

@@ -45,6 +45,11 @@ export interface CollectionNode extends Span {
 /** A value with its place in the text. */
 export type SyntaxNode = ScalarNode | CollectionNode;
 
+/** Whether a value is in flow style, as in JSON. Its replacement keeps that style. */
+export function isFlow(node: SyntaxNode): boolean {
+  return (node.kind === 'mapping' || node.kind === 'sequence') && node.flow;
+}
+
 /** The root of each document of a text, from the events of its parser; undefined if it cannot be edited. */
 export function syntaxTrees(text: string, events: readonly Event[]): readonly (SyntaxNode | undefined)[] {
   const starts = events.flatMap(({ type }, index) => (type === EVENT_ID.DOCUMENT ? [index + 1] : []));

@@ -1,7 +1,10 @@
-import { dump, timestampTag } from 'js-yaml';
-import type { JsonValue } from '../json.ts';
-import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
-import { type CollectionNode, type Entry, type Span, type SyntaxNode, UneditableError } from './syntax.ts';
+import {
+  type CollectionNode,
+  type Entry,
+  type Span,
+  type SyntaxNode,
+  UneditableError,
+} from '../../../util/manifests/syntax.ts';
 
 /** The column of a place in a text, from 0. */
 export function columnOf(text: string, at: number): number {
@@ -37,21 +40,8 @@ export function keepsItemsUnderKeys(text: string, node: SyntaxNode): boolean {
   return false;
 }
 
-/** Whether a value is in flow style, as in JSON. Its replacement keeps that style. */
-export function isFlow(node: SyntaxNode): boolean {
-  return (node.kind === 'mapping' || node.kind === 'sequence') && node.flow;
-}
-
 function isBlock(node: SyntaxNode): node is CollectionNode {
   return (node.kind === 'mapping' || node.kind === 'sequence') && !node.flow;
-}
-
-/** Quotes text that kubectl would not read as text, and dates, which other YAML 1.1 parsers convert. */
-const schema = KUBECTL_SCHEMA.withTags(timestampTag);
-
-/** A value as YAML in block style, without the last newline. Strings are not folded. */
-export function printBlock(value: JsonValue, seqNoIndent: boolean): string {
-  return dump(value, { schema, lineWidth: -1, noRefs: true, seqNoIndent }).replace(/\n$/, '');
 }
 
 /** Indents each line but the first. Empty lines stay empty. */

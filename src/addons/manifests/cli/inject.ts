@@ -1,24 +1,25 @@
 import { Option } from 'commander';
-import { keysFor } from '../injection/keys.ts';
-import {
-  type InjectManifestsOptions,
-  injectManifests,
-  type SiteResult,
-} from '../injection/manifests/manifests.ts';
-import { describeObject, missingSpec, type PodTemplateRule, typeOf } from '../injection/podspec/workload.ts';
-import { explain } from '../injection/rules/index.ts';
-import type { JsonObject } from '../util/json.ts';
-import type { CommandContext, SetUpCommand } from './add-on.ts';
-import { addInputOptions, type InputOptions, rewriteFiles } from './io/rewrite-files.ts';
-import type { ExitCode } from './io/terminal.ts';
-import { text } from './options/option-values.ts';
+import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
+import type { ExitCode } from '../../../cli/io/terminal.ts';
+import { text } from '../../../cli/options/option-values.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
   namespaceOption,
   podTemplateOption,
-} from './options/tool-options.ts';
-import { templatesOf } from './template-source.ts';
+} from '../../../cli/options/tool-options.ts';
+import { templatesOf } from '../../../cli/template-source.ts';
+import { keysFor } from '../../../injection/keys.ts';
+import {
+  describeObject,
+  type PodSite,
+  type PodTemplateRule,
+  typeOf,
+} from '../../../injection/podspec/workload.ts';
+import { explain } from '../../../injection/rules/index.ts';
+import { isObject, type JsonObject, own } from '../../../util/json.ts';
+import { type InjectManifestsOptions, injectManifests, type SiteResult } from '../manifests.ts';
+import { addInputOptions, type InputOptions, rewriteFiles } from './rewrite-files.ts';
 
 interface InjectOptions extends ClusterOptions, InputOptions {
   readonly template?: string;
@@ -64,6 +65,14 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
 function reportUnknown(object: JsonObject): string {
   const type = typeOf(object);
   return `${describeObject(object)}: note: ${type} is an unknown kind, so its pod template is unchanged: use --pod-template-path ${type}=spec.template`;
+}
+
+/** The path of the spec that the pod or pod template of an object lacks, such as `spec.template.spec`. */
+export function missingSpec({ path, pod }: PodSite): string | undefined {
+  if (isObject(own(pod, 'spec'))) return undefined;
+  // Of the path in the document, the part in the object begins after the items of Lists.
+  const inObject = path.slice(path.findLastIndex((segment) => typeof segment === 'number') + 1);
+  return [...inObject, 'spec'].join('.');
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */
