@@ -16,6 +16,7 @@ import { sameVolume } from './podspec/rules/same-volume.ts';
 import type { PodDiagnostic } from './rules/index.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { InjectionOptions } from './template/options.ts';
+import { hasShape } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
 
 interface Context {
@@ -31,22 +32,33 @@ interface Context {
   readonly envoyFiles?: EnvoyFiles | undefined;
 }
 
+/** The path is empty for what is about the whole pod. */
 type Conflicts = Generator<readonly [path: string, message: string], void>;
 
 /** All conflicts of a template with a pod, each at its place, such as `spec.volumes[name=data]`; empty if it fits. */
 export function findConflicts(context: Context): readonly PodDiagnostic[] {
-  return [nameConflicts, portConflicts, volumeConflicts, hostAliasConflicts, mountConflicts].flatMap((find) =>
-    Array.from(find(context), ([path, message]) => ({
-      severity: 'warning',
-      reason: 'conflict',
-      path,
-      message,
-    })),
-  );
+  const found = [
+    ...shapeConflicts(context),
+    ...nameConflicts(context),
+    ...portConflicts(context),
+    ...volumeConflicts(context),
+    ...hostAliasConflicts(context),
+    ...mountConflicts(context),
+  ];
+  return found.map(([path, message]) => {
+    return { severity: 'warning', reason: 'conflict', ...(path !== '' && { path }), message };
+  });
 }
 
 function pathOf({ list, container }: PlacedContainer): string {
   return `spec.${list}[name=${nameOf(container)}]`;
+}
+
+/** The API server refuses pods of this shape with the template. */
+function* shapeConflicts({ pod, template }: Context): Conflicts {
+  for (const { shape, message } of template.incompatibleShapes)
+    if (hasShape(pod, shape))
+      yield ['', `the API server refuses template ${template.name} in pods with ${shape.name}: ${message}`];
 }
 
 /** Containers of every kind share one space of names. */

@@ -14,7 +14,6 @@ import { RESULT_RULES } from './rules/sidecar-rules.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
-import { hasShape } from './template/pod-shapes.ts';
 import type { Template } from './template/template.ts';
 import { selectTemplates, type TemplateSelection } from './template/template-set.ts';
 
@@ -83,9 +82,7 @@ export function inject(input: DecideInput): Injection {
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
     const { envoyFiles } = input;
-    const merged =
-      misfit(template, input.pod) ??
-      mergeTemplate(patch, template, { options, status, overrides, envoyFiles });
+    const merged = mergeTemplate(patch, template, { options, status, overrides, envoyFiles });
     if ('refused' in merged) return refused(merged.refused);
     ignored.push(...merged.ignored);
   }
@@ -110,20 +107,6 @@ export function inject(input: DecideInput): Injection {
       ...diagnose('proxy-user', proxyUserFaults(patch.pod, decision.templates)),
     ],
   };
-}
-
-/** The API server refuses pods of this shape with the template. */
-function misfit(
-  { name, incompatibleShapes }: Template,
-  pod: Pod,
-): { readonly refused: readonly PodDiagnostic[] } | undefined {
-  const messages = incompatibleShapes
-    .filter(({ shape }) => hasShape(pod, shape))
-    .map(
-      ({ shape, message }) =>
-        `the API server refuses template ${name} in pods with ${shape.name}: ${message}`,
-    );
-  return messages.length > 0 ? { refused: diagnose('conflict', messages) } : undefined;
 }
 
 /** The API server would refuse the pod for its annotations together. */

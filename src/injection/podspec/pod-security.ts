@@ -149,7 +149,7 @@ function* baselineViolations(pod: Pod, version: number, mayUnmask: boolean): Gen
     if (!isAllowed(SYSCTLS, name, version)) yield `the pod must not set the sysctl ${name}`;
   }
   for (const volume of volumes(pod)) {
-    if (isSet(volume, 'hostPath')) yield `volume ${nameOf(volume)} must not be a hostPath`;
+    if (own(volume, 'hostPath') != null) yield `volume ${nameOf(volume)} must not be a hostPath`;
   }
   for (const [name, container] of allContainers(pod)) {
     const context = own(container, 'securityContext');
@@ -165,11 +165,6 @@ function* baselineViolations(pod: Pod, version: number, mayUnmask: boolean): Gen
     if (!mayUnmask && (own(context, 'procMount') ?? 'Default') !== 'Default')
       yield `${name} must not set procMount`;
   }
-}
-
-/** Whether the object has the field, and not null. */
-function isSet(object: JsonObject, field: string): boolean {
-  return (own(object, field) ?? null) !== null;
 }
 
 function isAllowed<T>(allowed: ReadonlyMap<T, number>, value: T, version: number): boolean {
@@ -218,7 +213,7 @@ function* restrictedViolations(
   const podContext = specField(pod, 'securityContext');
   const sources = server >= SINCE.imageVolumes ? [...VOLUME_SOURCES, 'image'] : VOLUME_SOURCES;
   for (const volume of volumes(pod)) {
-    const given = Object.keys(volume).filter((field) => field !== 'name' && isSet(volume, field));
+    const given = Object.keys(volume).filter((field) => field !== 'name' && own(volume, field) != null);
     // Without a source, it is an emptyDir.
     if (given.length > 0 && !given.some((source) => sources.includes(source)))
       yield `volume ${nameOf(volume)} has a type that is not allowed`;
