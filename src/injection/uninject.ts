@@ -70,30 +70,21 @@ function pathOf({ list, index }: Origin): Path {
   return ['spec', list, index];
 }
 
-/** Removes the additions from the application's containers. */
+/** Removes the additions from the application's containers, which the status has as `CONTAINER/ITEM`. */
 function cleanContainers(patch: PodPatchBuilder, { added }: Status): void {
   for (const field of APP_KINDS) {
     // If containers share a name, the first one changed.
     const find = containerFinder(patch.pod);
-    for (const [name, items] of byContainer(new Set(added[field]))) {
+    const texts = (added[field] ?? []).filter((text) => text.includes('/'));
+    for (const [name, ofName] of Map.groupBy(texts, (text) => text.slice(0, text.indexOf('/')))) {
       const place = find(name);
       if (!place) continue;
-      removeItems(patch, [...pathOf(place), field], items, KINDS[field].key);
-      removeIfEmpty(patch, [...pathOf(place), field]);
+      const path = [...pathOf(place), field];
+      const items = new Set(ofName.map((text) => text.slice(name.length + 1)));
+      removeItems(patch, path, items, KINDS[field].key);
+      removeIfEmpty(patch, path);
     }
   }
-}
-
-/** The additions of each container, from `CONTAINER/ITEM`. */
-function byContainer(given: ReadonlySet<string>): ReadonlyMap<string, ReadonlySet<string>> {
-  const found = new Map<string, Set<string>>();
-  for (const text of given) {
-    const slash = text.indexOf('/');
-    if (slash === -1) continue;
-    const name = text.slice(0, slash);
-    found.set(name, (found.get(name) ?? new Set()).add(text.slice(slash + 1)));
-  }
-  return found;
 }
 
 /** Removes the last item first, so that the indices of the others stay valid. */

@@ -14,7 +14,7 @@ import { isMarked } from './pod-cache.ts';
 
 /** The copies of Envoy's configuration, for which the first pod of a namespace waits. */
 export interface EnvoyConfiguration {
-  /** Adds a task of the leader that runs before a namespace gets its copy. A failure is logged. */
+  /** Sets a task of the leader that runs before a namespace gets its copy. A failure is logged. */
   beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
 }
 
@@ -69,23 +69,24 @@ export function setUpEnvoyConfiguration(
     return { metadata: { namespace, name: ENVOY_CONFIG_MAP }, data };
   });
   manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });
-  const tasks: ((namespace: string, signal: AbortSignal) => Promise<void>)[] = [];
+  let before: (namespace: string, signal: AbortSignal) => Promise<void> = async () => undefined;
   const reconcile = copying({
     ...{ client, configMaps: configMaps.lister, pods: pods.lister, keys, namespace },
-    async beforeCreate(target, signal) {
-      for (const task of tasks) {
-        await task(target, signal).catch((err: unknown) =>
-          log.error({ namespace: target, err }, 'pre-copy hook failed, copying Envoy’s configuration anyway'),
-        );
-      }
-    },
+    beforeCreate: (target, signal) =>
+      before(target, signal).catch((err: unknown) =>
+        log.error({ namespace: target, err }, 'pre-copy hook failed, copying Envoy’s configuration anyway'),
+      ),
   });
   controller.reconcile(reconcile, {
     keys: namespaces,
     after,
     waiting: (of) => ({ ...CONFIG_MAP, metadata: { namespace: of, name: ENVOY_CONFIG_MAP } }),
   });
-  return { beforeCopy: (task) => void tasks.push(task) };
+  return {
+    beforeCopy(task) {
+      before = task;
+    },
+  };
 }
 
 export interface CopyingOptions {

@@ -9,7 +9,7 @@ import { ENVOY_CONFIG_MAP } from '../envoy/files.ts';
 import type { Keys } from '../keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
 import { isDnsLabel } from '../podspec/names.ts';
-import { type LimitRange, limitRangeOf } from '../podspec/rules/limit-ranges.ts';
+import { limitRangeOf } from '../podspec/rules/limit-ranges.ts';
 import type { NamespaceSettingsOf } from './inject-handler.ts';
 
 /** The settings of namespaces, from a cache that keeps only them. */
@@ -81,11 +81,8 @@ export function setUpNamespaces(
     },
     /** What the policies cannot see of namespaces: of those that have any, the LimitRanges. */
     unseen() {
-      const limitRanges = new Map<string, LimitRange[]>();
-      for (const each of limits.lister.list()) {
-        const of = each.metadata.namespace ?? '';
-        limitRanges.set(of, [...(limitRanges.get(of) ?? []), limitRangeOf(each)]);
-      }
+      const grouped = Map.groupBy(limits.lister.list(), ({ metadata }) => metadata.namespace ?? '');
+      const limitRanges = new Map(Array.from(grouped, ([name, all]) => [name, all.map(limitRangeOf)]));
       // The cache keeps equal data once.
       const envoyFiles = [...new Set(envoy.lister.list().flatMap(({ data }) => (data ? [data] : [])))];
       return { envoyFiles, limitRanges };

@@ -106,11 +106,7 @@ export function reportSidecarFailures(manager: Manager, pods: Informer<CachedPod
     return {};
   };
   controller.reconcile(reconcile, {
-    keys: () =>
-      pods.lister
-        .list()
-        .filter(({ failure }) => failure !== undefined)
-        .map(keyOf),
+    keys: () => pods.lister.list().flatMap((pod) => (pod.failure === undefined ? [] : [keyOf(pod)])),
     after: (signal) => waitForSync([pods], signal),
   });
 }

@@ -42,31 +42,18 @@ export function parseText(given: string): ParsedText {
     try {
       return parseWith(given, indented);
     } catch (err) {
-      const line = deficientLine(err, given, indented);
-      if (line === undefined || indented.length === MOST_LINES) throw explained(err, given, indented);
-      indented.push(line);
+      if (!(err instanceof YAMLException)) throw err;
+      const { reason, mark } = err;
+      const at = mark && originIn(indented)(mark.position);
+      const start = given.lastIndexOf('\n', (at ?? 0) - 1) + 1;
+      // A line that begins outside of the brackets is not deficient: the parser dislikes a tab in it.
+      const isInside = at !== undefined && given.slice(start, at).trim() === '';
+      const isDeficient = reason === 'deficient indentation' && isInside && !indented.includes(start);
+      if (!isDeficient || indented.length === MOST_LINES)
+        throw new ManifestError(yamlProblem(reason), at === undefined ? undefined : locationsIn(given)(at));
+      indented.push(start);
     }
   }
-}
-
-/** Where the line starts of which the parser says that it needs indentation; undefined for another error. */
-function deficientLine(err: unknown, given: string, indented: readonly number[]): number | undefined {
-  if (!(err instanceof YAMLException) || err.reason !== 'deficient indentation' || !err.mark)
-    return undefined;
-  const at = originIn(indented)(err.mark.position);
-  const start = given.lastIndexOf('\n', at - 1) + 1;
-  // A line that begins outside of the brackets is not deficient: the parser dislikes a tab in it.
-  return given.slice(start, at).trim() === '' && !indented.includes(start) ? start : undefined;
-}
-
-/** An error of the parser, with its place in the given text. */
-function explained(err: unknown, given: string, indented: readonly number[]): unknown {
-  if (!(err instanceof YAMLException)) return err;
-  const { reason, mark } = err;
-  return new ManifestError(
-    yamlProblem(reason),
-    mark && locationsIn(given)(originIn(indented)(mark.position)),
-  );
 }
 
 function parseWith(given: string, indented: readonly number[]): ParsedText {
