@@ -53,14 +53,29 @@ const MAX_ENTRIES = 10_000;
 
 /** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
-  const answerTo = rememberingAnswers(options.decideOptions);
+  const { decideOptions, templates, namespaceSettings, now } = options;
+  const answerTo = rememberingAnswers(decideOptions);
+  const answerRequest = async (request: AdmissionRequest, signal: AbortSignal) => {
+    const pod = request.object ?? {};
+    const answerIn = (namespace: NamespaceSettings) =>
+      answerTo({ request, pod, ...namespace, state: templates(pod, namespace) });
+    if (!isPodCreation(request)) return answerIn({ namespaceLabels: {} });
+    const excess = podExcess(request.object);
+    if (excess !== undefined) throw new HttpError(413, `the pod has ${excess}`);
+    const settingsNow = (fresh: boolean) => namespaceSettings(request.namespace, { fresh, signal });
+    const answer = answerIn(await settingsNow(false));
+    // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
+    // not have the label yet.
+    const behind = answer.reason === 'not-opted-in';
+    return behind ? answerIn(await settingsNow(true)) : answer;
+  };
   return async (request, signal) => {
-    const start = options.now();
+    const start = now();
     const record = (answer: InjectionAnswer) =>
-      report(options, { request, milliseconds: options.now() - start, ...answer });
+      report(options, { request, milliseconds: now() - start, ...answer });
     let answer: InjectionAnswer;
     try {
-      answer = await answerRequest(options, answerTo, request, signal);
+      answer = await answerRequest(request, signal);
     } catch (err) {
       record({ decision: 'failed', reason: undefined, warnings: [], operations: [] });
       throw err;
@@ -68,26 +83,6 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
     record(answer);
     return toAdmissionAnswer(answer);
   };
-}
-
-async function answerRequest(
-  { templates, namespaceSettings }: PodDecisions,
-  answerTo: ReturnType<typeof rememberingAnswers>,
-  request: AdmissionRequest,
-  signal: AbortSignal,
-): Promise<InjectionAnswer> {
-  const pod = request.object ?? {};
-  const answerIn = (namespace: NamespaceSettings) =>
-    answerTo({ request, pod, ...namespace, state: templates(pod, namespace) });
-  if (!isPodCreation(request)) return answerIn({ namespaceLabels: {} });
-  const excess = podExcess(request.object);
-  if (excess !== undefined) throw new HttpError(413, `the pod has ${excess}`);
-  const settingsNow = (fresh: boolean) => namespaceSettings(request.namespace, { fresh, signal });
-  const answer = answerIn(await settingsNow(false));
-  // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
-  // not have the label yet.
-  const behind = answer.reason === 'not-opted-in';
-  return behind ? answerIn(await settingsNow(true)) : answer;
 }
 
 /** What a pod has too much of to be decided in one turn of the event loop; undefined if nothing. */
