@@ -6,15 +6,7 @@ import {
   type TextDiagnostic,
   textError,
 } from '../../util/diagnostic.ts';
-import {
-  isArray,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  own,
-  ownString,
-  tryJson,
-} from '../../util/json.ts';
+import { isArray, isObject, type JsonValue, own, ownString, tryJson } from '../../util/json.ts';
 import { textExcess } from '../../util/text-bounds.ts';
 import { checkYaml } from '../../util/yaml.ts';
 
@@ -96,6 +88,9 @@ const RENAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   clusters: { hosts: 'load_assignment', tls_context: 'transport_socket' },
   filter_chains: { tls_context: 'transport_socket' },
 };
+/** Lists with items that have a name and a configuration: `filters`, `httpFilters`, `access_log`, … */
+const FILTER_LIST = /filters$|^(access_?log|transport_?socket|stats_?sinks)$/i;
+const VERSION_FIELDS = ['transport', 'resource'].flatMap((of) => [`${of}_api_version`, `${of}ApiVersion`]);
 /** `envoy.api.v2.Cluster`, `envoy.config.filter.http.router.v2.Router`, `envoy.config.trace.v2alpha.…`. */
 const V2_TYPE = /^type\.googleapis\.com\/envoy\..*\bv2(alpha\d*)?\./;
 
@@ -109,35 +104,21 @@ function* v2Findings(value: JsonValue, path: Path = [], list = ''): Findings {
     return;
   }
   if (!isObject(value)) return;
-  yield* ownFindings(value, path, list);
-  for (const [key, item] of Object.entries(value)) yield* v2Findings(item, [...path, key], key);
-}
-
-function* ownFindings(object: JsonObject, path: Path, list: string): Findings {
-  const type = ownString(object, '@type');
+  const type = ownString(value, '@type');
   if (type !== undefined && V2_TYPE.test(type)) {
     yield { path: [...path, '@type'], message: `${type} ${GONE}: write its v3 type` };
   }
-  if (Object.hasOwn(object, 'config') && ownString(object, 'name') !== undefined && isFilterList(list)) {
+  if (Object.hasOwn(value, 'config') && ownString(value, 'name') !== undefined && FILTER_LIST.test(list)) {
     yield {
       path: [...path, 'config'],
       message: `${GONE}: write typed_config, with the v3 type of the filter as its "@type"`,
     };
   }
   for (const [old, current] of Object.entries(own(RENAMED, list) ?? {})) {
-    if (Object.hasOwn(object, old)) yield { path: [...path, old], message: `${GONE}: write ${current}` };
+    if (Object.hasOwn(value, old)) yield { path: [...path, old], message: `${GONE}: write ${current}` };
   }
-  for (const key of [
-    'transport_api_version',
-    'resource_api_version',
-    'transportApiVersion',
-    'resourceApiVersion',
-  ]) {
-    if (ownString(object, key) === 'V2') yield { path: [...path, key], message: `V2 ${GONE}: write V3` };
+  for (const key of VERSION_FIELDS) {
+    if (ownString(value, key) === 'V2') yield { path: [...path, key], message: `V2 ${GONE}: write V3` };
   }
-}
-
-/** Whether a list has items with name and configuration: `filters`, `httpFilters`, `access_log`, … */
-function isFilterList(list: string): boolean {
-  return /filters$/i.test(list) || /^(access_?log|transport_?socket|stats_?sinks)$/i.test(list);
+  for (const [key, item] of Object.entries(value)) yield* v2Findings(item, [...path, key], key);
 }

@@ -55,7 +55,7 @@ export function syntaxTrees(text: string, events: readonly Event[]): readonly (S
   const starts = events.flatMap(({ type }, index) => (type === EVENT_ID.DOCUMENT ? [index + 1] : []));
   return starts.map((start) => {
     try {
-      return new TreeReader(text, events, start).root();
+      return new TreeReader(text, events, start).node(0);
     } catch (err) {
       if (err instanceof UneditableError) return undefined;
       throw err;
@@ -99,12 +99,8 @@ class TreeReader {
     this.#at = start;
   }
 
-  root(): SyntaxNode {
-    return this.#node(0);
-  }
-
   /** `fallback` is the place of a value that the text does not contain. */
-  #node(fallback: number): SyntaxNode {
+  node(fallback: number): SyntaxNode {
     const event = this.#events[this.#at];
     this.#at += 1;
     switch (event?.type) {
@@ -143,25 +139,25 @@ class TreeReader {
   }
 
   #member(): Entry {
-    const key = this.#node(-1);
+    const key = this.node(-1);
     if ('entries' in key || key.start < 0) throw new UneditableError('a key is not a scalar');
     const name = key.kind === 'alias' ? this.#text.slice(key.start, key.end) : key.value;
     const colon = skipBlanks(this.#text, key.end);
     const hasColon = this.#text[colon] === ':';
     // Without a colon the value is null.
     const behind = hasColon ? colon + 1 : key.end;
-    const node = this.#node(behind);
+    const node = this.node(behind);
     return { key: name, node, start: key.start, end: node.end, slot: { start: behind, end: node.end } };
   }
 
   #item(flow: boolean, behind: number): Entry {
     if (flow) {
-      const node = this.#node(-1);
+      const node = this.node(-1);
       return { key: '', node, start: node.start, end: node.end, slot: node };
     }
     const dash = skipBlanks(this.#text, behind);
     if (this.#text[dash] !== '-') throw new UneditableError('an item has no dash before it');
-    const node = this.#node(dash + 1);
+    const node = this.node(dash + 1);
     return { key: '', node, start: dash, end: node.end, slot: { start: dash + 1, end: node.end } };
   }
 }

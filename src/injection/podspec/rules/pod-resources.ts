@@ -13,29 +13,18 @@ export type Amounts = Map<string, bigint>;
 export function podResourceViolations(pod: Pod): readonly string[] {
   const resources = specField(pod, 'resources');
   if (resources === undefined || resources === null) return [];
-  return [...requestViolations(pod, resources), ...limitViolations(pod, resources)];
-}
-
-function requestViolations(pod: Pod, resources: JsonValue): readonly string[] {
-  const requests = amountsOf(own(resources, 'requests'));
-  return [...totalRequests(pod)]
+  const [requests, limits] = [amountsOf(own(resources, 'requests')), amountsOf(own(resources, 'limits'))];
+  const bound = (list: string, name: string) =>
+    `spec.resources.${list}.${name}, which is ${own(own(resources, list), name)}`;
+  const requested = [...totalOf(pod, requestsOf)]
     .filter(([name, total]) => total > (requests.get(name) ?? total))
-    .map(([name]) => {
-      const most = own(own(resources, 'requests'), name);
-      return `the containers would request more than spec.resources.requests.${name}, which is ${most}`;
-    });
-}
-
-function limitViolations(pod: Pod, resources: JsonValue): readonly string[] {
-  const limits = amountsOf(own(resources, 'limits'));
-  return containers(pod).flatMap((container) =>
+    .map(([name]) => `the containers would request more than ${bound('requests', name)}`);
+  const limited = containers(pod).flatMap((container) =>
     [...amountsOf(own(own(container, 'resources'), 'limits'))]
       .filter(([name, limit]) => limit > (limits.get(name) ?? limit))
-      .map(([name]) => {
-        const most = own(own(resources, 'limits'), name);
-        return `the limit of container ${nameOf(container)} is higher than spec.resources.limits.${name}, which is ${most}`;
-      }),
+      .map(([name]) => `the limit of container ${nameOf(container)} is higher than ${bound('limits', name)}`),
   );
+  return [...requested, ...limited];
 }
 
 /** The resources for which the API server fills in the pod's own request from its containers. */
@@ -52,7 +41,7 @@ export function grownRequests(before: Pod, after: Pod): ReadonlyMap<string, Json
   const [limits, requests] = [own(resources, 'limits'), own(resources, 'requests')];
   const grown = new Map<string, JsonValue>();
   if (!isObject(limits) || Object.keys(limits).length === 0) return grown;
-  const [old, sum] = [totalRequests(before), totalRequests(after)];
+  const [old, sum] = [totalOf(before, requestsOf), totalOf(after, requestsOf)];
   for (const name of FILLED_IN) {
     const [total, request] = [sum.get(name), own(requests, name) ?? undefined];
     const limit = own(limits, name) ?? undefined;
@@ -75,10 +64,6 @@ function firstRequest(pod: Pod, name: string): JsonValue | undefined {
     (each) => own(own(each, 'requests'), name) ?? own(own(each, 'limits'), name),
   );
   return requests.find((request) => (parseQuantity(request) ?? 0n) !== 0n);
-}
-
-function totalRequests(pod: Pod): Amounts {
-  return totalOf(pod, requestsOf);
 }
 
 /** The amounts of a pod: native sidecars run beside everything that starts after them (KEP-753). */
