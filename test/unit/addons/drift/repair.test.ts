@@ -102,7 +102,7 @@ describe('repairReconcile', () => {
   let breaker: RepairBreaker;
   const candidate = pod({ namespace: 'default', uid: 'old' });
   /** Repairs the pod, with this answer to the eviction. */
-  const repair = (request: () => Promise<never>) =>
+  const repair = (request: (...call: readonly unknown[]) => Promise<never>) =>
     repairReconcile({
       client: { request },
       breaker,
@@ -130,6 +130,17 @@ describe('repairReconcile', () => {
       expect(breaker.stopped !== undefined).toBe(!injected);
     },
   );
+
+  test('repairReconcile evicts the pod itself, and no other one of its name', async () => {
+    const calls: unknown[] = [];
+    await repair(async (...call) => {
+      calls.push(call);
+      return undefined as never;
+    });
+    const body = { deleteOptions: { preconditions: { uid: 'old' } } };
+    const path = '/api/v1/namespaces/default/pods/web-1/eviction';
+    expect(calls).toEqual([['POST', path, expect.objectContaining({ body: expect.objectContaining(body) })]]);
+  });
 
   test.each([
     ['a budget refuses it', 429, { causes: ['DisruptionBudget'] }, { requeueAfterMs: 5000 }],
