@@ -16,7 +16,8 @@ export function askSidecar(address: string, signal: AbortSignal): Promise<string
         text += part;
         if (text.length > MAX_LENGTH) request.destroy();
       });
-      response.on('end', () => resolve(response.statusCode === 200 ? text : undefined));
+      const isVersion = () => response.statusCode === 200 && text.length <= MAX_LENGTH;
+      response.on('end', () => resolve(isVersion() ? text : undefined));
       response.on('close', () => resolve(undefined));
       response.on('error', () => resolve(undefined));
     });

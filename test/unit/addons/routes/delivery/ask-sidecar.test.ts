@@ -35,7 +35,7 @@ test.each<[string, RequestListener]>([
   ['is older, and has no such path', (_, response) => void response.writeHead(404).end('no')],
   ['hangs up', ({ socket }) => void socket.destroy()],
   ['hangs up amid its answer', (_, response) => void response.write('0123', () => response.destroy())],
-  ['says too much', (_, response) => void response.write('x'.repeat(101))],
+  ['says too much', (_, response) => void response.end('x'.repeat(101))],
 ])('askSidecar answers with nothing where the sidecar %s', async (_, listener) => {
   await serve(listener);
   expect(await askSidecar(ADDRESS, signal)).toBeUndefined();
