@@ -16,7 +16,7 @@ const kubectl: NetworkWorld['run'] = (...args) => world.run(...args);
 const ready: NetworkWorld['ready'] = (...args) => world.ready(...args);
 
 beforeAll(async () => {
-  world = await NetworkWorld.start();
+  world = await NetworkWorld.start({ args: ['--shared-network-namespaces=default'] });
 }, 600_000);
 
 afterAll(() => world?.stop());
@@ -208,7 +208,7 @@ test('a headless Service without a selector names the pods it selects, by their 
   await untilNames('web', []);
 });
 
-test('a headless Service names no address outside of the Network, whatever annotations of pods say', async () => {
+test('a headless Service names no address outside of the Network or its namespace, whatever annotations of pods say', async () => {
   const n = await ready('bounded');
   await world.apply(service('bounded', { [ASKED]: 'bounded', 'samplecrd.k8s.io/selector': 'app=liar' }));
   // The API server refuses a slice with an address in another form.
@@ -221,9 +221,15 @@ test('a headless Service names no address outside of the Network, whatever annot
     `10.${n}.0.1`,
     `10.${n}.0.9`,
   ];
-  const reported = JSON.stringify([{ name: 'default/bounded', ips }]);
-  const annotations = { 'k8s.v1.cni.cncf.io/network-status': reported };
-  await world.apply(pod('liar', { metadata: { labels: { app: 'liar' }, annotations } }));
+  const liar = (of: readonly string[], namespace = 'default') => {
+    const reported = JSON.stringify([{ name: 'default/bounded', ips: of }]);
+    const annotations = { 'k8s.v1.cni.cncf.io/network-status': reported };
+    return pod('liar', { metadata: { namespace, labels: { app: 'liar' }, annotations } });
+  };
+  await kubectl('create namespace stranger');
+  await kubectl('wait serviceaccount/default --for=create -n stranger --timeout=30s');
+  await world.apply(liar([`10.${n}.0.8`], 'stranger'));
+  await world.apply(liar(ips));
   await untilNames('bounded', [`10.${n}.0.9 undefined false`]);
 });
 
