@@ -6,6 +6,7 @@ import { Store } from '../../../../src/kube/cache/store.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
 import type { Conflict } from '../../../../src/networks/addresses/ipam-state.ts';
 import { NetworkUsers } from '../../../../src/networks/attach/network-users.ts';
+import { PodAddresses } from '../../../../src/networks/attach/pod-addresses.ts';
 import { PodGates } from '../../../../src/networks/attach/pod-gates.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
@@ -96,6 +97,15 @@ test('a pod whose Networks are Ready loses the gate with the right name, and cou
     { op: 'remove', path: '/spec/schedulingGates/1' },
   ]);
   expect(notices.map(({ reason }) => reason)).toEqual(['NetworkReady']);
+});
+
+test('a pod gets neither an address nor a port on a Network that its namespace may not use', async () => {
+  const asked: string[] = [];
+  const served = (network: string) => void asked.push(network);
+  const options = { access, client: {} as never, ipam: { of: served } as never, portsOf: served };
+  const text = '[{"name":"blue"},{"name":"blue","namespace":"green"}]';
+  expect(await new PodAddresses(options).fill(gatedPod(), text, signal)).toEqual({ text });
+  expect(asked).toEqual(['red/blue', 'red/blue']);
 });
 
 test.each([
