@@ -134,6 +134,12 @@ test('createInjectHandler logs one line for each pod, without the content of the
   expect(JSON.stringify(logged.lines)).not.toMatch(/hunter2|PASSWORD|private/);
 });
 
+test('createInjectHandler cuts a long name in its log', async () => {
+  const { review, logged } = setUp();
+  await review({ name: 'x'.repeat(10_000), object: plain() });
+  expect(JSON.stringify(logged.lines).length).toBeLessThan(1_000);
+});
+
 // What it says of the pods of workloads: test/integration/injection/injection.test.ts.
 test.each([
   ['config', []],
