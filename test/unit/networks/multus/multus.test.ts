@@ -5,7 +5,7 @@ import { Store } from '../../../../src/kube/cache/store.ts';
 import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/resources.ts';
 import type { Subnet } from '../../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
-import { attachmentWith } from '../../../../src/networks/multus/attachment.ts';
+import { attachmentWith, cachedAttachment } from '../../../../src/networks/multus/attachment.ts';
 import { cniConfig, FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
 import {
   type MultusProvider,
@@ -30,6 +30,20 @@ function newProvider() {
 
 /** A definition of the same name without an owner. */
 const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default', name: 'example-network' } };
+
+test('the cached part of a definition is small for any labels, annotations and text', () => {
+  const wanted = attachmentWith(network, cniConfig(key, 1450));
+  const { labels, annotations } = wanted.metadata;
+  const long = { 'example.org/a': 'x'.repeat(250_000) };
+  const metadata = {
+    ...wanted.metadata,
+    labels: { ...labels, ...long },
+    annotations: { ...annotations, ...long },
+  };
+  const cached = cachedAttachment({ metadata, spec: { config: 'x'.repeat(1_000_000) } });
+  expect(cached.metadata).toEqual(wanted.metadata);
+  expect(cached.spec).toEqual({ config: '' });
+});
 
 test('a Network without Multus on any node has its definition, and is not Ready', async () => {
   const fake = new FakeAttachments();
