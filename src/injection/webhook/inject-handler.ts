@@ -133,8 +133,13 @@ export function createWorkloadHandler(options: PodDecisions): ReviewHandler {
     if (kind.kind === 'Namespace') return { allowed: true, warnings: namespaceWarnings(object, options) };
     const settings = await options.namespaceSettings(namespace, { fresh: false, signal });
     const sites = [...podSites(object)].filter(({ pod }) => podExcess(pod) === undefined);
-    const pods = sites.map(({ pod }) => createdPod(object, pod));
-    return { allowed: true, warnings: pods.flatMap((pod) => warningsOf(pod, namespace, settings, options)) };
+    const warnings = sites.flatMap((site) => {
+      const pod = createdPod(object, site.pod);
+      const [request, state] = [podCreation(namespace), options.templates(pod, settings)];
+      const answer = answerTo(inject({ request, pod, ...settings, options: options.decideOptions, state }));
+      return answer.warnings.length > 0 ? [`pods of this workload: ${oneLine(answer)}`] : [];
+    });
+    return { allowed: true, warnings };
   };
 }
 
@@ -150,15 +155,4 @@ function namespaceWarnings(
   return message === undefined
     ? []
     : [`pods in this namespace get no sidecar: ${unknownTemplate.reason}: ${message}`];
-}
-
-function warningsOf(
-  pod: Pod,
-  namespace: string,
-  settings: NamespaceSettings,
-  { decideOptions: options, templates }: PodDecisions,
-): readonly string[] {
-  const state = templates(pod, settings);
-  const answer = answerTo(inject({ request: podCreation(namespace), pod, ...settings, options, state }));
-  return answer.warnings.length > 0 ? [`pods of this workload: ${oneLine(answer)}`] : [];
 }

@@ -66,15 +66,9 @@ export function oneLine({ decision, warnings }: InjectionAnswer): string {
  */
 export function toAdmissionAnswer(answer: InjectionAnswer): AdmissionAnswer {
   const { decision, warnings, operations } = answer;
-  switch (decision) {
-    case 'failed':
-      throw new HttpError(500, oneLine(answer));
-    case 'denied':
-      return { allowed: false, code: 403, message: oneLine(answer) };
-    case 'injected':
-    case 'skipped':
-      return { allowed: true, operations, warnings: warnings.map((line) => `${PREFIXES[decision]}${line}`) };
-  }
+  if (decision === 'failed') throw new HttpError(500, oneLine(answer));
+  if (decision === 'denied') return { allowed: false, code: 403, message: oneLine(answer) };
+  return { allowed: true, operations, warnings: warnings.map((line) => `${PREFIXES[decision]}${line}`) };
 }
 
 type Input = Omit<DecideInput, 'options'>;
