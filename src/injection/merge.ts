@@ -133,7 +133,8 @@ function addFields(
   kind: Kind,
   { status }: MergeContext,
 ): void {
-  const isScraped = kind === 'annotations' && saysScraping(patch.pod);
+  const annotations = Object.keys(ownObject(own(patch.pod, 'metadata'), 'annotations'));
+  const isScraped = kind === 'annotations' && annotations.some((key) => key.startsWith(SCRAPING));
   for (const [key, value] of Object.entries(fields)) {
     if (isScraped && key.startsWith(SCRAPING)) continue;
     const current = own(own(own(patch.pod, path[0]), path[1]), key) ?? [];
@@ -146,11 +147,6 @@ function addFields(
 
 /** Say together how Prometheus reads a pod: of a pod that has one of them, a further one would change what the others say. */
 export const SCRAPING = 'prometheus.io/';
-
-function saysScraping(pod: JsonObject): boolean {
-  const annotations = ownObject(own(pod, 'metadata'), 'annotations');
-  return Object.keys(annotations).some((key) => key.startsWith(SCRAPING));
-}
 
 /** The API server refuses a pod whose annotation of old and field for seccomp differ. The pod says one: it keeps it alone. */
 function saysSeccomp(pod: JsonObject, kind: Kind, key: string): boolean {

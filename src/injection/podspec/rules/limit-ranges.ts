@@ -35,7 +35,15 @@ function violationsAfter(first: LimitRange, pod: Pod, ranges: readonly LimitRang
   );
   const ofPod = usageOfPod(pod, defaults);
   return [
-    ...named.flatMap(([what, usage]) => aboveLimit(what, usage)),
+    // A default limit may be less than a request.
+    ...named.flatMap(([what, { requests, limits: most }]) =>
+      [...requests]
+        .filter(([resource, request]) => request > (most.get(resource) ?? request))
+        .map(
+          ([resource]) =>
+            `${what} requests more ${resource} than the default limit of a LimitRange: set a limit`,
+        ),
+    ),
     ...ranges.flatMap(({ name, limits }) => [
       ...limits
         .filter(isOf('Container'))
@@ -76,15 +84,6 @@ function usageOfPod(pod: Pod, defaults: readonly Usage[]): Usage {
       ...amountsOf(own(given, list)),
     ]);
   return { requests: total('requests'), limits: total('limits') };
-}
-
-/** A default limit may be less than a request. */
-function aboveLimit(what: string, { requests, limits }: Usage): readonly string[] {
-  return [...requests].flatMap(([resource, request]) =>
-    request > (limits.get(resource) ?? request)
-      ? [`${what} requests more ${resource} than the default limit of a LimitRange: set a limit`]
-      : [],
-  );
 }
 
 function itemViolations(what: string, { requests, limits }: Usage, item: JsonObject, name: string) {
