@@ -3,28 +3,18 @@ import { keysFor } from '../injection/keys.ts';
 import { controllerIn } from '../injection/podspec/pod.ts';
 import type { DecideOptions } from '../injection/rule.ts';
 import { createEnvoyHandler, createTemplateHandler } from '../injection/webhook/config-map-handlers.ts';
-import {
-  type EnvoyConfiguration,
-  setUpEnvoyConfiguration,
-} from '../injection/webhook/envoy-configuration.ts';
+import { setUpEnvoyConfiguration } from '../injection/webhook/envoy-configuration.ts';
 import {
   createInjectHandler,
   createWorkloadHandler,
   type PodDecisions,
 } from '../injection/webhook/inject-handler.ts';
 import { injectionMetrics } from '../injection/webhook/metrics.ts';
-import { type Namespaces, setUpNamespaces } from '../injection/webhook/namespaces.ts';
+import { setUpNamespaces } from '../injection/webhook/namespaces.ts';
 import { NewPodEvents, reportInjection } from '../injection/webhook/new-pod-events.ts';
-import { type NewPodTemplates, newPodTemplates } from '../injection/webhook/new-pod-templates.ts';
-import {
-  type CachedPod,
-  onNewPod,
-  reportSidecarFailures,
-  setUpPodCache,
-} from '../injection/webhook/pod-cache.ts';
-import { setUpTemplate, type TemplateSetup } from '../injection/webhook/template-setup.ts';
-import type { Informer } from '../kube/cache/informer.ts';
-import type { ServerMinor } from '../kube/client/server-version.ts';
+import { newPodTemplates } from '../injection/webhook/new-pod-templates.ts';
+import { onNewPod, reportSidecarFailures, setUpPodCache } from '../injection/webhook/pod-cache.ts';
+import { setUpTemplate } from '../injection/webhook/template-setup.ts';
 import type { LogLevel } from '../kube/manager/logger.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { NetworkOptions } from '../networks/setup.ts';
@@ -55,33 +45,26 @@ export interface OperatorOptions extends CertificateOptions, NetworkOptions {
 export type OperatorPart = (manager: Manager, core: Core, options: OperatorOptions) => void;
 
 /** What an add-on may use, and hook into. */
-export interface Core {
-  /** How the flags decide about pods. */
-  readonly decideOptions: DecideOptions;
-  readonly serverMinor: ServerMinor;
-  readonly template: TemplateSetup;
-  /** The templates that new pods get: an add-on may choose others than those of the ConfigMap. */
-  readonly newPods: NewPodTemplates;
-  readonly namespaces: Namespaces;
-  /** Live pods, with what `podSummary` keeps of them. */
-  readonly pods: Informer<CachedPod>;
-  readonly envoyConfiguration: EnvoyConfiguration;
-}
+export type Core = ReturnType<typeof setUpCore>;
 
 /** Sets up what all features of injection share. */
-export function setUpCore(manager: Manager, options: OperatorOptions): Core {
+export function setUpCore(manager: Manager, options: OperatorOptions) {
   const { namespace, annotation, requireAnnotation } = options;
   const keys = keysFor(annotation);
   const serverMinor = setUpServerVersion(manager);
   const template = setUpTemplate(manager, { ...options, keys, serverMinor });
   const namespaces = setUpNamespaces(manager, { namespace, keys, serverMinor: serverMinor.current });
   const pods = setUpPodCache(manager, keys);
+  const decideOptions: DecideOptions = { keys, requireAnnotation, operatorNamespace: namespace };
   return {
-    decideOptions: { keys, requireAnnotation, operatorNamespace: namespace },
+    /** How the flags decide about pods. */
+    decideOptions,
     serverMinor,
     template,
+    /** The templates that new pods get: an add-on may choose others than those of the ConfigMap. */
     newPods: newPodTemplates(template),
     namespaces,
+    /** Live pods, with what `podSummary` keeps of them. */
     pods,
     envoyConfiguration: setUpEnvoyConfiguration(manager, { namespace, keys, pods }),
   };

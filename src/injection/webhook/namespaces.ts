@@ -12,9 +12,6 @@ import { isDnsLabel } from '../podspec/names.ts';
 import { limitRangeOf } from '../podspec/rules/limit-ranges.ts';
 import type { NamespaceSettingsOf } from './inject-handler.ts';
 
-/** The settings of namespaces, from a cache that keeps only them. */
-export type Namespaces = ReturnType<typeof setUpNamespaces>;
-
 /** Requests for existing namespaces: their number is bounded, and each may have been labelled a moment ago. */
 const KNOWN = { perSecond: 50, burst: 100 };
 /** Requests for unknown names, which any client can invent. They do not use up the budget above. */

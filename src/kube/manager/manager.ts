@@ -8,20 +8,33 @@ import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import { SharedInformers, type WatchSelection } from '../cache/shared-informers.ts';
-import { type ApiAccess, apiAccess } from '../client/access.ts';
-import type { KubeClient } from '../client/client.ts';
+import { KubeClient } from '../client/client.ts';
 import { ServedResource } from '../client/discovery.ts';
+import type { ClientOptions } from '../client/rest-client.ts';
+import { Transport } from '../client/transport.ts';
 import { Controller } from '../controller/controller.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
 import { LeaderElector } from '../leaderelection/leader-elector.ts';
+import type { LeaseClient } from '../leaderelection/lease.ts';
 import * as prometheus from '../prometheus/index.ts';
 import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
 import { type RepeatOptions, retryLoop, runTaskGroup, type Task } from '../util/task-group.ts';
+import { USER_AGENT } from '../util/version.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
+
+/** The clients of the API server that a process uses. */
+export interface ApiAccess {
+  readonly client: KubeClient;
+  /** For the lease alone, over separate connections: no other request can delay a renewal. */
+  readonly leaseClient: LeaseClient;
+  /** A client like `client` with this guard. */
+  guarded(guard: NonNullable<ClientOptions['guard']>): KubeClient;
+  close(): Promise<void>;
+}
 
 export interface ManagerOptions {
   /** The name of the program, used in its lease, its Events and its metrics. */
@@ -56,6 +69,8 @@ export interface ControllerScope {
   readonly maxRetryMs?: number;
 }
 
+/** Less than the time in which a leader must renew, so that a renewal can be retried. */
+const LEASE_TIMEOUT_MS = 4_000;
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 
 /**
@@ -145,7 +160,17 @@ export class Manager {
   /** Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing yet. */
   static create({ config, ...options }: CreateManagerOptions): Manager {
     const [clock, registry] = [systemClock, prometheus.createRegistry()];
-    const api = apiAccess({ config, clock, log: options.log, metrics: prometheus.clientMetrics(registry) });
+    const transport = new Transport(config, clock, USER_AGENT);
+    const leaseTransport = new Transport(config, clock, USER_AGENT);
+    const common = { clock, log: options.log, metrics: prometheus.clientMetrics(registry) };
+    const api: ApiAccess = {
+      client: new KubeClient({ ...common, transport }),
+      leaseClient: new KubeClient({ ...common, transport: leaseTransport, timeoutMs: LEASE_TIMEOUT_MS }),
+      guarded: (guard) => new KubeClient({ ...common, transport, guard }),
+      async close() {
+        await Promise.all([transport.close(), leaseTransport.close()]);
+      },
+    };
     return new Manager({ ...options, api, clock, registry });
   }
 
