@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
@@ -17,8 +16,6 @@ export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'reject
 /** What authenticates a request: TLS settings of its connection, and headers. */
 export interface Credential {
   readonly tls: TlsOptions;
-  /** Identifies the TLS settings: equal settings have equal ids. */
-  readonly tlsId: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
@@ -100,7 +97,6 @@ export class Credentials {
     }
     return {
       tls,
-      tlsId: createHash('sha256').update(JSON.stringify(tls)).digest('hex'),
       headers: { ...(authorization && { Authorization: authorization }), ...impersonationHeaders(user) },
     };
   }

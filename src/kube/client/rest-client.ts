@@ -112,11 +112,7 @@ export class RestClient {
    */
   async *stream(
     path: string,
-    {
-      query,
-      accept = JSON_TYPE,
-      signal,
-    }: Pick<RequestOptions, 'query' | 'accept'> & { readonly signal: AbortSignal },
+    { query, accept = JSON_TYPE, signal }: RequestOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<unknown, void, undefined> {
     const response = await this.#send({
       method: 'GET',

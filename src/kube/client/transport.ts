@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { WebSocket } from 'ws';
@@ -33,7 +34,7 @@ export type TransportResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'he
 
 /** The connections of one credential. */
 interface Connections {
-  readonly tlsId: string;
+  readonly tls: TlsOptions;
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
 }
@@ -155,12 +156,12 @@ export class Transport {
     }
   }
 
-  #connectionsOf({ tlsId, tls }: Credential): Connections {
+  #connectionsOf({ tls }: Credential): Connections {
     if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED', undefined);
     const current = this.#connections.at(-1);
-    if (current?.tlsId === tlsId) return current;
+    if (current && isDeepStrictEqual(current.tls, tls)) return current;
     const fresh = {
-      tlsId,
+      tls,
       requests: this.#dispatcher(tls, { connections: MAX_CONNECTIONS }),
       streams: this.#dispatcher(tls, { bodyTimeout: 0, headersTimeout: STREAM_HEAD_MS }),
     };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { timeToAnswer } from '../../../../src/kube/admission/deadline.ts';
+import { timeToAnswer } from '../../../../src/kube/admission/app.ts';
 import { HttpError } from '../../../../src/kube/admission/http-error.ts';
 import { parseJson } from '../../../../src/kube/admission/read-body.ts';
 import { type AdmissionAnswer, formatReview, parseReview } from '../../../../src/kube/admission/review.ts';
