@@ -5,7 +5,6 @@ import type { KubeClient, ListOptions } from '../client/client.ts';
 import type { CacheMetrics } from '../prometheus/index.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type BackoffOptions, backoff } from '../workqueue/rate-limiters.ts';
 import { mayResumeWatch, ShortWatchError, type WatchEvents, watchEvents } from './watch-stream.ts';
 
 export interface ReflectorOptions
@@ -17,7 +16,7 @@ export interface ReflectorOptions
   readonly metrics?: CacheMetrics;
   /** Called with a failure that is retried. */
   readonly onError: (error: unknown, doing: 'list' | 'watch') => void;
-  readonly backoff?: Pick<BackoffOptions, 'firstMs' | 'maxMs'>;
+  readonly backoff?: typeof BACKOFF;
   /** A watch without any event for this time is considered dead; default 150 s. A bookmark comes each minute. */
   readonly stallMs?: number;
   /** Limit for one page of a list; default 90 s. The server times out after 60 s. */
@@ -45,6 +44,15 @@ const DEFAULT_STALL_MS = 150_000;
 const MIN_WATCH_SECONDS = 300;
 /** A watch that ends within this time without an event does not count as progress. */
 const SHORTEST_WATCH_MS = 1_000;
+/**
+ * Growing delays between failures. Jitter keeps many clients of one failed server from coming back at once. The numbers
+ * are those of client-go's reflector: 0.8 s, doubled, jitter 1.0 (each up to twice as long), reset after 2 min. The
+ * limit is 3.2 s. client-go's 30 s protects API servers from thousands of nodes; an operator has few replicas, and
+ * would see nothing for a minute after an outage of seconds.
+ */
+const BACKOFF = { firstMs: 800, maxMs: 3_200 };
+/** After this long without a failure, the delays start over. */
+const RESET_MS = 120_000;
 /** client-go waits for any Retry-After. This limit protects the informer from absurd values. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
@@ -59,9 +67,11 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #sinks: readonly ReflectorSink[];
   readonly #random: () => number;
-  readonly #backoff: ReturnType<typeof backoff>;
   /** Undefined before the first list; empty if only the newest state is acceptable. */
   #resourceVersion: string | undefined;
+  /** Failures in a row. */
+  #failures = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #wasUnreachable = false;
   #contact: ReturnType<CacheMetrics['started']> | undefined;
 
@@ -69,7 +79,6 @@ export class Reflector {
     this.#options = options;
     this.#sinks = sinks;
     this.#random = options.random ?? Math.random;
-    this.#backoff = backoff({ clock: options.clock, random: this.#random, ...options.backoff });
   }
 
   /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
@@ -165,13 +174,16 @@ export class Reflector {
   }
 
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, backoff: { firstMs, maxMs } = BACKOFF } = this.#options;
+    const now = clock.now();
     const isUnreachable = error instanceof TransportError;
     // The server is back, but perhaps not ready: an API server that has just started knows no roles, and forbids all.
-    if (this.#wasUnreachable && !isUnreachable) this.#backoff.reset();
+    if ((this.#wasUnreachable && !isUnreachable) || now - this.#failedAt > RESET_MS) this.#failures = 0;
     this.#wasUnreachable = isUnreachable;
+    this.#failedAt = now;
+    const backoffMs = Math.min(maxMs, firstMs * 2 ** this.#failures++) * (1 + this.#random());
     const askedMs = Math.min(retryAfterMs(error), MAX_RETRY_AFTER_MS);
-    const delay = Math.max(askedMs, this.#backoff.next());
     // Rejects only when the signal aborts, which every caller checks next.
-    await sleep(this.#options.clock, delay, signal).catch(() => undefined);
+    await sleep(clock, Math.max(askedMs, backoffMs), signal).catch(() => undefined);
   }
 }
