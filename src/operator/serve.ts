@@ -36,28 +36,18 @@ export async function serve(
       webhook: { port: options.port, verifyClients: options.clientCaFile !== undefined },
       shutdown: { delayMs: options.shutdownDelay, timeoutMs: options.shutdownTimeout },
     });
-    setUp(manager, options, addOns, providers);
+    setUpNetworks(manager, options, providers);
+    const core = setUpCore(manager, options);
+    for (const add of addOns) add(manager, core, options);
+    setUpInjector(manager, options, core);
+    setUpCertificates(manager, options);
+    setUpDependencies(manager, options);
     await manager.run(stop);
     return 0;
   } catch (err) {
     log.fatal({ err }, 'fatal error, exiting');
     return 1;
   }
-}
-
-/** Adds all parts of the operator: each feature has its own setup. */
-function setUp(
-  manager: Manager,
-  options: OperatorOptions,
-  addOns: readonly OperatorPart[],
-  providers: readonly SetUpProvider[],
-): void {
-  setUpNetworks(manager, options, providers);
-  const core = setUpCore(manager, options);
-  for (const add of addOns) add(manager, core, options);
-  setUpInjector(manager, options, core);
-  setUpCertificates(manager, options);
-  setUpDependencies(manager, options);
 }
 
 function checkOptions({
