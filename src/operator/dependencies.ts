@@ -1,7 +1,6 @@
 import { MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
-import { metadataOf, regardingOf } from '../kube/api/resource.ts';
-import type { Informer } from '../kube/cache/informer.ts';
+import { metadataOf, type Resource, regardingOf } from '../kube/api/resource.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { metricsIn } from '../kube/prometheus/index.ts';
 import { PROGRAM } from '../util/identity.ts';
@@ -15,15 +14,11 @@ export interface DependencyOptions extends SelectionFlags {
   readonly nodeAgentNamespace: string | undefined;
 }
 
-/** An object that the operator needs and does not restore. */
-interface Dependency {
-  readonly object: KubeObject & { readonly kind: string };
-  /** What holds while it is missing. */
-  readonly effect: string;
-  readonly informer: Pick<Informer<KubeObject>, 'lister' | 'hasSynced'>;
-}
+/** An object that the operator needs and does not restore, and what holds while it is missing. */
+type Dependency = ReturnType<typeof dependenciesOf>[number];
 
 const PERIOD_MS = 10_000;
+const OF_PROGRAM = { fieldSelector: `metadata.name=${PROGRAM}` };
 const SERVICES = metadataOf('v1', 'Service');
 /** A policy without its binding has no effect. */
 const POLICY_KINDS = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((kind) =>
@@ -33,6 +28,7 @@ const WEBHOOKS: Readonly<Record<string, string>> = {
   MutatingWebhookConfiguration: 'new pods get no sidecar and no Network',
   ValidatingWebhookConfiguration: 'templates and routes are not checked when they are applied',
 };
+const UNCALLED = 'the webhook gets no calls, so pods with their own opt-in are refused';
 /** By the end of their names. */
 const POLICIES = {
   fence: 'only RBAC limits what the operator may write',
@@ -86,16 +82,20 @@ export function setUpDependencies(manager: Manager, options: DependencyOptions):
   followFlags(manager, options);
 }
 
-function dependenciesOf(manager: Manager, options: DependencyOptions): readonly Dependency[] {
+function dependenciesOf(manager: Manager, options: DependencyOptions) {
   const { namespace, webhookUrl, kubeconfig, nodeAgentNamespace } = options;
-  const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
   const policies = { ...POLICIES, ...(nodeAgentNamespace !== undefined && NODE_AGENT_POLICIES) };
+  const ofProgram = (
+    resource: Resource<KubeObject>,
+    effect = '',
+    at: { readonly namespace?: string } = {},
+  ) => ({
+    object: regardingOf(resource, { metadata: { ...at, name: PROGRAM } }),
+    effect,
+    informer: manager.informer(resource, { ...at, ...OF_PROGRAM }),
+  });
   return [
-    ...WEBHOOK_CONFIGURATIONS.map((resource) => ({
-      object: regardingOf(resource, { metadata: { name: PROGRAM } }),
-      effect: WEBHOOKS[resource.kind] ?? '',
-      informer: manager.informer(resource, named(PROGRAM)),
-    })),
+    ...WEBHOOK_CONFIGURATIONS.map((resource) => ofProgram(resource, WEBHOOKS[resource.kind])),
     ...POLICY_KINDS.flatMap((resource) => {
       const informer = manager.informer(resource, { labelSelector: `app=${PROGRAM}` });
       return Object.entries(policies).map(([end, effect]) => {
@@ -105,13 +105,7 @@ function dependenciesOf(manager: Manager, options: DependencyOptions): readonly 
     }),
     // A webhook that is called by an address needs none, as that of a process outside of the cluster.
     ...(webhookUrl === undefined && kubeconfig === undefined
-      ? [
-          {
-            object: regardingOf(SERVICES, { metadata: { namespace, name: PROGRAM } }),
-            effect: 'the webhook gets no calls, so pods with their own opt-in are refused',
-            informer: manager.informer(SERVICES, { namespace, ...named(PROGRAM) }),
-          },
-        ]
+      ? [ofProgram(SERVICES, UNCALLED, { namespace })]
       : []),
   ];
 }
@@ -127,8 +121,7 @@ function followFlags(manager: Manager, flags: SelectionFlags): void {
         manager.log.warn({ configuration: name }, `flag mismatch: ${mismatch}`);
     logged = mismatches.join();
   };
-  const selection = { fieldSelector: `metadata.name=${PROGRAM}` };
   manager
-    .informer(MUTATING_WEBHOOK_CONFIGURATIONS, selection)
+    .informer(MUTATING_WEBHOOK_CONFIGURATIONS, OF_PROGRAM)
     .addEventHandler({ onAdd: changed, onUpdate: (_, current) => changed(current) });
 }
