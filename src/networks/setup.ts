@@ -134,10 +134,7 @@ export function setUpNetworks(
   const policy = { allowed: options.networkRanges, largest: options.networkLargest };
   setUpNetworkController(manager, { ...shared, controller }, { policy, cluster });
   setUpNetworkServices(manager, shared);
-  const attach = attachWith({
-    ...{ client, clock, access, networks: networks.lister },
-    stateOf: (key, network) => registry.stateOf(key, network),
-  });
+  const attach = attachWith({ client, clock, access, providers: registry, networks: networks.lister });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
   manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
 }

@@ -2,7 +2,7 @@ import { isPodCreation } from '../../injection/podspec/admission-target.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../injection/podspec/pod.ts';
 import { podSites } from '../../injection/podspec/workload.ts';
 import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/review.ts';
-import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
+import { keyOf, splitKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Logger } from '../../kube/util/log.ts';
@@ -13,7 +13,7 @@ import { PodPatchBuilder } from '../../util/patch.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
-import type { NetworkState } from '../controller/provider-registry.ts';
+import type { ProviderRegistry } from '../controller/provider-registry.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { gateIndex } from '../pods/network-pods.ts';
 import { hintsFor, networksAskedFor, parseRequest } from '../pods/request.ts';
@@ -89,7 +89,7 @@ export interface AttachWithOptions {
   readonly client: Pick<KubeClient, 'list'>;
   readonly clock: Clock;
   readonly networks: Pick<Lister<Network>, 'get'>;
-  readonly stateOf: (key: ObjectKey, network: Network | undefined) => NetworkState;
+  readonly providers: Pick<ProviderRegistry, 'stateOf'>;
   readonly access: NetworkAccess;
 }
 
@@ -97,7 +97,7 @@ export interface AttachWithOptions {
 const LISTS = { perSecond: 10, burst: 20 };
 
 /** Returns a function that attaches pods with the Networks of a cache or, for `fresh`, of the API server. */
-export function attachWith({ client, clock, networks, stateOf, access }: AttachWithOptions): Attach {
+export function attachWith({ client, clock, networks, providers, access }: AttachWithOptions): Attach {
   const lists = new RateLimitedSingleflight<readonly Network[]>({
     ...LISTS,
     clock,
@@ -116,7 +116,7 @@ export function attachWith({ client, clock, networks, stateOf, access }: AttachW
     const found = new Map(listed.flat().map((network) => [keyOf(network), network]));
     return attach(pod, namespace, {
       access,
-      stateOf: (key) => stateOf(key, fresh ? found.get(key) : networks.get(key)),
+      stateOf: (key) => providers.stateOf(key, fresh ? found.get(key) : networks.get(key)),
     });
   };
 }

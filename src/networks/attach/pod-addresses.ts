@@ -1,24 +1,24 @@
 import type { Operation } from 'fast-json-patch';
 import { LIVE_PODS } from '../../kube/api/core-resources.ts';
 import type { ObjectKey } from '../../kube/api/object.ts';
+import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { pointer } from '../../util/patch.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
 import { MULTUS_NETWORKS } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
+import type { ProviderRegistry } from '../controller/provider-registry.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { isRelevant, type NetworkPod, networkPods } from '../pods/network-pods.ts';
 import { ipsOf, isNetworkKey, keyOfSelected, parseSelection, withOptions } from '../pods/selection.ts';
-import type { PodPorts, Refusal } from '../providers.ts';
+import type { Refusal } from '../providers.ts';
 
 export interface PodAddressesOptions {
   readonly client: Pick<KubeClient, 'list'>;
   readonly ipam: IpamState;
-  /** The Network of this key, and what makes the ports of its pods; undefined if its provider makes none. */
-  readonly portsOf: (
-    network: ObjectKey,
-  ) => { readonly network: Network; readonly ports: PodPorts } | undefined;
+  readonly networks: Pick<Lister<Network>, 'get'>;
+  readonly providers: Pick<ProviderRegistry, 'maker'>;
   readonly access: NetworkAccess;
 }
 
@@ -45,8 +45,8 @@ export class PodAddresses {
 
   /** Whether pods on the Network need an address or a port. */
   serves(network: ObjectKey): boolean {
-    const { ipam, portsOf } = this.#options;
-    return ipam.of(network) !== undefined || portsOf(network) !== undefined;
+    const { ipam, networks, providers } = this.#options;
+    return ipam.of(network) !== undefined || providers.maker(networks.get(network))?.ports !== undefined;
   }
 
   /** Returns the annotation with the addresses and ports of the pod, or why it must wait. */
@@ -55,7 +55,7 @@ export class PodAddresses {
     text: string,
     signal: AbortSignal,
   ): Promise<{ readonly text: string } | Refusal> {
-    const { ipam, portsOf, access } = this.#options;
+    const { ipam, networks, providers, access } = this.#options;
     const { namespace = '' } = pod.metadata;
     const selection = parseSelection(text, namespace);
     if ('problem' in selection) return { text };
@@ -75,14 +75,15 @@ export class PodAddresses {
     }
     const seen = new Set<ObjectKey>();
     for (const { index, network: key, element } of named) {
-      const served = portsOf(key);
-      if (!served) continue;
+      const network = networks.get(key);
+      const ports = providers.maker(network)?.ports;
+      if (!network || !ports) continue;
       if (seen.has(key)) {
         const why = `the pod names Network ${key} twice, and gets one port on it: name it once`;
         return { reason: 'InvalidNetworkAnnotation', why };
       }
       seen.add(key);
-      const result = await served.ports.attach(pod, served.network, element, signal);
+      const result = await ports.attach(pod, network, element, signal);
       if ('why' in result) return result;
       options.set(index, result.options);
     }

@@ -53,14 +53,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
     },
   });
   const users = new NetworkUsers(pods.lister, ipam);
-  const addresses = new PodAddresses({
-    ...{ client, ipam, access },
-    portsOf(key) {
-      const network = networks.lister.get(key);
-      const ports = providers.maker(network)?.ports;
-      return network && ports ? { network, ports } : undefined;
-    },
-  });
+  const addresses = new PodAddresses({ client, ipam, access, providers, networks: networks.lister });
   nodes.addEventHandler({
     onUpdate: (previous, { metadata: { name }, isAway }) => {
       if (previous.isAway && !isAway) ipam.nodeChanged(name);

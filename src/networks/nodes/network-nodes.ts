@@ -163,11 +163,8 @@ export class NetworkNodes {
   }
 
   #known(name: string): KnownNode {
-    const found = this.#reportOf(name);
-    const { addresses = [], isAway = false } = this.#options.nodes.lister.get(name) ?? {};
-    const [internalIp] = addresses;
-    const missingPod = this.#missing.get(name);
-    return { internalIp, isAway, report: found?.current, reportProblem: found?.problem, missingPod };
+    const node = this.#options.nodes.lister.get(name);
+    return { node, report: this.#reportOf(name), missingPod: this.#missing.get(name) };
   }
 
   #reportOf(name: string): ReportObject | undefined {

@@ -3,16 +3,12 @@ import { clip, listed } from '../../util/clip.ts';
 import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
 import type { NodesInUse } from '../providers.ts';
-import type { NodeReport } from './node-report.ts';
+import type { ClusterNode } from './cluster-node.ts';
+import type { ReportObject } from './node-report.ts';
 
 export interface KnownNode {
-  /** Its first InternalIP; undefined if it has none, or the Node does not exist. */
-  readonly internalIp: string | undefined;
-  readonly isAway?: boolean;
-  /** The report of its agent; undefined without a report of this release. */
-  readonly report: NodeReport | undefined;
-  /** Why the report of its agent does not count; undefined if no agent has reported. */
-  readonly reportProblem?: string | undefined;
+  readonly node?: Pick<ClusterNode, 'addresses' | 'isAway'> | undefined;
+  readonly report?: Pick<ReportObject, 'current' | 'problem'> | undefined;
   /** The pod of its agent, if it is not there. `isGone`: for longer than a DaemonSet takes to replace it. */
   readonly missingPod?: { readonly name: string; readonly isGone: boolean } | undefined;
 }
@@ -53,7 +49,8 @@ export function nodesInUse(
   const troubles: Trouble[] = [];
   for (const name of names.toSorted()) {
     const known = nodeOf?.(name);
-    const address = known?.report?.underlay?.address ?? known?.internalIp ?? before.get(name);
+    const [internalIp] = known?.node?.addresses ?? [];
+    const address = known?.report?.current?.underlay?.address ?? internalIp ?? before.get(name);
     if (address !== undefined) nodes.push({ name, address });
     const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);
@@ -67,12 +64,13 @@ export function nodesInUse(
 function troubleOf(
   network: Network,
   name: string,
-  { report, reportProblem, missingPod, isAway }: KnownNode,
+  { node, report: told, missingPod }: KnownNode,
   address: string | undefined,
 ): Trouble | undefined {
-  if (isAway) return { name, reason: 'NodeFailed', why: 'the Node is not Ready' };
+  const report = told?.current;
+  if (node?.isAway) return { name, reason: 'NodeFailed', why: 'the Node is not Ready' };
   if (!report) {
-    const why = reportProblem ?? 'its node agent has not reported';
+    const why = told?.problem ?? 'its node agent has not reported';
     return { name, reason: 'NoAgent', why: clip(why, MAX_WORDS) };
   }
   if (missingPod && (missingPod.isGone || lackedAgent(network))) {

@@ -64,7 +64,7 @@ export function attaching(): ReviewHandler {
     client: { list: () => Promise.reject(new Error('no Network is asked of the API server')) },
     clock: systemClock,
     networks: { get: () => undefined },
-    stateOf: () => ({}),
+    providers: { stateOf: () => ({}) },
     access: OPEN_ACCESS,
   });
   return createAttachHandler({

@@ -192,7 +192,7 @@ export class NetworkModel {
   }
 
   #knownNode(name: string): KnownNode {
-    return this.known?.get(name) ?? { internalIp: undefined, report: undefined };
+    return this.known?.get(name) ?? {};
   }
 
   /** What the garbage collector does once an owner is gone. */

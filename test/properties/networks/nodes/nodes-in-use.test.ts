@@ -62,9 +62,13 @@ class World {
     if (step.do === 'tells') {
       const problems = step.problem === '' ? {} : { [KEY]: step.problem };
       this.#known.set(step.node, {
-        internalIp: step.address === 0 ? undefined : `192.0.2.${step.address}`,
-        report: step.agent === 'current' ? { version: 2, ranges: [], problems } : undefined,
-        ...(step.agent !== 'none' && { reportProblem: 'its report is invalid' }),
+        node: { addresses: step.address === 0 ? [] : [`192.0.2.${step.address}`], isAway: false },
+        ...(step.agent !== 'none' && {
+          report: {
+            current: step.agent === 'current' ? { version: 2, ranges: [], problems } : undefined,
+            problem: 'its report is invalid',
+          },
+        }),
       });
     }
     this.model.pods = [...this.#pods.keys()].sort().map((pod) => `default/pod-${pod}`);
@@ -188,7 +192,7 @@ test('no definition changes what the status of its Network says to agents, and n
   await fc.assert(
     fc.asyncProperty(fc.array(definition, { minLength: 1, maxLength: 4 }), async (written) => {
       const model = new NetworkModel();
-      model.known = new Map([['n1', { internalIp: '192.0.2.1', report: undefined }]]);
+      model.known = new Map([['n1', { node: { addresses: ['192.0.2.1'], isAway: false } }]]);
       model.create({ cidr: '10.20.0.0/24', gateway: '10.20.0.1' });
       await model.reconcile();
       model.pods = ['default/web'];

@@ -102,7 +102,10 @@ test('a pod whose Networks are Ready loses the gate with the right name, and cou
 test('a pod gets neither an address nor a port on a Network that its namespace may not use', async () => {
   const asked: string[] = [];
   const served = (network: string) => void asked.push(network);
-  const options = { access, client: {} as never, ipam: { of: served } as never, portsOf: served };
+  const options = {
+    ...{ access, client: {} as never, ipam: { of: served } as never },
+    ...{ networks: { get: served }, providers: { maker: () => undefined } },
+  };
   const text = '[{"name":"blue"},{"name":"blue","namespace":"green"}]';
   expect(await new PodAddresses(options).fill(gatedPod(), text, signal)).toEqual({ text });
   expect(asked).toEqual(['red/blue', 'red/blue']);
