@@ -85,14 +85,10 @@ export function selectedNames(own: string | undefined, namespace: NamespaceSetti
  */
 export function changedTemplates(a: TemplateSet, b: TemplateSet): ReadonlySet<string> | undefined {
   if (!sameJson({ ...a.options }, { ...b.options })) return undefined;
-  const isSame = (one: Template | undefined, other: Template | undefined) =>
-    one?.hash === other?.hash && misfitNames(one).join() === misfitNames(other).join();
+  const text = (template: Template | undefined) =>
+    template && [template.hash, ...template.incompatibleShapes.map(({ shape }) => shape.name)].join();
   const names = new Set([...a.templates.keys(), ...b.templates.keys()]);
-  return new Set([...names].filter((name) => !isSame(a.templates.get(name), b.templates.get(name))));
-}
-
-function misfitNames(template: Template | undefined): readonly string[] {
-  return template?.incompatibleShapes.map(({ shape }) => shape.name) ?? [];
+  return new Set([...names].filter((name) => text(a.templates.get(name)) !== text(b.templates.get(name))));
 }
 
 interface CheckedSet {
