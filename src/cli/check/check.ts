@@ -94,15 +94,12 @@ async function checkAll(
   const sites: PodSite[] = [];
   for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
     sites.push(...podSites(object));
-  if (sites.length === 0 && namespace !== undefined) await mustExist(cluster.client, namespace);
+  if (sites.length === 0 && namespace !== undefined)
+    await cluster.client.get(NAMESPACES, { name: namespace }).catch((cause: unknown) => {
+      // Users who may not read it get no error.
+      if (isNotFound(cause)) throw cause;
+    });
   return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, tools);
-}
-
-/** @throws ApiError if there is no such namespace. Users who may not read it get no error. */
-async function mustExist(client: KubeClient, namespace: string): Promise<void> {
-  await client.get(NAMESPACES, { name: namespace }).catch((cause: unknown) => {
-    if (isNotFound(cause)) throw cause;
-  });
 }
 
 /** The question about another object than a workload; undefined if the target is a workload. */

@@ -34,27 +34,21 @@ export async function readStatus(
   const { gitVersion: server } = await readServerVersion(client);
   const installation = await tried(() => readDeployment(client, namespace));
   const known = 'value' in installation ? installation.value : undefined;
-  const read = await allOf({
-    replicas: tried(() => readReplicas(client, namespace)),
-    lease: tried(() => ifFound(client.get(LEASES, { namespace, name: PROGRAM }))),
-    webhooks: tried(() => readWebhooks(client)),
-    warnings: tried(() => readWarnings(client)),
-    template: tried(() => readTemplate(client, { namespace, name: configmap })),
-    // The API server has the kind of Multus.
-    hasAttachments: tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
-    nodeAgents: tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
-    networks: tried(() => readNetworks(client, known)),
-    pods: tried(async () => surveyPods(client, {}, await surveyBasis(client, options, tools))),
-  });
+  const [replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods] =
+    await Promise.all([
+      tried(() => readReplicas(client, namespace)),
+      tried(() => ifFound(client.get(LEASES, { namespace, name: PROGRAM }))),
+      tried(() => readWebhooks(client)),
+      tried(() => readWarnings(client)),
+      tried(() => readTemplate(client, { namespace, name: configmap })),
+      // The API server has the kind of Multus.
+      tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
+      tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
+      tried(() => readNetworks(client, known)),
+      tried(async () => surveyPods(client, {}, await surveyBasis(client, options, tools))),
+    ]);
+  const read = { replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods };
   return { now: Date.now(), server, namespace, configmap, installation, ...read };
-}
-
-type Results<T> = { readonly [Name in keyof T]: Awaited<T[Name]> };
-
-/** The results by their names. */
-async function allOf<T extends Readonly<Record<string, Promise<unknown>>>>(work: T): Promise<Results<T>> {
-  const results = Object.entries(work).map(async ([name, each]) => [name, await each] as const);
-  return Object.fromEntries(await Promise.all(results)) as Results<T>;
 }
 
 /** What was read; what the API server refuses is a text. */

@@ -77,13 +77,8 @@ export class Remover {
   ): Promise<void> {
     const { uid } = object.metadata;
     const options = { preconditions: { uid }, ...(propagationPolicy && { propagationPolicy }) };
-    try {
-      await this.client.delete(resource, refOf(object), options);
-    } catch (err) {
-      if (isNotFound(err)) return;
-      throw err;
-    }
-    this.say(`deleted ${nameOf(resource, object)}`);
+    const deletion = this.client.delete(resource, refOf(object), options);
+    if (await ifFound(deletion.then(() => true))) this.say(`deleted ${nameOf(resource, object)}`);
   }
 
   /**
