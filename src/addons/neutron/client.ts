@@ -9,18 +9,7 @@ const PAGE_SIZE = 500;
 const MAX_PAGES = 400;
 
 /** What the provider calls of Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2). */
-export interface NeutronApi {
-  list<T extends Identified>(kind: Collection<T>, filter: Filter, signal: AbortSignal): Promise<readonly T[]>;
-  create<T>(kind: Collection<T>, item: object, signal: AbortSignal): Promise<T>;
-  /** Fails with 412 if the item has changed since it was read. */
-  update(kind: Collection<Identified>, item: Identified, changes: object, signal: AbortSignal): Promise<void>;
-  /**
-   * Ignores a 404. With a revision, fails with 412 if the item has changed since it was read. A network goes with its
-   * subnets, and fails with 409 while it has ports.
-   */
-  delete(kind: Collection<Identified>, item: Identified, signal: AbortSignal): Promise<void>;
-  tag(verb: 'PUT' | 'DELETE', networkId: string, tag: string, signal: AbortSignal): Promise<void>;
-}
+export type NeutronApi = Omit<NeutronClient, 'close'>;
 
 /** An old Neutron has no revisions, so its writes are not tied. */
 export interface Identified {
@@ -28,7 +17,7 @@ export interface Identified {
   readonly revision?: number | undefined;
 }
 
-export class NeutronClient implements NeutronApi {
+export class NeutronClient {
   readonly #session: Pick<OpenStackSession, 'request' | 'close'>;
   readonly #pageSize: number;
 
@@ -80,6 +69,7 @@ export class NeutronClient implements NeutronApi {
     return decode(own(body, singular));
   }
 
+  /** Fails with 412 if the item has changed since it was read. */
   async update(
     { plural, singular }: Collection<Identified>,
     item: Identified,
@@ -95,6 +85,10 @@ export class NeutronClient implements NeutronApi {
     await this.#session.request('PUT', request);
   }
 
+  /**
+   * Ignores a 404. With a revision, fails with 412 if the item has changed since it was read. A network goes with its
+   * subnets, and fails with 409 while it has ports.
+   */
   delete({ plural }: Collection<Identified>, item: Identified, signal: AbortSignal): Promise<void> {
     return this.#delete(`/${plural}/${item.id}`, ifMatch(item), signal);
   }

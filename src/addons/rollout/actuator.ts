@@ -43,6 +43,16 @@ const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
 
 type WholePod = KubeObject & JsonObject;
 
+/** An action on a pod that was read for it. */
+interface Job {
+  readonly pod: RolloutPod;
+  readonly set: TemplateSet;
+  readonly whole: WholePod;
+  /** What a rollout sees of it. */
+  readonly before: Observed;
+  readonly signal: AbortSignal;
+}
+
 /** Does to pods what a step of the rollout has decided. Each write is refused for a pod that has changed meanwhile. */
 export class Actuator {
   readonly #options: ActuatorOptions;
@@ -61,12 +71,12 @@ export class Actuator {
       const whole = await this.#read(pod, signal);
       const before = whole && observe(whole, this.#options.decideOptions.keys);
       if (!before) return 'gone';
-      if (what === 'undrain') return await this.#undrain(whole, before, signal);
-      const change = await this.#changeOf(whole, pod, to.set, signal);
+      const job = { pod, set: to.set, whole, before, signal };
+      if (what === 'undrain') return await this.#undrain(job);
+      const change = await this.#changeOf(job);
       if (change.how === 'none') return 'later';
       if (change.how !== 'in-place') return this.#judge(pod, to.set, change);
-      if (what === 'change') return await this.#change(whole, before, change, signal, this.#isOverdue(pod));
-      return await this.#drain(whole, before, change, { pod, set: to.set }, signal);
+      return await (what === 'change' ? this.#change(job, change) : this.#drain(job, change));
     } catch (err) {
       if (isNotFound(err) && !isUnserved(err)) return 'gone';
       // Another writer was faster: the next step sees its write.
@@ -82,13 +92,8 @@ export class Actuator {
   }
 
   /** Asks the API server whether it allows all of the change before the pod leaves its Services. */
-  async #drain(
-    whole: WholePod,
-    before: Observed,
-    change: InPlaceChange,
-    { pod, set }: { readonly pod: RolloutPod; readonly set: TemplateSet },
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async #drain(job: Job, change: InPlaceChange): Promise<Outcome> {
+    const { pod, set, whole, before, signal } = job;
     const dryRun = { dryRun: true, signal };
     const resize = resizePatch(whole, change);
     if (resize.length > 0) await this.#patch(whole, resize, { ...dryRun, subresource: 'resize' });
@@ -98,7 +103,7 @@ export class Actuator {
       const why = `admission changes the image ${mutated.to} to ${mutated.is}`;
       return this.#judge(pod, set, { how: 'refused', why });
     }
-    if (!change.restarts) return await this.#change(whole, before, change, signal);
+    if (!change.restarts) return await this.#change(job, change);
     if ((await evict(this.#options.client, whole, { signal, dryRun: true })) === 'refused') {
       return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
     }
@@ -107,14 +112,10 @@ export class Actuator {
     return 'done';
   }
 
-  async #change(
-    whole: WholePod,
-    before: Observed,
-    change: InPlaceChange,
-    signal: AbortSignal,
-    isOverdue = false,
-  ): Promise<Outcome> {
+  async #change({ pod, whole, before, signal }: Job, change: InPlaceChange): Promise<Outcome> {
     const { namespace } = whole.metadata;
+    // One that has been drained for too long does not wait for its Services.
+    const isOverdue = this.#options.now() >= (pod.drainingSince ?? Infinity) + DRAIN_LIMIT_MS;
     if (before.isDraining && before.ready === false && before.trouble === undefined && !isOverdue) {
       if (await isServed(this.#options.client, namespace, before.uid, signal)) {
         return this.#block(before, 'a Service still sends requests to it', SOON_MS);
@@ -128,15 +129,9 @@ export class Actuator {
     return 'done';
   }
 
-  /** Whether the pod has been drained for too long to wait for its Services. */
-  #isOverdue({ drainingSince }: RolloutPod): boolean {
-    return drainingSince !== undefined && this.#options.now() >= drainingSince + DRAIN_LIMIT_MS;
-  }
-
-  async #undrain(whole: WholePod, before: Observed, signal: AbortSignal): Promise<Outcome> {
-    if (!before.isDraining) return 'later';
+  async #undrain({ whole, before, signal }: Job): Promise<Outcome> {
     // Until its new container runs, the old one must get no requests again.
-    if (!before.isRestarted) return 'later';
+    if (!before.isDraining || !before.isRestarted) return 'later';
     await this.#write(whole, undrainPatch(whole), { signal });
     return 'done';
   }
@@ -158,12 +153,12 @@ export class Actuator {
     return whole.metadata.uid === uid ? (whole as WholePod) : undefined;
   }
 
-  async #changeOf(
-    whole: WholePod,
-    { namespace, isConfigStale, status }: RolloutPod,
-    set: TemplateSet,
-    signal: AbortSignal,
-  ): Promise<PodChange> {
+  async #changeOf({
+    pod: { namespace, isConfigStale, status },
+    set,
+    whole,
+    signal,
+  }: Job): Promise<PodChange> {
     const { decideOptions, setOf } = this.#options;
     const from = status && setOf(status);
     const options = { from, restart: isConfigStale };

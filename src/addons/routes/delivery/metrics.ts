@@ -11,8 +11,6 @@ interface Asked {
   weights(): readonly Weight[];
 }
 
-export type RouteMetrics = ReturnType<typeof routeMetrics>;
-
 /** The delivery of routes, as the leader sees it. */
 export function routeMetrics(registry: Registry, asked: Asked) {
   const registers = [registry];

@@ -81,6 +81,11 @@ export class RouteCaches {
     byIndex: (index, value) => this.routeInformers.flatMap(({ lister }) => lister.byIndex(index, value)),
   };
 
+  /** What the compilation of routes depends on. */
+  get listers() {
+    return { routes: this.routes, services: this.services.lister, grants: this.grants.lister };
+  }
+
   /** Whether the sidecar of a pod mounts the file of routes. */
   isRouted({ metadata }: KubeObject): boolean {
     const status = parseStatus(metadata.annotations?.[this.#statusKey]);

@@ -3,7 +3,7 @@ import { type ObjectKey, refOf } from '../../../kube/api/object.ts';
 import { regardingOf } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import type { Result } from '../../../kube/controller/controller.ts';
+import type { Reconcile } from '../../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../../kube/events/events.ts';
 import type { Compilation } from '../compile/compile.ts';
 import { NO_SIDECAR } from '../compile/explain.ts';
@@ -32,32 +32,26 @@ const LOOK_MS = 1000;
 /** Not none. */
 const UNKNOWN: Programmed = { sidecars: 0, of: 1 };
 
-/** Writes the statuses of routes, and Events about what is wrong. */
-export class RouteStatus {
-  readonly #options: RouteStatusOptions;
-  readonly #written = new Map<ObjectKey, number>();
+/** Returns the reconcile that writes the status of a route, and Events about what is wrong. The key is that of a route. */
+export function routeStatusReconcile(options: RouteStatusOptions): Reconcile {
+  const { client, routes, events, wallClock, now } = options;
+  const written = new Map<ObjectKey, number>();
 
-  constructor(options: RouteStatusOptions) {
-    this.#options = options;
-  }
-
-  /** The key is that of a route. */
-  async reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result> {
-    const { routes, wallClock, now } = this.#options;
-    const compilation = await this.#options.compilation();
+  return async (key, signal) => {
+    const compilation = await options.compilation();
     const [object, route] = [routes.get(key), compilation.routes.get(key)];
     if (!object || !route || object.metadata.deletionTimestamp !== undefined) {
-      this.#written.delete(key);
+      written.delete(key);
       return {};
     }
     // A newer generation is compiled soon, and comes here then.
     if (route.object.metadata.generation !== object.metadata.generation) return {};
     // A new leader writes no numbers before it has asked all sidecars: they would be too low.
-    const isSurveyed = this.#options.isSurveyed();
-    const programmed = this.#options.programmed(key, compilation);
+    const isSurveyed = options.isSurveyed();
+    const programmed = options.programmed(key, compilation);
     const [before, date] = [object.status?.parents ?? [], wallClock().toISOString().replace(/\.\d+/, '')];
     const after = nextParents(before, parentsOf(route, isSurveyed ? programmed : undefined), date);
-    const since = now() - (this.#written.get(key) ?? Number.NEGATIVE_INFINITY);
+    const since = now() - (written.get(key) ?? Number.NEGATIVE_INFINITY);
     // What changes the numbers queues all routes.
     const again = isSurveyed ? {} : { requeueAfterMs: LOOK_MS };
     if (after === undefined || (!isSurveyed && differOnlyIn(PROGRAMMED, before, after))) return again;
@@ -65,36 +59,25 @@ export class RouteStatus {
       const leftMs = (programmed.sidecars < programmed.of ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
       if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: leftMs };
     }
-    if (isSurveyed) this.#written.set(key, now());
-    else this.#written.delete(key);
-    if (await this.#write(object, after, signal)) {
-      this.#tell(object, before, after, isSurveyed ? programmed : UNKNOWN);
-    }
-    return again;
-  }
-
-  /** Returns false if another client was faster: the watch delivers the new state. */
-  async #write(route: Route, parents: readonly RouteParentStatus[], signal: AbortSignal): Promise<boolean> {
-    const patch = { metadata: { resourceVersion: route.metadata.resourceVersion }, status: { parents } };
+    if (isSurveyed) written.set(key, now());
+    else written.delete(key);
+    const { resourceVersion } = object.metadata;
+    const [patch, how] = [
+      { metadata: { resourceVersion }, status: { parents: after } },
+      { subresource: 'status', signal },
+    ];
     try {
-      const options = { subresource: 'status', signal };
-      await this.#options.client.mergePatch(resourceOf(route), refOf(route), patch, options);
-      return true;
+      await client.mergePatch(resourceOf(object), refOf(object), patch, how);
     } catch (err) {
+      // Another client was faster: the watch delivers the new state.
       if (!isConflict(err) && !isNotFound(err)) throw err;
-      return false;
+      return again;
     }
-  }
-
-  #tell(
-    route: Route,
-    before: readonly RouteParentStatus[],
-    after: readonly RouteParentStatus[],
-    programmed: Programmed,
-  ): void {
-    const object = regardingOf(resourceOf(route), route);
-    for (const details of eventsOf(before, after, programmed)) this.#options.events.event(object, details);
-  }
+    const regarding = regardingOf(resourceOf(object), object);
+    for (const details of eventsOf(before, after, isSurveyed ? programmed : UNKNOWN))
+      events.event(regarding, details);
+    return again;
+  };
 }
 
 /** Whether the status says that there are no sidecars. */

@@ -9,12 +9,12 @@ import { type Route, routeKey } from '../compile/route.ts';
 import { CONTROLLER_NAME } from '../compile/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes, LiveCompilation } from './live-compilation.ts';
-import { type RouteMetrics, routeMetrics, weightsOf } from './metrics.ts';
+import { routeMetrics, weightsOf } from './metrics.ts';
 import { Progress } from './progress.ts';
 import { HTTP_ROUTES, resourceOf } from './resources.ts';
 import { namespacesOf, RouteCaches } from './route-caches.ts';
 import { RouteFiles } from './route-files.ts';
-import { RouteStatus } from './route-status.ts';
+import { routeStatusReconcile } from './route-status.ts';
 import { createRouteHandler } from './route-warnings.ts';
 import { Sidecars } from './sidecars.ts';
 
@@ -67,9 +67,7 @@ export function setUpRouteDelivery(
 
 function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): void {
   const warnings = createRouteHandler({
-    routes: caches.routes,
-    services: caches.services.lister,
-    grants: caches.grants.lister,
+    ...caches.listers,
     hasSynced: () => caches.hasSynced(),
     hasSidecars: (namespace) => caches.hasSidecars(namespace),
     clock: manager.clock,
@@ -79,22 +77,15 @@ function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): v
 }
 
 /** The parts that deliver routes, and their queues. */
-interface Delivery {
-  readonly caches: RouteCaches;
-  readonly metrics: RouteMetrics;
-  readonly compilation: LiveCompilation;
-  readonly changes: Changes;
-  readonly progress: Progress;
-  readonly sidecars: Sidecars;
-  readonly files: RouteFiles;
-  readonly status: RouteStatus;
-  readonly work: Work;
-}
+type Delivery = ReturnType<typeof deliveryOf>;
 
-type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
-
-function deliveryOf(manager: Manager, options: RouteOptions, caches: RouteCaches, slices: Slices): Delivery {
-  const { leaderClient: client, clock, events } = manager;
+function deliveryOf(
+  manager: Manager,
+  { namespace, routesTouch }: RouteOptions,
+  caches: RouteCaches,
+  slices: Slices,
+) {
+  const { leaderClient: client, clock, events, log } = manager;
   const metrics = routeMetrics(manager.registry, {
     behind: () => sidecars.behind(),
     weights: () => weightsOf(caches.routes.list()),
@@ -105,57 +96,23 @@ function deliveryOf(manager: Manager, options: RouteOptions, caches: RouteCaches
     statuses: manager.controller('route-status', STATUS_WORKERS),
   };
   const progress = new Progress();
-  const compilation = new LiveCompilation({
-    routes: caches.routes,
-    services: caches.services.lister,
-    grants: caches.grants.lister,
-    progress,
-    slices,
-    namespaces: () => caches.namespaces(),
-  });
+  const namespaces = () => caches.namespaces();
+  const compilation = new LiveCompilation({ ...caches.listers, progress, slices, namespaces });
   const sidecars = new Sidecars({
     client,
     pods: caches.pods.lister,
-    touch: options.routesTouch,
+    touch: routesTouch,
     ask: askSidecar,
     now: () => clock.now(),
     wallClock: () => new Date(),
     taken: metrics.taken,
     refused(pod, err) {
-      manager.log.warn({ key: keyOf(pod), err }, 'cannot annotate the pod: its sidecar gets routes later');
+      log.warn({ key: keyOf(pod), err }, 'cannot annotate the pod: its sidecar gets routes later');
       tellRefusal(events, { apiVersion: 'v1', kind: 'Pod', ...pod }, err);
     },
     recount: () => progress.recount(),
   });
-  const parts = { caches, metrics, compilation, progress, sidecars, work };
-  const files = routeFiles(manager, options.namespace, parts);
-  const status = new RouteStatus({
-    client,
-    routes: caches.routes,
-    compilation: () => compilation.get(),
-    programmed: (key, compiled) =>
-      progress.of(key, compiled, {
-        namespaces: () => new Set([...caches.namespaces(), ...files.obstacles.keys()]),
-        tally: (namespace) => sidecars.tally(namespace),
-        obstacles: files.obstacles,
-      }),
-    // Where the file cannot be delivered, no sidecar is asked.
-    isSurveyed: () =>
-      sidecars.isSurveyed(() => [...caches.namespaces()].filter((each) => !files.obstacles.has(each))),
-    events,
-    now: () => clock.now(),
-    wallClock: () => new Date(),
-  });
-  return { ...parts, changes: new Changes(clock), files, status };
-}
-
-function routeFiles(
-  { leaderClient: client, events }: Manager,
-  namespace: string,
-  parts: Omit<Delivery, 'changes' | 'files' | 'status'>,
-): RouteFiles {
-  const { caches, metrics, compilation, progress, sidecars, work } = parts;
-  return new RouteFiles({
+  const files = new RouteFiles({
     client,
     configMaps: caches.maps.lister,
     namespace,
@@ -182,6 +139,25 @@ function routeFiles(
       progress.forget(of);
     },
   });
+  const reconcileStatus = routeStatusReconcile({
+    client,
+    routes: caches.routes,
+    compilation: () => compilation.get(),
+    programmed: (key, compiled) =>
+      progress.of(key, compiled, {
+        namespaces: () => new Set([...namespaces(), ...files.obstacles.keys()]),
+        tally: (namespace) => sidecars.tally(namespace),
+        obstacles: files.obstacles,
+      }),
+    // Where the file cannot be delivered, no sidecar is asked.
+    isSurveyed: () =>
+      sidecars.isSurveyed(() => [...namespaces()].filter((each) => !files.obstacles.has(each))),
+    events,
+    now: () => clock.now(),
+    wallClock: () => new Date(),
+  });
+  const changes = new Changes(clock);
+  return { caches, changes, metrics, compilation, progress, sidecars, files, reconcileStatus, work };
 }
 
 function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
@@ -252,7 +228,15 @@ function runChanges(manager: Manager, { caches, changes, compilation, progress, 
   manager.singleton('route-numbers', numbers, { after, everyMs: NUMBERS_MS });
 }
 
-function runControllers({ caches, compilation, metrics, sidecars, files, status, work }: Delivery): void {
+function runControllers({
+  caches,
+  compilation,
+  metrics,
+  sidecars,
+  files,
+  reconcileStatus,
+  work,
+}: Delivery): void {
   const after = (signal: AbortSignal) => caches.waitForSync(signal);
   work.files.reconcile((namespace, signal) => files.reconcile(namespace, signal), {
     keys: () => namespacesOf([...caches.routedPods(), ...caches.maps.lister.list()]),
@@ -267,7 +251,7 @@ function runControllers({ caches, compilation, metrics, sidecars, files, status,
       metrics.reset();
     },
   });
-  work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
+  work.statuses.reconcile(reconcileStatus, {
     keys: () => caches.routes.list().map(routeKey),
     after,
     waiting(key) {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.ts';
 import type { Route, RouteParentStatus } from '../../../../../src/addons/routes/compile/route.ts';
-import { RouteStatus } from '../../../../../src/addons/routes/delivery/route-status.ts';
+import { routeStatusReconcile } from '../../../../../src/addons/routes/delivery/route-status.ts';
 import { ApiError } from '../../../../../src/kube/api/api-error.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
@@ -19,7 +19,7 @@ function setUp(service = 'shop/echo') {
   const state = { isOvertaken: false, isSurveyed: true };
   const given = routeFor('shop/one', service, [{}]);
   let live: Route = { ...given, metadata: { ...given.metadata, generation: 1, resourceVersion: '1' } };
-  const status = new RouteStatus({
+  const reconcileKey = routeStatusReconcile({
     client: {
       async mergePatch(resource, _, patch) {
         if (state.isOvertaken) throw new ApiError({ status: 409, reason: 'Conflict', message: 'changed' });
@@ -46,7 +46,7 @@ function setUp(service = 'shop/echo') {
     const { metadata } = live;
     live = { ...live, metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 } };
   };
-  const reconcile = () => status.reconcile('shop/one', signal);
+  const reconcile = () => reconcileKey('shop/one', signal);
   const numbers = () =>
     writes.map((parents) => parents[0]?.conditions.find(({ type }) => type.endsWith('Programmed'))?.message);
   return { clock, programmed, writes, versions, events, state, change, reconcile, numbers };
