@@ -11,7 +11,7 @@ export interface Resource<T extends KubeObject> {
   /** The plural, lower-case name in the path. */
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Requests only the metadata of objects, which keeps a cache of many pods small. Writes are not affected. */
+  /** Requests only the metadata of objects, which keeps a cache of many pods small; also of those that were written. */
   readonly metadataOnly?: true;
   /** Returns the value as a typed object, or throws a TypeError that says what is wrong with it. */
   decode(value: unknown): T;

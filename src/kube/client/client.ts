@@ -59,7 +59,8 @@ export class KubeClient extends RestClient {
     { subresource, ...options }: WriteOptions = {},
   ): Promise<T> {
     const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
-    return resource.decode(await this.request('POST', path, { ...write(options), body: object }));
+    const call = { ...write(options), accept: acceptOf(resource), body: object };
+    return resource.decode(await this.request('POST', path, call));
   }
 
   /** JSON patch (RFC 6902); a failed `test` is 422. */
@@ -172,7 +173,8 @@ export class KubeClient extends RestClient {
     { subresource, ...options }: ApplyOptions,
   ): Promise<T> {
     const path = resourcePath(resource, ref, subresource);
-    return resource.decode(await this.request('PATCH', path, { ...write(options), body, contentType }));
+    const call = { ...write(options), accept: acceptOf(resource), body, contentType };
+    return resource.decode(await this.request('PATCH', path, call));
   }
 }
 

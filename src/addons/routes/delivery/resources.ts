@@ -53,12 +53,11 @@ export const TOUCH = 'initializer.kubernetes.io/envoy-routes';
 export type RoutesMap = ConfigMap & { readonly immutable?: boolean };
 
 export const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
+/** For a cache, and for writes, of whose answers nothing else is read. */
+export const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 
 /** The field selector of them. The operator may read no other ConfigMap. */
 export const ONLY_ROUTES_MAPS = `metadata.name=${ROUTES_CONFIG_MAP}`;
-
-/** Asks for the metadata alone of what was written. */
-export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** Of one Service, routing knows no more: the API has no limit. */
 const MAX_PORTS = 256;

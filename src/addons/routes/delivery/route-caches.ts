@@ -11,18 +11,16 @@ import {
   GRPC_ROUTES,
   grantSummary,
   HTTP_ROUTES,
+  MAPS_METADATA,
   ONLY_ROUTES_MAPS,
   REFERENCE_GRANTS,
   ROUTES_CONFIG_MAP,
-  ROUTES_MAPS,
   routeSummary,
   SERVICES,
   serviceSummary,
 } from './resources.ts';
 import { PARENT, parentsIn } from './route-warnings.ts';
 import { ROUTED_IN } from './sidecars.ts';
-
-const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 
 /** What the delivery of routes watches. */
 export class RouteCaches {

@@ -2,18 +2,17 @@ import { ROUTES_FILE } from '../../../injection/envoy/routed.ts';
 import { isNamespaceTerminating, isNotFound, isOvertaken, isRefused } from '../../../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../../kube/api/object.ts';
-import { regardingOf, resourcePath } from '../../../kube/api/resource.ts';
+import { regardingOf } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import { REQUEST_REFUSED } from '../../../kube/controller/refusals.ts';
 import type { EventRecorder } from '../../../kube/events/events.ts';
-import { isRecord } from '../../../util/json.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { RouteFile } from '../compile/route-configuration.ts';
 import type { Obstacle } from '../compile/status.ts';
 import {
-  METADATA_ONLY,
+  MAPS_METADATA,
   ONLY_ROUTES_MAPS,
   ROUTES_CONFIG_MAP,
   ROUTES_LABEL,
@@ -22,7 +21,7 @@ import {
 } from './resources.ts';
 
 export interface RouteFilesOptions {
-  readonly client: Pick<KubeClient, 'request'>;
+  readonly client: Pick<KubeClient, 'list' | 'jsonPatch' | 'create'>;
   /** Their metadata: the texts of all namespaces would take too much memory. */
   readonly configMaps: Pick<Lister<KubeObject>, 'get'>;
   /** The operator’s namespace. */
@@ -118,13 +117,8 @@ export class RouteFiles {
     if (cached && known && (known.resourceVersion === seen || known.cached === seen)) {
       return { ...known, metadata: cached.metadata };
     }
-    const list = await client.request('GET', resourcePath(ROUTES_MAPS, { namespace }), {
-      query: { fieldSelector: ONLY_ROUTES_MAPS },
-      signal,
-    });
-    const items = isRecord(list) ? (list.items ?? []) : undefined;
-    if (!Array.isArray(items)) throw new TypeError('expected a list of ConfigMaps');
-    const [found] = items.map(ROUTES_MAPS.decode);
+    const selection = { namespace, fieldSelector: ONLY_ROUTES_MAPS, signal };
+    const [found] = (await client.list(ROUTES_MAPS, selection, ROUTES_MAPS.decode)).items;
     this.#contents.delete(namespace);
     if (!found) return undefined;
     const { data = {}, immutable, metadata } = found;
@@ -151,32 +145,20 @@ export class RouteFiles {
     const { text, version } = file;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
     const data = { [ROUTES_FILE]: text };
-    const options = { query: { fieldManager: ROUTES_MANAGER }, accept: METADATA_ONLY, signal };
+    const ref = { namespace, name: ROUTES_CONFIG_MAP };
+    const options = { fieldManager: ROUTES_MANAGER, signal };
+    const operations = [
+      { op: 'test' as const, path: '/metadata/resourceVersion', value: found?.resourceVersion },
+      { op: 'add' as const, path: '/data', value: data },
+    ];
+    const metadata = { ...ref, labels: { [ROUTES_LABEL]: home } };
+    const created = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
     try {
-      const written = found
-        ? await client.request('PATCH', resourcePath(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }), {
-            ...options,
-            contentType: 'application/json-patch+json',
-            body: [
-              { op: 'test', path: '/metadata/resourceVersion', value: found.resourceVersion },
-              { op: 'add', path: '/data', value: data },
-            ],
-          })
-        : await client.request('POST', resourcePath(CONFIG_MAPS, { namespace }), {
-            ...options,
-            body: {
-              apiVersion: 'v1',
-              kind: 'ConfigMap',
-              metadata: { namespace, name: ROUTES_CONFIG_MAP, labels: { [ROUTES_LABEL]: home } },
-              data,
-            },
-          });
-      this.#contents.set(namespace, {
-        resourceVersion: CONFIG_MAPS.decode(written).metadata.resourceVersion,
-        cached,
-        version,
-        isImmutable: false,
-      });
+      const written = await (found
+        ? client.jsonPatch(MAPS_METADATA, ref, operations, options)
+        : client.create(MAPS_METADATA, created, options));
+      const { resourceVersion } = written.metadata;
+      this.#contents.set(namespace, { resourceVersion, cached, version, isImmutable: false });
       return true;
     } catch (err) {
       if (isOvertaken(err) || isNotFound(err) || isNamespaceTerminating(err)) return false;

@@ -1,16 +1,15 @@
 import { type ApiError, ifFound, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
 import { PODS } from '../../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../../kube/api/object.ts';
-import { resourcePath } from '../../../kube/api/resource.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Result } from '../../../kube/controller/controller.ts';
 import { isObject, own, ownString } from '../../../util/json.ts';
 import { addTo, type Tally } from './progress.ts';
-import { METADATA_ONLY, TOUCH } from './resources.ts';
+import { TOUCH } from './resources.ts';
 
 export interface SidecarsOptions {
-  readonly client: Pick<KubeClient, 'get' | 'request'>;
+  readonly client: Pick<KubeClient, 'get' | 'mergePatch'>;
   readonly pods: Pick<Lister<KubeObject>, 'get' | 'byIndex'>;
   /** Whether to change an annotation of pods that run older routes. */
   readonly touch: boolean;
@@ -48,6 +47,8 @@ const TURNS = 20;
 const LONGEST_SURVEY_MS = 30_000;
 /** Each route asks whether the survey has ended, and a look at it takes all pods. */
 const SURVEY_LOOK_MS = 250;
+
+const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
 /** What is known about a sidecar. */
 interface Sidecar {
@@ -249,17 +250,11 @@ export class Sidecars {
   async #touch({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
     const { client, touch, now, wallClock } = this.#options;
     if (!touch) return;
-    const { namespace, name, uid } = metadata;
     // The same text again would be no change.
     const value = `${sidecar.target} ${wallClock().toISOString()}`;
-    const options = {
-      body: { metadata: { uid, annotations: { [TOUCH]: value } } },
-      contentType: 'application/merge-patch+json',
-      accept: METADATA_ONLY,
-      signal,
-    };
+    const patch = { metadata: { uid: metadata.uid, annotations: { [TOUCH]: value } } };
     try {
-      await client.request('PATCH', resourcePath(PODS, { namespace, name }), options);
+      await client.mergePatch(POD_METADATA, refOf({ metadata }), patch, { signal });
     } catch (err) {
       // The pod is gone, or another one has its name.
       if (isRefused(err)) this.#options.refused({ metadata }, err);

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Sidecars } from '../../../../../src/addons/routes/delivery/sidecars.ts';
 import type { KubeObject } from '../../../../../src/kube/api/object.ts';
+import { requesting } from '../../../../support/kube/requesting.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
 const PODS = ['a', 'b', 'c'];
@@ -21,11 +22,10 @@ class World {
   #version = '1';
   #uids = 0;
   readonly sidecars = new Sidecars({
-    client: {
-      get: async (resource, { name }) =>
-        resource.decode({ ...this.#pods.get(name ?? ''), status: { podIP: `${name}` } }),
-      request: async () => undefined,
-    },
+    client: requesting(async (_, path) => {
+      const name = path.split('/').at(-1) ?? '';
+      return { ...this.#pods.get(name), status: { podIP: name } };
+    }),
     pods: { get: (key) => this.#pods.get(key.replace('shop/', '')), byIndex: () => [...this.#pods.values()] },
     touch: false,
     ask: async () => this.#version,

@@ -2,10 +2,9 @@ import { expect, test } from '@jest/globals';
 import { ROUTES_LABEL, type RoutesMap } from '../../../../../src/addons/routes/delivery/resources.ts';
 import { planFile, RouteFiles } from '../../../../../src/addons/routes/delivery/route-files.ts';
 import { apiErrorFrom } from '../../../../../src/kube/api/api-error.ts';
-import type { RequestOptions } from '../../../../../src/kube/client/rest-client.ts';
-import type { Method } from '../../../../../src/kube/client/transport.ts';
 import type { EventDetails } from '../../../../../src/kube/events/events.ts';
 import { refusal } from '../../../../support/kube/fake-events.ts';
+import { requesting } from '../../../../support/kube/requesting.ts';
 
 const { signal } = new AbortController();
 const FILE = { text: 'new', version: 'v', leftOut: new Map<string, number>() };
@@ -30,20 +29,18 @@ function setUp({
   /** In the API server, and in the cache as far as the watch has come. */
   const world = { found, cached: found, text };
   const files = new RouteFiles({
-    client: {
-      request: async (method: Method, path: string, { body, query, accept }: RequestOptions = {}) => {
-        if (method === 'GET') {
-          done.push(['read', path, query?.fieldSelector]);
-          return { items: world.found ? [world.found] : null };
-        }
-        done.push([method, path, JSON.parse(JSON.stringify(body)), query?.fieldManager]);
-        if (fails) throw fails;
-        expect(accept).toContain('as=PartialObjectMetadata');
-        const resourceVersion = `${Number(world.found?.metadata.resourceVersion ?? 7) + 1}`;
-        world.found = { metadata: { ...NAMED, resourceVersion }, data: { 'rds.json': world.text } };
-        return { metadata: { ...NAMED, resourceVersion } };
-      },
-    },
+    client: requesting(async (method, path, { body, query, accept } = {}) => {
+      if (method === 'GET') {
+        done.push(['read', path, query?.fieldSelector]);
+        return { metadata: { resourceVersion: '9' }, items: world.found ? [world.found] : null };
+      }
+      done.push([method, path, JSON.parse(JSON.stringify(body)), query?.fieldManager]);
+      if (fails) throw fails;
+      expect(accept).toContain('as=PartialObjectMetadata');
+      const resourceVersion = `${Number(world.found?.metadata.resourceVersion ?? 7) + 1}`;
+      world.found = { metadata: { ...NAMED, resourceVersion }, data: { 'rds.json': world.text } };
+      return { metadata: { ...NAMED, resourceVersion } };
+    }),
     // Without data: the texts in all namespaces would take too much memory.
     configMaps: {
       get: (key) =>

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Sidecars } from '../../../../../src/addons/routes/delivery/sidecars.ts';
 import { apiErrorFrom } from '../../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../../src/kube/api/object.ts';
-import type { Resource } from '../../../../../src/kube/api/resource.ts';
+import { requesting } from '../../../../support/kube/requesting.ts';
 import { FakeClock } from '../../../../support/time/fake-clock.ts';
 
 const POD: KubeObject = { metadata: { name: 'a', namespace: 'shop', uid: 'uid' } };
@@ -22,15 +22,13 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
   const seconds: number[] = [];
   const refusals: string[] = [];
   const sidecars = new Sidecars({
-    client: {
-      get: async <T extends KubeObject>(resource: Resource<T>) =>
-        resource.decode({ ...POD, status: { podIP: pod.address } }),
-      request: async (_, path, { body, accept } = {}) => {
-        const failure = failures.shift();
-        if (failure) throw failure;
-        touches.push({ path, body, accept });
-      },
-    },
+    client: requesting(async (method, path, { body, accept } = {}) => {
+      if (method === 'GET') return { ...POD, status: { podIP: pod.address } };
+      const failure = failures.shift();
+      if (failure) throw failure;
+      touches.push({ path, body, accept });
+      return POD;
+    }),
     pods: { get: () => POD, byIndex: () => [POD] },
     touch,
     ask: async () => {
@@ -173,11 +171,10 @@ test('sidecars that never answer do not take all workers from those that do', as
   const waiting: (() => void)[] = [];
   const asked: string[] = [];
   const sidecars = new Sidecars({
-    client: {
-      get: async <T extends KubeObject>(resource: Resource<T>, { name = '' }: { name?: string }) =>
-        resource.decode({ ...podOf(name), status: { podIP: name } }),
-      request: async () => undefined,
-    },
+    client: requesting(async (_, path) => {
+      const name = path.split('/').at(-1) ?? '';
+      return { ...podOf(name), status: { podIP: name } };
+    }),
     pods: { get: (key) => podOf(key.split('/')[1] ?? ''), byIndex: () => [] },
     touch: false,
     ask: async (address) => {
