@@ -88,7 +88,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
   return async (_, signal) => {
     const current = history.current();
     const strategy = current?.target.set.rollout;
-    if (!current || !strategy || strategy.mode === 'new-pods') {
+    if (!current || !strategy) {
       metrics.stepped(undefined);
       return {};
     }

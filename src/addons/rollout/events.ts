@@ -89,7 +89,7 @@ export class RolloutEvents {
         `${counted(waiting.length, 'pod')} cannot be changed yet. ${key}: ${blocked?.why}`,
       );
     }
-    if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
+    if (phase === 'done' && before !== undefined && before !== 'done') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${counted(left, 'pod')} left as ${left === 1 ? 'it is' : 'they are'}`;
       const current = pods.filter(({ is }) => is === 'current').length;

@@ -77,7 +77,7 @@ export function forecastWarning(options: ForecastWarningOptions): (set: Template
   let last: { readonly key: string; readonly at: number; readonly line: string } | undefined;
   return (set) => {
     const { rollout } = set;
-    if (rollout === undefined || rollout.mode === 'new-pods') return undefined;
+    if (rollout === undefined) return undefined;
     const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
     if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
     const line = outlookLine(forecast(forecastPods(options), set, rollout));

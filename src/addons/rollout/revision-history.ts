@@ -48,7 +48,7 @@ export class RevisionHistory {
   /** What the rollout goes from and to; undefined without a strategy, and until the first revision is written. */
   current(): Revisions | undefined {
     const set = this.adopted();
-    if (set === undefined || !isActive(set)) return undefined;
+    if (set?.rollout === undefined) return undefined;
     if (this.#memo?.set === set) return this.#memo.revisions;
     const paused = this.source()?.metadata.annotations?.[PAUSED_KEY] === 'true';
     this.#memo = { set, revisions: revisionsOf(set, this.stored(), paused) };
@@ -89,11 +89,6 @@ export class RevisionHistory {
   nextNumber(): number {
     return Math.max(0, ...this.#options.objects.list().map(({ revision = 0 }) => revision)) + 1;
   }
-}
-
-/** Whether the strategy of the templates changes running pods. */
-export function isActive({ rollout }: TemplateSet): boolean {
-  return rollout !== undefined && rollout.mode !== 'new-pods';
 }
 
 export interface PromotedProofsOptions {

@@ -15,7 +15,7 @@ import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';
 import { upkeepOf } from './plan/revision.ts';
-import { FORBIDDEN_ADVICE, isActive, PromotedProofs, RevisionHistory } from './revision-history.ts';
+import { FORBIDDEN_ADVICE, PromotedProofs, RevisionHistory } from './revision-history.ts';
 import { type RevisionWriter, revisionWriter } from './revision-writer.ts';
 
 /** The flags of `serve` that a rollout looks at. */
@@ -77,8 +77,7 @@ export function setUpRevisions(
   });
   manager.everyReplica('revision-proof', (signal) => proofs.prove(signal), { after, ...PROOFS });
   manager.addReadyz('revisions', () => {
-    const set = history.adopted();
-    const isKnown = set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());
+    const isKnown = !history.adopted()?.rollout || (objects.hasSynced() && configMaps.hasSynced());
     return isKnown ? undefined : 'revisions of the template not synced';
   });
   return {
@@ -140,7 +139,7 @@ function upkeepReconcile(
       return [...templates.values()].some(({ hash }) => used?.has(hash));
     };
     try {
-      for (const upkeep of upkeepOf(set, history.stored(), isActive(set), isUsed))
+      for (const upkeep of upkeepOf(set, history.stored(), set.rollout !== undefined, isUsed))
         await writer.keep(upkeep, signal);
       isForbiddenLogged = false;
       return {};

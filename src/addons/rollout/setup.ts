@@ -106,10 +106,9 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
 
 /** Resolves with true once there is a strategy that changes pods; with false when the signal aborts. */
 function untilRollout(revisions: TemplateRevisions, signal: AbortSignal): Promise<boolean> {
-  const isOn = () => (revisions.history.current()?.target.set.rollout?.mode ?? 'new-pods') !== 'new-pods';
   return new Promise((resolve) => {
     const look = () => {
-      if (isOn()) resolve(true);
+      if (revisions.history.current()) resolve(true);
     };
     signal.addEventListener('abort', () => resolve(false), { once: true });
     revisions.onChanged(look);

@@ -79,7 +79,6 @@ export async function existingPods(
     if (names.length > 0) findings.push({ reason, message: `${podsCalled(names)} ${what}` });
   };
   const again = isAlone ? 'recreate the pod' : 'run kubectl rollout restart, or delete such pods';
-  const mode = state.set.rollout?.mode ?? 'new-pods';
   add(
     'stale-pod',
     ({ sidecar, isEarly }) => sidecar === 'stale' && isEarly,
@@ -88,7 +87,7 @@ export async function existingPods(
   add(
     'stale-pod',
     ({ sidecar, isEarly }) => sidecar === 'stale' && !isEarly,
-    `a stale sidecar, from another template version: ${mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `}${again}`,
+    `a stale sidecar, from another template version: ${state.set.rollout ? `see ${CALLED_AS} rollout, or ` : ''}${again}`,
   );
   add(
     'pod-without-sidecar',

@@ -43,6 +43,5 @@ export function flag({ installation }: StatusFacts, name: string): string | unde
 
 /** The strategy of the live template for running pods; undefined without one. */
 export function rolloutOf({ template }: StatusFacts) {
-  const rollout = 'value' in template ? template.value?.set?.rollout : undefined;
-  return rollout?.mode === 'new-pods' ? undefined : rollout;
+  return 'value' in template ? template.value?.set?.rollout : undefined;
 }

@@ -132,7 +132,8 @@ export function parseTemplateConfigMap(data: Readonly<Record<string, string>>): 
   if (faults.length > 0 || 'faults' in options || 'faults' in rollout) return { faults };
   const hashes = Object.fromEntries(Array.from(templates, ([name, { hash }]) => [name, hash]));
   const hash = hashOf({ templates: hashes, options: { ...options.options } });
-  return { set: { templates, ...options, hash, rollout: rollout.strategy }, advice };
+  const active = rollout.strategy?.mode === 'new-pods' ? undefined : rollout.strategy;
+  return { set: { templates, ...options, hash, rollout: active }, advice };
 }
 
 /** The key of a template in the ConfigMap. */

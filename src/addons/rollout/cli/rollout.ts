@@ -122,7 +122,7 @@ function templatesOf(
   const where = `ConfigMap ${operatorNamespace}/${configmap}`;
   const parsed = parseTemplateConfigMap(data);
   if ('faults' in parsed) throw new UsageError(`${where} is invalid: ${CALLED_AS} lint lists its problems`);
-  if ((parsed.set.rollout?.mode ?? 'new-pods') === 'new-pods')
+  if (parsed.set.rollout === undefined)
     throw new UsageError(
       `${where} has no strategy for running pods: add the key rollout with mode: in-place (docs/rollout.md)`,
     );

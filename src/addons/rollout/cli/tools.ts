@@ -33,7 +33,7 @@ async function templateRollout(
   options: ClusterOptions,
   wanted: TemplateSet,
 ): Promise<TemplateRollout | undefined> {
-  if ((wanted.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
+  if (wanted.rollout === undefined) return undefined;
   const revisions = (await ifReadable(readRollout(client, options, wanted)))?.revisions;
   if (revisions === undefined) return undefined;
   const { target, promoted } = revisions;

@@ -5,7 +5,7 @@ import type { Decision, Revisions } from './revision.ts';
 import type { Survey, Wake } from './survey.ts';
 
 /** Where a rollout is. */
-export type Phase = 'off' | 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
+export type Phase = 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
 
 export interface Plan {
   readonly phase: Phase;
@@ -28,7 +28,6 @@ export function plan(survey: Survey, revisions: Revisions, strategy: Strategy, w
     mayStart: () => why,
   });
   const all = (phase: Phase): Plan => ({ phase, decision: undefined, mayStart: () => true });
-  if (strategy.mode === 'new-pods') return nothing('off', 'paused');
   const isPaused = strategy.paused || paused;
   if (target.state === 'halted') {
     if (isPaused) return nothing('paused', 'paused');

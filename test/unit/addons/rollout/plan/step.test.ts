@@ -127,7 +127,6 @@ test('a rollout puts a drained pod back that is not changed after all', () => {
   for (const [revisions, strategy] of [
     [{ ...to('promoted'), paused: true }, IN_PLACE],
     [to('halted'), IN_PLACE],
-    [to('promoted'), strategyOf('mode: new-pods')],
   ] as const) {
     expect(step([drained, pod()], revisions, strategy, NOW).actions.map((action) => action.do)).toEqual([
       'undrain',
