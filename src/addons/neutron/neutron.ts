@@ -1,5 +1,5 @@
 import { keyOf } from '../../kube/api/object.ts';
-import { type GatewayRange, rangesOf, type Subnet, subnetOf } from '../../networks/api/subnet.ts';
+import { type Subnet, subnetOf } from '../../networks/api/subnet.ts';
 import type { Network } from '../../networks/api/types.ts';
 import { attachmentWith } from '../../networks/multus/attachment.ts';
 import type {
@@ -13,7 +13,6 @@ import type {
   SpecError,
   Usage,
 } from '../../networks/providers.ts';
-import { parseRange } from '../../networks/ranges/cidr.ts';
 import type { NeutronApi } from './client.ts';
 import { addressUse, realised } from './findings.ts';
 import type { Owner } from './marker.ts';
@@ -26,7 +25,6 @@ import {
   type Found,
   keptOf,
   shapeOfFound,
-  type WantedRange,
 } from './plan.ts';
 import { ovsConfig } from './pods/port-plan.ts';
 import type { NeutronPodPorts } from './pods/ports.ts';
@@ -156,8 +154,7 @@ export class NeutronProvider implements Provider {
 
   async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {
     const owner = await this.#ownerOf(network, signal);
-    const ranges = rangesOf(shape).map(wantedRange);
-    const wanted = { owner, shape, ranges, retain: network.spec.deletionPolicy === 'Retain' };
+    const wanted = { owner, shape, retain: network.spec.deletionPolicy === 'Retain' };
     const known = this.#store.known(owner.uid);
     const seen = keptOf(known);
     // The lists may only decide that nothing needs a change.
@@ -239,10 +236,4 @@ function notReady(reason: string, message: string): NotReady {
 
 function blocked(message: string): Removal {
   return { kind: 'blocked', message, retryAfterMs: RETRY_MS };
-}
-
-function wantedRange({ cidr, gateway }: GatewayRange): WantedRange {
-  const range = parseRange(cidr);
-  if (!range) throw new Error(`expected a range in canonical form, got ${cidr}`);
-  return { cidr, gateway, range };
 }

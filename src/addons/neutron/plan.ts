@@ -1,5 +1,4 @@
 import { type GatewayRange, rangesOf, type Subnet } from '../../networks/api/subnet.ts';
-import type { Range } from '../../networks/ranges/cidr.ts';
 import type { Identified, NeutronApi } from './client.ts';
 import { descriptionOf, isOwnTag, MANAGED_TAG, type Owner, RETAIN_TAG, uidTag } from './marker.ts';
 import { holds, namePorts, poolsAround, usersOf } from './ports.ts';
@@ -23,13 +22,7 @@ export interface Found {
 export interface Wanted {
   readonly owner: Owner;
   readonly shape: Subnet;
-  /** The ranges of the shape: one, or one for each family. */
-  readonly ranges: readonly WantedRange[];
   readonly retain: boolean;
-}
-
-export interface WantedRange extends GatewayRange {
-  readonly range: Range;
 }
 
 /** The fields to change. */
@@ -145,9 +138,9 @@ function updatesTo(of: Collection<Identified>, item: Identified, changes: object
 }
 
 function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
-  const { shape, owner, ranges } = wanted;
+  const { shape, owner } = wanted;
   const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, shape, descriptionOf(owner)));
-  const other = own.filter(({ cidr }) => !ranges.some((range) => range.cidr === cidr));
+  const other = own.filter(({ cidr }) => !isWanted(cidr, shape));
   // The deletion goes first, because Neutron refuses overlapping ranges on one network.
   const deletions = other.map((item) => change((api, signal) => api.delete(NEUTRON_SUBNETS, item, signal)));
   const users = usersOf(ports).filter(({ addresses }) =>
@@ -158,7 +151,7 @@ function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): read
     const message = `${kept} ${other.length > 1 ? 'stay' : 'stays'} until these ports are gone: ${namePorts(users)}`;
     return [{ kind: 'wait', message }];
   }
-  const changes = ranges.flatMap((range): readonly Action[] => {
+  const changes = rangesOf(shape).flatMap((range): readonly Action[] => {
     const there = own.find(({ cidr }) => cidr === range.cidr);
     if (there) return subnetUpdate(there, ports, owner, range);
     const wantedSubnet = subnetFor(network, owner, range);
@@ -167,16 +160,12 @@ function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): read
   return [...deletions, ...changes];
 }
 
-function subnetFor(
-  network: NeutronNetwork,
-  owner: Owner,
-  { cidr, gateway, range }: WantedRange,
-): SubnetToCreate {
+function subnetFor(network: NeutronNetwork, owner: Owner, { cidr, gateway }: GatewayRange): SubnetToCreate {
   return {
     network_id: network.id,
     name: owner.key,
     description: descriptionOf(owner),
-    ip_version: range.address.kind() === 'ipv4' ? 4 : 6,
+    ip_version: isSix(cidr) ? 6 : 4,
     cidr,
     gateway_ip: gateway,
     enable_dhcp: false,
@@ -187,7 +176,7 @@ function subnetUpdate(
   subnet: NeutronSubnet,
   ports: readonly NeutronPort[],
   owner: Owner,
-  { gateway, range }: WantedRange,
+  { cidr, gateway }: GatewayRange,
 ): readonly Action[] {
   const texts = differences({ name: owner.key, description: descriptionOf(owner) }, subnet);
   const isGatewayRight = subnet.gateway === gateway;
@@ -198,7 +187,7 @@ function subnetUpdate(
     return [{ kind: 'wait', message }];
   }
   // Both in one call: Neutron refuses a gateway inside a pool (GatewayConflictWithAllocationPools).
-  const moved = isGatewayRight ? {} : { gateway_ip: gateway, allocation_pools: poolsAround(range, gateway) };
+  const moved = isGatewayRight ? {} : { gateway_ip: gateway, allocation_pools: poolsAround(cidr, gateway) };
   return updatesTo(NEUTRON_SUBNETS, subnet, { ...texts, ...moved });
 }
 

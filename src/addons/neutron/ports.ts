@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { addressAt, bitsOf, formatAddress, numberOf, type Range } from '../../networks/ranges/cidr.ts';
+import { addressAt, bitsOf, formatAddress, numberOf } from '../../networks/ranges/cidr.ts';
 import { listed } from '../../util/clip.ts';
 import type { AddressPool, NeutronPort, NeutronSubnet } from './resources.ts';
 
@@ -39,7 +39,8 @@ export function holds({ owner, addresses }: NeutronPort, { id }: NeutronSubnet, 
  * The addresses that Neutron may allocate: the range without its network address, broadcast address (IPv4) and
  * gateway. Neutron creates the same pools for a new subnet (neutron/ipam/utils.py generate_pools).
  */
-export function poolsAround({ address, prefixLength }: Range, gateway: string): readonly AddressPool[] {
+export function poolsAround(cidr: string, gateway: string): readonly AddressPool[] {
+  const [address, prefixLength] = ipaddr.parseCIDR(cidr);
   const bits = bitsOf(address);
   const network = numberOf(address);
   const first = network + 1n;

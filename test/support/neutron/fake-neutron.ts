@@ -68,7 +68,7 @@ export class FakeNeutron {
         }
       }
       const id = this.#id('subnet');
-      const pools = poolsAround(range, gateway);
+      const pools = poolsAround(cidr, gateway);
       const subnet = { id, networkId, name, description, cidr, gateway, pools, revision: 0 };
       this.subnets.set(id, subnet);
       this.networks.set(networkId, bumped({ ...network, subnetIds: [...network.subnetIds, id] }));

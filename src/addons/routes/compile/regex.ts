@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { LruMap } from '../../../kube/util/lru-map.ts';
 
 /** Of one expression: `a{990}` and `.{990}` are below it. Envoy’s own RE2 has memory for more. */
 export const MAX_STEPS = 2000;
@@ -32,9 +33,8 @@ interface Expression {
   readonly automatonBytes: number;
 }
 
-/** By pattern: a changed status gives a route a new identity, but no new patterns. The oldest is forgotten first. */
-const known = new Map<string, Expression>();
-const MAX_KNOWN = 2000;
+/** By pattern: a changed status gives a route a new identity, but no new patterns. */
+const known = new LruMap<string, Expression>(2000);
 
 /** Says why Envoy would refuse a regular expression, or take too long for it; undefined if neither. */
 export function regexFault(pattern: string): string | undefined {
@@ -52,8 +52,6 @@ export function automatonBytes(pattern: string): number {
 function lookAt(pattern: string): Expression {
   const before = known.get(pattern);
   if (before) return before;
-  const [oldest] = known.keys();
-  if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
   const fault = findFault(pattern);
   const found = { fault, automatonBytes: fault === undefined ? measureAutomaton(pattern) : 0 };
   known.set(pattern, found);
