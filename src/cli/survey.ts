@@ -13,7 +13,7 @@ import { gateIndex } from '../networks/pods/network-pods.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
 import { followInstallation, installationOf } from './installation.ts';
 import { namespaceObjects } from './namespace-objects.ts';
-import type { ClusterOptions } from './options/tool-options.ts';
+import type { ClusterOptions, Scope } from './options/tool-options.ts';
 import { templatesOfCluster } from './template-source.ts';
 
 /** A pod with a missing or stale sidecar, or one that runs an older configuration of Envoy. */
@@ -46,15 +46,8 @@ export interface Survey {
 const PAGE = 500;
 
 /** Compares the pods of a namespace, or of all, with the templates. */
-export async function surveyPods(
-  client: KubeClient,
-  {
-    namespace,
-    selector,
-  }: { readonly namespace?: string | undefined; readonly selector?: string | undefined },
-  basis: DriftBasis,
-): Promise<Survey> {
-  const namespaces = await namespacesByName(client, namespace);
+export async function surveyPods(client: KubeClient, scope: Scope, basis: DriftBasis): Promise<Survey> {
+  const namespaces = await namespacesByName(client, scope.namespace);
   const { minor } = await readServerVersion(client);
   const objects = namespaceObjects(client, basis.options.operatorNamespace);
   const drifted: DriftedPod[] = [];
@@ -62,7 +55,7 @@ export async function surveyPods(
   const more = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
   const waiting: { key: string; created: string }[] = [];
   let count = 0;
-  for await (const pod of pages(client, namespace, selector)) {
+  for await (const pod of pages(client, scope)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     count += 1;
     if (isObject(pod) && gateIndex(pod) >= 0)
@@ -106,7 +99,7 @@ function toDrifted(pod: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod 
   return { namespace, name, sidecar, controller, created: creationTimestamp, node };
 }
 
-export async function namespacesByName(client: KubeClient, namespace: string | undefined) {
+async function namespacesByName(client: KubeClient, namespace: string | undefined) {
   const namespaces =
     namespace === undefined
       ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
@@ -114,20 +107,12 @@ export async function namespacesByName(client: KubeClient, namespace: string | u
   return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
 }
 
-export async function* pages(
-  client: KubeClient,
-  namespace: string | undefined,
-  labelSelector: string | undefined,
-): AsyncGenerator<KubeObject, void> {
+/** The live pods of a scope. */
+export async function* pages(client: KubeClient, scope: Scope): AsyncGenerator<KubeObject, void> {
   let next: string | undefined;
   do {
-    const page = await client.list(PODS, {
-      namespace,
-      labelSelector,
-      fieldSelector: LIVE_PODS,
-      limit: PAGE,
-      continue: next,
-    });
+    const selection = { ...scope, fieldSelector: LIVE_PODS, limit: PAGE, continue: next };
+    const page = await client.list(PODS, selection);
     for (const item of page.items) yield PODS.decode(item);
     next = page.continue;
   } while (next);

@@ -25,15 +25,11 @@ const WORKERS = 2;
 /** Sets up the search for pods whose sidecar is missing or stale, and repair. */
 export function setUpDrift(
   manager: Pick<Manager, 'controller' | 'events' | 'leaderClient' | 'log' | 'registry'>,
-  {
-    template,
-    namespaces,
-    pods,
-    decideOptions,
-  }: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decideOptions'>,
+  core: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decideOptions'>,
   { repair: mode, repairWindow: windowMs }: DriftOptions,
 ): void {
   const { leaderClient: client, events, log, registry } = manager;
+  const { template, namespaces, pods, decideOptions } = core;
   // Repair needs exactly one worker.
   const [work, repair] = [manager.controller('drift', WORKERS), manager.controller('repair')];
   const { lister } = pods;

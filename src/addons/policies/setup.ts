@@ -16,15 +16,11 @@ const KEY = 'policies';
 /** The template as policies that the API server runs, once it serves them (Kubernetes 1.36); kept by the leader. */
 export function setUpPolicies(
   manager: Manager,
-  {
-    newPods,
-    serverMinor,
-    namespaces,
-    decideOptions,
-  }: Pick<Core, 'newPods' | 'serverMinor' | 'namespaces' | 'decideOptions'>,
+  core: Pick<Core, 'newPods' | 'serverMinor' | 'namespaces' | 'decideOptions'>,
   options: PolicyOptions,
 ): void {
   const { leaderClient, log } = manager;
+  const { newPods, serverMinor, namespaces, decideOptions } = core;
   const policies = new Gauge({
     name: 'envoy_initializer_policies',
     help: 'MutatingAdmissionPolicies that this process maintains as the leader; 0 if policies are off or not supported',

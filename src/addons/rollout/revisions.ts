@@ -70,7 +70,7 @@ export function setUpRevisions(
   template.onAdopted(wake);
   template.onProofsForgotten(() => proofs.again());
   const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
-  work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), {
+  work.reconcile(upkeepReconcile(manager, { history, writer }, pods, keys), {
     keys: () => [KEY],
     after,
     waiting: () => regardingOf(CONFIG_MAPS, history.source()),
@@ -121,14 +121,10 @@ function templatesBy(
 /** Returns the reconcile of the leader: it keeps the history fit for the templates of the ConfigMap. */
 function upkeepReconcile(
   { log, events }: Manager,
-  options: {
-    readonly history: RevisionHistory;
-    readonly writer: RevisionWriter;
-    readonly pods: Informer<KubeObject>;
-    readonly keys: Keys;
-  },
+  { history, writer }: Pick<TemplateRevisions, 'history' | 'writer'>,
+  pods: Informer<KubeObject>,
+  keys: Keys,
 ): Reconcile {
-  const { history, writer, pods, keys } = options;
   let isForbiddenLogged = false;
   return async (_, signal) => {
     const [set, source] = [history.adopted(), history.source()];

@@ -7,6 +7,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
+import type { Scope } from '../options/tool-options.ts';
 
 /** An object in the cluster that a user names, such as `deploy/web`. */
 export interface Target {
@@ -61,10 +62,7 @@ function resourceOf({ group, kind }: WorkloadKind, plural: string): Resource<Kub
 }
 
 /** The workloads and pods of a namespace, or of all, that no controller owns, as in files. */
-export async function* workloadsIn(
-  client: KubeClient,
-  scope: { readonly namespace: string | undefined; readonly labelSelector: string | undefined },
-): AsyncGenerator<JsonObject, void> {
+export async function* workloadsIn(client: KubeClient, scope: Scope): AsyncGenerator<JsonObject, void> {
   for (const workload of WORKLOAD_KINDS) {
     if (workload.plural === undefined) continue;
     const resource = resourceOf(workload, workload.plural);

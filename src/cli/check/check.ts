@@ -19,6 +19,7 @@ import {
   addScopeOptions,
   type ClusterOptions,
   type ScopeOptions,
+  scopeOf,
 } from '../options/tool-options.ts';
 import { templateRolloutOf } from '../survey.ts';
 import { templatesOfCluster } from '../template-source.ts';
@@ -90,10 +91,10 @@ async function checkAll(
   options: CheckOptions,
   tools: readonly ToolParts[],
 ): Promise<readonly CheckReport[]> {
-  const namespace = options.allNamespaces ? undefined : (options.namespace ?? cluster.namespace);
+  const scope = scopeOf(options, cluster.namespace);
+  const { namespace } = scope;
   const sites: PodSite[] = [];
-  for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
-    sites.push(...podSites(object));
+  for await (const object of workloadsIn(cluster.client, scope)) sites.push(...podSites(object));
   if (sites.length === 0 && namespace !== undefined)
     await cluster.client.get(NAMESPACES, { name: namespace }).catch((cause: unknown) => {
       // Users who may not read it get no error.

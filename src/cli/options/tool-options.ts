@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type PodTemplateRule, parseTemplatePath } from '../../injection/podspec/workload.ts';
+import type { ListOptions } from '../../kube/client/client.ts';
 import type { KubeconfigOverrides } from '../../kube/client/kubeconfig/kubeconfig-fields.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { dnsName, requestTimeout, text } from './option-values.ts';
@@ -26,6 +27,14 @@ export interface ScopeOptions {
   readonly allNamespaces?: boolean;
   /** A label selector. */
   readonly selector?: string;
+}
+
+/** The same for a list. */
+export type Scope = Pick<ListOptions, 'namespace' | 'labelSelector'>;
+
+/** `byDefault`: the namespace of the kubeconfig. */
+export function scopeOf({ namespace, allNamespaces, selector }: ScopeOptions, byDefault: string): Scope {
+  return { namespace: allNamespaces ? undefined : (namespace ?? byDefault), labelSelector: selector };
 }
 
 /**

@@ -67,7 +67,7 @@ async function readVersions(cluster: Cluster, given: VersionOptions): Promise<Js
 /** The images of sidecars, with the number of their pods. */
 async function sidecarImages(client: KubeClient, keys: Keys): Promise<JsonObject> {
   const counts: Record<string, number> = {};
-  for await (const pod of pages(client, undefined, undefined)) {
+  for await (const pod of pages(client, {})) {
     for (const image of new Set(sidecarsOf(pod, keys).map((container) => String(container.image))))
       counts[image] = (counts[image] ?? 0) + 1;
   }

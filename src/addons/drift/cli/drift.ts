@@ -14,6 +14,7 @@ import {
   addScopeOptions,
   type ClusterOptions,
   type ScopeOptions,
+  scopeOf,
 } from '../../../cli/options/tool-options.ts';
 import {
   type DriftedPod,
@@ -33,11 +34,8 @@ interface DriftOptions extends ClusterOptions, ScopeOptions {
 export async function run({ terminal, addOns }: CommandContext, options: DriftOptions): Promise<ExitCode> {
   const tools = await toolsOf(addOns);
   return await withCluster(options, async (cluster) => {
-    const namespace = options.namespace ?? cluster.namespace;
-    const { selector } = options;
-    const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
     const basis = await surveyBasis(cluster.client, options, tools);
-    const survey = await surveyPods(cluster.client, scope, basis);
+    const survey = await surveyPods(cluster.client, scopeOf(options, cluster.namespace), basis);
     const { drifted } = survey;
     const value = drifted.map((pod) => ({ ...pod }));
     printOutput(terminal, options.output, value, tableOf(drifted, COLUMNS));

@@ -14,7 +14,9 @@ import {
   addClusterOptions,
   addScopeOptions,
   type ClusterOptions,
+  type Scope,
   type ScopeOptions,
+  scopeOf,
 } from '../../../cli/options/tool-options.ts';
 import { pages } from '../../../cli/survey.ts';
 import { METRICS_PATH, METRICS_PORT } from '../../../injection/envoy/files.ts';
@@ -137,20 +139,18 @@ function chooser(
   const { status } = keysFor(options.annotation);
   const isClient = ({ metadata }: KubeObject) =>
     parseStatus(metadata.annotations?.[status])?.added.volumes?.includes(ROUTES_CONFIG_MAP);
-  const clients = async (scope?: string) => {
+  const clients = async (scope: Scope) => {
     const pods: KubeObject[] = [];
-    for await (const pod of pages(client, scope, options.selector)) if (isClient(pod)) pods.push(pod);
+    for await (const pod of pages(client, scope)) if (isClient(pod)) pods.push(pod);
     return pods;
   };
-  if (target === undefined) {
-    const scope = options.allNamespaces ? undefined : namespace;
-    return async () => ({ pods: await clients(scope), isShown: () => true });
-  }
+  const scope = scopeOf(options, cluster.namespace);
+  if (target === undefined) return async () => ({ pods: await clients(scope), isShown: () => true });
   const [, kind = '', name = ''] = /^(svc|services?|httproutes?|grpcroutes?)\/([^/]+)$/i.exec(target) ?? [];
   if (kind !== '' && isName(name)) {
     // Clients of all namespaces follow the routes of a Service.
     return async () => ({
-      pods: await clients(),
+      pods: await clients({ labelSelector: scope.labelSelector }),
       isShown: await shownBy(client, kind.toLowerCase(), namespace, name),
     });
   }

@@ -39,11 +39,7 @@ const WARNINGS = '/validate-route';
 /** Sets up the delivery of routes to sidecars, once the API server serves HTTPRoutes. */
 export function setUpRouteDelivery(
   manager: Manager,
-  {
-    pods,
-    envoyConfiguration,
-    decideOptions: { keys },
-  }: Pick<Core, 'pods' | 'envoyConfiguration' | 'decideOptions'>,
+  { pods, envoyConfiguration, decideOptions }: Pick<Core, 'pods' | 'envoyConfiguration' | 'decideOptions'>,
   options: RouteOptions,
 ): void {
   if (options.routes === 'off') {
@@ -51,7 +47,7 @@ export function setUpRouteDelivery(
     return;
   }
   const served = manager.served(HTTP_ROUTES);
-  const caches = new RouteCaches(manager, pods, keys, served.until);
+  const caches = new RouteCaches(manager, pods, decideOptions.keys, served.until);
   const slices = new Slices(manager.clock);
   setUpWarnings(manager, caches, slices);
   const delivery = deliveryOf(manager, options, caches, slices);
