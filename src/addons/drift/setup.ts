@@ -10,7 +10,7 @@ import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import type { Core } from '../../operator/core.ts';
-import { Drift, type Finding } from './drift.ts';
+import { Drift } from './drift.ts';
 import { RepairBreaker, repairReconcile } from './repair.ts';
 
 /** The flags of `serve` for drift and repair. */
@@ -41,9 +41,11 @@ export function setUpDrift(
     pods: lister,
     namespaceSettings,
     basis,
-    onFinding(finding) {
-      reportMissed(finding, events);
-      if (finding.kind === 'missed' && mode === 'evict') repair.queue.add(keyOf(finding.pod));
+    onFinding({ kind, pod }) {
+      // Stale pods are only counted by a gauge: each change of the template makes all pods stale.
+      if (kind !== 'missed') return;
+      reportMissed(pod, events);
+      if (mode === 'evict') repair.queue.add(keyOf(pod));
     },
   });
   const hasSidecar = (pod: KubeObject) => isMarked(pod, decideOptions.keys);
@@ -118,12 +120,8 @@ function logChanges(log: Logger): (why: string | undefined) => void {
   };
 }
 
-/**
- * Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. Stale pods
- * are only counted by a gauge: each change of the template makes all pods stale.
- */
-function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
-  if (kind !== 'missed') return;
+/** Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. */
+function reportMissed(pod: KubeObject, events: EventRecorder): void {
   const note = `Pod ${pod.metadata.name} has no sidecar, because no operator replica answered or its namespace opted in later: recreate the pod`;
   events.event(regarding(pod), { type: 'Warning', reason: 'SidecarMissing', action: 'Inject', note });
 }

@@ -2,7 +2,7 @@ import type { CanaryScope } from '../../injection/template/strategy.ts';
 import type { TemplateState } from '../../injection/template/template-set.ts';
 import { ifFound, isInvalid } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
-import type { KubeObject, OwnerReference } from '../../kube/api/object.ts';
+import type { OwnerReference } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -74,7 +74,8 @@ export function policyReconcile(options: PolicyReconcileOptions): (signal: Abort
       for (const object of objects) {
         const { lister } = object.kind === POLICIES.kind ? live.policies : live.bindings;
         const found = lister.get(object.metadata.name);
-        if (found && isSpec(found.spec, object.spec) && isOwnedBy(found, owner)) continue;
+        const isOwned = found?.metadata.ownerReferences?.some(({ uid }) => uid === owner.uid);
+        if (found && isSpec(found.spec, object.spec) && isOwned) continue;
         await restore(object, owner, signal);
         log.info({ kind: object.kind, name: object.metadata.name }, 'policy written');
       }
@@ -106,7 +107,10 @@ export function policyReconcile(options: PolicyReconcileOptions): (signal: Abort
     ];
     return there
       .filter(({ metadata }) => ours.includes(metadata.name))
-      .filter((ref) => !objects.some((object) => isSame(object, ref)));
+      .filter(
+        (ref) =>
+          !objects.some((object) => object.kind === ref.kind && object.metadata.name === ref.metadata.name),
+      );
   }
 
   return async (signal) => {
@@ -140,16 +144,8 @@ interface Ref {
   readonly metadata: { readonly name: string };
 }
 
-function isSame(a: Ref, b: Ref): boolean {
-  return a.kind === b.kind && a.metadata.name === b.metadata.name;
-}
-
 function resourceOf({ kind }: Ref): Resource<LivePolicyObject> {
   return kind === POLICIES.kind ? POLICIES : POLICY_BINDINGS;
-}
-
-function isOwnedBy({ metadata }: KubeObject, { uid }: OwnerReference): boolean {
-  return (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
 }
 
 /** Defaults of the API server (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */

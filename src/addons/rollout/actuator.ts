@@ -98,10 +98,10 @@ export class Actuator {
     const resize = resizePatch(whole, change);
     if (resize.length > 0) await this.#patch(whole, resize, { ...dryRun, subresource: 'resize' });
     const written = await this.#patch(whole, this.#changePatch(whole, before, change), dryRun);
-    const mutated = imagesOf(written, change).find(({ is, to }) => is !== to);
-    if (mutated) {
-      const why = `admission changes the image ${mutated.to} to ${mutated.is}`;
-      return this.#judge(pod, set, { how: 'refused', why });
+    for (const { list, index, to } of change.images) {
+      const is = ownString(ownObjects(own(written as WholePod, 'spec'), list)[index], 'image') ?? '';
+      const why = `admission changes the image ${to} to ${is}`;
+      if (is !== to) return this.#judge(pod, set, { how: 'refused', why });
     }
     if (!change.restarts) return await this.#change(job, change);
     if ((await evict(this.#options.client, whole, { signal, dryRun: true })) === 'refused') {
@@ -227,14 +227,6 @@ function judgementOf(err: unknown): Judgement | undefined {
   // Validation names fields: they cannot change in a running pod. Policies and webhooks deny other pods, too.
   const isValidation = err.status === 422 && err.fields.length > 0 && err.message.includes(' is invalid: ');
   return { how: isValidation ? 'replace' : 'refused', why: err.message };
-}
-
-/** The images that the API server would store, beside those that the change asked for. */
-function imagesOf(written: KubeObject, { images }: InPlaceChange) {
-  return images.map(({ list, index, to }) => {
-    const container = ownObjects(own(written as WholePod, 'spec'), list)[index];
-    return { to, is: ownString(container, 'image') ?? '' };
-  });
 }
 
 /** Whether a Service sends requests to the pod with this UID: one of its slices says that the pod is ready. */

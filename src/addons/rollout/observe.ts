@@ -63,6 +63,7 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
   const ready = ownObjects(own(pod, 'status'), 'conditions').find(
     (each) => ownString(each, 'type') === 'Ready',
   );
+  const isReady = ownString(ready, 'status');
   const sidecars = sidecarsOf(pod, status);
   const sidecarStartedAt = greatest(sidecars.map(({ state }) => runningSince(state)));
   const restarts = sidecars.reduce((sum, { state }) => sum + Number(own(state, 'restartCount') ?? 0), 0);
@@ -74,7 +75,7 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     node: ownString(own(pod, 'spec'), 'nodeName') ?? '',
     createdAt: Date.parse(creationTimestamp),
     isGoing: deletionTimestamp !== undefined,
-    ready: readiness(ownString(ready, 'status')),
+    ready: isReady === 'Unknown' ? 'unknown' : isReady === 'True',
     readySince: Date.parse(ownString(ready, 'lastTransitionTime') ?? creationTimestamp),
     sidecarStartedAt,
     isSidecarReady: sidecars.every(({ state }) => own(state, 'ready') === true),
@@ -113,10 +114,6 @@ function sidecarsOf(pod: Pod, status: Status): readonly Sidecar[] {
   return [...containers(pod), ...initContainers(pod).filter(isNativeSidecar)]
     .filter((container) => names.has(nameOf(container)))
     .map((container) => ({ container, state: states.get(nameOf(container)) ?? {} }));
-}
-
-function readiness(status: string | undefined): RolloutPod['ready'] {
-  return status === 'Unknown' ? 'unknown' : status === 'True';
 }
 
 /** A drain needs the annotation in a file of the sidecar, and a probe that fails by it. */

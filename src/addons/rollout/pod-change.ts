@@ -77,7 +77,11 @@ export function podChange(
   if (!original)
     return refused("its status annotation lists every container as the sidecar's: recreate the pod");
   const injected = injectAgain(original, pod, namespace, set, options);
-  if (injected.outcome !== 'injected') return refused(reasonOf(injected));
+  if (injected.outcome !== 'injected') {
+    const { reason, diagnostics } = injected.skip;
+    const why = [`a new pod would get no sidecar: ${reason}`, ...diagnostics.map(formatDiagnostic)];
+    return refused(why.join(': '));
+  }
   const { status: after } = injected;
   if (!restart && sameTemplates(before, after, 'sha256')) return { how: 'none' };
   const differs = sameTemplates(before, after, 'shape')
@@ -103,11 +107,6 @@ function injectAgain(
 ): Injection {
   const request = podCreation(ownString(own(pod, 'metadata'), 'namespace') ?? '');
   return inject({ request, pod: original, ...namespace, options, state: { set } });
-}
-
-function reasonOf(injection: Exclude<Injection, { readonly outcome: 'injected' }>): string {
-  const { reason, diagnostics } = injection.skip;
-  return [`a new pod would get no sidecar: ${reason}`, ...diagnostics.map(formatDiagnostic)].join(': ');
 }
 
 function sameTemplates(a: Status, b: Status, key: 'sha256' | 'shape'): boolean {

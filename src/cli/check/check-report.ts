@@ -46,7 +46,7 @@ export function formatObjectReport(
   return [
     `${object} in namespace ${namespace}`,
     ...facts.map((line) => `  ${line}`),
-    ...findings.map(lineOf),
+    ...findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
     ...(findings.length === 0 ? ['  no problems found'] : []),
   ];
 }
@@ -73,10 +73,6 @@ export function formatReport(report: CheckReport): readonly string[] {
 export function formatReports(reports: readonly CheckReport[]): readonly string[] {
   const wrong = reports.filter(({ findings }) => findings.length > 0);
   return [...wrong.flatMap(formatReport), `${reports.length} checked, ${wrong.length} with findings`];
-}
-
-function lineOf({ reason, message }: CheckFinding): string {
-  return `  ! ${reason}: ${message}`;
 }
 
 /** The first pods by name, and the number of the others by state. */

@@ -22,10 +22,13 @@ export function isName(name: string): boolean {
 }
 
 /** Whether kubectl knows the kind by this text: one of its names, with or without its group, as in `kubectl get -o name`. */
-function isNameOf(names: readonly string[], group: string, text: string): boolean {
-  const lower = text.toLowerCase();
+function isNameOf(
+  { group, kind, plural, shortNames = [] }: Pick<WorkloadKind, 'group' | 'kind' | 'plural' | 'shortNames'>,
+  text: string,
+): boolean {
+  const names = plural === undefined ? [] : [kind.toLowerCase(), plural, ...shortNames];
   return names.some((name) =>
-    [name, ...(group === '' ? [] : [`${name}.${group}`, `${name}.v1.${group}`])].includes(lower),
+    [name, ...(group === '' ? [] : [`${name}.${group}`, `${name}.v1.${group}`])].includes(text.toLowerCase()),
   );
 }
 
@@ -38,7 +41,7 @@ export const OTHER_KINDS = ['httproute', 'grpcroute', 'network'];
  */
 export function parseTarget(target: string, others: readonly string[] = []): Target {
   const [alias = '', name = '', ...rest] = target.split('/');
-  const workload = WORKLOAD_KINDS.find((each) => isNameOf(namesOf(each), each.group, alias));
+  const workload = WORKLOAD_KINDS.find((each) => isNameOf(each, alias));
   if (alias === '' || !isName(name) || rest.length > 0) {
     const isFile = /\.(ya?ml|json)$/.test(target);
     throw new UsageError(
@@ -71,10 +74,6 @@ export async function* workloadsIn(client: KubeClient, scope: Scope): AsyncGener
       yield { ...asJson(item), apiVersion: apiVersionOf(resource), kind: resource.kind };
     }
   }
-}
-
-function namesOf({ kind, plural, shortNames = [] }: WorkloadKind): readonly string[] {
-  return plural === undefined ? [] : [kind.toLowerCase(), plural, ...shortNames];
 }
 
 /** The object with its apiVersion and kind, as in a file. The API server may leave them out. */
@@ -154,10 +153,10 @@ function asJson(value: unknown): JsonObject {
 /** The name of an object of this kind that a user names as a target, such as `network/web`; undefined for another target. */
 export function nameInTarget(
   target: string,
-  { group, kind, plural }: Resource<KubeObject>,
+  resource: Resource<KubeObject>,
   ...shortNames: readonly string[]
 ): string | undefined {
   const [alias = '', name = '', ...rest] = target.split('/');
-  const isKind = isNameOf([kind.toLowerCase(), plural, ...shortNames], group, alias);
+  const isKind = isNameOf({ ...resource, shortNames }, alias);
   return isKind && isName(name) && rest.length === 0 ? name : undefined;
 }

@@ -60,7 +60,9 @@ const OF_OPERATOR: Readonly<Record<string, Row>> = {
     const { installation, replicas: pods, namespace } = facts;
     return about(installation, (found) => {
       if (found === undefined) {
-        const other = namespaceOfWebhooks(facts);
+        // To which the webhooks send pods, unless they have a URL.
+        const { mutating = [], validating = [] } = 'value' in facts.webhooks ? facts.webhooks.value : {};
+        const [other] = [...mutating, ...validating].flatMap((webhook) => webhook.namespace ?? []);
         const named = other === undefined || other === namespace ? '' : `=${other}`;
         const advice = `use --operator-namespace${named}, or install the operator`;
         return problem(`no Deployment ${PROGRAM} in namespace ${namespace}`, advice);
@@ -133,12 +135,6 @@ const OF_OPERATOR: Readonly<Record<string, Row>> = {
     });
   },
 };
-
-/** The namespace to which the webhooks send pods; undefined if there are none, or they have a URL. */
-function namespaceOfWebhooks({ webhooks }: StatusFacts): string | undefined {
-  const { mutating = [], validating = [] } = 'value' in webhooks ? webhooks.value : {};
-  return [...mutating, ...validating].flatMap(({ namespace }) => namespace ?? [])[0];
-}
 
 /** A pod that waits shorter than this may be about to start. */
 const PATIENCE_MS = 60_000;

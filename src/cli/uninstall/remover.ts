@@ -12,11 +12,6 @@ import { PROGRAM } from '../../util/identity.ts';
 /** Selects the objects of the manifests, and those that the operator creates. */
 export const OURS = { labelSelector: `app=${PROGRAM}` };
 
-/** Whether an object is one of them. */
-export function isOwn({ metadata }: KubeObject): boolean {
-  return metadata.labels?.app === PROGRAM;
-}
-
 /** The objects of a kind; none if the cluster does not have the kind. */
 export async function objectsOf<T extends KubeObject>(
   client: KubeClient,

@@ -21,7 +21,7 @@ import {
   operatorNamespaceOption,
 } from '../options/tool-options.ts';
 import { deleteNetworks, isLed, liftGates, named, removeCopies, sayWhatStays } from './leftovers.ts';
-import { isOwn, OURS, objectsOf, Remover } from './remover.ts';
+import { OURS, objectsOf, Remover } from './remover.ts';
 
 interface UninstallOptions extends ConnectionOptions {
   readonly operatorNamespace: string;
@@ -161,7 +161,8 @@ async function removeNamespace(remover: Remover, name: string): Promise<void> {
   const { client } = remover;
   const found = await ifFound(client.get(NAMESPACES, { name }));
   if (found === undefined) return;
-  if (isOwn(found)) return await remover.removeAll(NAMESPACES, { fieldSelector: `metadata.name=${name}` });
+  if (found.metadata.labels?.app === PROGRAM)
+    return await remover.removeAll(NAMESPACES, { fieldSelector: `metadata.name=${name}` });
   for (const kind of IN_NAMESPACE) await remover.removeAll(kind, { ...OURS, namespace: name });
   for (const [kind, object] of UNLABELLED)
     await remover.removeAll(kind, { namespace: name, fieldSelector: `metadata.name=${object}` });

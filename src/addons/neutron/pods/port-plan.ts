@@ -37,7 +37,8 @@ export function marksOf(pod: KubeObject, owner: string) {
 export function portFor(pod: KubeObject, networkId: string, asked: JsonObject): PortToCreate {
   const ips = ipsOf(asked).map((ip) => ip.replace(/\/.*$/, ''));
   const mac = ownString(asked, 'mac');
-  const groups = securityGroupsOf(asked);
+  const named = own(asked, SECURITY_GROUPS_KEY);
+  const groups = isArray(named) ? named.filter((group) => typeof group === 'string') : [];
   return {
     network_id: networkId,
     name: keyOf(pod),
@@ -46,11 +47,6 @@ export function portFor(pod: KubeObject, networkId: string, asked: JsonObject): 
     ...(mac !== undefined && { mac_address: mac.toLowerCase() }),
     ...(groups.length > 0 && { security_groups: groups }),
   };
-}
-
-function securityGroupsOf(asked: JsonObject): readonly string[] {
-  const groups = own(asked, SECURITY_GROUPS_KEY);
-  return isArray(groups) ? groups.filter((group) => typeof group === 'string') : [];
 }
 
 /** What the pod asks for that a port cannot have; undefined if it can. */

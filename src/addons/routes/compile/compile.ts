@@ -65,7 +65,11 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     // Routes of Gateways alone are not read.
     if (attachments.length > 0 && !skipped.has(object)) {
       const reading = yield* read(object);
-      found.set(object, isProducer(object, attachments) ? permitted(reading, isGranted) : reading);
+      // One in the namespace of its Service holds for clients of other namespaces.
+      const isProducer = portsOf(attachments).some(
+        ({ namespace }) => namespace === object.metadata.namespace,
+      );
+      found.set(object, isProducer ? permitted(reading, isGranted) : reading);
     }
     addRoute(drafts, object, found.get(object), skipped.get(object), attachments);
     yield;
@@ -92,11 +96,6 @@ export function* compileSteps({ routes, services, grants = [] }: RoutingInput): 
     return typeof found === 'string' ? found : undefined;
   });
   return Object.assign(ports, { routes: compiled });
-}
-
-/** Whether a route holds for clients of other namespaces. */
-function isProducer({ metadata }: Route, attachments: readonly Attachment[]): boolean {
-  return portsOf(attachments).some(({ namespace }) => namespace === metadata.namespace);
 }
 
 /** The routes with a reference to a Service. */

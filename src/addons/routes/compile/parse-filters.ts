@@ -153,13 +153,9 @@ function parseChanges(given: HTTPHeaderFilter = {}, at: Place): HeaderChanges {
     }
   }
   for (const [index, name] of remove.entries()) checkName(name, at.in('remove', index));
-  return { set: firsts(set), add, remove };
-}
-
-/** Of several values for one name, the first counts. */
-function firsts(headers: HeaderChanges['set']): HeaderChanges['set'] {
-  const names = headers.map(({ name }) => name.toLowerCase());
-  return headers.filter(({ name }, index) => names.indexOf(name.toLowerCase()) === index);
+  // Of several values for one name, the first counts.
+  const names = set.map(({ name }) => name.toLowerCase());
+  return { set: set.filter((_, index) => names.indexOf(names[index] ?? '') === index), add, remove };
 }
 
 function checkName(name: string, at: Place): void {
